@@ -1,0 +1,94 @@
+# Needs Python ≥ 3.11, make and git; everything else comes into .venv, checked against the hashes in the lock files.
+#   make demo     see Patchwright fix four real bugs: no key, no network
+#   make test     every test               make check    lint, types, contracts, quick tests (under a minute)
+#   make stress   the same, harder         make bench    the benchmarks
+#   make lock     resolve the lock files   make clean    remove what make made
+# PYTHON=… chooses the interpreter, VENV=… the environment's place, T="tests/tools -k edit" the tests.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+MAKEFLAGS += --no-print-directory --no-builtin-rules
+.SUFFIXES:
+.DELETE_ON_ERROR:
+.DEFAULT_GOAL := help
+
+# Byte code is wanted: without it every start compiles again. The others would let a caller's set-up leak in.
+unexport PYTHONDONTWRITEBYTECODE PYTHONPATH PYTHONHOME PYTHONSAFEPATH VIRTUAL_ENV
+
+VENV ?= .venv
+BIN := $(VENV)/bin
+CODE := cli agent tools sandbox patchwright
+T ?= tests
+LOCK := $(BIN)/uv pip compile --quiet --no-config --universal --python-version 3.11 \
+	--generate-hashes --no-annotate --custom-compile-command "make lock" $(if $(UPGRADE),--upgrade)
+INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-input --require-hashes
+INSTALL_SELF := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-input \
+	--no-deps --no-build-isolation --no-index --editable .
+# Tests of the whole program take seconds each: two at a time, and a file's tests in one worker share its set-up.
+PYTEST := $(BIN)/python -m pytest -q -n 2 --dist loadfile
+
+.PHONY: help demo test check lint stress bench lock clean
+
+help:
+	@sed -n '2,6s/^# *//p' Makefile
+
+demo: $(VENV)/.runs
+	@$(BIN)/patchwright demo
+
+test: $(VENV)/.develops
+	@$(PYTEST) $(T)
+
+check: lint
+	@$(PYTEST) -m "not slow" $(T)
+
+lint: $(VENV)/.develops
+	@$(BIN)/ruff check --quiet --output-format concise .
+	@$(BIN)/ruff format --quiet --check . || { echo 'make lint: mend it with "$(BIN)/ruff format ."' >&2; exit 1; }
+	@$(BIN)/mypy --no-error-summary
+	@$(BIN)/lint-imports --no-logo >/dev/null || $(BIN)/lint-imports --no-logo
+
+# PATCHWRIGHT_STRESS multiplies how many cases the randomised tests draw; the seed makes a failing run repeatable.
+stress: SEED ?= $(shell date +%s)
+stress: STRESS ?= 10
+stress: $(VENV)/.develops
+	@echo "seed $(SEED): repeat with make stress SEED=$(SEED) STRESS=$(STRESS)"
+	@PATCHWRIGHT_STRESS=$(STRESS) PATCHWRIGHT_SEED=$(SEED) $(PYTEST) --timeout 900 --hypothesis-seed=$(SEED) $(T)
+
+bench: $(VENV)/.develops
+	@for each in benchmarks/*.py; do echo "── $$each"; $(BIN)/python "$$each"; done
+
+# The two smaller locks follow the large one, so that no package has two versions. UPGRADE=1 takes newer versions.
+lock: $(VENV)/.develops
+	@$(LOCK) pyproject.toml --group dev --output-file requirements-dev.lock
+	@$(LOCK) pyproject.toml --constraints requirements-dev.lock --output-file requirements.lock
+	@$(LOCK) --constraints requirements-dev.lock --group build --output-file requirements-build.lock
+
+clean:
+	@rm -rf $(VENV) dist build .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
+	@find $(CODE) tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# .runs: what the program needs. .develops: that, and the tools of its developers.
+$(VENV)/.runs: requirements.lock requirements-build.lock pyproject.toml patchwright/version.py | $(BIN)/python
+	@echo "installing what Patchwright needs into $(VENV) …"
+	@$(INSTALL) -r requirements.lock -r requirements-build.lock
+	@$(INSTALL_SELF)
+	@$(BIN)/python -m compileall -q $(CODE)
+	@touch $@
+
+$(VENV)/.develops: requirements-dev.lock pyproject.toml patchwright/version.py | $(BIN)/python
+	@echo "installing what Patchwright's developers need into $(VENV) …"
+	@$(INSTALL) -r requirements-dev.lock
+	@$(INSTALL_SELF)
+	@$(BIN)/python -m compileall -q $(CODE)
+	@touch $@ $(VENV)/.runs
+
+# A python3.13 on the path may be a shim that does not run: each is asked, the first that answers is taken.
+$(BIN)/python:
+	@for each in $(or $(PYTHON),python3.13 python3.12 python3.11 python3); do \
+	  if "$$each" -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then \
+	    "$$each" -m venv "$(VENV)"; exit 0; \
+	  fi; \
+	done; \
+	echo 'make: no Python 3.11 or newer with venv and ensurepip was found (tried: $(or $(PYTHON),python3.13 python3.12 python3.11 python3)).' >&2; \
+	echo '  Install one (Debian, Ubuntu: apt install python3 python3-venv), or name it: make $(or $(MAKECMDGOALS),demo) PYTHON=/path/to/python3' >&2; \
+	exit 1

@@ -1,0 +1,1 @@
+"""Who decides: the loop, the session log, the context projection and the models."""

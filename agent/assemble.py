@@ -1,0 +1,167 @@
+"""Put a session together: root, home, sandbox, tools, model and log, in the order that starts fastest."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from agent.events import Event, SessionStart
+from agent.home import Home, private_folder
+from agent.limits import Limit
+from agent.model.base import Model
+from agent.resume import restore_changes
+from agent.runtime import Runtime, not_a_repository, notice
+from agent.session import Session
+from sandbox.errors import Fault, UserError
+from sandbox.policy import Approval, Approver, Mode, Policy
+from tools.registry import Toolbox
+from tools.workspace import ToolSettings, Workspace
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """What a caller decides about a session.
+
+    working: folder named by -C (or the current one); the workspace is the repository around it
+    model: makes the model; its second argument is told, in a quiet line each, of retries
+    session: id of a session to resume, "" for a new one
+    commit: commit at the end of a verified turn; False also withholds the commit tool when `git` is False
+    """
+
+    working: Path
+    model: Callable[[Home, Callable[[str], None]], Model]
+    mode: Mode = Mode.WORKSPACE
+    approval: Approval = Approval.NEVER
+    sandbox: str = "auto"
+    session: str = ""
+    commit: bool = True
+    offer_commit: bool = True
+    limits: Sequence[Limit] = ()
+    test_command: str = ""
+    test_timeout: float = 600.0
+    shell_timeout: float = 120.0
+    version: str = ""
+    approver: Approver | None = None
+
+
+def locate(working: Path, *, need_git: bool) -> tuple[Path, bool]:
+    """(workspace root, is a git repository). Raises UserError for a missing, closed or wrong folder."""
+    from sandbox.repository import find_root
+
+    if not working.is_dir():
+        raise UserError(Fault.USAGE, f"no such folder: {str(working)!r}")
+    working = working.resolve()
+    root = find_root(working)
+    if root is None and need_git:
+        raise not_a_repository(working)
+    return root or working, root is not None
+
+
+def assemble(options: Options, home: Home) -> Runtime:
+    """Open or create the session and everything it works with. Raises UserError."""
+    root, is_git = locate(options.working, need_git=options.offer_commit)
+    if options.mode is not Mode.READ_ONLY and not os.access(root, os.W_OK):
+        raise UserError(
+            Fault.READ_ONLY,
+            f"the folder cannot be written: {str(root)!r}",
+            "Pass --mode read-only to ask questions about it.",
+        )
+    opened: list[Session] = []
+    model = options.model(home, lambda text: notice(opened[0])(text))
+    session = _session(options, home.project(root))
+    opened.append(session)
+    try:
+        return _runtime(options, home, root, is_git, model, session)
+    except BaseException:
+        session.close()
+        raise
+
+
+def _session(options: Options, project: Path) -> Session:
+    sessions = project / "sessions"
+    if not options.session:
+        return Session.create(sessions)
+    return Session.open(sessions / options.session)
+
+
+def _runtime(
+    options: Options, home: Home, root: Path, is_git: bool, model: Model, session: Session
+) -> Runtime:
+    from sandbox.backends import choose
+    from sandbox.paths import Tree
+    from sandbox.snapshots import Snapshots
+    from tools.artifacts import Artifacts
+    from tools.defaults import default_tools
+
+    sandbox = choose(
+        root,
+        options.sandbox,
+        cache=home.cache,
+        spill=session.folder,
+        hidden=(home.data, home.config),
+        network=options.mode is Mode.FULL,
+    )
+    workspace = Workspace(
+        root=root,
+        files=Tree(root),
+        sandbox=sandbox,
+        artifacts=Artifacts(session.folder / "artifacts"),
+        settings=ToolSettings(
+            test_command=options.test_command,
+            test_timeout=options.test_timeout,
+            shell_timeout=options.shell_timeout,
+            cache=private_folder(home.cache / "work" / session.id),
+        ),
+        mode=options.mode,
+    )
+    withheld = set() if is_git else {"git_status", "git_diff"}
+    if not (options.offer_commit and is_git):
+        withheld.add("git_commit")
+    if options.mode is Mode.READ_ONLY:
+        withheld |= {"edit", "write", "git_commit"}
+    toolbox = Toolbox([tool for tool in default_tools() if tool.name not in withheld])
+    snapshots = (
+        Snapshots(root, home.project(root) / "snapshots") if options.mode is not Mode.READ_ONLY else None
+    )
+    if session.replayed:
+        restore_changes(session.replayed, workspace, snapshots)
+    else:
+        session.append(
+            _start(options, root, model, session, workspace, offers_commit="git_commit" not in withheld)
+        )
+    return Runtime(
+        session=session,
+        workspace=workspace,
+        model=model,
+        toolbox=toolbox,
+        policy=Policy(options.mode, options.approval),
+        snapshots=snapshots,
+        approver=options.approver,
+        limits=options.limits,
+        commit=options.commit and "git_commit" not in withheld,
+    )
+
+
+def _start(
+    options: Options, root: Path, model: Model, session: Session, workspace: Workspace, *, offers_commit: bool
+) -> Event:
+    from agent.context.instructions import system_prompt
+    from sandbox.repository import branch, find_root
+
+    return SessionStart(
+        session=session.id,
+        project=str(root),
+        model=model.name,
+        mode=options.mode,
+        version=options.version,
+        system=system_prompt(
+            root,
+            options.working.resolve(),
+            mode=options.mode,
+            sandbox=workspace.sandbox.name,
+            branch=branch(root) or ("(detached HEAD)" if find_root(root) else ""),
+            commits=offers_commit,
+        ),
+    )

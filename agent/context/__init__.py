@@ -1,0 +1,1 @@
+"""How the log becomes the messages that a model is sent."""

@@ -1,0 +1,52 @@
+"""Where our own files live: XDG folders, or everything under `PATCHWRIGHT_HOME`."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Home:
+    """Folders of ours; made 0700 when first written to.
+
+    data: session logs, artifacts, snapshots; config: settings; cache: what can be made again
+    """
+
+    data: Path
+    config: Path
+    cache: Path
+
+    @classmethod
+    def from_environment(cls, env: Mapping[str, str] = os.environ) -> Home:
+        """`PATCHWRIGHT_HOME` if set, else the XDG base directories (freedesktop.org basedir spec 0.8)."""
+        if own := env.get("PATCHWRIGHT_HOME"):
+            base = Path(own).expanduser().absolute()
+            return cls(data=base / "data", config=base / "config", cache=base / "cache")
+        home = Path(env.get("HOME") or Path.home())
+
+        def xdg(variable: str, default: str) -> Path:
+            value = env.get(variable, "")
+            base = Path(value) if value.startswith("/") else home / default
+            return base / "patchwright"
+
+        return cls(
+            data=xdg("XDG_DATA_HOME", ".local/share"),
+            config=xdg("XDG_CONFIG_HOME", ".config"),
+            cache=xdg("XDG_CACHE_HOME", ".cache"),
+        )
+
+    def project(self, root: Path) -> Path:
+        """The data folder of one project: a readable name and a hash of its path."""
+        import hashlib
+
+        digest = hashlib.sha256(os.fsencode(root)).hexdigest()[:10]
+        return self.data / "projects" / f"{root.name or 'root'}-{digest}"
+
+
+def private_folder(path: Path) -> Path:
+    """Make a folder (and its parents) that only the user can enter."""
+    path.mkdir(mode=0o700, parents=True, exist_ok=True)
+    return path

@@ -1,0 +1,141 @@
+"""The session index: a small SQLite cache over the logs, refreshed from those that changed. It can be deleted."""
+
+from __future__ import annotations
+
+import contextlib
+import sqlite3
+from dataclasses import dataclass
+from pathlib import Path
+
+from agent.events import End, Event, MessageEvent, Prompt, SessionStart
+from agent.home import Home, private_folder
+from agent.session import read
+
+_SCHEMA = """
+create table if not exists sessions (
+    path text primary key, mtime integer, size integer, id text, project text,
+    title text, model text, created real, updated real, steps integer, cost real, outcome text
+)
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Summary:
+    """One session at a glance. Times in seconds since the epoch; `cost` None: price unknown or no call."""
+
+    path: Path
+    id: str
+    project: str
+    title: str
+    model: str
+    created: float
+    updated: float
+    steps: int
+    cost: float | None
+    outcome: str
+
+
+def sessions(home: Home, project: Path | None = None) -> list[Summary]:
+    """All sessions (of one project root), the newest first. Reads only logs that changed since the last call."""
+    logs = sorted((home.data / "projects").glob("*/sessions/*/log.jsonl"))
+    if not logs:
+        return []
+    with contextlib.closing(_connect(home)) as db:
+        known = {row[0]: (row[1], row[2]) for row in db.execute("select path, mtime, size from sessions")}
+        for log in logs:
+            status = log.stat()
+            if known.pop(str(log), None) != (status.st_mtime_ns, status.st_size):
+                _store(db, log, status.st_mtime_ns, status.st_size)
+        db.executemany("delete from sessions where path = ?", [(path,) for path in known])
+        db.commit()
+        columns = "path, id, project, title, model, created, updated, steps, cost, outcome"
+        rows = db.execute(f"select {columns} from sessions order by updated desc, id desc").fetchall()
+    found = [
+        Summary(
+            path=Path(path).parent,
+            id=id_,
+            project=root,
+            title=title,
+            model=model,
+            created=created,
+            updated=updated,
+            steps=steps,
+            cost=cost,
+            outcome=outcome,
+        )
+        for path, id_, root, title, model, created, updated, steps, cost, outcome in rows
+    ]
+    return [each for each in found if project is None or each.project == str(project)]
+
+
+def _connect(home: Home) -> sqlite3.Connection:
+    path = private_folder(home.cache) / "sessions.sqlite"
+    try:
+        db = sqlite3.connect(path, timeout=5)
+        db.execute(_SCHEMA)
+        return db
+    except sqlite3.DatabaseError:  # damaged or of another format: it is only a cache
+        path.unlink(missing_ok=True)
+        db = sqlite3.connect(path, timeout=5)
+        db.execute(_SCHEMA)
+        return db
+
+
+def _store(db: sqlite3.Connection, log: Path, mtime: int, size: int) -> None:
+    summary = _summarise(log)
+    db.execute(
+        "insert or replace into sessions values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        (
+            str(log),
+            mtime,
+            size,
+            summary.id,
+            summary.project,
+            summary.title,
+            summary.model,
+            summary.created,
+            summary.updated,
+            summary.steps,
+            summary.cost,
+            summary.outcome,
+        ),
+    )
+
+
+def _summarise(log: Path) -> Summary:
+    project = title = model = ""
+    created = updated = 0.0
+    steps = 0
+    cost: float | None = None
+    outcome = "unfinished"
+    events: list[Event] = []
+    with contextlib.suppress(OSError, ValueError):  # a damaged log is listed with what could be read of it
+        for event in read(log.parent):
+            events.append(event)
+    for event in events:
+        created = created or event.time
+        updated = event.time
+        match event:
+            case SessionStart():
+                project, model = event.project, event.model
+            case Prompt():
+                title = title or event.text.strip().partition("\n")[0][:100]
+                outcome = "unfinished"
+            case MessageEvent():
+                steps += 1
+                if event.usage.cost is not None:
+                    cost = (cost or 0.0) + event.usage.cost
+            case End():
+                outcome = event.outcome
+    return Summary(
+        path=log.parent,
+        id=log.parent.name,
+        project=project,
+        title=title,
+        model=model,
+        created=created,
+        updated=updated,
+        steps=steps,
+        cost=cost,
+        outcome=outcome,
+    )

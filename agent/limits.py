@@ -1,0 +1,89 @@
+"""Limits of a turn: small objects that are asked before each step and answer with one of a few words."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from agent.events import Spent
+
+
+@dataclass(slots=True, kw_only=True)
+class Tally:
+    """What a turn has used so far. `dearest`: cost of the dearest call yet, the estimate for the next one."""
+
+    steps: int = 0
+    spent: Spent = field(default_factory=Spent)
+    started: float = field(default_factory=time.monotonic)
+    dearest: float = 0.0
+
+    def add(self, usage: Spent) -> None:
+        """Count one call of a model."""
+        self.steps += 1
+        total = self.spent
+        total.input += usage.input
+        total.cached += usage.cached
+        total.output += usage.output
+        total.reasoning += usage.reasoning
+        total.seconds += usage.seconds
+        if usage.cost is not None:
+            total.cost = (total.cost or 0.0) + usage.cost
+            self.dearest = max(self.dearest, usage.cost)
+
+
+class Limit(Protocol):
+    """Says why the next step must not be taken, or ""."""
+
+    def before_step(self, tally: Tally) -> str: ...
+
+
+@dataclass(frozen=True, slots=True)
+class MaxSteps:
+    """Calls of the model in one turn."""
+
+    steps: int
+
+    def before_step(self, tally: Tally) -> str:
+        return f"{self.steps} steps taken (--max-steps)" if tally.steps >= self.steps else ""
+
+
+@dataclass(frozen=True, slots=True)
+class MaxTime:
+    """Seconds of wall time in one turn."""
+
+    seconds: float
+
+    def before_step(self, tally: Tally) -> str:
+        passed = time.monotonic() - tally.started
+        return f"{passed:.0f} s passed of {self.seconds:g} s (--max-time)" if passed >= self.seconds else ""
+
+
+@dataclass(frozen=True, slots=True)
+class MaxTokens:
+    """Input and output tokens of one turn."""
+
+    tokens: int
+
+    def before_step(self, tally: Tally) -> str:
+        used = tally.spent.input + tally.spent.output
+        return f"{used} tokens used of {self.tokens} (--max-tokens)" if used >= self.tokens else ""
+
+
+@dataclass(frozen=True, slots=True)
+class MaxCost:
+    """Dollars of one turn: stops before the call that would pass the limit, never after it."""
+
+    dollars: float
+
+    def before_step(self, tally: Tally) -> str:
+        cost = tally.spent.cost or 0.0
+        if cost + tally.dearest > self.dollars or (cost and cost >= self.dollars):
+            return f"${cost:.4f} spent of ${self.dollars:g} (--max-cost)"
+        return ""
+
+
+def first_reached(limits: Sequence[Limit], tally: Tally) -> str:
+    """Why to stop, or ""."""
+    return next((reason for limit in limits if (reason := limit.before_step(tally))), "")

@@ -1,0 +1,193 @@
+"""The loop: ask the model, run what it asks for, until it is done, a limit is reached, or a person interrupts.
+
+ReAct (Yao et al. 2022, arXiv 2210.03629): reasoning and actions alternate, each observation feeds
+the next step. Nothing here names a tool, a model or a view.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import deque
+from collections.abc import Callable, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass, field
+
+from agent.context.projection import Projection, compaction
+from agent.events import AskedAction, MessageEvent, Signal, Spent, Steer
+from agent.limits import Limit, Tally, first_reached
+from agent.model.base import Delta, Model, ReasoningDelta, Reply, TextDelta
+from agent.session import Session
+from tools.action import Action
+from tools.dispatch import Gateway, tool_ends_turn
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TurnEnd:
+    """How the loop ended. reason: "answer", "ended" (a tool ended it), "limit", "interrupted" or "refusal"."""
+
+    reason: str
+    text: str = ""
+    detail: str = ""
+
+
+@dataclass(slots=True, kw_only=True)
+class Loop:
+    """One session's loop. `inbox` holds steering text; `on_delta` sees text as it streams.
+
+    Progress is told by `Session.subscribe`, never printed.
+    """
+
+    session: Session
+    projection: Projection
+    model: Model
+    gateway: Gateway
+    limits: Sequence[Limit] = ()
+    on_delta: Callable[[Delta], None] = lambda delta: None
+    inbox: deque[str] = field(default_factory=deque)
+    tally: Tally = field(default_factory=Tally)
+    _step: asyncio.Task[TurnEnd | None] | None = None
+    _stop: bool = False
+    _interrupts: int = 0
+
+    async def run(self) -> TurnEnd:
+        """Take steps until the turn is over. Raises UserError when the model or the disk fails."""
+        try:
+            return await self._steps()
+        finally:
+            self._stop = False
+            self._interrupts = 0
+
+    async def _steps(self) -> TurnEnd:
+        while True:
+            if self._stop:
+                return TurnEnd(reason="interrupted", detail="stopped by the user")
+            if reached := first_reached(self.limits, self.tally):
+                return TurnEnd(reason="limit", detail=reached)
+            self._deliver()
+            self._step = asyncio.ensure_future(self._one_step())
+            try:
+                end = await self._step
+                self._interrupts = 0
+            except asyncio.CancelledError:
+                if not self._step.cancelled() or _cancelled_from_outside():
+                    raise
+                self.session.append(Signal(name="interrupt", detail="the user stopped this step"))
+                if not self._stop:
+                    self.inbox.appendleft("I stopped that step. Do not repeat it; go on with what I asked.")
+                end = None
+            finally:
+                self._step = None
+                await self.session.sync()
+            if end is not None and not (self.inbox and end.reason != "limit"):
+                return end
+
+    @property
+    def stepping(self) -> bool:
+        """Whether a step is running now (and not a check of the harness between steps)."""
+        return self._step is not None
+
+    def interrupt(self) -> None:
+        """Stop the step that is running; a second call before a step came to its end stops the turn."""
+        self._interrupts += 1
+        if self._interrupts > 1:
+            self.stop()
+        elif self._step is not None:
+            self._step.cancel()
+
+    def stop(self) -> None:
+        """End the turn as soon as what is running has been told to stop."""
+        self._stop = True
+        if self._step is not None:
+            self._step.cancel()
+
+    def _deliver(self) -> None:
+        while self.inbox:
+            self.session.append(Steer(text=self.inbox.popleft()))
+
+    async def _one_step(self) -> TurnEnd | None:
+        """One request and the actions it led to; None when the turn goes on."""
+        if (event := compaction(self.projection, self.model.window)) is not None:
+            self.session.append(event)
+        reply = await self._ask()
+        if not reply.actions:
+            if reply.stop == "refusal":
+                return TurnEnd(reason="refusal", text=reply.text)
+            return TurnEnd(reason="answer", text=reply.text)
+        observations = await self.gateway.run(reply.actions)
+        for action, observation in zip(reply.actions, observations, strict=True):
+            if tool_ends_turn(self.gateway.toolbox, action, observation):
+                return TurnEnd(reason="ended", text=str(observation.data.get("summary", reply.text)))
+        return None
+
+    async def _ask(self) -> Reply:
+        """Stream one reply into the log; what had come before an interruption is kept as a partial message."""
+        request = self.projection.request()
+        started = time.monotonic()
+        reply: Reply | None = None
+        text: list[str] = []
+        try:
+            async with aclosing(self.model.stream(request)) as stream:  # type: ignore[type-var]
+                async for delta in stream:
+                    self.on_delta(delta)
+                    if isinstance(delta, TextDelta):
+                        text.append(delta.text)
+                    elif isinstance(delta, Reply):
+                        reply = delta
+                    else:
+                        assert isinstance(delta, ReasoningDelta)
+        except asyncio.CancelledError:
+            self.session.append(MessageEvent(text="".join(text), partial=True, model=self.model.name))
+            raise
+        assert reply is not None, "a model's stream ends with a Reply"
+        reply = _with_unique_ids(reply)
+        usage = Spent(
+            input=reply.usage.input,
+            cached=reply.usage.cached,
+            output=reply.usage.output,
+            reasoning=reply.usage.reasoning,
+            cost=reply.usage.cost,
+            seconds=round(time.monotonic() - started, 3),
+        )
+        self.tally.add(usage)
+        self.projection.correct(usage.input)
+        self.session.append(
+            MessageEvent(
+                text=reply.text,
+                reasoning=reply.reasoning,
+                actions=[_asked(action) for action in reply.actions],
+                usage=usage,
+                stop=reply.stop,
+                model=self.model.name,
+            )
+        )
+        return reply
+
+
+def _cancelled_from_outside() -> bool:
+    task = asyncio.current_task()
+    return task is not None and task.cancelling() > 0
+
+
+def _asked(action: Action) -> AskedAction:
+    return AskedAction(
+        id=action.id,
+        tool=action.tool,
+        arguments=dict(action.arguments),
+        raw=action.raw if action.problem else "",
+        problem=action.problem,
+    )
+
+
+def _with_unique_ids(reply: Reply) -> Reply:
+    """Some servers give every call of a batch the same id, or none: observations could not be told apart."""
+    ids = [action.id for action in reply.actions]
+    if all(ids) and len(set(ids)) == len(ids):
+        return reply
+    actions = tuple(
+        Action(id=f"{a.id or 'call'}-{i}", tool=a.tool, arguments=a.arguments, raw=a.raw, problem=a.problem)
+        for i, a in enumerate(reply.actions)
+    )
+    return Reply(
+        text=reply.text, actions=actions, reasoning=reply.reasoning, usage=reply.usage, stop=reply.stop
+    )

@@ -1,0 +1,121 @@
+"""The `Model` protocol: a request goes in, deltas stream out, the last one is the finished reply."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol
+
+from tools.action import Action
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Usage:
+    """Tokens of one call; `cost` in US dollars, None when the price is not known (unknown is not zero)."""
+
+    input: int = 0
+    cached: int = 0
+    output: int = 0
+    reasoning: int = 0
+    cost: float | None = None
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class UserMessage:
+    """Text from the person, or from the harness on their behalf."""
+
+    text: str
+    wire: dict[str, bytes] = field(default_factory=dict, repr=False)
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class AssistantMessage:
+    """What the model said and asked for. `reasoning` is what must be replayed, if anything."""
+
+    text: str
+    actions: tuple[Action, ...] = ()
+    reasoning: str = ""
+    wire: dict[str, bytes] = field(default_factory=dict, repr=False)
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class ToolMessage:
+    """The observation of one action (`call` is its id). `data` is for models inside this process and is never sent."""
+
+    call: str
+    name: str
+    text: str
+    failed: bool = False
+    data: Mapping[str, Any] | None = None
+    wire: dict[str, bytes] = field(default_factory=dict, repr=False)
+
+
+Message = UserMessage | AssistantMessage | ToolMessage
+"""Messages are never changed once made: `wire` caches each one's encoded bytes per wire format,
+so that encoding a request costs only what is new (see DESIGN: the cost of a step is flat)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolSpec:
+    """A tool as the model is told of it: `parameters` is a JSON schema of type object."""
+
+    name: str
+    description: str
+    parameters: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """One call of a model. `system`, `tools` and the older messages keep their bytes from step to step."""
+
+    system: str
+    messages: Sequence[Message]
+    tools: Sequence[ToolSpec] = ()
+    max_output: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TextDelta:
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReasoningDelta:
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reply:
+    """The finished answer: always the last item of a stream, exactly once."""
+
+    text: str
+    actions: tuple[Action, ...] = ()
+    reasoning: str = ""
+    usage: Usage = Usage()
+    stop: Literal["end", "actions", "length", "refusal", "other"] = "end"
+
+
+Delta = TextDelta | ReasoningDelta | Reply
+
+
+class Model(Protocol):
+    """Anything that can answer a request.
+
+    name: as the user writes it, e.g. "openai/gpt-5", "scripted:turns.yaml", "offline"
+    window: context window in tokens
+    """
+
+    name: str
+    window: int
+
+    def stream(self, request: Request) -> AsyncIterator[Delta]:
+        """Answer `request`, the last item being a `Reply`.
+
+        Raises UserError with Fault.MODEL_UNREACHABLE, CREDENTIALS or CONFIGURATION. Closing the
+        iterator early (cancellation) closes the connection.
+        """
+        ...
+
+    async def close(self) -> None:
+        """Release connections. Safe to call twice."""
+        ...

@@ -1,0 +1,159 @@
+"""Context windows and prices by model name, from the data file that litellm brings; litellm is not imported.
+
+The file is 3 MB of JSON and takes 40 ms to parse; what is needed of it is kept as lines of text in
+the cache folder, where one model is found in under a millisecond.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from agent.model.base import Usage
+
+DEFAULT_WINDOW = 128_000
+"""Tokens assumed of a model that nobody knows: what almost every present model with tools can take."""
+
+_KINDS = frozenset({"chat", "responses", "completion"})
+_FORMAT = "1"
+"""Version of our lines, part of their stamp. Raised when they change."""
+
+
+@dataclass(frozen=True, slots=True)
+class Price:
+    """US dollars per token, for requests whose input is longer than `above` tokens."""
+
+    above: int
+    input: float
+    output: float
+    cached: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Listing:
+    """What is known of a model. `window` 0: not known; `prices`: by rising `above`, empty if not known."""
+
+    window: int
+    prices: tuple[Price, ...]
+
+    def cost(self, usage: Usage) -> float | None:
+        """What a call cost, None when there is no price."""
+        fitting = [price for price in self.prices if usage.input >= price.above]
+        if not fitting:
+            return None
+        price = fitting[-1]
+        fresh = max(0, usage.input - usage.cached)
+        return fresh * price.input + usage.cached * price.cached + usage.output * price.output
+
+
+class Catalog:
+    """Looks models up. Nothing is read before the first question.
+
+    cache: folder for our extract; made when needed, done without when it can't be written
+    """
+
+    def __init__(self, cache: Path) -> None:
+        self._cache = cache
+        self._lines: str | None = None
+
+    def find(self, names: Sequence[str]) -> Listing | None:
+        """The first of `names` that is known (the same model has several spellings)."""
+        if self._lines is None:
+            self._lines = self._read(make=True) or "\n"
+        return _find(self._lines, names)
+
+    def find_quickly(self, names: Sequence[str]) -> Listing | None:
+        """The same, but only if the extract is there already: for use before a first request."""
+        lines = self._lines or self._read(make=False)
+        return _find(lines, names) if lines else None
+
+    def _read(self, *, make: bool) -> str | None:
+        source = _source()
+        if source is None:
+            return None
+        extract = self._cache / "models.tsv"
+        status = source.stat()
+        stamp = f"{_FORMAT} {status.st_size} {status.st_mtime_ns}"
+        try:
+            found, _, lines = extract.read_text(encoding="utf-8").partition("\n")
+            if found == stamp:
+                return "\n" + lines
+        except (OSError, ValueError):  # not there yet, not readable, or not ours: made anew
+            pass
+        if not make:
+            return None
+        lines = _extract(source)
+        _keep(extract, f"{stamp}\n{lines}")
+        return "\n" + lines
+
+
+def _source() -> Path | None:
+    from importlib.util import find_spec
+
+    spec = find_spec("litellm")  # finds the package without running it
+    if spec is None or spec.origin is None:
+        return None
+    path = Path(spec.origin).with_name("model_prices_and_context_window_backup.json")
+    return path if path.is_file() else None
+
+
+def _extract(source: Path) -> str:
+    import json
+
+    models = json.loads(source.read_bytes())
+    lines = [_line(name, model) for name, model in models.items() if model.get("mode") in _KINDS]
+    return "".join(lines)
+
+
+def _line(name: str, model: Mapping[str, Any]) -> str:
+    window = model.get("max_input_tokens") or model.get("max_tokens") or 0
+    cells = [name, str(window if isinstance(window, int) else 0)]
+    cells += [f"{p.above} {p.input!r} {p.output!r} {p.cached!r}" for p in _prices(model)]
+    return "\t".join(cells) + "\n"
+
+
+_TIER = re.compile(r"^input_cost_per_token_above_([0-9]+)k_tokens$")
+
+
+def _prices(model: Mapping[str, Any]) -> list[Price]:
+    steps = sorted(int(match[1]) for key in model if (match := _TIER.match(key)))
+    prices: list[Price] = []
+    for step in (0, *steps):
+        suffix = f"_above_{step}k_tokens" if step else ""
+        paid = model.get(f"input_cost_per_token{suffix}")
+        got = model.get(f"output_cost_per_token{suffix}", prices[0].output if prices else None)
+        if paid is None or got is None:
+            continue
+        cached = model.get(f"cache_read_input_token_cost{suffix}")
+        prices.append(Price(step * 1000, float(paid), float(got), float(paid if cached is None else cached)))
+    return prices
+
+
+def _find(lines: str, names: Sequence[str]) -> Listing | None:
+    for name in names:
+        start = lines.find(f"\n{name}\t")
+        if start >= 0:
+            _, window, *prices = lines[start + 1 : lines.index("\n", start + 1)].split("\t")
+            return Listing(window=int(window), prices=tuple(_price(cell) for cell in prices))
+    return None
+
+
+def _price(cell: str) -> Price:
+    above, paid, got, cached = cell.split(" ")
+    return Price(int(above), float(paid), float(got), float(cached))
+
+
+def _keep(extract: Path, text: str) -> None:
+    draft = extract.with_name(f"{extract.name}.{os.getpid()}")
+    try:
+        extract.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        draft.write_text(text, encoding="utf-8")
+        draft.replace(extract)
+    except OSError:  # a full or read-only disk: looked up in the big file again next time
+        with suppress(OSError):  # never made
+            draft.unlink()

@@ -1,0 +1,385 @@
+"""A small HTTP/1.1 client for streamed answers: `http.client`, one kept-alive connection in its own thread.
+
+The thread reads every answer to its end, so that the connection can be used again; whoever loses
+interest abandons the answer, which shuts the socket down at once and wakes the thread. Connections
+belong to no event loop.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import http.client
+import os
+import queue
+import socket
+import ssl
+import threading
+import time
+from collections.abc import AsyncIterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import SplitResult, unquote, urlsplit
+
+from sandbox.errors import Fault, UserError
+
+CONNECT_TIMEOUT = 10.0
+"""Seconds to reach a server: a far one takes one, a dead one would take minutes."""
+
+IDLE_TIMEOUT = 300.0
+"""Seconds without a byte: models that think before they speak can be silent for minutes."""
+
+_REUSE = 60.0
+"""Seconds after which a quiet connection is not trusted: routers forget it without telling anyone."""
+
+_MOMENT, _MOMENTS = 0.002, 25
+"""Seconds and times to wait for an answer's last bytes, which mostly come with the ones before: less
+than a new connection costs."""
+
+_MAX_ANSWER = 64 << 20
+"""Bytes of one answer: a hundred times the longest output of any model; bounds memory."""
+
+_PIECE = 65536
+
+
+class WireError(Exception):
+    """No answer, or only a part of one.
+
+    lasting: trying again cannot help (a certificate that is not trusted)
+    """
+
+    def __init__(self, reason: str, *, lasting: bool = False) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.lasting = lasting
+
+
+class Answer:
+    """Status, headers (names in lower case) and the body as it comes."""
+
+    def __init__(self, status: int, headers: Mapping[str, str], exchange: _Exchange, line: _Line) -> None:
+        self.status = status
+        self.headers = headers
+        self._exchange = exchange
+        self._line = line
+
+    async def pieces(self) -> AsyncIterator[bytes]:
+        """The body's bytes as they arrive. Raises WireError when it breaks off."""
+        while piece := await self._exchange.next_piece():
+            yield piece
+
+    async def read(self, limit: int = _MAX_ANSWER) -> bytes:
+        """The whole body, or its first `limit` bytes; the rest of it is then given up."""
+        body = b""
+        async for piece in self.pieces():
+            body += piece
+            if len(body) >= limit:
+                self.abandon()
+                break
+        return body[:limit]
+
+    def abandon(self) -> None:
+        """Close the connection now, if it still serves this answer."""
+        if self._line.serves is self._exchange:
+            self._line.cut()
+
+
+class HttpClient:
+    """Posts to one URL. `HTTPS_PROXY`, `HTTP_PROXY` and `NO_PROXY` are respected."""
+
+    def __init__(
+        self, url: str, *, connect_timeout: float = CONNECT_TIMEOUT, idle_timeout: float = IDLE_TIMEOUT
+    ) -> None:
+        self._route = _route(url, connect_timeout, idle_timeout)
+        self._line: _Line | None = None
+
+    async def post(self, headers: Mapping[str, str], body: bytes) -> Answer:
+        """Send `body` and wait for the head of the answer. Raises WireError; UserError for a bad CA file."""
+        line = await self._idle_line()
+        exchange = _Exchange(headers, body)
+        line.send(exchange)
+        try:
+            status, answer_headers = await exchange.head()
+        except asyncio.CancelledError:  # the caller lost interest: so does the connection
+            line.cut()
+            raise
+        return Answer(status, answer_headers, exchange, line)
+
+    def close(self) -> None:
+        """Close the connection. Safe to call twice; a later `post` opens a new one."""
+        if self._line is not None:
+            self._line.cut()
+            self._line = None
+
+    async def _idle_line(self) -> _Line:
+        if self._line is not None and not await self._line.is_free():
+            self.close()  # the last answer still has not ended: nobody waits for its rest
+        if self._line is None:
+            self._line = _Line(self._route)
+        return self._line
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Route:
+    """How a URL is reached: whom to connect to, and what to ask for there."""
+
+    secure: bool
+    host: str
+    port: int | None
+    target: str
+    proxy: SplitResult | None
+    connect_timeout: float
+    idle_timeout: float
+
+
+@dataclass(frozen=True, slots=True)
+class _Head:
+    status: int
+    headers: Mapping[str, str]
+
+
+class _Exchange:
+    """One request, and the queue that carries its answer from the thread to the event loop."""
+
+    def __init__(self, headers: Mapping[str, str], body: bytes) -> None:
+        self.headers = headers
+        self.body = body
+        self._loop = asyncio.get_running_loop()
+        self._items: asyncio.Queue[_Head | bytes | Exception] = asyncio.Queue()
+
+    def put(self, item: _Head | bytes | Exception) -> None:
+        """From the thread: the head, then pieces, then b"" or what went wrong."""
+        with suppress(RuntimeError):  # the loop is closed: nobody waits any more
+            self._loop.call_soon_threadsafe(self._items.put_nowait, item)
+
+    async def head(self) -> tuple[int, Mapping[str, str]]:
+        item = await self._items.get()
+        if isinstance(item, _Head):
+            return item.status, item.headers
+        raise item if isinstance(item, Exception) else AssertionError("a body before its head")
+
+    async def next_piece(self) -> bytes:
+        item = await self._items.get()
+        if isinstance(item, bytes):
+            return item
+        raise item if isinstance(item, Exception) else AssertionError("two heads")
+
+
+class _Line:
+    """One connection and its thread: serves one exchange after another until it is cut.
+
+    The thread is a daemon, so that a name server that hangs can't hold up the program's end.
+    """
+
+    def __init__(self, route: _Route) -> None:
+        self.serves: _Exchange | None = None
+        self._route = route
+        self._exchanges: queue.SimpleQueue[_Exchange | None] = queue.SimpleQueue()
+        self._cut = False
+        self._connection: http.client.HTTPConnection | None = None
+        self._socket: socket.socket | None = None
+        self._used = 0.0
+        threading.Thread(target=self._serve, name="model-connection", daemon=True).start()
+
+    def send(self, exchange: _Exchange) -> None:
+        self.serves = exchange
+        self._exchanges.put(exchange)
+
+    async def is_free(self) -> bool:
+        """Whether the last answer has ended; waits a moment for an end that is on its way."""
+        for _ in range(_MOMENTS):
+            if self.serves is None or self._cut:
+                break
+            await asyncio.sleep(_MOMENT)
+        return self.serves is None and not self._cut
+
+    def cut(self) -> None:
+        """From the event loop: end the thread, waking it if it waits for the server."""
+        self._cut = True
+        self._exchanges.put(None)
+        if self._socket is not None:
+            with suppress(OSError):  # closed already
+                # Not SSLSocket.shutdown, which would pull the TLS state from under the reading thread.
+                socket.socket.shutdown(self._socket, socket.SHUT_RDWR)
+
+    def _serve(self) -> None:
+        while (exchange := self._exchanges.get()) is not None:
+            try:
+                self._perform(exchange)
+            except Exception as error:  # whatever it is, the one who waits for the answer must hear of it
+                self._hang_up()
+                self.serves = None
+                exchange.put(_explained(error, self._route))
+        self._hang_up()
+
+    def _perform(self, exchange: _Exchange) -> None:
+        if time.monotonic() - self._used > _REUSE:
+            self._hang_up()
+        kept_alive = self._connection is not None
+        try:
+            response = self._ask(exchange)
+        except (ConnectionError, ssl.SSLError):
+            if not kept_alive or self._cut:
+                raise
+            self._hang_up()  # the server had closed it meanwhile, so this request was not looked at
+            response = self._ask(exchange)
+        headers = {name.lower(): value for name, value in response.getheaders()}
+        exchange.put(_Head(response.status, headers))
+        size = 0
+        while piece := response.read1(_PIECE):
+            size += len(piece)
+            if size > _MAX_ANSWER:
+                raise WireError(f"the answer is larger than {_MAX_ANSWER >> 20} MB")
+            exchange.put(piece)
+        if response.length:  # http.client does not tell a short body from a whole one
+            raise http.client.IncompleteRead(b"", response.length)
+        response.close()
+        if response.will_close:
+            self._hang_up()
+        self._used = time.monotonic()
+        self.serves = None
+        exchange.put(b"")
+
+    def _ask(self, exchange: _Exchange) -> http.client.HTTPResponse:
+        headers = dict(exchange.headers)
+        if self._connection is None:
+            self._connection = _connection(self._route)
+            self._connection.connect()
+            self._socket = self._connection.sock
+            self._socket.settimeout(self._route.idle_timeout)
+            if self._cut:  # while we were connecting, when there was no socket to shut down yet
+                raise WireError("interrupted")
+        if self._route.proxy is not None and not self._route.secure:
+            headers |= _proxy_authorization(self._route.proxy)
+        self._connection.request("POST", self._route.target, exchange.body, headers)
+        return self._connection.getresponse()
+
+    def _hang_up(self) -> None:
+        if self._connection is not None:
+            self._connection.close()
+        self._connection = self._socket = None
+
+
+def _route(url: str, connect_timeout: float, idle_timeout: float) -> _Route:
+    parts = _split(url, "the model's address")
+    if parts.scheme not in ("http", "https"):
+        raise UserError(
+            Fault.CONFIGURATION,
+            f"the model's address {url!r} is not an http:// or https:// URL",
+            "Give one such as https://api.example.com/v1",
+        )
+    host, proxy = parts.hostname or "", _proxy(parts)
+    path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
+    secure = parts.scheme == "https"
+    return _Route(
+        secure=secure,
+        host=host,
+        port=parts.port,
+        # A proxy for plain HTTP is told the whole URL; for HTTPS it only sees a tunnel.
+        target=path if secure or proxy is None else f"http://{parts.netloc.rpartition('@')[2]}{path}",
+        proxy=proxy,
+        connect_timeout=connect_timeout,
+        idle_timeout=idle_timeout,
+    )
+
+
+def _split(url: str, what: str) -> SplitResult:
+    try:
+        parts = urlsplit(url)
+        parts.port  # noqa: B018  (checked when it is looked at)
+    except ValueError as error:
+        message = f"{what} {url!r} cannot be read: {error}"
+        raise UserError(Fault.CONFIGURATION, message, "Write it as http://host:port/path") from None
+    if not (url.isprintable() and parts.path.isascii() and " " not in url):
+        message = f"{what} {url!r} holds characters that no address has"
+        raise UserError(Fault.CONFIGURATION, message, "Write it as http://host:port/path")
+    if not parts.hostname:
+        message = f"{what} {url!r} names no host"
+        raise UserError(Fault.CONFIGURATION, message, "Write it as http://host:port/path")
+    return parts
+
+
+def _proxy(url: SplitResult) -> SplitResult | None:
+    if not any(name.lower().endswith("_proxy") for name in os.environ):
+        return None  # urllib.request takes 20 ms to import
+    from urllib.request import getproxies_environment, proxy_bypass_environment  # type: ignore[attr-defined]
+
+    proxies = getproxies_environment()
+    proxy = proxies.get(url.scheme) or proxies.get("all")
+    if not proxy or proxy_bypass_environment(url.netloc.rpartition("@")[2]):
+        return None
+    parts = _split(proxy if "://" in proxy else f"http://{proxy}", "the proxy")
+    if parts.scheme != "http":
+        raise UserError(
+            Fault.CONFIGURATION,
+            f"the proxy's kind, {parts.scheme!r}, cannot be used",
+            f"Name an http:// proxy in {url.scheme.upper()}_PROXY, or set NO_PROXY={url.hostname}",
+        )
+    return parts
+
+
+def _connection(route: _Route) -> http.client.HTTPConnection:
+    proxy = route.proxy
+    host, port = (proxy.hostname or "", proxy.port or 80) if proxy else (route.host, route.port)
+    if not route.secure:
+        return http.client.HTTPConnection(host, port, timeout=route.connect_timeout)
+    connection = http.client.HTTPSConnection(host, port, timeout=route.connect_timeout, context=_tls())
+    if proxy:
+        connection.set_tunnel(route.host, route.port or 443, _proxy_authorization(proxy))
+    return connection
+
+
+def _proxy_authorization(proxy: SplitResult) -> dict[str, str]:
+    if not proxy.username:
+        return {}
+    from base64 import b64encode
+
+    pair = f"{unquote(proxy.username)}:{unquote(proxy.password or '')}"
+    return {"Proxy-Authorization": f"Basic {b64encode(pair.encode()).decode()}"}
+
+
+def _tls() -> ssl.SSLContext:
+    """Certificates from SSL_CERT_FILE or REQUESTS_CA_BUNDLE, else the system's, else certifi's."""
+    for variable in ("SSL_CERT_FILE", "REQUESTS_CA_BUNDLE"):
+        if path := os.environ.get(variable):
+            try:
+                if Path(path).is_dir():
+                    return ssl.create_default_context(capath=path)
+                return ssl.create_default_context(cafile=path)
+            except OSError as error:
+                raise UserError(
+                    Fault.CONFIGURATION,
+                    f"{variable}={path!r} cannot be used: {error.strerror or error}",
+                    "Let it name a file of PEM certificates, or unset it",
+                ) from None
+    paths = ssl.get_default_verify_paths()
+    if paths.cafile or (paths.capath and any(Path(paths.capath).iterdir())) or os.name == "nt":
+        return ssl.create_default_context()
+    import certifi  # a Python built elsewhere looks for the system's certificates where there are none
+
+    return ssl.create_default_context(cafile=certifi.where())
+
+
+def _explained(error: Exception, route: _Route) -> Exception:
+    whom = f"proxy {route.proxy.hostname}" if route.proxy else route.host
+    match error:
+        case UserError() | WireError():
+            return error
+        case ssl.SSLCertVerificationError():
+            return WireError(f"its certificate is not trusted: {error.verify_message}", lasting=True)
+        case ConnectionRefusedError():
+            return WireError("connection refused")
+        case socket.gaierror() | UnicodeError():  # a label that is no host name fails in its encoding
+            return WireError(f"there is no host {whom!r}")
+        case TimeoutError():
+            return WireError("it did not answer in time")
+        case http.client.RemoteDisconnected():
+            return WireError("it closed the connection without an answer")
+        case http.client.IncompleteRead():
+            return WireError("the answer broke off")
+        case http.client.HTTPException():
+            return WireError(f"it does not speak HTTP ({type(error).__name__})")
+        case OSError():
+            return WireError(error.strerror or str(error))
+        case _:
+            return error

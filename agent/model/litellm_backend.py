@@ -1,0 +1,224 @@
+"""Models behind every other kind of interface (Anthropic, Gemini, Bedrock, Azure, …), through litellm.
+
+Importing litellm takes seconds, so it starts in a thread when a model is made, while the context
+is still being gathered.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import importlib
+import os
+import re
+import threading
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
+from contextlib import aclosing
+from types import ModuleType
+from typing import Any
+
+from agent.model.base import Delta, Request
+from agent.model.catalog import DEFAULT_WINDOW
+from agent.model.chat_wire import Assembler, Json, message_json, tool_json
+from agent.model.retry import PASSING, TRIES, Patience, retry_after
+from sandbox.errors import Fault, UserError
+
+_ENVIRONMENT = {
+    # Price tables and headers from the package, not fetched from the network.
+    "LITELLM_LOCAL_MODEL_COST_MAP": "True",
+    "LITELLM_LOCAL_ANTHROPIC_BETA_HEADERS": "True",
+    "LITELLM_LOCAL_BLOG_POSTS": "True",
+    "LITELLM_LOCAL_POLICY_TEMPLATES": "True",
+    "LITELLM_LOCAL_AUTOROUTER_PRESETS": "True",
+    # In its other mode litellm reads the repository's .env file into our environment.
+    "LITELLM_MODE": "PRODUCTION",
+}
+
+_LOGGERS = ("LiteLLM", "LiteLLM Router", "LiteLLM Proxy")
+
+_CLASS = re.compile(r"^(litellm\.)?\w+(Error|Exception)( -|:) ")
+
+_WAIT = 0.02
+"""Seconds between looks at the importing thread: small beside the seconds that it takes."""
+
+_CACHE_MARKS = ({"location": "message", "role": "system"}, {"location": "message", "index": -1})
+"""Where Anthropic's models are told to cache: after the fixed prefix, and after all that was sent so far."""
+
+
+class LiteLLMModel:
+    """A model as litellm names it.
+
+    name: as the user writes it; model: litellm's PROVIDER/NAME
+    api_key, api_base: None leaves them to litellm, which looks into the environment
+    on_notice: told in one line of every wait before another try
+    """
+
+    def __init__(
+        self,
+        name: str,
+        model: str,
+        api_base: str | None = None,
+        api_key: str | None = None,
+        window: int | None = None,
+        *,
+        key_variable: str = "",
+        on_notice: Callable[[str], None] = lambda text: None,
+    ) -> None:
+        self.name = name
+        self.window = window or DEFAULT_WINDOW
+        self.on_notice = on_notice
+        self._model = model
+        self._window_known = window is not None
+        self._key_variable = key_variable
+        self._key = api_key or ""
+        self._options: Json = {"model": model, "api_base": api_base, "api_key": api_key}
+        if "claude" in model.lower():
+            self._options["cache_control_injection_points"] = [dict(mark) for mark in _CACHE_MARKS]
+        self._litellm: ModuleType | None = None
+        self._trouble: Exception | None = None
+        self._used = False
+        self._importer = threading.Thread(target=self._import, name="import-litellm", daemon=True)
+        self._importer.start()
+
+    async def stream(self, request: Request) -> AsyncIterator[Delta]:
+        """See `Model.stream`. Asks again, up to four times, while nothing can have been seen of an answer."""
+        litellm = await self._imported()
+        patience = Patience()
+        while True:
+            assembler = Assembler()
+            try:
+                async with aclosing(self._attempt(litellm, request, assembler)) as deltas:
+                    async for delta in deltas:
+                        yield delta
+                return
+            except UserError:
+                raise
+            except Exception as error:  # litellm lets through errors of every kind, its providers' own too
+                pause = self._pause(error, assembler, patience)
+                self.on_notice(
+                    f"{self._model}: {_line(error, self._key)}; "
+                    f"trying again in {pause:.1f} s ({patience.tries} of {TRIES})"
+                )
+                await asyncio.sleep(pause)
+
+    async def close(self) -> None:
+        """See `Model.close`."""
+        if self._litellm is not None and self._used:
+            self._used = False
+            await self._litellm.close_litellm_async_clients()
+
+    async def _attempt(
+        self, litellm: ModuleType, request: Request, assembler: Assembler
+    ) -> AsyncGenerator[Delta, None]:
+        self._used = True
+        response = await litellm.acompletion(**self._options, **_call(request))
+        try:
+            async for piece in response:
+                for delta in assembler.feed(piece.model_dump(exclude_none=True)):
+                    yield delta
+        finally:
+            await response.aclose()
+        # litellm fills in the reason even when the stream broke off, but it raises then.
+        yield assembler.reply(assembler.usage)
+
+    async def _imported(self) -> ModuleType:
+        while self._importer.is_alive():
+            await asyncio.sleep(_WAIT)
+        if self._litellm is None:
+            raise UserError(
+                Fault.CONFIGURATION,
+                f"litellm, which {self.name!r} needs, cannot be imported: {self._trouble}",
+                "Install patchwright again, or use a chat-completions server (NAME --api-base URL)",
+            )
+        return self._litellm
+
+    def _import(self) -> None:
+        os.environ.update(_ENVIRONMENT)
+        try:
+            litellm = importlib.import_module("litellm")
+        except Exception as error:  # it runs much code of others; told when the model is first asked
+            self._trouble = error
+            return
+        _quieten(litellm)
+        if not self._window_known:
+            self.window = _window(litellm, self._model) or self.window
+        self._litellm = litellm
+
+    def _pause(self, error: Exception, assembler: Assembler, patience: Patience) -> float:
+        """How long to wait before another try. Raises what the user is to see when there is none."""
+        status = getattr(error, "status_code", None)
+        said = f"{self._model}: {_line(error, self._key)}"
+        if isinstance(error, ImportError) or "pip install" in said:
+            raise UserError(Fault.CONFIGURATION, said, "Install what is named into patchwright's environment")
+        if status in (401, 403):
+            hint = f"Check {self._key_variable or 'your credentials'}: for this provider, valid, paid for?"
+            raise UserError(Fault.CREDENTIALS, said, hint) from None
+        if status == 404:
+            raise UserError(Fault.CONFIGURATION, said, "Check the model's name and the API base") from None
+        if status is not None and status not in PASSING:
+            hint = "Another model, or a shorter session, may do"
+            raise UserError(Fault.CONFIGURATION, said, hint) from None
+        if assembler.spoke:
+            hint = "What came before it is kept; ask to go on, or resume the session"
+            raise UserError(Fault.MODEL_UNREACHABLE, f"{said} (in the middle of a reply)", hint) from None
+        headers: Mapping[str, str] = getattr(error, "litellm_response_headers", None) or {}
+        pause = patience.pause(retry_after(headers))
+        if pause is None:
+            hint = "Check the network and the provider's status, or use another model"
+            message = f"{said} (tried {patience.tries} times)"
+            raise UserError(Fault.MODEL_UNREACHABLE, message, hint) from None
+        return pause
+
+
+def _call(request: Request) -> Json:
+    messages = [message_json(message, reasoning=False) for message in request.messages]
+    if request.system:
+        messages.insert(0, {"role": "system", "content": request.system})
+    call: Json = {
+        "messages": messages,
+        "stream": True,
+        "stream_options": {"include_usage": True},
+        "drop_params": True,  # what a provider does not know is left out, not an error
+        "num_retries": 0,  # retries are ours: told, bounded, never after text was shown
+        "max_retries": 0,
+        # litellm's gateway for MCP tools stands in the way of every call with tools, and needs
+        # a package that litellm does not depend on.
+        "_skip_mcp_handler": True,
+    }
+    if request.tools:
+        call["tools"] = [tool_json(tool) for tool in request.tools]
+    if request.max_output:
+        call["max_tokens"] = request.max_output
+    return call
+
+
+def _quieten(litellm: ModuleType) -> None:
+    import logging
+
+    for name in _LOGGERS:
+        logging.getLogger(name).setLevel(logging.CRITICAL)
+    settings: Mapping[str, Any] = {
+        "suppress_debug_info": True,
+        "turn_off_message_logging": True,
+        "disable_streaming_logging": True,
+        "success_callback": [],
+        "failure_callback": [],
+        "callbacks": [],
+    }
+    for name, value in settings.items():
+        setattr(litellm, name, value)
+
+
+def _window(litellm: ModuleType, model: str) -> int:
+    try:
+        return int(litellm.get_model_info(model).get("max_input_tokens") or 0)
+    except Exception:  # it raises a bare Exception for a model that it does not know
+        return 0
+
+
+def _line(error: Exception, key: str) -> str:
+    """An error on one line, without the class names that litellm puts before it, nor the key."""
+    text = " ".join(str(error).split())
+    while _CLASS.match(text):
+        text = _CLASS.sub("", text)
+    text = text.replace(key, "…") if key else text
+    return text if len(text) <= 300 else text[:299] + "…"

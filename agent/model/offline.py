@@ -1,0 +1,349 @@
+"""The offline engine as a model: fixes failing tests with the ordinary tools, without network or key.
+
+A pure function of the request: what was done so far is read from the messages, so a session that was
+killed goes on where it stood. One step a call: plan, run the tests, search, edit, run again, commit.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from agent.model.base import (
+    AssistantMessage,
+    Delta,
+    Message,
+    Reply,
+    Request,
+    TextDelta,
+    ToolMessage,
+    UserMessage,
+)
+from tools.action import Action
+
+# It reads nothing but the last turn, so no window is too small for it.
+WINDOW = 1_000_000
+# Failing tests named to `repair`; more than this, and it looks at everything that fails.
+MOST_TARGETS = 60
+# What a person says who wants tests to pass or a bug gone; generous, since it can do nothing else.
+_ABOUT_TESTS = re.compile(
+    r"\b(fix|fixes|fixing|fail|fails|failing|failed|failure|failures|tests?|bugs?|bugfix|broken|break|breaks|"
+    r"repair|green|debug|error|errors|wrong|crash|crashes|regression|red|pytest|unittest|mend|correct)\b",
+    re.IGNORECASE,
+)
+_CANNOT = (
+    "No model is set up, so I am the offline engine: I find and fix bugs that make tests fail, and nothing else. "
+    "I can't chat, plan or write features.\n"
+    "With a model I can:\n"
+    '  export OPENAI_API_KEY=…     then  patchwright run --model openai/NAME "…"\n'
+    '  export ANTHROPIC_API_KEY=…  then  patchwright run --model anthropic/NAME "…"\n'
+    '  a local server:                   patchwright run --model NAME --api-base http://localhost:8080/v1 "…"\n'
+    'What I can do now: patchwright run "make the failing tests pass"'
+)
+_PLAN = (
+    "Run the tests to see what fails",
+    "Locate the faults and search for changes",
+    "Apply the changes",
+    "Run all tests again",
+    "Commit",
+)
+
+
+class OfflineModel:
+    """Implements `Model` with the repair engine behind the tools."""
+
+    name = "offline"
+    window = WINDOW
+
+    async def stream(self, request: Request) -> AsyncIterator[Delta]:
+        reply = answer(request)
+        if reply.text:
+            yield TextDelta(text=reply.text)
+        yield reply
+
+    async def close(self) -> None:
+        """Nothing is held open."""
+
+
+def answer(request: Request) -> Reply:
+    """The next step of the turn that the request is about."""
+    turn = _Turn.of(request)
+    if not _ABOUT_TESTS.search(turn.prompt):
+        return turn.over(_CANNOT, "not achieved")
+    return turn.next()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Step:
+    """One call of this turn and what came of it."""
+
+    action: Action
+    result: ToolMessage
+
+    @property
+    def data(self) -> Mapping[str, Any]:
+        return self.result.data or {}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Turn:
+    """Everything since the last prompt, as the calls that were made."""
+
+    prompt: str
+    steps: Sequence[_Step]
+    tools: Mapping[str, Mapping[str, Any]]
+    number: int
+
+    @classmethod
+    def of(cls, request: Request) -> _Turn:
+        start = _last_turn(request.messages)
+        messages = request.messages[start:]
+        results = {each.call: each for each in messages if isinstance(each, ToolMessage)}
+        actions = [
+            action for each in messages if isinstance(each, AssistantMessage) for action in each.actions
+        ]
+        return cls(
+            prompt="\n".join(each.text for each in messages if isinstance(each, UserMessage)),
+            steps=[_Step(action=each, result=results[each.id]) for each in actions if each.id in results],
+            tools={each.name: each.parameters for each in request.tools},
+            number=len(request.messages),
+        )
+
+    def next(self) -> Reply:
+        """The first phase that has something to do."""
+        phases: tuple[Callable[[], Reply | None], ...] = (
+            self._denied,
+            self._plan,
+            self._first_run,
+            self._search,
+            self._edits,
+            self._reversal,
+            self._second_run,
+            self._verdict,
+            self._commit,
+        )
+        for phase in phases:
+            reply = phase()
+            if reply is not None:
+                return reply
+        return self.over(self._summary(), "done")
+
+    # ── phases, in order: each answers, or leaves it to the next ─────────────────────────────────
+
+    def _denied(self) -> Reply | None:
+        refused = [step for step in self.steps if step.data.get("denied")]
+        if not refused or refused[0].action.tool in ("plan", "git_commit"):
+            return None
+        tool, said = refused[0].action.tool, refused[0].result.text
+        return self.over(f"I stopped: {tool} was refused.\n{said}", "not achieved")
+
+    def _plan(self) -> Reply | None:
+        if "plan" not in self.tools or self._made("plan"):
+            return None
+        wanted = _PLAN if "git_commit" in self.tools else _PLAN[:-1]
+        items = [
+            {"text": text, "status": "doing" if not place else "open"} for place, text in enumerate(wanted)
+        ]
+        return self.call(
+            "I'll run the tests first, then look for what makes them fail.", "plan", {"items": items}
+        )
+
+    def _first_run(self) -> Reply | None:
+        runs = self._made("run_tests")
+        if not runs:
+            return self.call("", "run_tests", {})
+        outcome = _report(runs[0]).get("outcome", "")
+        if outcome == "passed":
+            passed = _report(runs[0]).get("passed", 0)
+            return self.over(
+                f"All {passed} tests pass already, so there is nothing to repair.", "nothing to do"
+            )
+        if outcome in ("no-tests", "no-runner"):
+            text = f"There is nothing to repair by: I work from failing tests.\n{runs[0].result.text}"
+            return self.over(text, "not achieved")
+        return None
+
+    def _search(self) -> Reply | None:
+        found = self._made("repair")
+        if not found:
+            failing = _failing(self._made("run_tests")[0])
+            count = f"{len(failing)} tests fail" if len(failing) != 1 else "1 test fails"
+            words = f"{count}. " if failing else ""
+            text = f"{words}I trace which lines the failing and the passing tests run, and try changes there."
+            targets = failing if 0 < len(failing) <= MOST_TARGETS else []
+            return self.call(text, "repair", {"targets": targets})
+        if not self._fixes():
+            return self.over(f"I did not find a fix.\n{found[0].result.text}", "not achieved")
+        return None
+
+    def _edits(self) -> Reply | None:
+        done = self._made("edit")
+        fixes = self._fixes()
+        if any(step.result.failed for step in done) or len(done) >= len(fixes):
+            return None
+        fix = fixes[len(done)]
+        text = f"{_sentence(fix['why'])} With that changed, {_tests(fix['tests'])}."
+        return self.call(text, "edit", {name: fix[name] for name in ("path", "old", "new")})
+
+    def _reversal(self) -> Reply | None:
+        """Undo the edits, last first, when one of them failed or the tests came out worse than before."""
+        fixes, edits = self._fixes(), self._made("edit")
+        problem = self._problem()
+        if not problem:
+            return None
+        forward = [step for step in edits[: len(fixes)] if not step.result.failed]
+        back = edits[len(forward) + self._failed_edits() :]
+        if any(step.result.failed for step in back):
+            text = f"{problem} Taking the changes back failed as well: see `patchwright undo`.\n{back[-1].result.text}"
+            return self.over(text, "not achieved")
+        if len(back) < len(forward):
+            fix = fixes[len(forward) - len(back) - 1]
+            arguments = {"path": fix["path"], "old": fix["new"], "new": fix["old"]}
+            return self.call(f"{problem} I take my change to {fix['path']} back.", "edit", arguments)
+        return self.over(f"{problem} I took all my changes back; the files are as they were.", "not achieved")
+
+    def _second_run(self) -> Reply | None:
+        if len(self._made("run_tests")) > 1:
+            return None
+        return self.call("Now all tests, with the project's own runner.", "run_tests", {})
+
+    def _verdict(self) -> Reply | None:
+        report = _report(self._made("run_tests")[1])
+        if report.get("outcome") == "passed":
+            return None
+        left = self._made("repair")[0].data.get("repair", {})
+        places = [f"  {s['path']}:{s['line']}  {s['code']}" for s in left.get("suspects", ())]
+        text = [self._summary(), "Not all tests pass yet, so I committed nothing. Still failing:"]
+        text += [f"  {name}" for name in _failing(self._made("run_tests")[1])[:20]]
+        text += ["The most suspicious places:", *places] if places else []
+        return self.over("\n".join(text), "not achieved")
+
+    def _commit(self) -> Reply | None:
+        if "git_commit" not in self.tools or self._made("git_commit"):
+            return None
+        return self.call("All tests pass.", "git_commit", {"message": commit_message(self._fixes())})
+
+    # ── what the turn holds so far ───────────────────────────────────────────────────────────────
+
+    def _made(self, tool: str) -> list[_Step]:
+        return [step for step in self.steps if step.action.tool == tool]
+
+    def _fixes(self) -> list[Mapping[str, Any]]:
+        found = self._made("repair")
+        fixes: list[Mapping[str, Any]] = found[0].data.get("repair", {}).get("fixes", []) if found else []
+        return fixes
+
+    def _failed_edits(self) -> int:
+        return sum(step.result.failed for step in self._made("edit")[: len(self._fixes())])
+
+    def _problem(self) -> str:
+        """Why the edits must be taken back, "" if they need not."""
+        for step in self._made("edit")[: len(self._fixes())]:
+            if step.result.failed:
+                return f"An edit of {step.action.arguments.get('path')!r} could not be applied."
+        runs = self._made("run_tests")
+        if len(runs) < 2:
+            return ""
+        before, after = _report(runs[0]), _report(runs[1])
+        new = sorted(set(_failing(runs[1])) - set(_failing(runs[0])))
+        if new and before.get("outcome") == "failed":
+            return f"With the changes {_listed(new)} failed, which did not fail before."
+        if before.get("outcome") == "failed" and after.get("outcome") not in ("passed", "failed"):
+            return "With the changes the tests do not run to their end any more."
+        return ""
+
+    def _summary(self) -> str:
+        fixes = self._fixes()
+        lines = [f"{len(fixes)} bug{'s' if len(fixes) != 1 else ''} found and fixed:"]
+        lines += [f"- {fix['path']}:{fix['line']}: {fix['why']}" for fix in fixes]
+        commits = self._made("git_commit")
+        if commits and commits[0].result.failed:
+            lines.append(f"The commit failed:\n{commits[0].result.text}")
+        runs = self._made("run_tests")
+        if len(runs) > 1:
+            report = _report(runs[1])
+            lines.append(f"Tests: {report.get('passed', 0)} passed, {report.get('failed', 0)} failed.")
+        return "\n".join(lines)
+
+    # ── replies ──────────────────────────────────────────────────────────────────────────────────
+
+    def call(self, text: str, tool: str, arguments: Mapping[str, Any]) -> Reply:
+        if tool not in self.tools:
+            return self.over(
+                f"I stopped: I need the tool {tool!r}, which this session does not offer.", "not achieved"
+            )
+        return Reply(text=text, actions=(self._action(tool, arguments),), stop="actions")
+
+    def over(self, summary: str, status: str) -> Reply:
+        """End the turn, through `finish` where it is offered so that programs can read how it went."""
+        if "finish" not in self.tools:
+            return Reply(text=summary)
+        known = "status" in self.tools["finish"].get("properties", {})
+        arguments = {"summary": summary, "status": status} if known else {"summary": summary}
+        return Reply(text="", actions=(self._action("finish", arguments),), stop="actions")
+
+    def _action(self, tool: str, arguments: Mapping[str, Any]) -> Action:
+        # The place in the history makes the id: unique in the session, and the same when it is asked again.
+        return Action(id=f"offline-{self.number}", tool=tool, arguments=dict(arguments))
+
+
+def commit_message(fixes: Sequence[Mapping[str, Any]]) -> str:
+    """Imperative subject saying what is fixed where; the body lists each fix."""
+    places = list(dict.fromkeys(str(fix["function"] or fix["path"]) for fix in fixes))
+    subject = f"Fix {_listed(places)}"
+    if len(subject) > 72:
+        files = list(dict.fromkeys(str(fix["path"]) for fix in fixes))
+        subject = f"Fix {len(fixes)} bugs in {_listed(files)}"
+    if len(subject) > 72:
+        subject = f"Fix {len(fixes)} bugs in {len(set(files))} files"
+    body = [f"- {fix['path']}: {fix['why']}" for fix in fixes]
+    return "\n".join([subject, "", *body])
+
+
+def _last_turn(messages: Sequence[Message]) -> int:
+    """Where the prompt of the present turn stands: after the last message that ended a turn."""
+    for place in range(len(messages) - 1, -1, -1):
+        message = messages[place]
+        if isinstance(message, AssistantMessage):
+            ended = not message.actions or any(action.tool == "finish" for action in message.actions)
+            later = [
+                place + 1 + i for i, each in enumerate(messages[place + 1 :]) if isinstance(each, UserMessage)
+            ]
+            if ended:
+                return later[0] if later else len(messages)
+    return 0
+
+
+def _report(step: _Step) -> Mapping[str, Any]:
+    """The structured report; without one (a log of another version), what the text's first line says."""
+    report = step.data.get("report")
+    if isinstance(report, Mapping):
+        return report
+    first = step.result.text.partition("\n")[0].lower()
+    for word in ("no tests", "not run", "broken", "timed out", "failed", "passed"):
+        if word in first:
+            known = {"no tests": "no-tests", "not run": "no-runner", "timed out": "timeout"}
+            return {"outcome": known.get(word, word)}
+    return {"outcome": "broken"}
+
+
+def _failing(step: _Step) -> list[str]:
+    return [str(each["id"]) for each in _report(step).get("failures", ())]
+
+
+def _sentence(text: str) -> str:
+    return text[:1].upper() + text[1:] + ("" if text.endswith(".") else ".")
+
+
+def _tests(names: Sequence[str]) -> str:
+    if len(names) == 1:
+        return f"{names[0]} passes and no other test breaks"
+    return f"{len(names)} failing tests pass and no other test breaks"
+
+
+def _listed(names: Sequence[str]) -> str:
+    if len(names) > 3:
+        return f"{', '.join(names[:3])} and {len(names) - 3} more"
+    return " and ".join([", ".join(names[:-1]), names[-1]]) if len(names) > 1 else "".join(names)

@@ -1,0 +1,66 @@
+"""When to ask a model again after a failure that may pass, and how long to wait before that."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from random import uniform
+
+TRIES = 4
+"""One call and three more: enough for a restart or a burst limit; a real outage is soon told."""
+
+PATIENCE = 60.0
+"""Seconds of waiting in all. A server that asks for more is out of quota, which waiting does not mend."""
+
+PASSING = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 520, 522, 524, 529})
+"""Statuses that may be gone on the next try."""
+
+_PAUSES = (0.5, 2.0, 8.0)
+
+
+class Patience:
+    """How much waiting is left for one request."""
+
+    def __init__(self) -> None:
+        self.tries = 1
+        self._left = PATIENCE
+
+    def pause(self, asked: float | None = None) -> float | None:
+        """Seconds to wait before the next try, None when it is time to give up.
+
+        asked: what the server wants (Retry-After), None if it said nothing
+        """
+        if self.tries >= TRIES:
+            return None
+        # Spread, so that clients that were cut off together don't come back together.
+        pause = _PAUSES[self.tries - 1] * uniform(0.75, 1.25) if asked is None else asked
+        if pause > self._left:
+            return None
+        self.tries += 1
+        self._left -= pause
+        return pause
+
+
+def retry_after(headers: Mapping[str, str]) -> float | None:
+    """What `Retry-After` (seconds or a date) or `retry-after-ms` asks for, in seconds.
+
+    headers: names in lower case
+    """
+    try:
+        return max(0.0, float(headers["retry-after-ms"]) / 1000)
+    except (KeyError, ValueError):  # not given, or not a number: look at the standard header
+        pass
+    value = headers.get("retry-after", "").strip()
+    try:
+        return max(0.0, float(value))
+    except ValueError:  # a date, or nothing
+        return _until(value)
+
+
+def _until(date: str) -> float | None:
+    from email.utils import parsedate_to_datetime
+
+    try:
+        return max(0.0, parsedate_to_datetime(date).timestamp() - time.time())
+    except ValueError:  # neither: our own pauses apply
+        return None

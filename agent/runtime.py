@@ -1,0 +1,327 @@
+"""One session at work: the log, the projection, the model, the gateway and the loop, put together.
+
+`Runtime.turn` takes a prompt through a whole turn: loop, verification, commit, and a last event
+on every path out of it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from agent.context.projection import Projection
+from agent.events import (
+    ActionEvent,
+    DecisionEvent,
+    End,
+    ErrorEvent,
+    Event,
+    ObservationEvent,
+    PlanEvent,
+    Prompt,
+    Signal,
+    SnapshotEvent,
+    Verification,
+)
+from agent.limits import Limit, Tally
+from agent.loop import Loop, TurnEnd
+from agent.model.base import Delta, Model, ToolSpec
+from agent.outcome import BY_FAULT, Exit
+from agent.session import Session
+from agent.verify.conclude import Evidence, judge, really_changed
+from sandbox.errors import Fault, UserError
+from sandbox.policy import Approver, Decision, Effect, Policy
+from tools.action import Action, Observation
+from tools.dispatch import Gateway, Snapshotter
+from tools.registry import Toolbox
+from tools.workspace import Workspace
+
+RECHECKS = 1
+"""How often a turn that claims to be done while tests fail is given back to the model with the failures."""
+
+
+@dataclass(slots=True, kw_only=True)
+class LogRecorder:
+    """Writes what the gateway does into the session log."""
+
+    session: Session
+    workspace: Workspace
+    _plan: list[tuple[str, str]] = field(default_factory=list)
+
+    def action(self, action: Action, effect: Effect) -> None:
+        self.session.append(
+            ActionEvent(call=action.id, tool=action.tool, effect=effect.kind, paths=list(effect.paths))
+        )
+
+    def decision(self, action: Action, decision: Decision, by: str) -> None:
+        self.session.append(
+            DecisionEvent(
+                call=action.id,
+                verdict=decision.verdict,
+                reason=decision.reason,
+                by="person" if by == "person" else "policy",
+            )
+        )
+
+    def observation(self, action: Action, observation: Observation, seconds: float) -> None:
+        self.session.append(
+            ObservationEvent(
+                call=action.id,
+                tool=action.tool,
+                text=observation.text,
+                data=dict(observation.data),
+                ref=observation.ref,
+                failed=observation.failed,
+                seconds=round(seconds, 4),
+            )
+        )
+        items: list[tuple[str, str]] = [(item.text, item.status) for item in self.workspace.plan]
+        if items != self._plan:
+            self._plan = items
+            self.session.append(PlanEvent(items=items))
+
+    def snapshot(self, tree: str) -> None:
+        self.session.append(SnapshotEvent(tree=tree, when="before"))
+
+
+@dataclass(slots=True, kw_only=True)
+class Runtime:
+    """Everything one session needs. `commit`: commit at the end of a verified turn."""
+
+    session: Session
+    workspace: Workspace
+    model: Model
+    toolbox: Toolbox
+    policy: Policy
+    snapshots: Snapshotter | None
+    approver: Approver | None = None
+    limits: Sequence[Limit] = ()
+    commit: bool = False
+    on_delta: Callable[[Delta], None] = lambda delta: None
+    loop: Loop = field(init=False)
+    evidence: Evidence = field(init=False)
+    projection: Projection = field(init=False)
+    _commits: list[str] = field(default_factory=list)
+    _committed: set[str] = field(default_factory=set)
+    _last_observation: str = ""
+    _harness_actions: int = 0
+    _wrote: bool = False
+    _task: asyncio.Task[object] | None = None
+
+    def __post_init__(self) -> None:
+        specs = [
+            ToolSpec(name=t.name, description=t.description, parameters=t.parameters) for t in self.toolbox
+        ]
+        self.projection = Projection(specs)
+        self.evidence = Evidence(self.workspace)
+        self.session.subscribe(self.projection.add, replay=True)
+        self.session.subscribe(self._follow)
+        gateway = Gateway(
+            toolbox=self.toolbox,
+            workspace=self.workspace,
+            policy=self.policy,
+            recorder=LogRecorder(session=self.session, workspace=self.workspace),
+            snapshots=self.snapshots,
+            approver=self.approver,
+        )
+        self.loop = Loop(
+            session=self.session,
+            projection=self.projection,
+            model=self.model,
+            gateway=gateway,
+            limits=self.limits,
+            on_delta=lambda delta: self.on_delta(delta),
+        )
+        self.workspace.facts["model"] = self.model.name
+
+    async def turn(self, prompt: str | None) -> End:
+        """Run one turn; None goes on with the turn that a kill or a limit cut off. Never raises for a user's fault."""
+        self.loop.tally = Tally()
+        self._commits.clear()
+        self._committed.clear()
+        end: End
+        self._task = asyncio.current_task()
+        try:
+            if prompt is not None:
+                self.session.append(Prompt(text=prompt))
+            end = await self._turn()
+        except UserError as error:
+            end = self._failed(error)
+        except asyncio.CancelledError:
+            if self._task is not None:
+                self._task.uncancel()
+            end = self._end(Exit.INTERRUPTED, "interrupted")
+        except Exception as error:  # a fault of ours: say so, keep the log whole, exit with its own code
+            end = self._internal(error)
+        finally:
+            self._task = None
+        await self._snapshot_after()
+        self._announce(end)
+        return end
+
+    def interrupt(self) -> None:
+        """A person pressed Ctrl-C: stop the step, or the turn if none is running."""
+        if self.loop.stepping:
+            self.loop.interrupt()
+        elif self._task is not None:
+            self._task.cancel()
+
+    def stop(self) -> None:
+        """End the turn now (SIGTERM, SIGHUP, a closed terminal)."""
+        self.loop.stop()
+        if not self.loop.stepping and self._task is not None:
+            self._task.cancel()
+
+    async def close(self) -> None:
+        """Release the model's connections and the log."""
+        await self.model.close()
+        with suppress(UserError):  # a full disk: the turn has told of it
+            await self.session.settle()
+        self.session.close()
+
+    async def _turn(self) -> End:
+        rechecks = 0
+        while True:
+            ended = await self.loop.run()
+            if ended.reason == "limit":
+                return self._end(Exit.LIMIT, ended.detail)
+            if ended.reason == "interrupted":
+                return self._end(Exit.INTERRUPTED, ended.detail)
+            known = self.evidence.current()
+            verification = await self._verify()
+            if verification.outcome == "failed" and known is None and rechecks < RECHECKS:
+                rechecks += 1
+                self.loop.inbox.append(
+                    "The tests were run after your changes, and fail: "
+                    f"{verification.detail}.\n{self._last_observation}\nGo on, or finish and say why not."
+                )
+                continue
+            if verification.outcome == "passed" and self.commit:
+                await self._commit(ended)
+            return self._end(self._judge(ended, verification), ended.text, verification)
+
+    async def _verify(self) -> Verification:
+        """Run the whole suite if files were changed and it was not run since; log what came of it."""
+        if not really_changed(self.workspace) and not self._commits:
+            verification = Verification(outcome="not-needed", detail="no file was changed")
+        else:
+            if self.evidence.current() is None:
+                await self._act("run_tests", {})
+            report = self.evidence.current()
+            before = self.evidence.first
+            verification = (
+                judge(report, before)
+                if report is not None
+                else Verification(outcome="unverified", detail="the tests could not be run")
+            )
+        self.session.append(verification)
+        return verification
+
+    async def _commit(self, ended: TurnEnd) -> None:
+        """What the model left uncommitted at the end of a verified turn."""
+        if really_changed(self.workspace) and self.toolbox.get("git_commit") is not None:
+            first_line = next((line for line in ended.text.splitlines() if line.strip()), "Apply changes")
+            subject = first_line if len(first_line) <= 72 else first_line[:71] + "…"
+            await self._act("git_commit", {"message": f"{subject}\n\n{ended.text}".strip()})
+
+    async def _act(self, tool: str, arguments: dict[str, object]) -> Observation:
+        """An action of the harness itself, through the same gateway as everybody's."""
+        self._harness_actions += 1
+        action = Action(
+            id=f"harness-{self.session.id}-{self._harness_actions}", tool=tool, arguments=arguments
+        )
+        return (await self.loop.gateway.run([action]))[0]
+
+    def _judge(self, ended: TurnEnd, verification: Verification) -> Exit:
+        status = self.workspace.facts.pop("finish", "done")
+        if verification.outcome == "failed":
+            return Exit.TESTS_FAIL
+        if verification.outcome == "unverified":
+            return Exit.NO_TEST_RUNNER
+        if verification.outcome == "not-needed":
+            report = self.evidence.last.report if self.evidence.last else {}
+            if self.evidence.denied:
+                return Exit.DENIED
+            if status == "nothing to do":
+                return Exit.NOTHING_TO_DO
+            if status == "not achieved" and report.get("outcome") == "no-runner":
+                return Exit.NO_TEST_RUNNER
+            if status == "not achieved" and report.get("outcome") in ("failed", "broken", "timeout"):
+                return Exit.TESTS_FAIL
+        return Exit.NOT_ACHIEVED if status == "not achieved" else Exit.DONE
+
+    def _follow(self, event: Event) -> None:
+        self.evidence.see(event)
+        self._wrote = self._wrote or isinstance(event, SnapshotEvent)
+        if isinstance(event, ObservationEvent):
+            self._last_observation = event.text
+            if commit := event.data.get("commit"):
+                self._commits.append(str(commit))
+                self._committed.update(str(path) for path in event.data.get("files", ()))
+            if "summary" in event.data and (status := event.data.get("status")):
+                self.workspace.facts["finish"] = status
+
+    def _end(self, exit_code: Exit, summary: str, verification: Verification | None = None) -> End:
+        return End(
+            outcome=exit_code.label,
+            exit_code=int(exit_code),
+            summary=summary,
+            steps=self.loop.tally.steps,
+            usage=self.loop.tally.spent,
+            files=sorted(self._committed.union(really_changed(self.workspace))),
+            commit=self._commits[-1] if self._commits else "",
+            verification=f"{verification.outcome}: {verification.detail}" if verification else "",
+        )
+
+    def _failed(self, error: UserError) -> End:
+        self._announce(ErrorEvent(fault=error.fault, message=error.message, hint=error.hint))
+        return self._end(BY_FAULT[error.fault], error.message)
+
+    def _internal(self, error: Exception) -> End:
+        import traceback
+
+        report = self.session.folder / "traceback.txt"
+        text = f"{type(error).__name__}: {error}"
+        try:
+            report.write_text("".join(traceback.format_exception(error)), "utf-8")
+        except OSError:  # the disk may be the cause; the line below still says what happened
+            report = Path("(not written)")
+        self._announce(ErrorEvent(fault="internal", message=text, hint=f"Traceback: {report}"))
+        return self._end(Exit.INTERNAL, text)
+
+    def _announce(self, event: Event) -> None:
+        """Log an event; when the disk refuses it, the views are told all the same."""
+        try:
+            self.session.append(event)
+        except UserError:
+            self.session.tell(event)
+
+    async def _snapshot_after(self) -> None:
+        """The tree at the end of a turn that wrote something: what an undo takes back, and no more."""
+        if self._wrote and self.snapshots is not None:
+            with suppress(UserError):  # a full disk: the turn has told of it, and its end must be told, too
+                self.session.append(
+                    SnapshotEvent(tree=await asyncio.to_thread(self.snapshots.take), when="after")
+                )
+        self._wrote = False
+
+
+def notice(session: Session) -> Callable[[str], None]:
+    """A callback for models: one quiet line for the user (a retry, a fallback), logged as a signal."""
+
+    def tell(text: str) -> None:
+        session.append(Signal(name="model", detail=text))
+
+    return tell
+
+
+def not_a_repository(path: Path) -> UserError:
+    """The error for a folder outside any git repository."""
+    return UserError(
+        Fault.NOT_A_REPOSITORY,
+        f"not in a git repository: {str(path)!r}",
+        "Run `git init` there first, or pass --no-commit to work without git.",
+    )

@@ -1,0 +1,204 @@
+"""The session log: append-only, one event a line, repaired on open. Everything else is a view of it."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import fcntl
+import os
+import secrets
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from agent.events import ActionEvent, Event, MessageEvent, ObservationEvent, parse, render
+from agent.home import private_folder
+from sandbox.errors import Fault, UserError
+
+Subscriber = Callable[[Event], None]
+
+INTERRUPTED = (
+    "interrupted: the program ended before this action's result was recorded; it may have taken effect"
+)
+
+
+class Session:
+    """One open log. Exactly one process holds it; events are flushed one by one, synced once a step."""
+
+    def __init__(self, folder: Path, descriptor: int, events: list[Event]) -> None:
+        self.folder = folder
+        self.id = folder.name
+        self._descriptor = descriptor
+        self._count = len(events)
+        self._last = events[-1].id if events else ""
+        self._size = os.fstat(descriptor).st_size
+        self._subscribers: list[Subscriber] = []
+        self._syncing: asyncio.Future[None] | None = None
+        self.replayed = events
+
+    @classmethod
+    def create(cls, sessions: Path) -> Session:
+        """Start a log in a new folder below `sessions`."""
+        stamp = time.strftime("%Y%m%d-%H%M%S")
+        folder = private_folder(sessions) / f"{stamp}-{secrets.token_hex(2)}"
+        try:
+            folder.mkdir(mode=0o700)
+            descriptor = _open(folder / "log.jsonl", os.O_CREAT | os.O_EXCL)
+        except OSError as error:
+            raise _storage(error, folder) from error
+        return cls(folder, descriptor, [])
+
+    @classmethod
+    def open(cls, folder: Path) -> Session:
+        """Open an existing log: a torn last line is cut off, orphaned actions are answered.
+
+        Raises UserError when there is no such session, or another process has it open.
+        """
+        path = folder / "log.jsonl"
+        try:
+            descriptor = _open(path, 0)
+        except FileNotFoundError:
+            raise UserError(
+                Fault.USAGE, f"no session {folder.name!r}", "List them: patchwright sessions"
+            ) from None
+        events = _repair(path, descriptor)
+        session = cls(folder, descriptor, events)
+        for call, tool in unanswered(events):
+            session.append(ObservationEvent(call=call, tool=tool, text=INTERRUPTED, failed=True))
+        return session
+
+    def subscribe(self, subscriber: Subscriber, *, replay: bool = False) -> None:
+        """Call `subscriber` with each event from now on (and, with `replay`, with those there already)."""
+        if replay:
+            for event in self.replayed:
+                subscriber(event)
+        self._subscribers.append(subscriber)
+
+    def append(self, event: Event) -> Event:
+        """Write one event and hand it to the subscribers. Raises UserError when the disk is full."""
+        self._count += 1
+        event.id = f"e{self._count}"
+        event.parent = self._last
+        event.time = round(time.time(), 3)
+        line = render(event)
+        self._write(line)
+        self._last = event.id
+        self.tell(event)
+        return event
+
+    def tell(self, event: Event) -> None:
+        """Hand an event to the subscribers without writing it (the last word when the disk is full)."""
+        if not self._subscribers:
+            self.replayed.append(event)
+        for subscriber in self._subscribers:
+            subscriber(event)
+
+    async def sync(self) -> None:
+        """Have what is written reach the disk, without waiting for it: the wait falls into the next call."""
+        await self.settle()
+        self._syncing = asyncio.get_running_loop().run_in_executor(None, os.fsync, self._descriptor)
+
+    async def settle(self) -> None:
+        """Wait for the last `sync`. Raises UserError when the disk turns out to be full."""
+        if self._syncing is None:
+            return
+        syncing, self._syncing = self._syncing, None
+        try:
+            await syncing
+        except OSError as error:
+            raise _storage(error, self.folder) from error
+
+    def close(self) -> None:
+        """Sync and release the log. Safe to call twice."""
+        if self._descriptor >= 0:
+            os.fsync(self._descriptor)
+            os.close(self._descriptor)
+            self._descriptor = -1
+
+    def _write(self, line: bytes) -> None:
+        """One write call per event; a short write (full disk) is taken back, so that the log stays whole."""
+        try:
+            written = os.write(self._descriptor, line)
+            if written < len(line):
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        except OSError as error:
+            self._count -= 1
+            os.ftruncate(self._descriptor, self._size)
+            raise _storage(error, self.folder) from error
+        self._size += len(line)
+
+
+def read(folder: Path) -> Iterator[Event]:
+    """The events of a log that may be open elsewhere; a torn last line is left out."""
+    with (folder / "log.jsonl").open("rb") as file:
+        for line in file:
+            if not line.endswith(b"\n"):
+                return
+            yield parse(line)
+
+
+def unanswered(events: list[Event]) -> list[tuple[str, str]]:
+    """(call, tool) of each action that no observation answers, in the order in which they were asked."""
+    open_calls: dict[str, str] = {}
+    for event in events:
+        if isinstance(event, MessageEvent):
+            open_calls.update({action.id: action.tool for action in event.actions})
+        elif isinstance(event, ActionEvent):
+            open_calls.setdefault(event.call, event.tool)
+        elif isinstance(event, ObservationEvent):
+            open_calls.pop(event.call, None)
+    return list(open_calls.items())
+
+
+def _open(path: Path, flags: int) -> int:
+    descriptor = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CLOEXEC | flags, 0o600)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(descriptor)
+        raise UserError(
+            Fault.USAGE,
+            f"session {path.parent.name!r} is open in another process",
+            "End that one first, or start a new session.",
+        ) from None
+    return descriptor
+
+
+def _repair(path: Path, descriptor: int) -> list[Event]:
+    """Read all whole lines; cut off what stands after the last one (a write that a kill tore)."""
+    events: list[Event] = []
+    whole = 0
+    with path.open("rb") as file:
+        for line in file:
+            try:
+                if not line.endswith(b"\n"):
+                    break
+                events.append(parse(line))
+            except ValueError:
+                if file.read(1):  # not the tail: this is damage, not a torn write
+                    raise UserError(
+                        Fault.CONFIGURATION,
+                        f"the log {str(path)!r} is damaged after byte {whole}",
+                        "Keep a copy, cut the file there, and resume.",
+                    ) from None
+                break
+            whole += len(line)
+    if whole < os.fstat(descriptor).st_size:
+        os.ftruncate(descriptor, whole)
+    return events
+
+
+def _storage(error: OSError, folder: Path) -> UserError:
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return UserError(
+            Fault.STORAGE_FULL,
+            f"no space left to write the session log in {str(folder)!r}",
+            "Free some space and resume: nothing logged so far is lost.",
+        )
+    if error.errno in (errno.EROFS, errno.EACCES, errno.EPERM):
+        return UserError(
+            Fault.READ_ONLY,
+            f"cannot write the session log in {str(folder)!r}: {error.strerror}",
+            "Set PATCHWRIGHT_HOME to a folder that can be written.",
+        )
+    raise error

@@ -1,0 +1,1 @@
+"""How a finished turn is judged: only an executed check counts."""

@@ -1,0 +1,96 @@
+"""Verification before belief: "done" is a claim; the harness runs the tests and says what it saw."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from agent.events import Event, ObservationEvent, Verification
+from tools.workspace import Workspace
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Check:
+    """A run of the whole suite, and the state of the changed files it was run on."""
+
+    report: Mapping[str, Any]
+    fingerprint: str
+
+
+class Evidence:
+    """Follows the log: which whole-suite test run was the last, and on what state of the files.
+
+    `first` is the report before anything was changed in this session, if the tests were run then.
+    """
+
+    def __init__(self, workspace: Workspace) -> None:
+        self._workspace = workspace
+        self.first: Mapping[str, Any] | None = None
+        self.last: Check | None = None
+        self.denied = False
+        self._paths: set[str] = set()  # every file this session ever changed, committed since or not
+
+    def see(self, event: Event) -> None:
+        """Take in an event as it is logged."""
+        if not isinstance(event, ObservationEvent):
+            return
+        self._paths.update(self._workspace.changed)
+        self.denied = bool(event.data.get("denied"))
+        report = event.data.get("report")
+        if not isinstance(report, dict) or report.get("targets"):
+            return
+        if self.first is None and not self._paths:
+            self.first = report
+        self.last = Check(report=report, fingerprint=self._fingerprint())
+
+    def current(self) -> Mapping[str, Any] | None:
+        """The last whole-suite report, if no file was changed since; else None."""
+        self._paths.update(self._workspace.changed)
+        if self.last is not None and self.last.fingerprint == self._fingerprint():
+            return self.last.report
+        return None
+
+    def _fingerprint(self) -> str:
+        """A hash over the present content of every file that this session changed."""
+        digest = hashlib.sha256()
+        for path in sorted(self._paths):
+            content = content_of(self._workspace, path)
+            digest.update(path.encode("utf-8", "surrogateescape"))
+            digest.update(b"\0gone" if content is None else hashlib.sha256(content).digest())
+        return digest.hexdigest()
+
+
+def content_of(workspace: Workspace, path: str) -> bytes | None:
+    """A file's bytes, None when there is no such file."""
+    return workspace.files.read(path) if workspace.files.is_file(path) else None
+
+
+def really_changed(workspace: Workspace) -> list[str]:
+    """Paths whose content differs from what this session found."""
+    return [path for path, original in workspace.changed.items() if content_of(workspace, path) != original]
+
+
+def judge(report: Mapping[str, Any], before: Mapping[str, Any] | None) -> Verification:
+    """Words and outcome for a report of the whole suite."""
+    outcome = report.get("outcome")
+    counts = f"{report.get('passed', 0)} passed"
+    failures = [str(f.get("id", "?")) for f in report.get("failures", ())]
+    if outcome == "passed":
+        detail = counts
+        if before is not None and before.get("failures"):
+            detail += f"; before: {len(before['failures'])} failed"
+        return Verification(outcome="passed", detail=detail, report=dict(report))
+    if outcome == "no-runner":
+        return Verification(outcome="unverified", detail="no test runner found", report=dict(report))
+    if outcome == "no-tests":
+        return Verification(
+            outcome="unverified", detail="the test run collected no tests", report=dict(report)
+        )
+    known = {str(f.get("id")) for f in before.get("failures", ())} if before is not None else set()
+    new = [each for each in failures if each not in known]
+    detail = f"{len(failures)} failed, {counts}" if failures else f"the test run ended as {outcome!r}"
+    if failures and before is not None:
+        detail += f" ({len(new)} of them passed before)" if new else " (all of them failed before as well)"
+    return Verification(outcome="failed", detail=detail, report=dict(report))

@@ -1,0 +1,72 @@
+"""What a sandbox costs: median milliseconds of the program `true`, started plainly and in each sandbox.
+
+    python benchmarks/sandbox_overhead.py [rounds]
+
+The ways take turns, so that a busy moment of the machine hits them all alike.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from sandbox.backends import BACKENDS, choose
+from sandbox.errors import UserError
+from sandbox.process import Command
+
+Way = Callable[[], Awaitable[object]]
+
+
+async def plain() -> None:
+    process = await asyncio.create_subprocess_exec(
+        "true", stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+    )
+    await process.communicate()
+
+
+def ways(workspace: Path) -> dict[str, Way]:
+    found: dict[str, Way] = {"plain asyncio": plain}
+    command = Command(argv=("true",), cwd=workspace)
+    for name in reversed(BACKENDS):
+        try:
+            box = choose(workspace, name)
+        except UserError as error:  # this machine does not have it
+            print(f"{name}: {error.message}")
+            continue
+        found[name] = lambda box=box: box.run(command)
+    return found
+
+
+async def measure(found: dict[str, Way], rounds: int) -> dict[str, list[float]]:
+    times: dict[str, list[float]] = {name: [] for name in found}
+    for number in range(rounds + 3):
+        for name, way in found.items():
+            start = time.perf_counter()
+            await way()
+            if number >= 3:  # the first ones import modules and warm caches
+                times[name].append((time.perf_counter() - start) * 1000)
+    return times
+
+
+def main() -> None:
+    rounds = int(sys.argv[1]) if len(sys.argv) > 1 else 50
+    with tempfile.TemporaryDirectory() as folder:
+        subprocess.run(["git", "init", "--quiet", folder], check=True)
+        times = asyncio.run(measure(ways(Path(folder)), rounds))
+    base = statistics.median(times["plain asyncio"])
+    print(f"{'':14}  median     min    over plain   (ms, {rounds} rounds)")
+    for name, values in times.items():
+        middle = statistics.median(values)
+        print(f"{name:14} {middle:7.2f} {min(values):7.2f} {middle - base:10.2f}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""Who is talking: the terminal, one-shot runs, and reports."""

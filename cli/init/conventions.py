@@ -1,0 +1,187 @@
+"""How a project's code and commits look: configured tools, and habits measured on its files and its log."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+
+from cli.init.layout import LANGUAGES
+from cli.init.purpose import table, text_of, toml
+
+SAMPLE = 60
+"""Files of a language that are measured, spread evenly over the sorted list: more change no answer."""
+
+SAMPLE_BYTES = 64 << 10
+
+CLEAR = 0.8
+"""Share from which on something counts as a habit; below it nothing is claimed."""
+
+COMMITS = 200
+
+_CODE = (
+    "Python",
+    "JavaScript",
+    "TypeScript",
+    "Go",
+    "Rust",
+    "Java",
+    "C",
+    "C++",
+    "Ruby",
+    "PHP",
+    "Kotlin",
+    "C#",
+)
+
+_CONFIGS = (
+    (".editorconfig", "EditorConfig"),
+    (".prettierrc", "Prettier"),
+    (".prettierrc.json", "Prettier"),
+    ("prettier.config.js", "Prettier"),
+    ("eslint.config.js", "ESLint"),
+    ("eslint.config.mjs", "ESLint"),
+    (".eslintrc.json", "ESLint"),
+    (".eslintrc.js", "ESLint"),
+    ("biome.json", "Biome"),
+    ("ruff.toml", "Ruff"),
+    (".flake8", "Flake8"),
+    ("mypy.ini", "mypy"),
+    ("tsconfig.json", "TypeScript"),
+    ("rustfmt.toml", "rustfmt"),
+    (".golangci.yml", "golangci-lint"),
+    (".clang-format", "clang-format"),
+    (".rubocop.yml", "RuboCop"),
+    (".pre-commit-config.yaml", "pre-commit"),
+)
+
+_PYPROJECT = (
+    ("ruff", "Ruff"),
+    ("black", "Black"),
+    ("isort", "isort"),
+    ("mypy", "mypy"),
+    ("pyright", "Pyright"),
+)
+
+
+def conventions(root: Path, files: Sequence[str]) -> list[str]:
+    """Lines for the draft: tools, measured style of each main language, commit messages."""
+    lines = []
+    if tools := _tools(root, set(files)):
+        lines.append(f"Tools: {', '.join(tools)}")
+    languages = Counter(_language(path) for path in files)
+    main = sorted((name for name in _CODE if languages[name]), key=lambda name: (-languages[name], name))
+    for language in main[:3]:
+        if style := _style(root, [path for path in files if _language(path) == language]):
+            lines.append(f"{language}: {style}")
+    if commits := _commits(root):
+        lines.append(f"Commit messages: {commits}")
+    return lines
+
+
+def _language(path: str) -> str:
+    return LANGUAGES.get(path.rpartition(".")[2].lower(), "")
+
+
+def _tools(root: Path, known: set[str]) -> list[str]:
+    found = {name: f"{name} ({file})" for file, name in reversed(_CONFIGS) if file in known}
+    tool = table(toml(text_of(root / "pyproject.toml")), "tool")
+    for key, name in _PYPROJECT:
+        if isinstance(settings := tool.get(key), dict):
+            length = settings.get("line-length") or settings.get("line_length")
+            found[name] = f"{name} (pyproject.toml{f', line length {length}' if length else ''})"
+    return [found[name] for name in sorted(found, key=str.lower)]
+
+
+def _style(root: Path, paths: Sequence[str]) -> str:
+    """Indentation, quotes and longest lines as measured; only what is clear is said."""
+    step = max(1, len(paths) // SAMPLE)
+    sample = [text_of(root / path, SAMPLE_BYTES) for path in sorted(paths)[::step][:SAMPLE]]
+    lines = [line for text in sample for line in text.splitlines() if line.strip()]
+    if len(lines) < 20:
+        return ""
+    facts = [_indentation(sample), _quotes(lines), _length(lines)]
+    known = [fact for fact in facts if fact]
+    counted = (
+        f"measured on {len(sample)} of {len(paths)} files" if len(paths) > 1 else "measured on its one file"
+    )
+    return f"{', '.join(known)} ({counted})" if known else ""
+
+
+def _indentation(sample: Sequence[str]) -> str:
+    """The step from a line to a deeper one below it."""
+    steps: Counter[str] = Counter()
+    for text in sample:
+        before = ""
+        for line in text.splitlines():
+            if not line.strip():
+                continue
+            indent = line[: len(line) - len(line.lstrip())]
+            if indent.startswith(before) and len(indent) > len(before):
+                steps[indent[len(before) :]] += 1
+            before = indent
+    unit, share = _clearest(steps)
+    if share < CLEAR * 0.75:  # continuation lines are aligned in many styles: less than elsewhere is clear
+        return ""
+    return "indented with tabs" if unit == "\t" else f"indented by {len(unit)} spaces"
+
+
+def _quotes(lines: Sequence[str]) -> str:
+    counted: Counter[str] = Counter()
+    for line in lines:
+        for match in re.finditer(r"(?<![\w\"'])(?:\"[^\"'\\\n]*\"|'[^\"'\\\n]*')(?![\"'])", line):
+            counted[match[0][0]] += 1
+    quote, share = _clearest(counted)
+    if sum(counted.values()) < 20 or share < CLEAR:
+        return ""
+    return "double quotes" if quote == '"' else "single quotes"
+
+
+def _length(lines: Sequence[str]) -> str:
+    lengths = sorted(len(line) for line in lines)
+    return f"99 % of lines within {lengths[int(len(lengths) * 0.99) - 1]} columns"
+
+
+def _clearest(counted: Counter[str]) -> tuple[str, float]:
+    """The most frequent value and its share."""
+    if not counted:
+        return "", 0.0
+    value, count = min(counted.items(), key=lambda item: (-item[1], item[0]))
+    return value, count / sum(counted.values())
+
+
+_CONVENTIONAL = re.compile(r"^(feat|fix|docs|chore|refactor|test|ci|build|perf|style|revert)(\([^)]*\))?!?: ")
+_TICKET = re.compile(r"^\[?[A-Z][A-Z0-9]+-\d+\]?[ :]")
+
+_HABITS = (
+    ("Conventional Commits (`fix: …`)", lambda s: bool(_CONVENTIONAL.match(s))),
+    ("a ticket first (`ABC-123`)", lambda s: bool(_TICKET.match(s))),
+    ("beginning with a capital letter", lambda s: s[:1].isupper() and not _TICKET.match(s)),
+    ("beginning with a small letter", lambda s: s[:1].islower() and not _CONVENTIONAL.match(s)),
+    ("no full stop at the end", lambda s: not s.endswith(".")),
+)
+
+
+def _commits(root: Path) -> str:
+    """Habits of the subjects of the newest commits; merges and bots are left out."""
+    try:
+        log = subprocess.run(
+            ["git", "-C", str(root), "log", f"-{COMMITS}", "--no-merges", "--pretty=%an%x09%s"],
+            capture_output=True,
+            stdin=subprocess.DEVNULL,
+            timeout=10,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired):  # no git: nothing to measure
+        return ""
+    rows = [
+        line.split("\t", 1) for line in log.stdout.decode("utf-8", "replace").splitlines() if "\t" in line
+    ]
+    subjects = [subject for author, subject in rows if subject and not author.endswith("[bot]")]
+    if len(subjects) < 5:
+        return ""
+    habits = [name for name, fits in _HABITS if sum(map(fits, subjects)) >= CLEAR * len(subjects)]
+    middle = sorted(map(len, subjects))[len(subjects) // 2]
+    return ", ".join([*habits, f"subjects of {middle} characters (median of the last {len(subjects)})"])

@@ -1,0 +1,84 @@
+"""Which folders a project has, what they hold, and in which languages it is written."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from cli.init.purpose import sentence, text_of
+
+LANGUAGES = {
+    "c": "C",
+    "cc": "C++",
+    "cpp": "C++",
+    "cs": "C#",
+    "css": "CSS",
+    "go": "Go",
+    "h": "C",
+    "hpp": "C++",
+    "html": "HTML",
+    "java": "Java",
+    "js": "JavaScript",
+    "jsx": "JavaScript",
+    "kt": "Kotlin",
+    "md": "Markdown",
+    "php": "PHP",
+    "py": "Python",
+    "pyi": "Python",
+    "rb": "Ruby",
+    "rs": "Rust",
+    "scala": "Scala",
+    "sh": "Shell",
+    "sql": "SQL",
+    "swift": "Swift",
+    "toml": "TOML",
+    "ts": "TypeScript",
+    "tsx": "TypeScript",
+    "vue": "Vue",
+    "yaml": "YAML",
+    "yml": "YAML",
+}
+"""By the ending of the name; endings that are not here are counted as other files."""
+
+MOST_FOLDERS = 20
+
+
+def layout(root: Path, files: Sequence[str]) -> list[str]:
+    """One line for each top folder, then one for the languages."""
+    folders: dict[str, list[str]] = {}
+    for path in files:
+        top, slash, rest = path.partition("/")
+        if slash:
+            folders.setdefault(top, []).append(rest)
+    lines = [_folder(root, name, folders[name]) for name in sorted(folders)[:MOST_FOLDERS]]
+    if len(folders) > MOST_FOLDERS:
+        lines.append(f"and {len(folders) - MOST_FOLDERS} more folders")
+    return [*lines, f"In all: {_languages(files)}"] if files else []
+
+
+def _folder(root: Path, name: str, files: list[str]) -> str:
+    said = _purpose(root / name)
+    inside = sorted({rest.partition("/")[0] for rest in files if "/" in rest})
+    shown = ", ".join(f"{each}/" for each in inside[:6]) + (", …" if len(inside) > 6 else "")
+    return f"`{name}/`: {said or _languages(files)}" + (f" (with {shown})" if inside else "")
+
+
+def _purpose(folder: Path) -> str:
+    """What the folder says of itself: a package's docstring, or its README's first line."""
+    match = re.match(r'\s*[rR]?("""|\'\'\')(.+?)(?:\n|\1)', text_of(folder / "__init__.py", 4096))
+    if match:
+        return match[2].strip()
+    return sentence(text_of(folder / "README.md", 4096))[:160]
+
+
+def _languages(files: Iterable[str]) -> str:
+    """ "12 Python, 3 Markdown, 4 other files", the most frequent first."""
+    counted = Counter(LANGUAGES.get(path.rpartition(".")[2].lower(), "") for path in files)
+    other = counted.pop("", 0)
+    ranked = sorted(counted.items(), key=lambda item: (-item[1], item[0]))
+    shown, rest = ranked[:5], other + sum(count for _, count in ranked[5:])
+    parts = [f"{count} {language}" for language, count in shown] + ([f"{rest} other"] if rest else [])
+    total = sum(count for _, count in shown) + rest
+    return f"{', '.join(parts)} file{'' if total == 1 else 's'}"

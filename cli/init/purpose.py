@@ -1,0 +1,108 @@
+"""What a project is called and what it is for: its manifests first, then its README."""
+
+from __future__ import annotations
+
+import json
+import re
+import tomllib
+from collections.abc import Callable
+from pathlib import Path
+
+
+def name_and_purpose(root: Path) -> tuple[str, str]:
+    """Name and one sentence; the folder's name and "" where nothing says more."""
+    name = purpose = ""
+    for file, read in _SOURCES:
+        text = text_of(root / file)
+        if text and not (name and purpose):
+            found, said = read(text)
+            name, purpose = name or found, purpose or said
+    return name or root.name, purpose
+
+
+def text_of(path: Path, limit: int = 1 << 20) -> str:
+    """A file's text as far as `limit` bytes, "" if it cannot be read."""
+    try:
+        with path.open("rb") as file:
+            return file.read(limit).decode("utf-8", "replace")
+    except OSError:  # not there, or not ours to read: then it says nothing
+        return ""
+
+
+def sentence(text: str) -> str:
+    """The first sentence of the first paragraph of prose in a Markdown or reStructuredText file."""
+    for paragraph in re.split(r"\n\s*\n", text):
+        prose = " ".join(paragraph.split())
+        if prose and (prose[0].isalnum() or prose[0] in "`*") and not re.search(r"\n[=-]{3,}\s*$", paragraph):
+            return re.split(r"(?<=[.!?])\s", prose)[0]
+    return ""
+
+
+def table(value: object, *keys: str) -> dict[str, object]:
+    """A nested table of a parsed file, empty if it is not there or is something else."""
+    for key in keys:
+        value = value.get(key) if isinstance(value, dict) else None
+    return value if isinstance(value, dict) else {}
+
+
+def toml(text: str) -> dict[str, object]:
+    """A parsed TOML file, empty if it is not valid: then it says nothing."""
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError:
+        return {}
+
+
+def parsed_json(text: str) -> object:
+    """A parsed JSON file, None if it is not valid."""
+    try:
+        return json.loads(text)
+    except ValueError:
+        return None
+
+
+def _pyproject(text: str) -> tuple[str, str]:
+    parsed = toml(text)
+    project = table(parsed, "project") or table(parsed, "tool", "poetry")
+    return str(project.get("name", "")), str(project.get("description", ""))
+
+
+def _cargo(text: str) -> tuple[str, str]:
+    package = table(toml(text), "package")
+    return str(package.get("name", "")), str(package.get("description", ""))
+
+
+def _package_json(text: str) -> tuple[str, str]:
+    package = table(parsed_json(text))
+    return str(package.get("name", "")), str(package.get("description", ""))
+
+
+def _go_mod(text: str) -> tuple[str, str]:
+    match = re.search(r"^module\s+(\S+)", text, re.MULTILINE)
+    return (match[1].rpartition("/")[2] if match else ""), ""
+
+
+def _readme(text: str) -> tuple[str, str]:
+    """The first heading, and the first sentence of the first paragraph of prose."""
+    text = re.sub(r"<!--.*?-->", "", text, flags=re.DOTALL)
+    title = re.search(r"^#\s+(.+?)\s*#*$|^(.+)\n[=]{3,}$", text, re.MULTILINE)
+    name = next((part for part in title.groups() if part), "") if title else ""
+    return _words(name), sentence(text)[:300]
+
+
+def _words(heading: str) -> str:
+    """A heading without images, links and markup."""
+    heading = re.sub(r"!\[[^\]]*\]\([^)]*\)|<[^>]+>", "", heading)
+    return re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading).strip(" *_`")
+
+
+_SOURCES: tuple[tuple[str, Callable[[str], tuple[str, str]]], ...] = (
+    ("pyproject.toml", _pyproject),
+    ("package.json", _package_json),
+    ("Cargo.toml", _cargo),
+    ("go.mod", _go_mod),
+    ("README.md", _readme),
+    ("README.rst", _readme),
+    ("README", _readme),
+    ("readme.md", _readme),
+)

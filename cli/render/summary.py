@@ -1,0 +1,88 @@
+"""The last line of a turn: how it ended, what it changed, what it took."""
+
+from __future__ import annotations
+
+from agent.events import End, Spent
+from cli.render.inert import inert
+from cli.render.paint import MARKS, Paint, Style
+from cli.render.terminal import cells, fit
+
+_OUTCOMES: dict[str, tuple[str, Style, str]] = {
+    "done": ("good", "green", "done"),
+    "tests-fail": ("bad", "red", "tests fail"),
+    "nothing-to-do": ("good", "green", "nothing to do"),
+    "limit": ("warn", "yellow", "stopped"),
+    "denied": ("bad", "red", "denied"),
+    "no-test-runner": ("warn", "yellow", "not checked: no test runner"),
+    "not-achieved": ("warn", "yellow", "not achieved"),
+    "interrupted": ("warn", "yellow", "interrupted"),
+}
+"""Outcome → mark, colour, words. Those that are not here ended in an error that has just been told."""
+
+
+def summary(
+    end: End, *, seconds: float, unpriced: bool, width: int, paint: Paint, unicode: bool
+) -> list[str]:
+    """The summary on as few lines as the width allows, broken between its parts.
+
+    unpriced: at least one call had no known price, so that the cost is a lower bound
+    """
+    column = 0 if unicode else 1
+    name, style, words = _OUTCOMES.get(end.outcome, ("bad", "red", f"failed: {end.outcome}"))
+    if end.outcome == "limit" and end.summary:
+        words = f"{words}: {inert(end.summary)}"
+    parts = [f"{MARKS[name][column]} {words}", *_facts(end, seconds, unpriced)]
+    lines: list[str] = []
+    between = MARKS["between"][column]
+    for part in parts:
+        part = fit(part, width - 2, ellipsis=MARKS["ellipsis"][column])
+        if lines and cells(lines[-1]) + cells(between) + cells(part) <= width:
+            lines[-1] += between + part
+        else:
+            lines.append(f"  {part}" if lines else part)
+    return [paint(line, style) if index == 0 else paint(line, "dim") for index, line in enumerate(lines)]
+
+
+def money(cost: float) -> str:
+    """Dollars, with as many digits as a small sum needs."""
+    return f"${cost:.2f}" if cost >= 1 or cost == 0 else f"${cost:.4f}"
+
+
+def tokens(number: int) -> str:
+    """Tokens for a person: "812", "12.3k", "1.2M"."""
+    if number < 1000:
+        return str(number)
+    return f"{number / 1000:.1f}k" if number < 999_950 else f"{number / 1_000_000:.1f}M"
+
+
+def price(spent: Spent, *, unpriced: bool) -> str:
+    """What calls cost: a sum, a lower bound when some had no known price, or that no price is known."""
+    if spent.cost is None:
+        return "price unknown"
+    return f"at least {money(spent.cost)}" if unpriced else money(spent.cost)
+
+
+def duration(seconds: float) -> str:
+    """Seconds, or minutes and seconds."""
+    if seconds < 60:
+        return f"{seconds:.1f} s"
+    return f"{int(seconds) // 60} min {int(seconds) % 60} s"
+
+
+def _facts(end: End, seconds: float, unpriced: bool) -> list[str]:
+    files, used = len(end.files), end.usage.input + end.usage.output
+    facts = [
+        f"{files} file{'' if files == 1 else 's'}" if files else "",
+        _checked(end.verification),
+        f"commit {end.commit[:7]}" if end.commit else "",
+        f"{end.steps} step{'' if end.steps == 1 else 's'}" if end.steps else "",
+        duration(seconds) if seconds >= 0.05 else "",
+        f"{tokens(used)} tokens" if used else "",
+        price(end.usage, unpriced=unpriced) if used else "",
+    ]
+    return [inert(fact) for fact in facts if fact]
+
+
+def _checked(verification: str) -> str:
+    outcome, _, detail = verification.partition(": ")
+    return detail.partition(";")[0] if outcome in ("passed", "failed") else ""

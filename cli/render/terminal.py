@@ -1,0 +1,76 @@
+"""What the terminal at the other end can show, and text cut to fit it."""
+
+from __future__ import annotations
+
+import os
+import unicodedata
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TextIO
+
+NO_TERMINAL_WIDTH = 100
+"""Columns where nobody has any: a log file, a pipe. Wide enough for a path, narrow enough for a web page."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Terminal:
+    """Facts about one output stream.
+
+    tty: a terminal is at the other end; dumb: it understands no control sequences
+    colour: colours are wanted and understood; unicode: marks such as ● can be encoded
+    """
+
+    tty: bool
+    dumb: bool
+    colour: bool
+    unicode: bool
+    columns: int
+    rows: int
+
+    @classmethod
+    def of(cls, stream: TextIO, env: Mapping[str, str] = os.environ) -> Terminal:
+        """Look at a stream and the environment (`TERM`, and `NO_COLOR` as on no-color.org)."""
+        tty = stream.isatty()
+        dumb = env.get("TERM", "") in ("", "dumb", "unknown")
+        columns, rows = _size(stream) if tty else (NO_TERMINAL_WIDTH, 24)
+        return cls(
+            tty=tty,
+            dumb=dumb,
+            colour=tty and not dumb and not env.get("NO_COLOR"),
+            unicode=(stream.encoding or "").lower().replace("_", "-").startswith("utf"),
+            columns=columns,
+            rows=rows,
+        )
+
+
+def cells(text: str) -> int:
+    """Columns that `text` takes: wide characters two, combining ones none. Close enough to cut text."""
+    if text.isascii():
+        return len(text)
+    return sum(_cell(character) for character in text)
+
+
+def fit(text: str, width: int, *, ellipsis: str = "…") -> str:
+    """`text` in at most `width` columns, cut at the end with an ellipsis."""
+    if cells(text) <= width:
+        return text
+    room, kept = max(width, 1) - cells(ellipsis), 0
+    for index, character in enumerate(text):
+        kept += _cell(character)
+        if kept > room:
+            return text[:index] + ellipsis
+    return text
+
+
+def _size(stream: TextIO) -> tuple[int, int]:
+    try:
+        columns, rows = os.get_terminal_size(stream.fileno())
+    except (OSError, ValueError):  # a stream without a descriptor
+        return NO_TERMINAL_WIDTH, 24
+    return columns or 80, rows or 24  # some serial lines say 0 by 0
+
+
+def _cell(character: str) -> int:
+    if unicodedata.combining(character) or character in "\u200d\ufe0e\ufe0f":
+        return 0
+    return 2 if unicodedata.east_asian_width(character) in "WF" else 1

@@ -1,0 +1,37 @@
+"""The files of a repository, as git sees them."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+MOST_FILES = 200_000
+"""Files listed at most: beyond that, matching would lag behind the typing."""
+
+
+def list_files(root: Path) -> list[str]:
+    """Files that git tracks or would track; outside a repository those of a bounded walk."""
+    try:
+        done = subprocess.run(
+            ["git", "-C", str(root), "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
+            capture_output=True,
+            stdin=subprocess.DEVNULL,
+            timeout=5,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired):  # no git, or a file system that hangs: walk what is near
+        return _walk(root)
+    if done.returncode:
+        return _walk(root)
+    return sorted({os.fsdecode(name) for name in done.stdout.split(b"\0") if name})[:MOST_FILES]
+
+
+def _walk(root: Path) -> list[str]:
+    found: list[str] = []
+    for folder, folders, names in os.walk(root):
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        found += [os.path.relpath(os.path.join(folder, name), root) for name in sorted(names)]  # noqa: PTH118
+        if len(found) > MOST_FILES // 20:  # a home directory, perhaps: enough is enough
+            break
+    return found

@@ -1,0 +1,250 @@
+"""One-shot runs: a prompt in, an answer out, and an exit code that says how it went."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import select
+import signal
+import stat
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from agent.assemble import Options, assemble, locate
+from agent.events import End, ErrorEvent, Event, render
+from agent.home import Home
+from agent.limits import Limit, MaxCost, MaxSteps, MaxTime, MaxTokens
+from agent.model.base import Model
+from agent.outcome import BY_FAULT, Exit
+from agent.runtime import Runtime
+from cli.report import complain
+from cli.settings import Settings, load
+from patchwright.version import VERSION
+from sandbox.errors import Fault, UserError
+from sandbox.policy import Approval
+
+STDIN_PATIENCE = 0.3
+"""Seconds, counted from the start, that a prompt given as an argument waits for piped input to begin. A pipe that
+stays silent (a CI job, a harness that never closes it) must not hang the run."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Invocation:
+    """A run as the command line asked for it.
+
+    commit: at the end of a verified turn; offer_commit: let the model do it (needs a git repository)
+    """
+
+    folder: Path
+    flags: Mapping[str, Any]
+    commit: bool
+    offer_commit: bool
+    session: str = ""
+    approval: Approval = Approval.NEVER
+
+
+NO_MODEL = (
+    "no model is set up, so the offline engine works on it"
+    " (name one with --model, or set OPENAI_API_KEY or ANTHROPIC_API_KEY)"
+)
+
+
+def one_shot(
+    folder: Path,
+    prompt: str | None,
+    flags: Mapping[str, Any],
+    *,
+    output: str,
+    commit: bool,
+    session: str = "",
+) -> int:
+    """Run one prompt to its end. Returns the exit code; every path ends with a last event."""
+    invocation = Invocation(folder=folder, flags=flags, commit=commit, offer_commit=commit, session=session)
+    return _guarded(output, lambda: _run(invocation, _prompt(prompt), output))
+
+
+def go_on(folder: Path, flags: Mapping[str, Any], *, output: str, commit: bool, session: str) -> int:
+    """Continue the turn of a session that was cut off."""
+    invocation = Invocation(folder=folder, flags=flags, commit=commit, offer_commit=commit, session=session)
+    return _guarded(output, lambda: _run(invocation, None, output))
+
+
+def settings_for(invocation: Invocation, home: Home) -> Settings:
+    """All layers of settings for an invocation. Raises UserError."""
+    root, _ = locate(invocation.folder, need_git=invocation.offer_commit)
+    return load(home, root, invocation.flags)
+
+
+def make_runtime(invocation: Invocation, home: Home, settings: Settings) -> Runtime:
+    """Model and session for an invocation. Raises UserError."""
+    options = Options(
+        working=invocation.folder,
+        model=lambda home, tell: choose_model(settings, home, tell),
+        mode=settings.mode,
+        approval=invocation.approval,
+        sandbox=settings.sandbox,
+        session=invocation.session,
+        commit=invocation.commit,
+        offer_commit=invocation.offer_commit,
+        limits=limits(settings),
+        test_command=settings.tests.command,
+        test_timeout=settings.tests.timeout,
+        shell_timeout=settings.shell_timeout,
+        version=VERSION,
+    )
+    return assemble(options, home)
+
+
+def choose_model(settings: Settings, home: Home, tell: Callable[[str], None]) -> Model:
+    """The model that flags, settings and environment name, in that order; without any, the offline engine."""
+    from agent.model.resolve import default_model, resolve
+
+    name = settings.model or default_model(os.environ) or "offline"
+    return resolve(name, settings.api_base or None, os.environ, home.cache, tell)
+
+
+def limits(settings: Settings) -> Sequence[Limit]:
+    """The limits that the settings ask for."""
+    found: list[Limit] = [MaxSteps(settings.max_steps), MaxTime(settings.max_time)]
+    if settings.max_cost is not None:
+        found.append(MaxCost(settings.max_cost))
+    if settings.max_tokens is not None:
+        found.append(MaxTokens(settings.max_tokens))
+    return found
+
+
+def _guarded(output: str, run: Callable[[], int]) -> int:
+    """Errors before there is a session: told like those after, with a last event where events are asked for."""
+    try:
+        return run()
+    except UserError as error:
+        code = BY_FAULT[error.fault]
+        if output == "text":
+            complain(error)
+        else:
+            events: list[Event] = [
+                ErrorEvent(fault=error.fault, message=error.message, hint=error.hint),
+                End(outcome=code.label, exit_code=int(code), summary=error.message),
+            ]
+            for event in events if output == "stream-json" else events[-1:]:
+                event.time = round(time.time(), 3)
+                _write_line(render(event))
+        return int(code)
+
+
+def _run(invocation: Invocation, prompt: str | None, output: str) -> int:
+    return asyncio.run(_turn(invocation, prompt, output))
+
+
+async def _turn(invocation: Invocation, prompt: str | None, output: str) -> int:
+    home = Home.from_environment()
+    settings = settings_for(invocation, home)
+    runtime = make_runtime(invocation, home, settings)
+    try:
+        _subscribe(runtime, settings, output)
+        loop = asyncio.get_running_loop()
+        loop.add_signal_handler(signal.SIGINT, _interrupt, runtime)
+        for number in (signal.SIGTERM, signal.SIGHUP):
+            loop.add_signal_handler(number, runtime.stop)
+        end = await runtime.turn(prompt)
+        if output == "json":
+            _write_line(_json_result(end, runtime))
+        elif output == "text" and end.summary and end.exit_code in _ANSWERS:
+            _write_line(end.summary.rstrip().encode("utf-8", "replace") + b"\n")
+        return end.exit_code
+    finally:
+        await runtime.close()
+
+
+_ANSWERS = {Exit.DONE, Exit.TESTS_FAIL, Exit.NOTHING_TO_DO, Exit.NO_TEST_RUNNER, Exit.NOT_ACHIEVED}
+"""Outcomes whose summary is the model's answer (the others were told on standard error)."""
+
+
+def _interrupt(runtime: Runtime) -> None:
+    if runtime.loop.stepping:
+        print("patchwright: stopping this step; Ctrl-C again ends the turn", file=sys.stderr)
+    runtime.interrupt()
+
+
+def _subscribe(runtime: Runtime, settings: Settings, output: str) -> None:
+    if output == "stream-json":
+        for event in runtime.session.replayed:
+            _write_line(render(event))
+        runtime.session.subscribe(lambda event: _write_line(render(event)))
+        return
+    if output == "json":
+        return
+    from cli.render.lines import LineView
+    from cli.render.terminal import Terminal
+
+    terminal = Terminal.of(sys.stderr)
+    view = LineView(_write_error, colour=terminal.colour, width=terminal.columns, unicode=terminal.unicode)
+    if warning := runtime.workspace.sandbox.warning:
+        _write_error(f"patchwright: {warning}\n")
+    if not settings.model and runtime.model.name == "offline":
+        _write_error(f"patchwright: {NO_MODEL}\n")
+    runtime.session.subscribe(view.event)
+
+
+def _json_result(end: End, runtime: Runtime) -> bytes:
+    import json
+
+    fields = {"session": runtime.session.id, "model": runtime.model.name, **end.model_dump(exclude_none=True)}
+    return json.dumps(fields, ensure_ascii=False).encode() + b"\n"
+
+
+def _write_line(line: bytes) -> None:
+    """To standard output, whole; a reader that went away (`| head`) ends nothing but the output."""
+    try:
+        sys.stdout.buffer.write(line)
+        sys.stdout.buffer.flush()
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _write_error(text: str) -> None:
+    try:
+        sys.stderr.write(text)
+        sys.stderr.flush()
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stderr.fileno())
+
+
+def _prompt(given: str | None) -> str:
+    """The prompt: the argument, standard input, or both (piped text follows the argument)."""
+    if given is None or given == "-":
+        if sys.stdin.isatty():
+            raise UserError(
+                Fault.USAGE, "no prompt", 'Give one: patchwright run "make the failing tests pass"'
+            )
+        text = _read_stdin()
+        if not text.strip():
+            raise UserError(
+                Fault.USAGE, "the prompt is empty", 'Give one: patchwright run "make the failing tests pass"'
+            )
+        return text
+    if not given.strip():
+        raise UserError(Fault.USAGE, "the prompt is empty", 'Give one: patchwright run "…"')
+    piped = _read_stdin() if _has_piped_input() else ""
+    return f"{given}\n\n<stdin>\n{piped}\n</stdin>" if piped.strip() else given
+
+
+def _read_stdin() -> str:
+    return sys.stdin.buffer.read().decode("utf-8", "replace")
+
+
+def _has_piped_input() -> bool:
+    try:
+        kind = os.fstat(0).st_mode
+    except OSError:  # closed
+        return False
+    if stat.S_ISREG(kind):
+        return True
+    if not stat.S_ISFIFO(kind):
+        return False
+    left = max(0.0, STDIN_PATIENCE - time.process_time())
+    return bool(select.select([0], [], [], left)[0])

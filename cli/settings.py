@@ -1,0 +1,108 @@
+"""Settings: built-in, the user's TOML file, the project's (only what runs inside the sandbox), environment, flags."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from agent.home import Home
+from sandbox.errors import Fault, UserError
+from sandbox.policy import Approval, Mode
+
+
+class TestSettings(BaseModel):
+    """How a project is tested. `command` overrides what `run_tests` finds."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    command: str = ""
+    timeout: float = 600.0
+
+
+class Settings(BaseModel):
+    """All settings with their defaults; a file may give any part of them."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    model: str = ""
+    api_base: str = ""
+    mode: Mode = Mode.WORKSPACE
+    approval: Approval = Approval.ASK
+    sandbox: str = "auto"
+    max_steps: int = 200
+    max_time: float = 3600.0
+    max_cost: float | None = None
+    max_tokens: int | None = None
+    shell_timeout: float = 120.0
+    tests: TestSettings = TestSettings()
+
+
+FROM_ENVIRONMENT = {"PATCHWRIGHT_MODEL": "model", "PATCHWRIGHT_API_BASE": "api_base"}
+
+FROM_PROJECT = {"tests"}
+"""What a repository may set: its test command runs in the sandbox like any command. It can name no model,
+no URL, no mode: those would redirect or loosen something before the user trusts it."""
+
+
+def load(
+    home: Home, root: Path | None, flags: Mapping[str, Any], env: Mapping[str, str] = os.environ
+) -> Settings:
+    """Merge the layers, later ones winning. Raises UserError that names the file and the key."""
+    user_file = home.config / "settings.toml"
+    values = _read(user_file)
+    _check(values, user_file)
+    if root is not None:
+        project_file = root / "patchwright.toml"
+        project = _read(project_file)
+        refused = sorted(set(project) - FROM_PROJECT)
+        if refused:
+            raise UserError(
+                Fault.CONFIGURATION,
+                f"{str(project_file)!r} sets {refused[0]!r}, which a project may not set",
+                f"A project may set: {', '.join(sorted(FROM_PROJECT))}. Put the rest into {str(user_file)!r}.",
+            )
+        _check(project, project_file)
+        values = {**values, **project}
+    values |= {key: env[name] for name, key in FROM_ENVIRONMENT.items() if env.get(name)}
+    values |= {key: value for key, value in flags.items() if value is not None and key != "test_command"}
+    settings = _check(values, None)
+    if flags.get("test_command"):
+        settings.tests.command = str(flags["test_command"])
+    return settings
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        text = path.read_bytes()
+    except (FileNotFoundError, NotADirectoryError):
+        return {}
+    except OSError as error:
+        raise UserError(Fault.CONFIGURATION, f"cannot read {str(path)!r}: {error.strerror}") from None
+    import tomllib
+
+    try:
+        return tomllib.loads(text.decode("utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise UserError(Fault.CONFIGURATION, f"{str(path)!r} is not valid TOML: {error}") from None
+
+
+def _check(values: Mapping[str, Any], path: Path | None) -> Settings:
+    try:
+        return Settings.model_validate(dict(values))
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        key = ".".join(str(part) for part in first["loc"])
+        where = f" in {str(path)!r}" if path else ""
+        if first["type"] == "extra_forbidden":
+            import difflib
+
+            near = difflib.get_close_matches(key, Settings.model_fields, n=1)
+            hint = f"Did you mean {near[0]!r}?" if near else f"Settings: {', '.join(Settings.model_fields)}."
+            raise UserError(Fault.CONFIGURATION, f"unknown setting {key!r}{where}", hint) from None
+        raise UserError(
+            Fault.CONFIGURATION, f"setting {key!r}{where}: {first['msg']} (got {first.get('input')!r})"
+        ) from None

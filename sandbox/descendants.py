@@ -1,0 +1,101 @@
+"""Kill what a command started where there is no process namespace: by its group, and by an inherited mark."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from contextlib import suppress
+from functools import cache
+from itertools import count
+from pathlib import Path
+
+from sandbox.spawn import DEATH_SECONDS, ROUND_SECONDS, group_lives
+
+MARK = "PATCHWRIGHT_COMMAND"
+"""Environment variable that tells a command's descendants from our other children."""
+
+
+class Descendants:
+    """The processes of one command.
+
+    Those that stay in the leader's group die with it. Those that left it (daemons) become our own
+    children when their parent dies, because we ask the kernel so, and are known by the mark. One that
+    also wiped its environment escapes, and on systems other than Linux every daemon does.
+    """
+
+    def __init__(self) -> None:
+        self._mark = f"{os.getpid()}.{next(_NUMBERS)}"
+        self._group = 0
+        _adopt_orphans()
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """What the leader has to be started with."""
+        return {MARK: self._mark}
+
+    def kill(self, leader: int) -> None:
+        self._group = leader
+        with suppress(ProcessLookupError, PermissionError):  # macOS says EPERM of a group of zombies
+            os.killpg(leader, signal.SIGKILL)
+
+    async def settle(self) -> None:
+        import asyncio
+
+        loop = asyncio.get_running_loop()
+        start = loop.time()
+        condemned: set[int] = set()
+        while (waited := loop.time() - start) < DEATH_SECONDS:
+            # In this order: a daemon becomes our child only when its parent in the group has really died.
+            in_group = group_lives(self._group)
+            marks = {pid: self._is_marked(pid) for pid in _children() - condemned}
+            condemned |= {pid for pid, marked in marks.items() if marked}
+            undecided = None in marks.values() and waited < _EXEC_SECONDS
+            if not (condemned or in_group or undecided):
+                return
+            # Another round even if all of them die at once: their death may just have given us their children.
+            condemned = {pid for pid in condemned if _lives(pid)}
+            await asyncio.sleep(ROUND_SECONDS)
+
+    def _is_marked(self, pid: int) -> bool | None:
+        """None while it shows no environment at all: it is about to become another program, or has ended."""
+        try:
+            environment = Path(f"/proc/{pid}/environ").read_bytes()
+        except OSError:  # it is gone, or belongs to someone else now
+            return False
+        return f"{MARK}={self._mark}".encode() in environment.split(b"\0") if environment else None
+
+
+_NUMBERS = count(1)
+
+_EXEC_SECONDS = 0.02
+"""The kernel swaps a process's memory within microseconds; this allows for a busy machine."""
+
+
+@cache
+def _adopt_orphans() -> None:
+    """Become the parent of our descendants' orphans. Once for the process; it cannot fail on Linux ≥ 3.4."""
+    if sys.platform == "linux":
+        import ctypes
+
+        ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+
+
+_PR_SET_CHILD_SUBREAPER = 36  # linux/prctl.h
+
+
+def _children() -> set[int]:
+    found: set[int] = set()
+    for thread in Path("/proc/self/task").glob("*/children"):
+        with suppress(OSError):  # a thread that ended meanwhile
+            found.update(map(int, thread.read_text().split()))
+    return found
+
+
+def _lives(pid: int) -> bool:
+    """Kill and reap one of our children; False when it is gone."""
+    try:
+        os.kill(pid, signal.SIGKILL)
+        return os.waitpid(pid, os.WNOHANG)[0] == 0
+    except (ProcessLookupError, ChildProcessError):
+        return False

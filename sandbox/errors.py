@@ -1,0 +1,33 @@
+"""Errors that a person caused or can mend: one line that says what happened, one that says what to do."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+
+class Fault(StrEnum):
+    """What kind of thing went wrong; each kind has its own documented exit code (see cli/exits.py)."""
+
+    USAGE = "usage"
+    CONFIGURATION = "configuration"
+    NOT_A_REPOSITORY = "not-a-repository"
+    NO_TEST_RUNNER = "no-test-runner"
+    STORAGE_FULL = "storage-full"
+    READ_ONLY = "read-only"
+    CREDENTIALS = "credentials"
+    MODEL_UNREACHABLE = "model-unreachable"
+    DENIED = "denied"
+
+
+class UserError(Exception):
+    """A failure with a cause outside the program: shown as one clear line, never as a traceback.
+
+    message: what happened and where, quoting the offending value with !r
+    hint: what to do about it, as a sentence or a command line; empty if there is nothing to add
+    """
+
+    def __init__(self, fault: Fault, message: str, hint: str = "") -> None:
+        super().__init__(message)
+        self.fault = fault
+        self.message = message
+        self.hint = hint

@@ -1,0 +1,115 @@
+"""Run a command: what is asked (`Command`), what came of it (`Completed`), and who can do it (`Sandbox`)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal, Protocol
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """Ceilings for one command's process tree; 0 lifts one.
+
+    memory: bytes of private writable memory of one process. (Not of address space: node, Java and Go
+        reserve far more of that than they use. Programs built with a sanitizer do need 0.)
+    processes: how many may exist at once; only bubblewrap counts them apart from the user's others,
+        and the kernel never counts those of root
+    file_size: bytes of one file written
+    """
+
+    memory: int = 8 << 30
+    processes: int = 4096
+    file_size: int = 4 << 30
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Command:
+    """One program to run.
+
+    argv: program and arguments, never passed through a shell
+    cwd: absolute folder in the workspace
+    env: additions to the allow-listed environment
+    stdin: bytes to feed, or None for an empty input
+    timeout: seconds of wall time until the whole tree is killed
+    stderr: "merge" interleaves it with stdout, "separate" keeps `Completed.stderr`
+    scope: "workspace" may write inside the workspace, "read-only" may write nothing but its private /tmp
+    readable: extra absolute paths to show read-only (a script of ours, an interpreter)
+    writable: extra absolute folders of ours that may be written (a report folder, a byte-code cache)
+    """
+
+    argv: tuple[str, ...]
+    cwd: Path
+    env: Mapping[str, str] = field(default_factory=dict)
+    stdin: bytes | None = None
+    timeout: float = 120.0
+    stderr: Literal["merge", "separate"] = "merge"
+    scope: Literal["workspace", "read-only"] = "workspace"
+    readable: tuple[Path, ...] = ()
+    writable: tuple[Path, ...] = ()
+    limits: Limits = Limits()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Capture:
+    """Bounded head and tail of a stream.
+
+    total: bytes the command wrote in all
+    spill: file that holds the whole stream, when head and tail do not (moved or deleted by the caller)
+    note: why the spill is missing or not whole, as a clause; "" when it is whole or not needed
+    """
+
+    head: bytes
+    tail: bytes
+    total: int
+    spill: Path | None = None
+    note: str = ""
+
+    @property
+    def cut(self) -> int:
+        """Bytes that stand neither in head nor in tail."""
+        return self.total - len(self.head) - len(self.tail)
+
+    def text(self) -> str:
+        """Everything kept, decoded; a line says how much is missing between head and tail."""
+        if not self.cut:
+            return (self.head + self.tail).decode("utf-8", "replace")
+        middle = f"\n[… {self.cut} bytes cut …]\n"
+        return self.head.decode("utf-8", "replace") + middle + self.tail.decode("utf-8", "replace")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Completed:
+    """What came of a command.
+
+    returncode: exit status; negative is the number of the signal that ended it
+    ended: "exited" by itself, "timeout" and "interrupted" were killed with their whole tree
+    duration: seconds of wall time
+    """
+
+    argv: tuple[str, ...]
+    returncode: int
+    ended: Literal["exited", "timeout", "interrupted"]
+    duration: float
+    stdout: Capture
+    stderr: Capture
+
+
+class Sandbox(Protocol):
+    """Something that can run commands within bounds.
+
+    name: "bubblewrap", "landlock" or "unconfined"
+    warning: one line for the user when confinement is weaker than promised, else ""
+    """
+
+    name: str
+    warning: str
+
+    async def run(self, command: Command, on_output: Callable[[bytes], None] | None = None) -> Completed:
+        """Run to the end of the *leader* process, then kill what is left of its tree.
+
+        A background child that keeps the pipe open does not delay the answer. Cancelling the
+        task kills the tree. Raises UserError if the program cannot be found or started.
+        """
+        ...

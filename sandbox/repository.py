@@ -1,0 +1,74 @@
+"""Where a git repository is and what its HEAD says, read from plain files: no process, no git library."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+# git itself refuses longer chains of symbolic references.
+_MAX_SYMBOLIC_DEPTH = 5
+_OBJECT_ID = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
+
+
+def find_root(path: Path) -> Path | None:
+    """The work tree that holds `path`: the nearest folder, itself included, with a usable `.git`."""
+    start = path.absolute()
+    return next((each for each in (start, *start.parents) if git_dir(each) is not None), None)
+
+
+def git_dir(root: Path) -> Path | None:
+    """The repository's own folder: `root/.git`, or where the file `.git` points (worktrees, submodules)."""
+    entry = root / ".git"
+    line = _first_line(entry)
+    folder = entry if line is None else (root / line.removeprefix("gitdir:").strip())
+    return folder if _first_line(folder / "HEAD") is not None else None
+
+
+def common_dir(folder: Path) -> Path:
+    """What all worktrees of a repository share (refs, objects, hooks); mostly `folder` itself."""
+    line = _first_line(folder / "commondir")
+    return folder if line is None else (folder / line).resolve()
+
+
+def head(root: Path) -> str:
+    """The commit that is checked out at `root`: its id, or "" while there is none yet."""
+    folder = git_dir(root)
+    return _resolve(folder, "HEAD") if folder else ""
+
+
+def branch(root: Path) -> str:
+    """The branch that is checked out at `root`, or "" when HEAD is detached."""
+    folder = git_dir(root)
+    line = _first_line(folder / "HEAD") if folder else None
+    if line is None or not line.startswith("ref:"):
+        return ""
+    return line.removeprefix("ref:").strip().removeprefix("refs/heads/")
+
+
+def _resolve(folder: Path, name: str) -> str:
+    shared = common_dir(folder)
+    for _ in range(_MAX_SYMBOLIC_DEPTH):
+        line = _first_line(folder / name) or _first_line(shared / name) or _packed(shared, name)
+        if not line.startswith("ref:"):
+            return line if _OBJECT_ID.fullmatch(line) else ""
+        name = line.removeprefix("ref:").strip()
+        if not name.startswith("refs/") or ".." in name.split("/"):
+            return ""
+    return ""
+
+
+def _packed(shared: Path, name: str) -> str:
+    try:
+        text = (shared / "packed-refs").read_text("utf-8", "surrogateescape")
+    except OSError:  # nothing was ever packed: the reference does not exist
+        return ""
+    lines = (line.partition(" ") for line in text.splitlines() if line[:1] not in ("#", "^"))
+    return next((commit for commit, _, ref in lines if ref == name), "")
+
+
+def _first_line(path: Path) -> str | None:
+    try:
+        with path.open("r", encoding="utf-8", errors="surrogateescape") as file:
+            return file.readline().strip()
+    except OSError:  # not there, a folder, or not ours to read: the same as no file
+        return None

@@ -1,0 +1,208 @@
+"""Snapshots of a workspace in a private store of git objects: what changed between two, and undoing it."""
+
+from __future__ import annotations
+
+import heapq
+import stat
+import threading
+import time
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+from sandbox.snapshots.present import MAX_FILE_SIZE, large_mark, read_plain
+from sandbox.snapshots.restore import Restored, restore
+from sandbox.snapshots.state import GIT_FILE, GIT_NESTED, GIT_TREE, Change, Extra, State, git_mode
+from sandbox.snapshots.store import EMPTY_TREE, Entry, Store
+from sandbox.snapshots.view import View, compare
+from sandbox.snapshots.walk import Scan, Signature, Walker
+
+__all__ = ["Change", "Restored", "Snapshots", "State"]
+
+# Kernels stamp files with a clock that ticks every 1 to 10 ms: a file written that shortly before it was
+# looked at may be written again without its signature changing.
+_CLOCK_TICK_NS = 20_000_000
+
+# A tree has room for ids of this length only; repositories with longer ones are noted, not recorded.
+_SHA1_DIGITS = 40
+
+
+class Snapshots:
+    """The states of one workspace. Blocking; safe from several threads (one operation at a time).
+
+    The user's repository is only read: its index, refs, stash and reflog are never touched. Ignored files are
+    left out (unless tracked), other repositories inside are recorded by their commit and not entered.
+
+    root: the workspace, a git repository or not
+    store: a folder of ours, made when needed, 0700; sessions of the same workspace may share it
+    """
+
+    def __init__(self, root: Path, store: Path) -> None:
+        self._root = root
+        self._store = Store(store)
+        self._walker = Walker(root, store)
+        self._turn = threading.Lock()
+        self._forget()
+
+    def take(self) -> str:
+        """Record the workspace and return the snapshot's id; nothing new is stored if nothing changed."""
+        with self._turn:
+            return self._take()
+
+    def changed(self, old: str, new: str) -> list[Change]:
+        """Every path that differs between two snapshots, sorted."""
+        return compare(View.load(self._store, old), View.load(self._store, new))
+
+    def content(self, state: State) -> bytes | None:
+        """The bytes of a file in that state (a link's target), None when they were not kept."""
+        return self._store.read(state.id) if state.kept else None
+
+    def content_at(self, snapshot: str, path: str) -> bytes | None:
+        """The bytes of the file at `path` in a snapshot, None when it was not there or not kept."""
+        view = View.load(self._store, snapshot)
+        state = view.state(path, view.find(path))
+        return None if state is None else self.content(state)
+
+    def restore(self, before: str, after: str, *, skip_clashes: bool = False) -> Restored:
+        """Take back what happened between two snapshots, as far as nothing else has happened to it since.
+
+        A file that is still as in `after` goes back to `before`, bytes and mode. One that was changed since
+        is a clash: then nothing at all is done, unless `skip_clashes` lets the rest go ahead. Files that did
+        not change between the two are never touched. Doing it twice is doing it once.
+        """
+        with self._turn:
+            views = View.load(self._store, before), View.load(self._store, after)
+            return restore(self._root, self._store, *views, skip_clashes=skip_clashes)
+
+    def prune(self, keep: Sequence[str]) -> int:
+        """Delete what only snapshots outside `keep` need. Returns the number of objects deleted, 0 while
+        another process uses the store."""
+        with self._turn:
+            removed = self._store.prune(keep)
+            self._forget()
+            return removed
+
+    @property
+    def left_out(self) -> Mapping[str, str]:
+        """Paths that the last snapshot could not keep, and why."""
+        return self._left_out
+
+    def close(self) -> None:
+        """Let other processes prune the store."""
+        with self._turn:
+            self._store.close()
+            self._forget()
+
+    def _forget(self) -> None:
+        self._last = ""
+        self._seen: dict[str, Signature] = {}
+        self._unsure: set[str] = set()
+        self._nested: dict[str, str] = {}
+        self._walked: list[str] = []
+        self._folders: dict[str, dict[str, Entry]] = {"": {}}
+        self._dirty: set[str] = set()
+        self._tree = EMPTY_TREE
+        self._extra = Extra()
+        self._left_out: dict[str, str] = {}
+
+    def _take(self) -> str:
+        self._store.open()
+        started = time.time_ns()
+        scan = self._walker.scan()
+        found = (scan.files, scan.nested, sorted(scan.folders))
+        if self._last and not self._unsure and found == (self._seen, self._nested, self._walked):
+            return self._last
+        self._record(scan)
+        self._tree = self._write_folders()
+        self._extra = self._extra_of(scan)
+        extra = self._store.write("blob", self._extra.encode())
+        self._last = self._store.write_tree({"extra": (GIT_FILE, extra), "files": (GIT_TREE, self._tree)})
+        self._seen, self._nested, self._walked = found
+        self._unsure = {path for path, sign in scan.files.items() if sign[3] >= started - _CLOCK_TICK_NS}
+        return self._last
+
+    def _record(self, scan: Scan) -> None:
+        """Bring the in-memory folders to what the scan found, storing the content of what changed."""
+        self._left_out = {path: reason for path, reason in self._left_out.items() if path in scan.files}
+        self._left_out.update((path, "the folder cannot be read") for path in scan.unreadable)
+        for path in (*(self._seen.keys() - scan.files.keys()), *(self._nested.keys() - scan.nested.keys())):
+            self._set(path, None)
+        for path, signature in scan.files.items():
+            if self._seen.get(path) != signature or path in self._unsure:
+                self._set(path, self._store_file(path, signature))
+        for path, commit in scan.nested.items():
+            if len(commit) != _SHA1_DIGITS:
+                self._left_out[path] = "a nested repository without a commit"
+            self._set(path, (GIT_NESTED, commit) if len(commit) == _SHA1_DIGITS else None)
+
+    def _store_file(self, path: str, signature: Signature) -> Entry | None:
+        """Store one file's content; None, with a note, when it is not to be had."""
+        self._left_out.pop(path, None)
+        if stat.S_ISREG(signature[0]) and signature[1] > MAX_FILE_SIZE:
+            self._left_out[path] = f"larger than {MAX_FILE_SIZE // 1_000_000} MB"
+            return None
+        try:
+            content = read_plain(f"{self._root}/{path}", signature[0])
+        except OSError as error:  # not ours to read, or gone since the walk: there is nothing to keep
+            self._left_out[path] = (error.strerror or "cannot be read").lower()
+            return None
+        return git_mode(signature[0]), self._store.write("blob", content)
+
+    def _set(self, path: str, entry: Entry | None) -> None:
+        folder, _, name = path.rpartition("/")
+        entries = self._folders.setdefault(folder, {})
+        if entries.get(name) == entry:
+            return
+        self._dirty.add(folder)
+        if entry is not None:
+            entries[name] = entry
+        elif entries[name][0] != GIT_TREE:  # else a folder took the file's place
+            del entries[name]
+
+    def _write_folders(self) -> str:
+        """Store the trees of changed folders, deepest first; one without files vanishes from its parent."""
+        self._dirty.discard("")
+        waiting = [(-path.count("/"), path) for path in self._dirty]
+        heapq.heapify(waiting)
+        while waiting:
+            _, path = heapq.heappop(waiting)
+            folder, _, name = path.rpartition("/")
+            parent = self._folders.setdefault(folder, {})
+            if folder and folder not in self._dirty:
+                self._dirty.add(folder)
+                heapq.heappush(waiting, (-folder.count("/"), folder))
+            if entries := self._folders.get(path):
+                parent[name] = (GIT_TREE, self._store.write_tree(entries))
+                continue
+            self._folders.pop(path, None)
+            if parent.get(name, (0, ""))[0] == GIT_TREE:  # else a file took the folder's place
+                del parent[name]
+        self._dirty.clear()
+        return self._store.write_tree(self._folders[""])
+
+    def _extra_of(self, scan: Scan) -> Extra:
+        large = {
+            path: (stat.S_IMODE(sign[0]), large_mark(sign[1], sign[2]))
+            for path, sign in scan.files.items()
+            if sign[1] > MAX_FILE_SIZE
+        }
+        files = scan.files.items()
+        plain = {path: sign[0] for path, sign in files if stat.S_ISREG(sign[0]) and path not in large}
+        usual = self._extra.usual if self._last else _most_common(plain.values())
+        return Extra(
+            usual=usual,
+            modes={
+                path: stat.S_IMODE(mode)
+                for path, mode in plain.items()
+                if stat.S_IMODE(mode) != usual[bool(mode & stat.S_IXUSR)] and path not in self._left_out
+            },
+            large=large,
+            empty=frozenset(scan.folders) - self._folders.keys(),
+        )
+
+
+def _most_common(modes: Iterable[int]) -> tuple[int, int]:
+    counts = Counter(stat.S_IMODE(mode) for mode in modes)
+    ranked = [mode for mode, _ in counts.most_common()]
+    plain = next((mode for mode in ranked if not mode & stat.S_IXUSR), 0o644)
+    return plain, next((mode for mode in ranked if mode & stat.S_IXUSR), 0o755)

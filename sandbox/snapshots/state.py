@@ -1,0 +1,105 @@
+"""What a snapshot says of one path (`State`), how two differ (`Change`), what no tree can hold (`Extra`)."""
+
+from __future__ import annotations
+
+import json
+import stat
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+# git's own mode numbers for the entries of a tree; 0o160000 is a commit of another repository.
+GIT_TREE, GIT_FILE, GIT_EXECUTABLE, GIT_LINK, GIT_NESTED = 0o40000, 0o100644, 0o100755, 0o120000, 0o160000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class State:
+    """One path at one moment.
+
+    mode: file type and permission bits, as in st_mode (GIT_NESTED for a nested repository)
+    id: the blob's id; the checked-out commit of a nested repository; "size@mtime" of a file too large to keep
+    """
+
+    mode: int
+    id: str
+
+    @property
+    def kept(self) -> bool:
+        """The content is in the store."""
+        return self.mode != GIT_NESTED and "@" not in self.id
+
+    @property
+    def link(self) -> bool:
+        return stat.S_ISLNK(self.mode)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """How one path differs between two snapshots; `before` and `after` are None where there was nothing."""
+
+    path: str
+    kind: Literal["added", "modified", "mode", "deleted"]
+    before: State | None
+    after: State | None
+
+    @staticmethod
+    def of(path: str, before: State | None, after: State | None) -> Change:
+        kind: Literal["added", "modified", "mode", "deleted"]
+        if before is None or after is None:
+            kind = "added" if before is None else "deleted"
+        else:
+            kind = "mode" if before.id == after.id else "modified"
+        return Change(path=path, kind=kind, before=before, after=after)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Extra:
+    """What a snapshot knows beyond git's tree, so that undo is exact in modes, large files and folders.
+
+    usual: permission bits of most plain and most executable files (follows the user's umask)
+    modes: permission bits of the files that differ from that
+    large: "size@mtime" and mode of files too large to keep
+    empty: folders that hold no file of the snapshot
+    """
+
+    usual: tuple[int, int] = (0o644, 0o755)
+    modes: Mapping[str, int] = field(default_factory=dict)
+    large: Mapping[str, tuple[int, str]] = field(default_factory=dict)
+    empty: frozenset[str] = frozenset()
+
+    def state(self, path: str, git_mode: int, object_id: str) -> State:
+        """The full state of a tree's entry."""
+        if git_mode == GIT_LINK:
+            return State(mode=stat.S_IFLNK | 0o777, id=object_id)
+        if git_mode == GIT_NESTED:
+            return State(mode=GIT_NESTED, id=object_id)
+        usual = self.usual[git_mode == GIT_EXECUTABLE]
+        return State(mode=stat.S_IFREG | self.modes.get(path, usual), id=object_id)
+
+    def encode(self) -> bytes:
+        """The same facts are always the same bytes."""
+        facts = {
+            "usual": self.usual,
+            "modes": dict(sorted(self.modes.items())),
+            "large": dict(sorted(self.large.items())),
+            "empty": sorted(self.empty),
+        }
+        return json.dumps(facts, separators=(",", ":")).encode()
+
+    @staticmethod
+    def decode(content: bytes) -> Extra:
+        facts = json.loads(content)
+        plain, executable = facts["usual"]
+        return Extra(
+            usual=(plain, executable),
+            modes=facts["modes"],
+            large={path: (mode, mark) for path, (mode, mark) in facts["large"].items()},
+            empty=frozenset(facts["empty"]),
+        )
+
+
+def git_mode(mode: int) -> int:
+    """The mode that git's tree has for an st_mode."""
+    if stat.S_ISLNK(mode):
+        return GIT_LINK
+    return GIT_EXECUTABLE if mode & stat.S_IXUSR else GIT_FILE

@@ -1,0 +1,37 @@
+"""Run commands without confinement, where there is none to be had: limits and tree kill still hold."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+from sandbox.descendants import Descendants
+from sandbox.process import Command, Completed
+from sandbox.secrets import child_environment
+from sandbox.spawn import Launch, check_folder, find_program, limited, supervise
+
+
+class Unconfined:
+    """A sandbox in name only. The environment is still allow-listed: a command sees no keys of ours."""
+
+    name = "unconfined"
+
+    def __init__(self, root: Path, *, spill: Path | None = None, because: str = "") -> None:
+        self.root = root.resolve()
+        self.warning = (
+            f"Commands run WITHOUT a sandbox{f' ({because})' if because else ''}: "
+            "they can write wherever you can, and use the network."
+        )
+        self._spill = spill
+
+    async def run(self, command: Command, on_output: Callable[[bytes], None] | None = None) -> Completed:
+        """See `Sandbox.run`."""
+        cwd = check_folder(command, self.root)
+        tree = Descendants()
+        own = {"TMPDIR": os.environ["TMPDIR"]} if "TMPDIR" in os.environ else {}
+        env = child_environment({**own, **command.env, **tree.environment})
+        find_program(command, env)
+        argv = (*limited(command.limits, count_processes=False), *command.argv)
+        launch = Launch(argv=argv, env=env, cwd=cwd)
+        return await supervise(command, launch, tree, spill=self._spill, on_output=on_output)

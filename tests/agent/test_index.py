@@ -1,0 +1,62 @@
+"""The session index is a cache: right after any change, and rebuilt when it is lost or damaged."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from agent.events import End, MessageEvent, Prompt, SessionStart, Spent
+from agent.home import Home
+from agent.index import sessions
+from agent.session import Session
+
+
+def start(home: Home, root: Path, prompt: str, outcome: str = "") -> Session:
+    session = Session.create(home.project(root) / "sessions")
+    session.append(
+        SessionStart(session=session.id, project=str(root), model="m", mode="workspace", version="0")
+    )
+    session.append(Prompt(text=f"{prompt}\nmore"))
+    session.append(MessageEvent(text="hm", usage=Spent(input=5, cost=0.25)))
+    if outcome:
+        session.append(End(outcome=outcome))
+    return session
+
+
+def test_sessions_are_listed_newest_first_by_project(tmp_path: Path) -> None:
+    home = Home.from_environment()
+    first = start(home, tmp_path / "a", "fix the cart", "done")
+    first.close()
+    second = start(home, tmp_path / "b", "add a flag")
+    listed = sessions(home)
+    assert {each.id for each in listed} == {first.id, second.id}
+    mine = sessions(home, tmp_path / "a")
+    assert [(s.id, s.title, s.outcome, s.steps, s.cost) for s in mine] == [
+        (first.id, "fix the cart", "done", 1, 0.25)
+    ]
+    assert sessions(home, tmp_path / "b")[0].outcome == "unfinished"
+    second.append(End(outcome="limit"))
+    second.close()
+    assert sessions(home, tmp_path / "b")[0].outcome == "limit"
+
+
+def test_a_lost_or_damaged_index_is_made_again(tmp_path: Path) -> None:
+    home = Home.from_environment()
+    start(home, tmp_path, "one", "done").close()
+    before = sessions(home)
+    cache = home.cache / "sessions.sqlite"
+    cache.unlink()
+    assert sessions(home) == before
+    cache.write_bytes(b"not a database at all" * 100)
+    assert sessions(home) == before
+
+
+def test_a_deleted_session_is_no_longer_listed(tmp_path: Path) -> None:
+    import shutil
+
+    home = Home.from_environment()
+    session = start(home, tmp_path, "one", "done")
+    session.close()
+    assert len(sessions(home)) == 1
+    shutil.rmtree(session.folder)
+    start(home, tmp_path, "two", "done").close()
+    assert [each.title for each in sessions(home)] == ["two"]

@@ -1,0 +1,145 @@
+"""The session log: whole after every kind of end, never lost, never shared."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from agent.events import (
+    ActionEvent,
+    AskedAction,
+    End,
+    MessageEvent,
+    ObservationEvent,
+    Prompt,
+    Unknown,
+    parse,
+    render,
+)
+from agent.session import INTERRUPTED, Session, read
+from sandbox.errors import Fault, UserError
+
+
+def log_of(session: Session) -> Path:
+    return session.folder / "log.jsonl"
+
+
+def reopened(session: Session) -> Session:
+    session.close()
+    return Session.open(session.folder)
+
+
+def test_events_come_back_as_they_were_written(tmp_path: Path) -> None:
+    session = Session.create(tmp_path)
+    session.append(Prompt(text="fix it — ünïcode\nand a second line"))
+    session.append(
+        MessageEvent(text="done", actions=[AskedAction(id="1", tool="read", arguments={"path": "a"})])
+    )
+    session.append(ObservationEvent(call="1", tool="read", text="1: x", data={"n": [1, None]}))
+    written = session.replayed
+    again = reopened(session)
+    assert [event.model_dump() for event in again.replayed] == [event.model_dump() for event in written]
+    assert [event.id for event in again.replayed] == ["e1", "e2", "e3"]
+    assert [event.parent for event in again.replayed] == ["", "e1", "e2"]
+
+
+def test_unknown_fields_and_unknown_kinds_survive_a_round_trip() -> None:
+    line = b'{"v":1,"id":"e1","parent":"","time":1.5,"kind":"prompt","text":"x","colour":"red"}\n'
+    assert json.loads(render(parse(line))) == json.loads(line)
+    later = b'{"v":9,"id":"e2","parent":"e1","time":2.0,"kind":"telepathy","depth":{"a":[1]}}\n'
+    event = parse(later)
+    assert isinstance(event, Unknown)
+    assert json.loads(render(event)) == json.loads(later)
+
+
+@pytest.mark.parametrize("cut", range(1, 60, 7))
+def test_a_torn_last_line_is_cut_off_and_the_log_goes_on(tmp_path: Path, cut: int) -> None:
+    session = Session.create(tmp_path)
+    session.append(Prompt(text="first"))
+    session.append(Prompt(text="second, which will be torn by a kill in the middle of its write"))
+    session.close()
+    whole = log_of(session).read_bytes()
+    log_of(session).write_bytes(whole[:-cut])
+    again = Session.open(session.folder)
+    assert [event.id for event in again.replayed] == ["e1"]
+    again.append(Prompt(text="third"))
+    again.close()
+    assert [getattr(event, "text", "") for event in read(session.folder)] == ["first", "third"]
+
+
+def test_damage_in_the_middle_is_told_and_nothing_is_cut(tmp_path: Path) -> None:
+    session = Session.create(tmp_path)
+    session.append(Prompt(text="first"))
+    session.append(Prompt(text="second"))
+    session.close()
+    damaged = b"\0\0garbage\n" + log_of(session).read_bytes()
+    log_of(session).write_bytes(damaged)
+    with pytest.raises(UserError, match="damaged after byte 0"):
+        Session.open(session.folder)
+    assert log_of(session).read_bytes() == damaged
+
+
+def test_an_action_without_observation_is_answered_on_open(tmp_path: Path) -> None:
+    session = Session.create(tmp_path)
+    actions = [AskedAction(id="a", tool="read"), AskedAction(id="b", tool="shell")]
+    session.append(MessageEvent(actions=actions))
+    session.append(ActionEvent(call="a", tool="read", effect="read"))
+    session.append(ObservationEvent(call="a", tool="read", text="ok"))
+    session.append(ActionEvent(call="b", tool="shell", effect="execute"))
+    again = reopened(session)
+    again.close()
+    last = list(read(session.folder))[-1]
+    assert isinstance(last, ObservationEvent)
+    assert (last.call, last.tool, last.failed, last.text) == ("b", "shell", True, INTERRUPTED)
+    assert len(list(read(reopened(again).folder))) == 5, "a second open adds nothing"
+
+
+def test_two_processes_cannot_hold_one_session(tmp_path: Path) -> None:
+    session = Session.create(tmp_path)
+    session.append(Prompt(text="mine"))
+    with pytest.raises(UserError, match="open in another process") as refused:
+        Session.open(session.folder)
+    assert refused.value.fault is Fault.USAGE
+    session.close()
+    Session.open(session.folder).close()
+
+
+def test_a_missing_session_is_one_clear_line(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="no session 'nope'"):
+        Session.open(tmp_path / "nope")
+
+
+def test_logs_and_folders_are_private(tmp_path: Path) -> None:
+    session = Session.create(tmp_path / "sessions")
+    assert log_of(session).stat().st_mode & 0o777 == 0o600
+    assert session.folder.stat().st_mode & 0o777 == 0o700
+
+
+def test_a_full_disk_loses_only_the_event_being_written() -> None:
+    full = Path("/dev/full")
+    if not full.exists():
+        pytest.skip("this system has no /dev/full")
+    import tempfile
+
+    with tempfile.TemporaryDirectory() as folder:
+        session = Session.create(Path(folder))
+        session.append(Prompt(text="kept"))
+        real, session._descriptor = session._descriptor, os.open(full, os.O_WRONLY)
+        seen: list[str] = []
+        session.subscribe(lambda event: seen.append(event.kind))
+        truncate = os.ftruncate
+        with (
+            pytest.MonkeyPatch.context() as patch
+        ):  # /dev/full can't be truncated; the real file was not touched
+            patch.setattr(os, "ftruncate", lambda fd, size: truncate(real, size))
+            with pytest.raises(UserError) as error:
+                session.append(End(outcome="done"))
+        assert error.value.fault is Fault.STORAGE_FULL
+        os.close(session._descriptor)
+        session._descriptor = real
+        assert session.append(End(outcome="done")).id == "e2"
+        session.close()
+        assert [event.kind for event in read(session.folder)] == ["prompt", "end"]

@@ -1,0 +1,412 @@
+"""The conversation on a real terminal: what a person sees, key by key."""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support import cli
+from tests.support.cli import call, git, script
+from tests.support.terminal import PATIENCE, Terminal
+
+CART = """\
+def total(items):
+    return sum(item.price for item in items) - 1
+"""
+
+
+@pytest.fixture
+def shop(tmp_path: Path) -> Path:
+    root = tmp_path / "shop"
+    root.mkdir()
+    git(root, "init", "-q")
+    (root / "cart.py").write_text(CART)
+    (root / "order.py").write_text("STATUS = 'open'\n")
+    git(root, "add", ".")
+    git(root, "commit", "-qm", "Start")
+    return root
+
+
+def talk(
+    root: Path,
+    turns: Sequence[Mapping[str, Any]],
+    *arguments: str,
+    columns: int = 80,
+    rows: int = 24,
+    **env: str,
+) -> Terminal:
+    model = script(root.parent, turns)
+    argv = [*cli.PATCHWRIGHT, *arguments, "--model", model]
+    return Terminal(argv, cwd=root, env=cli.environment(env), columns=columns, rows=rows)
+
+
+def ready(terminal: Terminal) -> bool:
+    """The prompt is empty, nothing is being done above it, and the footer stands below it."""
+    *_, doing, blank, prompt, footer = ["", "", "", "", *terminal.text.split("\n")]
+    at_rest = blank == "" and not doing.startswith(("● ", "queued: "))
+    return prompt == ">" and at_rest and footer.startswith("workspace ·")
+
+
+def log_of(root: Path) -> list[dict[str, Any]]:
+    [path] = Path(cli.environment()["PATCHWRIGHT_HOME"]).glob("data/projects/*/sessions/*/log.jsonl")
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+def prompts(root: Path) -> list[str]:
+    return [event["text"] for event in log_of(root) if event["kind"] == "prompt"]
+
+
+def test_a_person_is_asked_when_commands_are_not_confined(shop: Path) -> None:
+    turns = [
+        {"calls": [call("shell", command="touch one"), call("shell", command="touch two")]},
+        {"text": "So be it."},
+    ]
+    with talk(shop, turns, "--sandbox", "unconfined") as terminal:
+        terminal.wait(lambda: ready(terminal))
+        terminal.type("touch them\r")
+        terminal.wait("Allow shell: touch one")
+        terminal.type("y")
+        terminal.wait("Allow shell: touch two")
+        terminal.type("xn")
+        terminal.wait("So be it.")
+        assert (shop / "one").exists()
+        assert not (shop / "two").exists()
+        assert "denied: the user refused it" in terminal.text
+
+
+def wait_until(holds: Callable[[], bool]) -> None:
+    until = time.monotonic() + PATIENCE
+    while not holds():
+        assert time.monotonic() < until
+        time.sleep(0.05)
+
+
+def test_a_prompt_is_answered_with_markdown_and_a_summary(shop: Path) -> None:
+    answer = "# Why\n\nIt is *one* too low:\n\n```python\nreturn sum(prices)\n```\n\n- first\n- second\n"
+    with talk(shop, [{"text": answer, "usage": {"input": 1500, "output": 20}}]) as terminal:
+        terminal.wait(lambda: ready(terminal))
+        terminal.type("why is the total wrong?\r")
+        terminal.wait("price unknown")
+        terminal.wait(lambda: ready(terminal))
+        start = terminal.text.index("> why")
+        shown = re.sub(r"\d+\.\d+ s · ", "", terminal.text[start:])
+        assert shown.startswith(
+            "> why is the total wrong?\n\nWhy\n\nIt is one too low:\n\n  return sum(prices)\n\n • first\n • second\n\n"
+            "✔ done · 1 step · 1.5k tokens · price unknown\n\n>\n"
+        )
+        terminal.type("/quit\r")
+        assert terminal.wait_for_end() == 0
+
+
+def test_actions_plan_and_diff_fit_a_small_terminal(shop: Path) -> None:
+    turns = [
+        {
+            "text": "I look first.",
+            "calls": [
+                call(
+                    "plan", items=[{"text": "read", "status": "done"}, {"text": "fix it", "status": "doing"}]
+                ),
+                call("read", path="cart.py"),
+            ],
+        },
+        {"calls": [call("edit", path="cart.py", old=" - 1", new="")]},
+        {"text": "Fixed."},
+    ]
+    with talk(shop, turns, columns=40, rows=15) as terminal:
+        terminal.wait(lambda: ready(terminal))
+        terminal.type("fix the total\r")
+        terminal.wait("Fixed.")
+        terminal.wait(lambda: ready(terminal))
+        everything = terminal.everything
+        assert "● read cart.py" in everything
+        assert "● edit cart.py: +1 −1" in everything
+        assert "  +    return sum(item.price for item in" in everything
+        assert everything.count("● edit") == 1, "what is printed is never printed again"
+        assert max(map(len, everything.split("\n"))) <= 40
+
+
+def test_enter_sends_and_other_ways_to_break_a_line_do_not(shop: Path) -> None:
+    with talk(shop, [{"text": "Ok."}]) as terminal:
+        terminal.wait(lambda: ready(terminal))
+        terminal.type("one\x1b\rtwo\nthree\\\rfour")
+        terminal.wait("> one\n  two\n  three\n  four")
+        terminal.type("\r")
+        terminal.wait("Ok.")
+        assert prompts(shop) == ["one\ntwo\nthree\nfour"]
+
+
+def test_a_paste_of_many_lines_is_not_sent(shop: Path) -> None:
+    pasted = "\n".join(f"line {number}" for number in range(300))
+    with talk(shop, [{"text": "Ok."}], columns=40, rows=15) as terminal:
+        terminal.wait(lambda: ready(terminal))
+        terminal.paste(pasted)
+        terminal.wait("line 299")
+        assert len(log_of(shop)) == 1
+        terminal.type("\r")
+        terminal.wait("Ok.")
+        assert prompts(shop) == [pasted]
+        assert "(288 more lines)" in terminal.everything
+
+
+def test_ctrl_c_stops_the_step_and_the_conversation_goes_on(shop: Path) -> None:
+    turns = [
+        {"calls": [call("shell", command="touch started; sleep 300")]},
+        {"text": "I stopped.", "expect": ["I stopped that step"]},
+    ]
+    with talk(shop, turns) as terminal:
+        terminal.wait(lambda: ready(terminal))
+        terminal.type("wait\r")
+        terminal.wait("● shell touch started; sleep 300")
+        terminal.wait(lambda: (shop / "started").exists())
+        terminal.type("\x03")
+        terminal.wait("I stopped.")
+        terminal.wait(lambda: ready(terminal))
+        assert "✗ shell touch started; sleep 300" in terminal.text
+        terminal.type("half a line\x03")
+        terminal.wait(lambda: ready(terminal))
+        terminal.type("\x04")
+        assert terminal.wait_for_end() == 0
+
+
+def test_two_ctrl_c_end_the_turn(shop: Path) -> None:
+    turns = [{"text": "slow", "delay": 100}, {"text": "slow", "delay": 100}]
+    with talk(shop, turns) as terminal:
+        terminal.wait(lambda: ready(terminal))
+        terminal.type("wait\r")
+        terminal.wait("waiting for")
+        terminal.type("\x03")
+        terminal.wait("the user stopped this step")
+        terminal.type("\x03")
+        terminal.wait("! interrupted")
+        terminal.wait(lambda: ready(terminal))
+        assert [event["outcome"] for event in log_of(shop) if event["kind"] == "end"] == ["interrupted"]
+
+
+def test_what_is_typed_while_it_works_is_delivered_after_the_batch(shop: Path) -> None:
+    turns = [
+        {"calls": [call("shell", command="touch started; until test -e go; do sleep 0.05; done")]},
+        {"text": "Renamed as well.", "expect": ["also rename it"]},
+    ]
+    with talk(shop, turns) as terminal:
+        terminal.wait(lambda: ready(terminal))
+        terminal.type("fix it\r")
+        terminal.wait(lambda: (shop / "started").exists())
+        terminal.type("also rename it\r")
+        terminal.wait("queued: also rename it")
+        (shop / "go").touch()
+        terminal.wait("Renamed as well.")
+        terminal.wait(lambda: ready(terminal))
+        assert "> also rename it" in terminal.text
+        assert "queued" not in terminal.text
+
+
+def test_diff_shows_what_was_changed_and_undo_takes_it_back(shop: Path) -> None:
+    turns = [
+        {
+            "calls": [
+                call("edit", path="cart.py", old=" - 1", new=""),
+                call("shell", command="echo new > made.txt; rm order.py"),
+            ]
+        },
+        {"text": "Fixed."},
+        {
+            "text": "I see.",
+            "expect": ["I have undone the changes of your last turn: cart.py, made.txt, order.py"],
+        },
+    ]
+    with talk(shop, turns, rows=50) as terminal:
+        terminal.wait(lambda: ready(terminal))
+        terminal.type("fix the total\r")
+        terminal.wait("Fixed.")
+        terminal.wait(lambda: ready(terminal))
+        terminal.type("/diff\r")
+        terminal.wait("-STATUS = 'open'")
+        assert "cart.py\n@@ -1,2 +1,2 @@" in terminal.text
+        assert "made.txt\n@@ -0,0 +1 @@\n+new" in terminal.text
+        terminal.type("/undo\r")
+        terminal.wait("3 files as before that turn:")
+        assert (shop / "cart.py").read_text() == CART
+        assert not (shop / "made.txt").exists()
+        assert (shop / "order.py").exists()
+        terminal.type("what now?\r")
+        terminal.wait("I see.")
+        terminal.type("/undo\r")
+        terminal.wait("nothing to undo")
+
+
+def test_undo_refuses_to_overwrite_what_the_user_changed_since(shop: Path) -> None:
+    with talk(
+        shop, [{"calls": [call("edit", path="cart.py", old=" - 1", new="")]}, {"text": "Fixed."}]
+    ) as terminal:
+        terminal.wait(lambda: ready(terminal))
+        terminal.type("fix the total\r")
+        terminal.wait("Fixed.")
+        terminal.wait(lambda: ready(terminal))
+        (shop / "cart.py").write_text("mine\n")
+        terminal.type("/undo\r")
+        terminal.wait("nothing was undone")
+        terminal.wait("  cart.py: ")
+        assert (shop / "cart.py").read_text() == "mine\n"
+
+
+def test_escape_sequences_in_untrusted_text_are_shown_and_do_nothing(shop: Path) -> None:
+    turns = [
+        {
+            "text": "A \x1b[2J\x1b]0;owned\x07 title.",
+            "calls": [call("shell", command="printf '\\033[31mx'; exit 3")],
+        },
+        {"text": "Done."},
+    ]
+    with talk(shop, turns) as terminal:
+        terminal.wait(lambda: ready(terminal))
+        terminal.type("go\r")
+        terminal.wait("Done.")
+        assert "\\x1b[2J\\x1b]0;owned\\x07" in terminal.everything
+        assert b"\x1b]0;owned" not in terminal.raw
+        assert "exit 3" in terminal.everything
+
+
+def test_the_model_can_be_switched_and_a_wrong_name_changes_nothing(shop: Path) -> None:
+    # a script counts the assistant messages of the session it is in: the first one is not its own
+    second = script(shop.parent, [{"text": "unused"}, {"text": "Second model here."}], name="second.json")
+    with talk(shop, [{"text": "First model here."}]) as terminal:
+        terminal.wait(lambda: ready(terminal))
+        terminal.type("/model nonsense\r")
+        terminal.wait("unknown model 'nonsense'")
+        terminal.type("hello\r")
+        terminal.wait("First model here.")
+        terminal.wait(lambda: ready(terminal))
+        terminal.type(f"/model {second}\r")
+        terminal.wait(lambda: "· model: scripted:" in terminal.text)
+        terminal.type("hello again\r")
+        terminal.wait("Second model here.")
+
+
+def test_commands_and_files_are_completed(shop: Path) -> None:
+    with talk(shop, [{"text": "Ok."}]) as terminal:
+        terminal.wait(lambda: ready(terminal))
+        terminal.type("/se")
+        terminal.wait("this project's sessions")
+        terminal.type("\t")
+        terminal.wait("> /sessions")
+        terminal.type("\x03")
+        terminal.wait(lambda: ready(terminal))
+        terminal.type("look at @car")
+        terminal.wait("cart.py")
+        terminal.type("\t")
+        terminal.wait("> look at @cart.py")
+        terminal.type("\r")
+        terminal.type("\r")
+        terminal.wait("Ok.")
+        assert prompts(shop) == ["look at @cart.py"]
+
+
+def test_sessions_help_and_cost_are_listed(shop: Path) -> None:
+    with talk(
+        shop, [{"text": "Ok.", "usage": {"input": 900, "output": 90, "cost": 0.0123}}], rows=40
+    ) as terminal:
+        terminal.wait(lambda: ready(terminal))
+        terminal.type("first question\r")
+        terminal.wait("Ok.")
+        terminal.wait(lambda: ready(terminal))
+        terminal.type("/sessions\r")
+        terminal.wait("$0.0123  first question")
+        terminal.type("/cost\r")
+        terminal.wait("1 call: 900 tokens in, 90 out; $0.0123")
+        terminal.type("/help\r")
+        terminal.wait("/undo             take back the last turn's changes")
+        terminal.type("/udno\r")
+        terminal.wait("no command '/udno'. Did you mean /undo?")
+
+
+def test_a_long_answer_streams_into_the_scrollback_and_is_printed_once(shop: Path) -> None:
+    answer = (
+        "\n\n".join(f"paragraph {number}" for number in range(200))
+        + "\n\n```\n"
+        + "code\n" * 200
+        + "```\nlast"
+    )
+    with talk(shop, [{"text": answer}], columns=60, rows=15) as terminal:
+        terminal.wait(lambda: ready(terminal))
+        terminal.type("tell me all\r")
+        terminal.wait("done ·")
+        terminal.wait(lambda: ready(terminal))
+        lines = terminal.everything.split("\n")
+        assert [line for line in lines if line.startswith("paragraph")] == [
+            f"paragraph {n}" for n in range(200)
+        ]
+        assert lines.count("  code") == 200
+
+
+def test_a_resize_while_it_works_leaves_the_prompt_in_order(shop: Path) -> None:
+    turns = [
+        {"calls": [call("shell", command="touch started; until test -e go; do sleep 0.05; done")]},
+        {"text": "Done now."},
+    ]
+    with talk(shop, turns) as terminal:
+        terminal.wait(lambda: ready(terminal))
+        terminal.type("go\r")
+        terminal.wait(lambda: (shop / "started").exists())
+        terminal.resize(50, 20)
+        terminal.type("typed")
+        terminal.wait("> typed")
+        terminal.resize(100, 30)
+        (shop / "go").touch()
+        terminal.wait("Done now.")
+        terminal.wait("> typed")
+        assert terminal.text.count("> typed") == 1
+
+
+def test_a_closed_terminal_ends_the_turn_and_the_log_is_whole(shop: Path) -> None:
+    with talk(shop, [{"calls": [call("shell", command="touch started; sleep 300")]}]) as terminal:
+        terminal.wait(lambda: ready(terminal))
+        terminal.type("wait\r")
+        terminal.wait(lambda: (shop / "started").exists())
+        terminal.hang_up()
+        wait_until(lambda: any(event["kind"] == "end" for event in log_of(shop)))
+        assert [event["outcome"] for event in log_of(shop) if event["kind"] == "end"] == ["interrupted"]
+
+
+def test_a_dumb_terminal_gets_lines_and_no_control_sequences(shop: Path) -> None:
+    turns = [{"text": "I read it.", "calls": [call("read", path="cart.py")]}, {"text": "It is **fine**."}]
+    with talk(shop, turns, TERM="dumb") as terminal:
+        terminal.wait(">")
+        terminal.type("look\n")
+        terminal.wait("It is **fine**.")
+        terminal.wait("done ·")
+        terminal.type("/quit\n")
+        assert terminal.wait_for_end() == 0
+        assert b"\x1b" not in terminal.raw
+
+
+def test_without_colour_nothing_is_coloured(shop: Path) -> None:
+    with talk(
+        shop, [{"text": "A `word`.", "calls": [call("read", path="cart.py")]}, {"text": "B"}], NO_COLOR="1"
+    ) as terminal:
+        terminal.wait(lambda: ready(terminal))
+        terminal.type("look\r")
+        terminal.wait("done ·")
+        assert not re.search(rb"\x1b\[[0-9;]*3[0-7]m", terminal.raw)
+
+
+def test_the_history_is_kept_for_the_user_alone(shop: Path) -> None:
+    with talk(shop, [{"text": "Ok."}]) as terminal:
+        terminal.wait(lambda: ready(terminal))
+        terminal.type("remember me\r")
+        terminal.wait("Ok.")
+        terminal.wait(lambda: ready(terminal))
+        terminal.type("\x04")
+        assert terminal.wait_for_end() == 0
+        assert "go on later: patchwright resume 2" in terminal.text
+    with talk(shop, [{"text": "Ok."}]) as terminal:
+        terminal.wait(lambda: ready(terminal))
+        terminal.type("\x1b[A")
+        terminal.wait("> remember me")
+    history = Path(cli.environment()["PATCHWRIGHT_HOME"]) / "data" / "history"
+    assert history.stat().st_mode & 0o777 == 0o600

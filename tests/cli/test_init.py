@@ -1,0 +1,119 @@
+"""The draft of AGENTS.md says what the repository shows, and nothing that it does not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from cli.init import draft, init, write
+from sandbox.errors import Fault, UserError
+from tests.support.cli import git
+
+PYPROJECT = """\
+[project]
+name = "ledger"
+description = "Keeps the shared expenses of a flat"
+[project.scripts]
+ledger = "ledger.main:run"
+[tool.pytest.ini_options]
+[tool.ruff]
+line-length = 99
+"""
+
+CI = """\
+jobs:
+  a:
+    steps:
+      - run: |
+          uv run mypy src
+          echo hi
+"""
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    root = tmp_path / "project"
+    files = {
+        "pyproject.toml": PYPROJECT,
+        "uv.lock": "",
+        "Makefile": "CC := gcc\n.PHONY: test\ntest: build ## run all tests\n\tpytest\nbuild:\n\ttrue\nrelease-notes:\n",
+        "src/ledger/__init__.py": '"""Journal in, balances out."""\n',
+        "src/ledger/main.py": "def run():\n    if True:\n        print('a', 'b', 'c')\n" * 20,
+        "tests/test_main.py": "import ledger\n",
+        "docs/README.md": "# Docs\n\nHow it is used,\nin pictures. More.\n",
+        ".github/workflows/ci.yml": CI,
+    }
+    for name, text in files.items():
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text(text)
+    git(root.parent, "init", "-q", str(root))
+    git(root, "add", ".")
+    for number in range(6):
+        git(root, "commit", "-q", "--allow-empty", "-m", f"fix: number {number}")
+    return root
+
+
+def test_commands_layout_and_conventions_are_read_off_the_repository(project: Path) -> None:
+    text = draft(project)
+    assert text.startswith("# ledger\n\nKeeps the shared expenses of a flat\n")
+    for line in (
+        "- Install: `uv sync`, from pyproject.toml",
+        "- Test: `make test` (run all tests), from Makefile",
+        "- Test: `uv run pytest`, from pyproject.toml",
+        "- Types: `uv run mypy src`, from .github/workflows/ci.yml",
+        "- Run: `uv run ledger`, from pyproject.toml",
+        "- `docs/`: How it is used, in pictures.",
+        "- `src/`: 2 Python files (with ledger/)",
+        "- Tools: Ruff (pyproject.toml, line length 99)",
+        "- Python: indented by 4 spaces, single quotes, 99 % of lines within 28 columns",
+        "- Commit messages: Conventional Commits (`fix: …`), no full stop at the end, subjects of 13 characters",
+    ):
+        assert line in text
+    assert "CC" not in text
+    assert "release-notes" not in text
+    assert "echo hi" not in text
+    assert "## Security\n\n<!-- To fill in" in text
+    assert "## Performance\n\n<!-- To fill in" in text
+
+
+def test_the_draft_is_the_same_every_time_and_does_not_read_itself(project: Path) -> None:
+    first = draft(project)
+    write(project, force=False)
+    assert draft(project) == first
+
+
+def test_a_file_that_is_there_is_only_replaced_on_request(project: Path) -> None:
+    (project / "AGENTS.md").write_text("mine\n")
+    with pytest.raises(UserError) as error:
+        write(project, force=False)
+    assert error.value.fault is Fault.USAGE
+    assert "--force" in error.value.hint
+    assert (project / "AGENTS.md").read_text() == "mine\n"
+    write(project, force=True)
+    assert (project / "AGENTS.md").read_text().startswith("# ledger")
+
+
+def test_an_empty_folder_and_broken_files_give_a_draft_too(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "pyproject.toml").write_text("[broken")
+    (tmp_path / "package.json").write_text("{broken")
+    (tmp_path / "README.md").write_text("# \x1b[31mTitle\n")
+    assert init(tmp_path, force=False, show=True) == 0
+    text = capsys.readouterr().out
+    assert "\x1b" not in text
+    assert "## Commands" in text
+    assert not (tmp_path / "AGENTS.md").exists()
+
+
+def test_package_scripts_are_run_with_the_manager_of_the_lock_file(tmp_path: Path) -> None:
+    (tmp_path / "package.json").write_text(
+        '{"name": "web", "scripts": {"test": "vitest", "lint": "eslint .", "dev": "vite", "postinstall": "x"}}'
+    )
+    (tmp_path / "pnpm-lock.yaml").write_text("")
+    text = draft(tmp_path)
+    assert "- Test: `pnpm test` (`vitest`), from package.json" in text
+    assert "- Lint: `pnpm run lint` (`eslint .`), from package.json" in text
+    assert "- Run: `pnpm run dev` (`vite`), from package.json" in text
+    assert "postinstall" not in text

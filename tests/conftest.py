@@ -1,0 +1,86 @@
+"""Every test has a home, a git identity and a data folder of its own, and none of the caller's keys."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+# Examples are generated beside other work on a busy machine: slowness there is no finding. PATCHWRIGHT_STRESS
+# multiplies how many are drawn where a test leaves that to the profile.
+settings.register_profile(
+    "patchwright",
+    deadline=None,
+    max_examples=100 * int(os.environ.get("PATCHWRIGHT_STRESS", "1")),
+    suppress_health_check=[HealthCheck.too_slow],
+)
+settings.load_profile("patchwright")
+
+# What a developer's shell may hold that would change what a test sees: keys and servers of model providers,
+# a repository chosen by a git hook that runs the tests, switches of Python and of ripgrep, our settings.
+FOREIGN_PREFIXES = ("GIT_", "PATCHWRIGHT_", "PYTHON", "AWS_", "AZURE_", "GOOGLE_", "VERTEX", "LITELLM_")
+FOREIGN_SUFFIXES = ("_API_KEY", "_API_BASE", "_BASE_URL", "_API_TOKEN", "_AUTH_TOKEN")
+FOREIGN_NAMES = (
+    "VIRTUAL_ENV",
+    "CONDA_PREFIX",
+    "RIPGREP_CONFIG_PATH",
+    "HF_TOKEN",
+    "EDITOR",
+    "VISUAL",
+    "PAGER",
+    "NO_COLOR",
+    "FORCE_COLOR",
+)
+# These say how the run itself is to be done, and are the same for every test.
+OURS = ("PATCHWRIGHT_STRESS", "PATCHWRIGHT_SEED", "PYTHONUNBUFFERED", "PYTHONDONTWRITEBYTECODE")
+
+IDENTITY = """\
+[user]
+	name = Test Person
+	email = person@example.org
+[init]
+	defaultBranch = main
+[commit]
+	gpgsign = false
+"""
+
+
+@pytest.fixture(autouse=True)
+def isolated(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty home for the test and every process that it starts; returns it."""
+    home = tmp_path_factory.mktemp("home")
+    for name in [name for name in os.environ if _foreign(name)]:
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.setenv("PATCHWRIGHT_HOME", str(home / "patchwright"))
+    for variable, folder in _XDG.items():
+        monkeypatch.setenv(variable, str(home / folder))
+    identity = home / "gitconfig"
+    identity.write_text(IDENTITY, "utf-8")
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(identity))
+    monkeypatch.setenv("GIT_CONFIG_NOSYSTEM", "1")
+    return home
+
+
+@pytest.fixture
+def ledger(tmp_path: Path) -> Path:
+    """The demo project, freshly made: five failing tests, four bugs, three files."""
+    from cli.demo_repo import materialise
+
+    return materialise(tmp_path / "ledger")
+
+
+_XDG = {
+    "XDG_DATA_HOME": ".local/share",
+    "XDG_CONFIG_HOME": ".config",
+    "XDG_CACHE_HOME": ".cache",
+    "XDG_STATE_HOME": ".local/state",
+}
+
+
+def _foreign(name: str) -> bool:
+    if name in OURS:
+        return False
+    return name.startswith(FOREIGN_PREFIXES) or name.endswith(FOREIGN_SUFFIXES) or name in FOREIGN_NAMES

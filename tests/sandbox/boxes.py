@@ -1,0 +1,69 @@
+"""Make each sandbox that works on this machine, run commands in it, and look for what they leave running."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from pathlib import Path
+
+import pytest
+
+from sandbox import landlock
+from sandbox.backends import _programs
+from sandbox.bubblewrap import Bubblewrap, works
+from sandbox.landlock import Landlock
+from sandbox.process import Command, Completed, Sandbox
+from sandbox.unconfined import Unconfined
+
+
+def bwrap() -> Path:
+    """The bubblewrap to test with; the tests that need it are skipped where none works."""
+    for program in _programs():
+        if not works(program, privilege()):
+            return program
+    pytest.skip("no bubblewrap that works on this machine")
+
+
+def privilege() -> str:
+    return "root" if os.geteuid() == 0 else "user"
+
+
+def needs_landlock() -> None:
+    if reason := landlock.works():
+        pytest.skip(reason)
+
+
+def make(name: str, root: Path, spill: Path | None = None, *, network: bool = False) -> Sandbox:
+    if name == "landlock":
+        needs_landlock()
+        return Landlock(root, spill=spill, network=network)
+    if name == "unconfined":
+        return Unconfined(root, spill=spill)
+    chosen = "user" if name == "bubblewrap-user" else privilege()
+    return Bubblewrap(root, program=bwrap(), privilege=chosen, spill=spill, network=network)
+
+
+CONFINED = ("bubblewrap", "bubblewrap-user", "landlock")
+"""The second is bubblewrap with a user namespace, as for an ordinary user, also when root runs the tests."""
+
+
+def run(box: Sandbox, cwd: Path, *argv: str, **options: object) -> Completed:
+    command = Command(argv=argv, cwd=cwd, **options)  # type: ignore[arg-type]
+    return asyncio.run(box.run(command))
+
+
+def sh(box: Sandbox, cwd: Path, script: str, **options: object) -> Completed:
+    return run(box, cwd, "/bin/sh", "-c", script, **options)
+
+
+def living(word: str) -> list[int]:
+    """The processes that mention a word in their command line."""
+    found = []
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            line = (folder / "cmdline").read_bytes()
+        except OSError:  # it ended meanwhile
+            continue
+        if word.encode() in line:
+            found.append(int(folder.name))
+    return found

@@ -1,0 +1,114 @@
+"""Text files come back byte for byte, and lines that were not touched keep their bytes."""
+
+from __future__ import annotations
+
+import codecs
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sandbox.textfile import BinaryFile, NotInEncoding, TextFile, decode, encode
+
+ENDINGS = st.sampled_from(["\n", "\r\n", "\r"])
+MARKS = st.sampled_from([b"", codecs.BOM_UTF8, codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE, codecs.BOM_UTF32_LE])
+CONTENT = st.one_of(
+    st.binary(),
+    st.builds(lambda mark, body: mark + body, MARKS, st.binary()),
+    st.builds(lambda mark, text: mark + text.encode("utf-16-le"), MARKS, st.text()),
+    st.text(alphabet="a\r\n\0é\ufeff").map(str.encode),
+    st.text(alphabet="a\r\n").map(lambda text: text.encode("utf-16-be")),
+)
+
+
+@given(CONTENT)
+def test_every_content_comes_back_unchanged_or_is_refused(content: bytes) -> None:
+    try:
+        file = decode(content)
+    except BinaryFile:
+        return
+    assert encode(file.text, file) == content
+
+
+@given(
+    st.lists(st.tuples(st.text("xyz", min_size=1, max_size=3), ENDINGS), min_size=1, max_size=12), st.data()
+)
+def test_lines_that_stay_keep_their_bytes_when_one_is_put_between(
+    lines: list[tuple[str, str]], data: st.DataObject
+) -> None:
+    content = "".join(line + ending for line, ending in lines).encode()
+    file = decode(content)
+    old = file.text.split("\n")
+    at = data.draw(st.integers(0, len(old) - 1))
+    new = [*old[:at], "NEW", *old[at:]]
+    written = encode("\n".join(new), file)
+    assert written.replace(b"NEW" + file.newline.encode(), b"") == content
+
+
+@given(st.lists(st.sampled_from(["a\n", "b\r\n", "c\n", "d\r\n"]), min_size=2, max_size=10), st.data())
+def test_lines_that_stay_keep_their_bytes_when_one_is_taken_out(
+    lines: list[str], data: st.DataObject
+) -> None:
+    file = decode("".join(lines).encode())
+    at = data.draw(st.integers(0, len(lines) - 1))
+    new = file.text.split("\n")
+    del new[at]
+    assert encode("\n".join(new), file) == "".join(lines[:at] + lines[at + 1 :]).encode()
+
+
+def test_text_has_one_kind_of_line_ending() -> None:
+    file = decode(b"a\r\nb\nc\r\n")
+    assert (file.text, file.newline, dict(file.exceptions)) == ("a\nb\nc\n", "\r\n", {1: "\n"})
+    assert file.final_newline
+
+
+def test_new_lines_take_the_usual_ending() -> None:
+    file = decode(b"a\r\nb\r\nc\n")
+    assert encode("a\nnew\nb\nc\nlast\n", file) == b"a\r\nnew\r\nb\r\nc\nlast\r\n"
+
+
+def test_an_ending_spelled_out_in_new_text_is_not_doubled() -> None:
+    assert encode("a\nnew\r\nb\n", decode(b"a\r\nb\r\n")) == b"a\r\nnew\r\nb\r\n"
+    assert encode("a\nnew\r\nb\nc\n", decode(b"a\r\nb\r\nc\n")) == b"a\r\nnew\r\nb\r\nc\n"
+
+
+@pytest.mark.parametrize(
+    ("content", "encoding", "text"),
+    [
+        ("é\n".encode(), "utf-8", "é\n"),
+        ("é\n".encode("latin-1"), "latin-1", "é\n"),
+        (codecs.BOM_UTF8 + "é\n".encode(), "utf-8", "é\n"),
+        (codecs.BOM_UTF16_LE + "é\r\n".encode("utf-16-le"), "utf-16-le", "é\n"),
+        (codecs.BOM_UTF16_BE + "é\n".encode("utf-16-be"), "utf-16-be", "é\n"),
+        (codecs.BOM_UTF32_LE + "é\n".encode("utf-32-le"), "utf-32-le", "é\n"),
+        ("plain\n".encode("utf-16-le"), "utf-16-le", "plain\n"),
+        ("plain\n".encode("utf-16-be"), "utf-16-be", "plain\n"),
+        (b"old\rmac\r", "utf-8", "old\nmac\n"),
+        (b"", "utf-8", ""),
+    ],
+)
+def test_encodings_are_recognised(content: bytes, encoding: str, text: str) -> None:
+    file = decode(content)
+    assert (file.encoding, file.text) == (encoding, text)
+    assert encode(file.text, file) == content
+
+
+@pytest.mark.parametrize(
+    "content", [b"\0", b"\x7fELF\0\0\1\1", codecs.BOM_UTF16_LE + b"x", b"a\0b", b"GIF89a\0\0"]
+)
+def test_binary_files_are_refused(content: bytes) -> None:
+    with pytest.raises(BinaryFile, match="not text"):
+        decode(content)
+
+
+def test_characters_that_the_encoding_lacks_are_refused() -> None:
+    with pytest.raises(NotInEncoding, match="latin-1, which has no '→'"):
+        encode("a → b", decode(b"\xe9"))
+    with pytest.raises(NotInEncoding):
+        encode("\ud800", None)
+
+
+def test_a_new_file_is_plain_utf_8() -> None:
+    assert encode("é\n", None) == "é\n".encode()
+    assert encode("a\r\n", None) == b"a\r\n"
+    assert TextFile(text="a").final_newline is False

@@ -1,0 +1,98 @@
+"""A whole session in one process: real log, real files, real gateway; only the model plays a script."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from agent.events import End, Event, SessionStart
+from agent.limits import Limit
+from agent.model.base import Request
+from agent.model.scripted import ScriptedModel
+from agent.runtime import Runtime
+from agent.session import Session
+from sandbox.paths import Tree
+from sandbox.policy import Approval, Approver, Mode, Policy
+from sandbox.snapshots import Snapshots
+from sandbox.unconfined import Unconfined
+from tests.support.cli import script
+from tools.artifacts import Artifacts
+from tools.registry import Tool, Toolbox
+from tools.workspace import ToolSettings, Workspace
+
+
+def workspace(root: Path, own: Path) -> Workspace:
+    """A workspace whose commands run unconfined; `own` is a folder for our files."""
+    (own / "cache").mkdir(parents=True, exist_ok=True)
+    return Workspace(
+        root=root,
+        files=Tree(root),
+        sandbox=Unconfined(root, spill=own),
+        artifacts=Artifacts(own / "artifacts"),
+        settings=ToolSettings(cache=own / "cache"),
+    )
+
+
+@dataclass(slots=True, kw_only=True)
+class Bench:
+    """A runtime and what happened in it."""
+
+    runtime: Runtime
+    events: list[Event]
+
+    def turn(self, prompt: str, meanwhile: Callable[[Runtime], Awaitable[None]] | None = None) -> End:
+        """Run one turn; `meanwhile` runs beside it (to steer or interrupt)."""
+
+        async def both() -> End:
+            beside = asyncio.ensure_future(meanwhile(self.runtime)) if meanwhile else None
+            end = await self.runtime.turn(prompt)
+            if beside is not None:
+                await beside
+            return end
+
+        return asyncio.run(both())
+
+    def kinds(self) -> list[str]:
+        return [event.kind for event in self.events]
+
+    def request(self) -> Request:
+        """What the model would be sent now."""
+        return self.runtime.projection.request()
+
+
+def bench(
+    tmp_path: Path,
+    turns: Sequence[Mapping[str, Any]],
+    tools: Sequence[Tool],
+    *,
+    limits: Sequence[Limit] = (),
+    mode: Mode = Mode.FULL,
+    approval: Approval = Approval.NEVER,
+    approver: Approver | None = None,
+    snapshots: bool = True,
+) -> Bench:
+    """A session on an empty folder."""
+    root = tmp_path / "root"
+    root.mkdir(exist_ok=True)
+    session = Session.create(tmp_path / "sessions")
+    session.append(
+        SessionStart(
+            session=session.id, project=str(root), model="scripted", mode=mode, version="0", system="S"
+        )
+    )
+    runtime = Runtime(
+        session=session,
+        workspace=workspace(root, session.folder),
+        model=ScriptedModel(script(tmp_path, turns).removeprefix("scripted:")),
+        toolbox=Toolbox(tools),
+        policy=Policy(mode, approval),
+        snapshots=Snapshots(root, tmp_path / "snapshots") if snapshots else None,
+        approver=approver,
+        limits=limits,
+    )
+    events: list[Event] = []
+    session.subscribe(events.append)
+    return Bench(runtime=runtime, events=events)

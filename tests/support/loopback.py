@@ -1,0 +1,387 @@
+"""A real HTTP server that speaks chat completions from a script: for tests, and as a program for benchmarks.
+
+    python tests/support/loopback.py --port 0 --script FILE [--log FILE] [--trouble JSON]…
+
+prints its port and serves until it is ended; the API base is http://127.0.0.1:PORT/v1.
+The script has the format of `agent.model.scripted`;
+without one, every request is answered "ok". Each `--trouble` spoils one request, in order of arrival
+(`null`: none): see `Trouble`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import socket
+import struct
+import sys
+import threading
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+if __name__ == "__main__":  # run as a program: the checkout is two folders up
+    sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+from agent.model.base import AssistantMessage, Message, Request, ToolMessage, ToolSpec, UserMessage
+from agent.model.chat_wire import parse_action
+from agent.model.scripted import Failure, Script, Turn, pieces
+from sandbox.errors import Fault, UserError
+from tools.action import Action
+
+_STATUS = {Fault.CREDENTIALS: 401, Fault.DENIED: 403, Fault.CONFIGURATION: 404}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trouble:
+    """What goes wrong with one request.
+
+    status: answer with this status and `body` instead of the script's turn (which is not used up)
+    retry_after: value of that header
+    refuse: reset the connection without an answer
+    cut_after: reset the connection after this many bytes of the answer's body
+    idle: seconds of silence in the stream, before piece `at`
+    garbage: piece `at` of the stream is not JSON
+    at: the piece that these two concern; 0 is the role, 1 the first word
+    no_usage: token counts are left out
+    whole: answer with one JSON object, as if `stream` were not known
+    drop_after: close the connection after the answer, without having said so
+    """
+
+    status: int = 0
+    body: str = ""
+    headers: Mapping[str, str] = field(default_factory=dict)
+    retry_after: str = ""
+    refuse: bool = False
+    cut_after: int | None = None
+    idle: float = 0.0
+    garbage: bool = False
+    at: int = 1
+    no_usage: bool = False
+    whole: bool = False
+    drop_after: bool = False
+
+
+@dataclass(slots=True, kw_only=True)
+class Received:
+    """One request: `arrived` when its last byte was read, `answered` when the answer's last byte was sent."""
+
+    path: str
+    headers: Mapping[str, str]
+    body: Mapping[str, Any]
+    raw: bytes
+    connection: int
+    arrived: float
+    answered: float = 0.0
+
+
+class Loopback:
+    """The server, as a context manager.
+
+    script: a file, or the turns themselves, in the format of `agent.model.scripted`
+    keep: remember the bodies of requests (a benchmark of many steps does not want to)
+    """
+
+    def __init__(
+        self,
+        script: Path | Sequence[Mapping[str, Any]] | None = None,
+        *,
+        troubles: Sequence[Trouble | None] = (),
+        keep: bool = True,
+        port: int = 0,
+        log: Path | None = None,
+    ) -> None:
+        turns = script if script is not None else [{"text": "ok", "repeat": 1_000_000}]
+        self.script = (
+            Script.load(turns) if isinstance(turns, Path) else Script.parse(list(turns), name="loopback")
+        )
+        self.troubles = list(troubles)
+        self.requests: list[Received] = []
+        self.keep = keep
+        self.log = log
+        self.lock = threading.Lock()
+        self._server = _Server(("127.0.0.1", port), _Handler)
+        self._server.loopback = self
+        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True)
+
+    @property
+    def port(self) -> int:
+        return int(self._server.server_address[1])
+
+    @property
+    def url(self) -> str:
+        """The API base."""
+        return f"http://127.0.0.1:{self.port}/v1"
+
+    def __enter__(self) -> Loopback:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+        self._server.close_connections()
+
+    def serve(self) -> None:
+        """Serve in this thread until the process is ended."""
+        self._server.serve_forever()
+
+
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+    request_queue_size = 64
+    loopback: Loopback
+
+    def __init__(self, *arguments: Any) -> None:
+        self.connections: set[socket.socket] = set()
+        super().__init__(*arguments)
+
+    def close_connections(self) -> None:
+        for connection in list(self.connections):
+            _reset(connection)
+
+    def handle_error(self, request: object, client_address: object) -> None:
+        if not isinstance(sys.exception(), OSError):  # a client that has gone is no error
+            super().handle_error(request, client_address)  # type: ignore[arg-type]
+
+
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
+    server: _Server
+
+    def setup(self) -> None:
+        super().setup()
+        self.server.connections.add(self.connection)
+
+    def finish(self) -> None:
+        self.server.connections.discard(self.connection)
+        super().finish()
+
+    def log_message(self, *arguments: object) -> None:
+        """Nothing on stderr."""
+
+    def do_POST(self) -> None:
+        """Answer one request."""
+        raw = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        body = json.loads(raw)
+        loopback = self.server.loopback
+        received = Received(
+            path=self.path,
+            headers={name.lower(): value for name, value in self.headers.items()},
+            body=body if loopback.keep else {},
+            raw=raw if loopback.keep else b"",
+            connection=self.client_address[1],
+            arrived=time.monotonic(),
+        )
+        with loopback.lock:
+            loopback.requests.append(received)
+            trouble = (loopback.troubles.pop(0) if loopback.troubles else None) or Trouble()
+        try:
+            self._answer(body, trouble)
+        finally:
+            received.answered = time.monotonic()
+            if loopback.log is not None:
+                with loopback.lock, loopback.log.open("a", encoding="utf-8") as log:
+                    stamps = {"arrived": received.arrived, "answered": received.answered, "bytes": len(raw)}
+                    log.write(json.dumps(stamps) + "\n")
+
+    def _answer(self, body: Mapping[str, Any], trouble: Trouble) -> None:
+        if trouble.refuse:
+            self._reset()
+            return
+        if trouble.status:
+            self._plain(trouble.status, trouble.body or '{"error":{"message":"as told"}}', trouble)
+            return
+        if not self.path.partition("?")[0].endswith("/chat/completions"):
+            self._plain(404, '{"error":{"message":"no such page"}}', trouble)
+            return
+        script = self.server.loopback.script
+        try:
+            with self.server.loopback.lock:
+                number, turn = script.next(decoded(body))
+        except UserError as error:
+            self._plain(400, json.dumps({"error": {"message": error.message, "code": "script"}}), trouble)
+            return
+        time.sleep(turn.delay)
+        if turn.error is not None:
+            failure = turn.error if isinstance(turn.error, Failure) else Failure(fault=turn.error)
+            text = json.dumps({"error": {"message": failure.message}})
+            self._plain(_STATUS.get(failure.fault, 503), text, trouble)
+            return
+        actions = script.actions(number, turn)
+        if trouble.whole or not body.get("stream"):
+            self._plain(200, json.dumps(_whole(turn, actions, trouble)), trouble)
+        else:
+            wants_usage = bool((body.get("stream_options") or {}).get("include_usage"))
+            self._stream(_events(turn, actions, wants_usage and not trouble.no_usage), trouble)
+
+    def _plain(self, status: int, text: str, trouble: Trouble) -> None:
+        content = text.encode()
+        self.send_response(status)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(content)))
+        if trouble.retry_after:
+            self.send_header("Retry-After", trouble.retry_after)
+        for name, value in trouble.headers.items():
+            self.send_header(name, value)
+        self.end_headers()
+        if trouble.cut_after is not None:
+            self.wfile.write(content[: trouble.cut_after])
+            self._reset()
+            return
+        self.wfile.write(content)
+        if trouble.drop_after:
+            self.close_connection = True
+
+    def _stream(self, events: Iterator[str], trouble: Trouble) -> None:
+        self.send_response(200)
+        self.send_header("Content-Type", "text/event-stream; charset=utf-8")
+        self.send_header("Transfer-Encoding", "chunked")
+        for name, value in trouble.headers.items():
+            self.send_header(name, value)
+        self.end_headers()
+        sent = 0
+        for place, event in enumerate(events):
+            if place == trouble.at and trouble.garbage:
+                event = "data: {this is not JSON\n\n"
+            if place == trouble.at and trouble.idle:
+                time.sleep(trouble.idle)
+            content = event.encode()
+            if trouble.cut_after is not None and sent + len(content) > trouble.cut_after:
+                self._chunk(content[: trouble.cut_after - sent])
+                self._reset()
+                return
+            self._chunk(content)
+            sent += len(content)
+        self.wfile.write(b"0\r\n\r\n")
+        if trouble.drop_after:
+            self.close_connection = True
+
+    def _chunk(self, content: bytes) -> None:
+        if content:
+            self.wfile.write(f"{len(content):x}\r\n".encode() + content + b"\r\n")
+
+    def _reset(self) -> None:
+        self.close_connection = True
+        _reset(self.connection)
+
+
+def decoded(body: Mapping[str, Any]) -> Request:
+    """A chat-completions body as the request it was made of."""
+    system, messages = "", list[Message]()
+    for message in body.get("messages", ()):
+        content = message.get("content") or ""
+        if not isinstance(content, str):
+            content = "".join(part.get("text", "") for part in content)
+        match message["role"]:
+            case "system" | "developer":
+                system += content
+            case "user":
+                messages.append(UserMessage(text=content))
+            case "tool":
+                messages.append(ToolMessage(call=message["tool_call_id"], name="", text=content))
+            case "assistant":
+                actions = tuple(_action(call) for call in message.get("tool_calls") or ())
+                messages.append(AssistantMessage(text=content, actions=actions))
+    functions = [tool["function"] for tool in body.get("tools") or ()]
+    tools = tuple(
+        ToolSpec(name=f["name"], description=f.get("description", ""), parameters=f.get("parameters", {}))
+        for f in functions
+    )
+    return Request(system=system, messages=messages, tools=tools, max_output=body.get("max_tokens"))
+
+
+def _action(call: Mapping[str, Any]) -> Action:
+    return parse_action(call["id"], call["function"]["name"], call["function"]["arguments"])
+
+
+def _usage(turn: Turn) -> dict[str, Any]:
+    counts = turn.usage
+    return {
+        "prompt_tokens": counts.input,
+        "completion_tokens": counts.output,
+        "total_tokens": counts.input + counts.output,
+        "prompt_tokens_details": {"cached_tokens": counts.cached},
+        "completion_tokens_details": {"reasoning_tokens": counts.reasoning},
+        **({"cost": counts.cost} if counts.cost is not None else {}),
+    }
+
+
+def _stop(turn: Turn, actions: Sequence[Action]) -> str:
+    names = {"length": "length", "refusal": "content_filter", "actions": "tool_calls", "end": "stop"}
+    return names.get(turn.stop or ("actions" if actions else "end"), "other")
+
+
+def _whole(turn: Turn, actions: Sequence[Action], trouble: Trouble) -> dict[str, Any]:
+    message: dict[str, Any] = {"role": "assistant", "content": turn.text or None}
+    if turn.reasoning:
+        message["reasoning_content"] = turn.reasoning
+    if actions:
+        message["tool_calls"] = [_call(place, action, action.raw) for place, action in enumerate(actions)]
+    choice = {"index": 0, "message": message, "finish_reason": _stop(turn, actions)}
+    answer = {**_ENVELOPE, "object": "chat.completion", "choices": [choice]}
+    return answer if trouble.no_usage else answer | {"usage": _usage(turn)}
+
+
+_ENVELOPE = {"id": "chatcmpl-loopback", "created": 0, "model": "loopback"}
+
+
+def _call(place: int, action: Action, arguments: str) -> dict[str, Any]:
+    function = {"name": action.tool, "arguments": arguments}
+    return {"index": place, "id": action.id, "type": "function", "function": function}
+
+
+def _events(turn: Turn, actions: Sequence[Action], usage: bool) -> Iterator[str]:
+    yield _event({"role": "assistant", "content": ""})
+    for piece in pieces(turn.reasoning):
+        yield _event({"reasoning_content": piece})
+    for piece in pieces(turn.text):
+        yield _event({"content": piece})
+    for place, action in enumerate(actions):
+        yield _event({"tool_calls": [_call(place, action, "")]})
+        for start in range(0, len(action.raw), 24):
+            fragment = {"index": place, "function": {"arguments": action.raw[start : start + 24]}}
+            yield _event({"tool_calls": [fragment]})
+    yield _event({}, finish=_stop(turn, actions))
+    if usage:
+        yield f"data: {json.dumps({**_CHUNK, 'choices': [], 'usage': _usage(turn)})}\n\n"
+    yield "data: [DONE]\n\n"
+
+
+_CHUNK = {**_ENVELOPE, "object": "chat.completion.chunk"}
+
+
+def _event(delta: Mapping[str, Any], finish: str | None = None) -> str:
+    choice = {"index": 0, "delta": delta, "finish_reason": finish}
+    return f"data: {json.dumps({**_CHUNK, 'choices': [choice]})}\n\n"
+
+
+def _reset(connection: socket.socket) -> None:
+    """Close so that the other side sees a reset, not an orderly end."""
+    with suppress(OSError):  # closed already
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        connection.shutdown(socket.SHUT_RDWR)
+
+
+def main() -> None:
+    """Serve as a program."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--port", type=int, default=0)
+    parser.add_argument("--script", type=Path)
+    parser.add_argument("--log", type=Path, help="append a JSON line of time stamps for each request")
+    parser.add_argument("--trouble", action="append", default=[], type=json.loads)
+    options = parser.parse_args()
+    troubles = [Trouble(**each) if each else None for each in options.trouble]
+    server = Loopback(options.script, troubles=troubles, keep=False, port=options.port, log=options.log)
+    print(server.port, flush=True)
+    with suppress(KeyboardInterrupt):  # how a person ends it
+        server.serve()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,117 @@
+"""A real terminal for tests: the program runs on a pty, and a screen model says what a person would see."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+
+import pexpect
+import pyte
+
+PATIENCE = 30.0
+"""Seconds to wait for something to appear: a loaded machine is slow, and a pass does not wait for it."""
+
+PASTE_BEGIN, PASTE_END = "\x1b[200~", "\x1b[201~"
+
+
+class Terminal:
+    """A program on a terminal of a given size. Keys go in by `type`, what is seen comes out by `text`."""
+
+    def __init__(
+        self,
+        argv: Sequence[str],
+        *,
+        cwd: Path,
+        env: Mapping[str, str],
+        columns: int = 80,
+        rows: int = 24,
+    ) -> None:
+        self.raw = b""
+        self._screen = pyte.HistoryScreen(columns, rows, history=10_000, ratio=0.5)
+        self._stream = pyte.ByteStream(self._screen)
+        self._process = pexpect.spawn(
+            argv[0],
+            list(argv[1:]),
+            cwd=str(cwd),
+            env={**os.environ, "TERM": "xterm-256color", "LANG": "C.UTF-8", **env},
+            dimensions=(rows, columns),
+            timeout=PATIENCE,
+        )
+        self._process.delaybeforesend = None
+
+    def __enter__(self) -> Terminal:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._process.close(force=True)
+
+    @property
+    def text(self) -> str:
+        """What stands on the screen, without trailing spaces and empty lines."""
+        return "\n".join(line.rstrip() for line in self._screen.display).rstrip()
+
+    @property
+    def everything(self) -> str:
+        """The scrollback and the screen."""
+        width = self._screen.columns
+        past = ["".join(line[x].data for x in range(width)).rstrip() for line in self._screen.history.top]
+        return "\n".join([*past, self.text])
+
+    @property
+    def exit_code(self) -> int | None:
+        """The exit status, once the program has ended."""
+        code = self._process.exitstatus
+        return int(code) if code is not None else None
+
+    def type(self, keys: str) -> None:
+        """Send keys as a keyboard does: Enter is "\\r", Ctrl-C "\\x03"."""
+        self._process.send(keys)
+
+    def paste(self, text: str) -> None:
+        """Paste as a terminal does in bracketed mode."""
+        self.type(PASTE_BEGIN + text.replace("\n", "\r") + PASTE_END)
+
+    def wait(self, seen: str | Callable[[], bool]) -> None:
+        """Read until a text stands on the screen (or a condition holds)."""
+        holds = (lambda: seen in self.text) if isinstance(seen, str) else seen
+        until = time.monotonic() + PATIENCE
+        while not holds():
+            if not self._read() and not holds():
+                raise AssertionError(f"the program ended without {seen!r}:\n{self.everything}")
+            if time.monotonic() > until:
+                raise AssertionError(f"waited for {seen!r} and saw:\n{self.everything}")
+
+    def wait_for_end(self) -> int:
+        """Read to the end; returns the exit code."""
+        until = time.monotonic() + PATIENCE
+        while self._read():
+            if time.monotonic() > until:
+                raise AssertionError(f"still running:\n{self.everything}")
+        self._process.wait()
+        assert self.exit_code is not None, f"ended by signal {self._process.signalstatus}"
+        return self.exit_code
+
+    def resize(self, columns: int, rows: int) -> None:
+        """Make the window another size."""
+        self._screen.resize(rows, columns)
+        self._process.setwinsize(rows, columns)
+
+    def hang_up(self) -> None:
+        """The window is closed: the program gets SIGHUP, and nobody reads any more."""
+        self._process.ptyproc.fileobj.close()
+
+    def _read(self) -> bool:
+        try:
+            data = self._process.read_nonblocking(65536, timeout=0.05)
+        except pexpect.TIMEOUT:
+            return True
+        except pexpect.EOF:
+            return False
+        self.raw += data
+        self._stream.feed(data)
+        return True

@@ -1,0 +1,146 @@
+"""The gateway: policy before anything runs, snapshots before writes, and what commands changed."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from sandbox.errors import Fault, UserError
+from sandbox.policy import Approval, Decision, Effect, Mode, Policy
+from sandbox.snapshots import Snapshots
+from tests.support.bench import workspace
+from tools.action import Action, Observation
+from tools.dispatch import Gateway
+from tools.files import write
+from tools.registry import Tool, Toolbox, tool
+from tools.shell import shell
+from tools.workspace import Workspace
+
+
+@dataclass
+class Recorded:
+    """Everything the gateway tells the log, in order."""
+
+    lines: list[str] = field(default_factory=list)
+    observations: list[Observation] = field(default_factory=list)
+
+    def action(self, action: Action, effect: Effect) -> None:
+        self.lines.append(f"action {action.tool} {effect.kind}")
+
+    def decision(self, action: Action, decision: Decision, by: str) -> None:
+        self.lines.append(f"decision {decision.verdict} by {by}")
+
+    def observation(self, action: Action, observation: Observation, seconds: float) -> None:
+        self.lines.append(f"observation {action.tool}{' failed' if observation.failed else ''}")
+        self.observations.append(observation)
+
+    def snapshot(self, tree: str) -> None:
+        self.lines.append("snapshot")
+
+
+class Says:
+    """A person who always gives the same answer."""
+
+    def __init__(self, decision: Decision) -> None:
+        self.decision = decision
+        self.asked: list[str] = []
+
+    async def ask(self, tool: str, effect: Effect, reason: str) -> Decision:
+        self.asked.append(f"{tool}: {reason}")
+        return self.decision
+
+
+@tool("network")
+async def fetch(*, at: Workspace) -> Observation:
+    """Leave the machine."""
+    return Observation(text="fetched")
+
+
+def gateway(
+    tmp_path: Path,
+    *tools: Tool,
+    mode: Mode = Mode.WORKSPACE,
+    approval: Approval = Approval.NEVER,
+    approver: Says | None = None,
+) -> tuple[Gateway, Recorded]:
+    root = tmp_path / "root"
+    root.mkdir(exist_ok=True)
+    recorded = Recorded()
+    made = Gateway(
+        toolbox=Toolbox(tools),
+        workspace=workspace(root, tmp_path / "own"),
+        policy=Policy(mode, approval),
+        recorder=recorded,
+        snapshots=Snapshots(root, tmp_path / "snapshots"),
+        approver=approver,
+    )
+    return made, recorded
+
+
+def act(made: Gateway, name: str, **arguments: object) -> Observation:
+    return asyncio.run(made.run([Action(id="1", tool=name, arguments=arguments)]))[0]
+
+
+def test_what_leaves_the_workspace_is_denied_when_nobody_can_be_asked(tmp_path: Path) -> None:
+    made, recorded = gateway(tmp_path, fetch)
+    observation = act(made, "fetch")
+    assert observation.failed
+    assert "denied: network leaves the workspace" in observation.text
+    assert recorded.lines == ["action fetch network", "decision deny by policy", "observation fetch failed"]
+
+
+def test_a_person_who_is_asked_decides(tmp_path: Path) -> None:
+    yes = Says(Decision(verdict="allow", reason="fine"))
+    made, recorded = gateway(tmp_path, fetch, approval=Approval.ASK, approver=yes)
+    assert act(made, "fetch").text == "fetched"
+    assert yes.asked == ["fetch: network leaves the workspace"]
+    assert "decision allow by person" in recorded.lines
+    no = Says(Decision(verdict="deny", reason="not today"))
+    made, _ = gateway(tmp_path, fetch, approval=Approval.ASK, approver=no)
+    assert "denied: not today" in act(made, "fetch").text
+
+
+def test_nothing_is_written_in_read_only_mode(tmp_path: Path) -> None:
+    made, _ = gateway(tmp_path, write, mode=Mode.READ_ONLY)
+    assert "denied" in act(made, "write", path="a.txt", content="x").text
+    assert list((tmp_path / "root").iterdir()) == []
+
+
+def test_a_snapshot_is_taken_before_the_first_write_and_only_when_something_changed(tmp_path: Path) -> None:
+    made, recorded = gateway(tmp_path, write, mode=Mode.FULL)
+    act(made, "write", path="a.txt", content="one")
+    act(made, "write", path="b.txt", content="two")
+    assert recorded.lines == [
+        "action write write", "snapshot", "observation write",
+        "action write write", "snapshot", "observation write",
+    ]  # fmt: skip
+
+
+def test_what_a_command_changed_is_known_with_its_content_before(tmp_path: Path) -> None:
+    made, _ = gateway(tmp_path, shell, mode=Mode.FULL)
+    (tmp_path / "root/kept.txt").write_text("same")
+    (tmp_path / "root/old.txt").write_text("before")
+    observation = act(made, "shell", command="echo new > new.txt; echo after > old.txt; true")
+    assert observation.data["changed"] == ["new.txt", "old.txt"]
+    assert made.workspace.changed == {"new.txt": None, "old.txt": b"before"}
+    assert "changed" not in act(made, "shell", command="true").data
+
+
+def test_a_full_disk_ends_the_batch_and_every_action_is_answered(tmp_path: Path) -> None:
+    @tool("none")
+    async def fill(*, at: Workspace) -> Observation:
+        """Fill the disk."""
+        raise UserError(Fault.STORAGE_FULL, "no space left")
+
+    made, recorded = gateway(tmp_path, fill, fetch, mode=Mode.FULL)
+    actions = [Action(id=str(i), tool=name, arguments={}) for i, name in enumerate(["fill", "fetch"])]
+    with pytest.raises(UserError) as raised:
+        asyncio.run(made.run(actions))
+    assert raised.value.fault is Fault.STORAGE_FULL
+    assert [line for line in recorded.lines if line.startswith("observation")] == [
+        "observation fill failed",
+        "observation fetch failed",
+    ]

@@ -1,0 +1,150 @@
+"""`search`: real ripgrep on real files."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+from sandbox.errors import UserError
+from tests.tools.workspaces import call, refused, workspace
+from tools.search import ripgrep_path, search
+
+SHOP = {
+    "src/cart.py": "class Cart:\n    def total(self):\n        return 1\n",
+    "src/order.py": "def total(order):\n    return 2\n",
+    "README.md": "Total of a cart\n",
+    "src/total.txt": "nothing\n",
+}
+
+
+def test_matching_lines_stand_under_their_file(tmp_path: Path) -> None:
+    observation = call(search, workspace(tmp_path, SHOP), pattern=r"def \w+")
+    assert observation.text == (
+        "2 lines in 2 files match 'def \\\\w+'\n"
+        "src/cart.py\n  2:     def total(self):\nsrc/order.py\n  1: def total(order):"
+    )
+    assert observation.data == {
+        "lines": 2,
+        "files": 2,
+        "places": [["src/cart.py", 2], ["src/order.py", 1]],
+        "names": [],
+    }
+
+
+def test_files_whose_name_matches_are_named(tmp_path: Path) -> None:
+    text = call(search, workspace(tmp_path, SHOP), pattern="total").text
+    assert text.endswith("files whose name matches:\n  src/total.txt")
+    by_path = call(search, workspace(tmp_path, SHOP), pattern="src/ca").text
+    assert by_path == "no line matches 'src/ca'\nfiles whose name matches:\n  src/cart.py"
+
+
+def test_path_and_glob_narrow_the_search(tmp_path: Path) -> None:
+    at = workspace(tmp_path, SHOP)
+    assert (
+        "1 line in 1 file in src/cart.py match" in call(search, at, pattern="total", path="src/cart.py").text
+    )
+    assert call(search, at, pattern="otal", glob="*.md").text.startswith(
+        "1 line in 1 file match 'otal'\nREADME.md"
+    )
+
+
+def test_a_pattern_that_does_not_parse_is_taken_literally(tmp_path: Path) -> None:
+    text = call(search, workspace(tmp_path, SHOP), pattern="total(").text
+    assert text.startswith("2 lines in 2 files match 'total(' (taken literally")
+
+
+def test_another_letter_case_is_tried_when_nothing_matches(tmp_path: Path) -> None:
+    text = call(search, workspace(tmp_path, SHOP), pattern="CART").text
+    assert text.startswith("2 lines in 2 files match 'CART' (in other letter case)")
+
+
+def test_nothing_found_is_said(tmp_path: Path) -> None:
+    at = workspace(tmp_path, SHOP)
+    assert call(search, at, pattern="zebra").text == "no line matches 'zebra'"
+    assert "glob='*.rs'" in call(search, at, pattern="*.rs").text
+
+
+def test_output_is_capped_with_counts_of_what_was_left_out(tmp_path: Path) -> None:
+    at = workspace(tmp_path, {f"f{n}.txt": "hit\n" * 100 for n in range(8)})
+    text = call(search, at, pattern="hit").text
+    assert text.startswith("800 lines in 8 files match 'hit'\nf0.txt\n  1: hit\n")
+    assert text.count(": hit") == 200
+    assert "  … 60 more in this file" in text
+    assert text.endswith("… 300 more lines in 3 other files: narrow path or glob")
+
+
+def test_counting_stops_where_it_is_of_no_use(tmp_path: Path) -> None:
+    at = workspace(tmp_path, {"a.txt": "x\n" * 30_000})
+    assert call(search, at, pattern="x").text.startswith(
+        "20,000 lines in 1 file match 'x', stopped after 20,000"
+    )
+
+
+def test_long_and_huge_lines_are_clipped(tmp_path: Path) -> None:
+    at = workspace(
+        tmp_path, {"a.js": "needle" + "x" * 1_000 + "\n", "b.js": "needle" + "y" * (3 << 20) + "\n"}
+    )
+    text = call(search, at, pattern="needle").text
+    assert "[… 766 more characters]" in text
+    assert "[a line of over 1 MB]" in text
+    assert len(text) < 1_000
+
+
+def test_ignored_files_git_and_links_outside_are_not_searched(tmp_path: Path) -> None:
+    (tmp_path / "outside.txt").write_text("secret\n")
+    at = workspace(
+        tmp_path, {".gitignore": "*.log\n", "a.log": "secret\n", ".git/x": "secret\n", ".env.sample": "a\n"}
+    )
+    (at.root / "link.txt").symlink_to(tmp_path / "outside.txt")
+    assert call(search, at, pattern="secret").text == "no line matches 'secret'"
+    assert "outside the workspace" in refused(search, at, pattern="secret", path="link.txt")
+    assert ".env.sample" in call(search, at, pattern="^a$").text
+
+
+def test_a_pattern_or_path_is_never_an_option(tmp_path: Path) -> None:
+    at = workspace(tmp_path, {"-f.txt": "--version\n"})
+    assert "  1: --version" in call(search, at, pattern="--version").text
+    assert "  1: --version" in call(search, at, pattern="--ver", path="-f.txt").text
+
+
+def test_the_users_ripgrep_configuration_changes_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = tmp_path / "ripgreprc"
+    config.write_text("--pre=/bin/false\n--invert-match\n")
+    monkeypatch.setenv("RIPGREP_CONFIG_PATH", str(config))
+    at = workspace(tmp_path, {"a.txt": "one\ntwo\n"})
+    assert call(search, at, pattern="one").text == "1 line in 1 file match 'one'\na.txt\n  1: one"
+
+
+def test_bytes_that_are_not_utf8_are_shown_as_far_as_they_can_be(tmp_path: Path) -> None:
+    at = workspace(tmp_path, {"a.txt": b"gr\xf6\xdfe = 1\n"})
+    assert "  1: gr\ufffd\ufffde = 1" in call(search, at, pattern="= 1").text
+
+
+def test_missing_places_and_empty_patterns_are_refused(tmp_path: Path) -> None:
+    at = workspace(tmp_path, SHOP)
+    assert "no such file or folder: 'lib'" in refused(search, at, pattern="x", path="lib")
+    assert "pattern is empty" in refused(search, at, pattern="")
+
+
+def test_ripgrep_is_found_on_the_path_or_beside_our_python(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    ripgrep_path.cache_clear()
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert os.access(ripgrep_path(), os.X_OK)
+    ripgrep_path.cache_clear()
+    program = tmp_path / "rg"
+    program.write_text("#!/bin/sh\n")
+    program.chmod(0o755)
+    assert ripgrep_path() == str(program)
+    ripgrep_path.cache_clear()
+    program.unlink()
+    monkeypatch.setattr(sys, "executable", str(tmp_path / "python"))
+    with pytest.raises(UserError, match="ripgrep"):
+        ripgrep_path()
+    ripgrep_path.cache_clear()

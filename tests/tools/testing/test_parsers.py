@@ -1,0 +1,156 @@
+"""Parsers on recorded outputs of tools that need not be installed."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from tools.testing import compiled, console, junit
+from tools.testing.evidence import Evidence, read_report
+from tools.testing.report import Findings
+
+
+def evidence(text: str, tmp_path: Path, returncode: int = 1) -> Evidence:
+    return Evidence(
+        root=Path("/shop"),
+        returncode=returncode,
+        text=text,
+        whole=None,
+        reports=tmp_path,
+        started=0.0,
+    )
+
+
+def counts(found: Findings) -> tuple[int, int, int, int]:
+    return found.passed, found.failed, found.errors, found.skipped
+
+
+GO = [
+    {"Action": "start", "Package": "example.com/shop/cart"},
+    {"Action": "run", "Package": "example.com/shop/cart", "Test": "TestTotal"},
+    {
+        "Action": "output",
+        "Package": "example.com/shop/cart",
+        "Test": "TestTotal",
+        "Output": "=== RUN   TestTotal\n",
+    },
+    {"Action": "run", "Package": "example.com/shop/cart", "Test": "TestTotal/empty"},
+    {
+        "Action": "output",
+        "Package": "example.com/shop/cart",
+        "Test": "TestTotal/empty",
+        "Output": "    cart_test.go:12: got 1, want 0\n",
+    },
+    {"Action": "fail", "Package": "example.com/shop/cart", "Test": "TestTotal/empty", "Elapsed": 0},
+    {"Action": "pass", "Package": "example.com/shop/cart", "Test": "TestTotal/one", "Elapsed": 0},
+    {"Action": "fail", "Package": "example.com/shop/cart", "Test": "TestTotal", "Elapsed": 0},
+    {"Action": "skip", "Package": "example.com/shop/cart", "Test": "TestLater", "Elapsed": 0},
+    {"Action": "output", "Package": "example.com/shop/cart", "Output": "FAIL\n"},
+    {"Action": "fail", "Package": "example.com/shop/cart", "Elapsed": 0.004},
+]
+
+
+def test_go_events_count_leaves_and_place_failures(tmp_path: Path) -> None:
+    lines = "\n".join(
+        ["go: downloading nothing", *(json.dumps(event) for event in GO), '{"not": "an event"}', "{bad"]
+    )
+    found = compiled.parse_go(evidence(lines, tmp_path), "example.com/shop")
+    assert (counts(found), found.broken) == ((1, 1, 0, 1), "")
+    assert [(each.id, each.file, each.line, each.message) for each in found.failures] == [
+        ("cart::TestTotal/empty", "cart/cart_test.go", 12, "got 1, want 0")
+    ]
+
+
+def test_a_go_package_that_does_not_build_is_broken(tmp_path: Path) -> None:
+    events = [
+        {
+            "ImportPath": "example.com/shop [example.com/shop.test]",
+            "Action": "build-output",
+            "Output": "./a.go:3:1: syntax error\n",
+        },
+        {"Action": "fail", "Package": "example.com/shop", "FailedBuild": "example.com/shop"},
+    ]
+    found = compiled.parse_go(evidence("\n".join(map(json.dumps, events)), tmp_path), "example.com/shop")
+    assert found.broken == "1 package did not build or start: example.com/shop"
+    assert (found.failures[0].id, found.failures[0].message) == (".", "./a.go:3:1: syntax error")
+
+
+def test_go_targets_are_packages_and_names() -> None:
+    assert compiled.go_targets(["cart::TestTotal/empty", "TestX", "cart/cart_test.go", "./order"]) == (
+        ("./cart", "./order"),
+        ("TestTotal", "TestX"),
+    )
+
+
+@pytest.mark.parametrize(
+    ("output", "expected", "failed"),
+    [
+        (
+            "FAILED a.py::test_b - assert 0\n== 1 failed, 2 passed, 1 error in 0.1s ==\n",
+            (2, 1, 1, 0),
+            ["a.py::test_b"],
+        ),
+        ("no tests ran in 0.01s\n", (0, 0, 0, 0), []),
+        ("Ran 3 tests in 0.001s\n\nFAILED (failures=1, errors=1)\n", (1, 1, 1, 0), []),
+        ("Ran 2 tests in 0.001s\n\nOK (skipped=1)\n", (1, 0, 0, 1), []),
+        (
+            "test a ... ok\ntest b ... FAILED\n\ntest result: FAILED. 1 passed; 1 failed; 2 ignored; 0 measured\n",
+            (1, 1, 0, 2),
+            ["b"],
+        ),
+        (
+            "  ● cart › adds\n\nTests:       1 failed, 1 skipped, 3 passed, 5 total\n",
+            (3, 1, 0, 1),
+            ["cart › adds"],
+        ),
+        (" Test Files  1 failed (1)\n      Tests  1 failed | 2 passed (3)\n", (2, 1, 0, 0), []),
+        ("  3 passing (10ms)\n  1 pending\n  2 failing\n", (3, 2, 0, 1), []),
+        ("[ERROR] Tests run: 4, Failures: 1, Errors: 1, Skipped: 1\n", (1, 1, 1, 1), []),
+        ("5 examples, 2 failures, 1 pending\nrspec ./a_spec.rb:3 # a\n", (2, 2, 0, 1), ["./a_spec.rb:3"]),
+        ("Tests: 4, Assertions: 5, Failures: 1.\n", (3, 1, 0, 0), []),
+        ("OK (4 tests, 9 assertions)\n", (4, 0, 0, 0), []),
+        (
+            "75% tests passed, 1 tests failed out of 4\n\t  3 - slow_test (Failed)\n",
+            (3, 1, 0, 0),
+            ["slow_test"],
+        ),
+        ("--- PASS: TestA (0.00s)\n--- FAIL: TestB (0.00s)\nFAIL\tshop\t0.1s\n", (1, 1, 0, 0), ["TestB"]),
+        ("1..2\nok 1 - a\nnot ok 2 b\n", (1, 1, 0, 0), ["b"]),
+    ],
+)
+def test_results_are_recognised_in_plain_output(
+    output: str, expected: tuple[int, int, int, int], failed: list[str], tmp_path: Path
+) -> None:
+    found = console.anything(evidence(output, tmp_path))
+    assert found.counted
+    assert counts(found) == expected
+    assert [each.id for each in found.failures] == failed
+
+
+@pytest.mark.parametrize("output", ["", "all good\n", "ok\n", "Tests are fun\n", "passing\n"])
+def test_ordinary_words_are_not_taken_for_results(output: str, tmp_path: Path) -> None:
+    assert not console.anything(evidence(output, tmp_path)).counted
+
+
+def test_colours_do_not_hide_results(tmp_path: Path) -> None:
+    output = "\x1b[1mTests:       \x1b[22m\x1b[32m2 passed\x1b[39m, 2 total\n"
+    assert counts(console.anything(evidence(output, tmp_path))) == (2, 0, 0, 0)
+
+
+def test_broken_or_dangerous_xml_is_no_report(tmp_path: Path) -> None:
+    bomb = b'<?xml version="1.0"?><!DOCTYPE x [<!ENTITY a "aaaa">]><testsuite/>'
+    for xml in (b"", b"<testsuite><testcase", bomb, bomb.replace(b"?>", b"?>" + b" " * 2000)):
+        assert not junit.parse(xml, tmp_path, junit.plain_id, broken=lambda case, problem: False).counted
+
+
+def test_reports_are_plain_files_only(tmp_path: Path) -> None:
+    (tmp_path / "real").write_text("x")
+    (tmp_path / "link").symlink_to(tmp_path / "real")
+    os.mkfifo(tmp_path / "pipe")
+    assert read_report(tmp_path / "real") == b"x"
+    assert read_report(tmp_path / "link") == b""
+    assert read_report(tmp_path / "pipe") == b""
+    assert read_report(tmp_path / "none") == b""

@@ -1,0 +1,54 @@
+"""Small real workspaces for tests of tools."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from pathlib import Path
+from textwrap import dedent
+from typing import Any
+
+import pytest
+
+from sandbox.backends import choose
+from sandbox.paths import Tree
+from tools.action import Observation, ToolFailure
+from tools.artifacts import Artifacts
+from tools.registry import Tool
+from tools.workspace import ToolSettings, Workspace
+
+
+def workspace(folder: Path, files: Mapping[str, str | bytes] = {}, **settings: Any) -> Workspace:
+    """A workspace in `folder`/work that holds these files; artifacts and caches stand beside it."""
+    root = folder / "work"
+    root.mkdir(exist_ok=True)
+    put(root, files)
+    spill = folder / "spill"
+    spill.mkdir(exist_ok=True)
+    return Workspace(
+        root=root,
+        files=Tree(root),
+        sandbox=choose(root, spill=spill),
+        artifacts=Artifacts(folder / "artifacts"),
+        settings=ToolSettings(cache=folder / "cache", **settings),
+    )
+
+
+def put(root: Path, files: Mapping[str, str | bytes]) -> None:
+    """Write files, text without its common indentation."""
+    for name, content in files.items():
+        path = root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content if isinstance(content, bytes) else dedent(content).encode())
+
+
+def call(tool: Tool, at: Workspace, **arguments: Any) -> Observation:
+    """Call a tool as the gateway does: arguments checked, then run."""
+    return asyncio.run(tool.run(**tool.validate(arguments), at=at))  # type: ignore[arg-type]
+
+
+def refused(tool: Tool, at: Workspace, **arguments: Any) -> str:
+    """The text with which a tool refuses."""
+    with pytest.raises(ToolFailure) as refusal:
+        call(tool, at, **arguments)
+    return str(refusal.value)

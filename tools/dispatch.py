@@ -1,0 +1,220 @@
+"""The one gateway: every action is parsed, judged, run and answered here, whoever asked for it."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, Protocol
+
+from sandbox.errors import Fault, UserError
+from sandbox.policy import Approval, Approver, Decision, Effect, Policy
+from sandbox.snapshots import Change, State
+from tools.action import Action, Observation, ToolFailure
+from tools.registry import Tool, Toolbox
+from tools.workspace import Workspace
+
+MAX_TEXT = 24_000
+"""Characters of one observation that reach a model, whatever a tool returns: about 7k tokens (peers: 8 to 61 KB)."""
+
+KEEP_WHOLE = 500
+"""Shorter observations are not worth an artifact: leaving them out of the context saves nothing."""
+
+
+class Recorder(Protocol):
+    """The log, as the gateway sees it. Calls come in the order in which things happen."""
+
+    def action(self, action: Action, effect: Effect) -> None: ...
+    def decision(self, action: Action, decision: Decision, by: str) -> None: ...
+    def observation(self, action: Action, observation: Observation, seconds: float) -> None: ...
+    def snapshot(self, tree: str) -> None: ...
+
+
+class Snapshotter(Protocol):
+    """Takes trees of the workspace and tells them apart; called in threads."""
+
+    def take(self) -> str: ...
+    def changed(self, old: str, new: str) -> Sequence[Change]: ...
+    def content(self, state: State) -> bytes | None: ...
+
+
+class Gateway:
+    """parse → validate → classify → policy → snapshot → run → shape → record."""
+
+    def __init__(
+        self,
+        *,
+        toolbox: Toolbox,
+        workspace: Workspace,
+        policy: Policy,
+        recorder: Recorder,
+        snapshots: Snapshotter | None = None,
+        approver: Approver | None = None,
+    ) -> None:
+        self.toolbox = toolbox
+        self.workspace = workspace
+        self.policy = policy
+        self.approver = approver
+        self._recorder = recorder
+        self._snapshots = snapshots
+        self._tree = ""
+
+    async def run(self, actions: Sequence[Action]) -> list[Observation]:
+        """Run one batch: neighbouring actions that only read at once, all others in order.
+
+        Each action is answered by exactly one recorded observation, also when the batch is cancelled.
+        """
+        answered: dict[int, Observation] = {}
+        started: set[int] = set()
+        snapped = [False]
+        try:
+            for group in self._groups(actions):
+                started.update(group)
+                # return_exceptions: also when cancelled, each of them is waited for and records its own end
+                results = await asyncio.gather(
+                    *(self._one(actions[i], snapped) for i in group), return_exceptions=True
+                )
+                for i, result in zip(group, results, strict=True):
+                    if isinstance(result, BaseException):
+                        raise result
+                    answered[i] = result
+        except (asyncio.CancelledError, UserError):
+            for i, action in enumerate(actions):
+                if i not in started:  # those that had started have recorded their own end
+                    self._record(
+                        action, Observation(text="not run: the step was interrupted", failed=True), 0.0
+                    )
+            raise
+        return [answered[i] for i in range(len(actions))]
+
+    def _groups(self, actions: Sequence[Action]) -> list[list[int]]:
+        groups: list[list[int]] = []
+        together = False
+        for i, action in enumerate(actions):
+            tool = self.toolbox.get(action.tool)
+            reads = tool is not None and tool.reads_only
+            if reads and together:
+                groups[-1].append(i)
+            else:
+                groups.append([i])
+            together = reads
+        return groups
+
+    async def _one(self, action: Action, snapped: list[bool]) -> Observation:
+        started = time.monotonic()
+        try:
+            observation = await self._attempt(action, snapped)
+        except ToolFailure as failure:
+            observation = Observation(text=str(failure), data=failure.data, failed=True)
+        except UserError as error:
+            text = f"{action.tool}: {error.message}" + (f"\n{error.hint}" if error.hint else "")
+            observation = Observation(text=text, data={"fault": error.fault}, failed=True)
+            self._record(action, observation, time.monotonic() - started)
+            if error.fault is Fault.STORAGE_FULL:
+                raise  # nothing the model does can mend it: the turn ends with its work kept
+            return observation
+        except asyncio.CancelledError:
+            text = "interrupted by the user; it may have taken effect in part"
+            self._record(action, Observation(text=text, failed=True), time.monotonic() - started)
+            raise
+        except Exception as error:  # a fault of ours in one tool must not take the session with it
+            text = f"{action.tool}: internal error: {type(error).__name__}: {error}"
+            observation = Observation(text=text, data={"internal": repr(error)}, failed=True)
+        return self._record(action, observation, time.monotonic() - started)
+
+    async def _attempt(self, action: Action, snapped: list[bool]) -> Observation:
+        tool = self.toolbox.get(action.tool)
+        if tool is None:
+            raise ToolFailure(self._unknown(action.tool))
+        if action.problem:
+            raise ToolFailure(f"{tool.name}: {action.problem}\nArguments of {tool.name}: {tool.signature}")
+        arguments = tool.validate(action.arguments)
+        effect = tool.effect_of(arguments)
+        self._recorder.action(action, effect)
+        await self._permit(action, effect)
+        if effect.kind not in ("none", "read") and not snapped[0]:
+            snapped[0] = True
+            await self._snapshot()
+        if effect.argv and self._snapshots is not None:
+            return await self._followed(tool, arguments, self._snapshots)
+        return await tool.run(**arguments, at=self.workspace)
+
+    async def _followed(self, tool: Tool, arguments: dict[str, Any], snapshots: Snapshotter) -> Observation:
+        """Run a command that a model wrote and find out what it changed: a commit or an undo must know."""
+        before = await asyncio.to_thread(snapshots.take)
+        try:
+            observation = await tool.run(**arguments, at=self.workspace)
+        finally:
+            paths = await asyncio.to_thread(self._changed_since, before, snapshots)
+        if not paths:
+            return observation
+        return replace(observation, data={**observation.data, "changed": paths})
+
+    def _changed_since(self, before: str, snapshots: Snapshotter) -> list[str]:
+        after = snapshots.take()
+        if after == before:
+            return []
+        changes = snapshots.changed(before, after)
+        for change in changes:
+            if change.path not in self.workspace.changed:
+                self.workspace.changed[change.path] = (
+                    snapshots.content(change.before) if change.before else None
+                )
+                if change.before:
+                    self.workspace.modes[change.path] = change.before.mode
+        return [change.path for change in changes]
+
+    def _unknown(self, name: str) -> str:
+        nearest = self.toolbox.nearest(name)
+        hint = f" Did you mean {nearest}?" if nearest else ""
+        return f"there is no tool {name!r}.{hint} Tools: {', '.join(tool.name for tool in self.toolbox)}"
+
+    async def _permit(self, action: Action, effect: Effect) -> None:
+        decision = self.policy.decide(effect, confined=self.workspace.sandbox.name != "unconfined")
+        by = "policy"
+        if decision.verdict == "ask":
+            if self.policy.approval is Approval.NEVER or self.approver is None:
+                decision = Decision(verdict="deny", reason=f"{decision.reason}, and nobody can be asked")
+            else:
+                by = "person"
+                decision = await self.approver.ask(action.tool, effect, decision.reason)
+        if by == "person" or decision.verdict != "allow":
+            self._recorder.decision(action, decision, by)
+        if decision.verdict != "allow":
+            raise ToolFailure(f"{action.tool}: denied: {decision.reason}", denied=True)
+
+    async def _snapshot(self) -> None:
+        if self._snapshots is None:
+            return
+        tree = await asyncio.to_thread(self._snapshots.take)
+        if tree != self._tree:
+            self._tree = tree
+            self._recorder.snapshot(tree)
+
+    def _record(self, action: Action, observation: Observation, seconds: float) -> Observation:
+        observation = self._shape(observation)
+        self._recorder.observation(action, observation, seconds)
+        return observation
+
+    def _shape(self, observation: Observation) -> Observation:
+        """Bound the text; keep the whole as an artifact, so that any later step can have it back."""
+        text, ref = observation.text, observation.ref
+        if len(text) > KEEP_WHOLE and not ref:
+            try:
+                ref = self.workspace.artifacts.save(text.encode())
+            except OSError:  # disk full: the observation itself matters more than its copy
+                ref = ""
+        if len(text) > MAX_TEXT:
+            cut = len(text) - MAX_TEXT
+            half = MAX_TEXT // 2
+            text = f'{text[:half]}\n[… {cut} characters cut; recall(ref="{ref}") shows all …]\n{text[-half:]}'
+        if text == observation.text and ref == observation.ref:
+            return observation
+        return Observation(text=text, data=observation.data, ref=ref, failed=observation.failed)
+
+
+def tool_ends_turn(toolbox: Toolbox, action: Action, observation: Observation) -> bool:
+    """Whether this action, answered like this, is the last of its turn."""
+    tool: Tool | None = toolbox.get(action.tool)
+    return tool is not None and tool.ends and not observation.failed

@@ -1,0 +1,113 @@
+"""Exact replacement: where `old` stands in a text, what is nearest when it does not, and the result."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+MAX_COMPARED = 4_000
+"""Lines compared with `old` to find the nearest place: about 50 ms; beyond, those near a line of it."""
+
+NEAR_ENOUGH = 0.5
+"""Share of likeness from which a place is worth showing; below it is chance."""
+
+_WORD = re.compile(r"\w")
+_OWNER = re.compile(
+    r"^(?P<indent>\s*)(?:export\s+|default\s+|pub(?:\([^)]*\))?\s+|public\s+|private\s+|protected\s+|static\s+|async\s+|abstract\s+)*"
+    r"(?P<head>(?:def|class|function|func|fn|impl|interface|struct|enum|trait|module|namespace)\b[^{:]*)"
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Nearest:
+    """The part of a text most like `old`: its first line (from 1), its lines, and how alike from 0 to 1."""
+
+    line: int
+    lines: tuple[str, ...]
+    likeness: float
+
+
+def sites(text: str, old: str) -> list[int]:
+    """Offsets at which `old` stands, not overlapping.
+
+    An identifier is not cut in two: `x = 1` does not stand in `maxx = 1`, nor in `x = 10`.
+    """
+    found: list[int] = []
+    offset = text.find(old)
+    while offset >= 0:
+        if _whole(text, offset, old):
+            found.append(offset)
+            offset = text.find(old, offset + len(old))
+        else:
+            offset = text.find(old, offset + 1)
+    return found
+
+
+def replaced(text: str, old: str, new: str, offsets: Sequence[int]) -> str:
+    """The text with `new` in place of `old` at these offsets."""
+    parts: list[str] = []
+    end = 0
+    for offset in offsets:
+        parts += [text[end:offset], new]
+        end = offset + len(old)
+    return "".join([*parts, text[end:]])
+
+
+def line_of(text: str, offset: int) -> int:
+    """Line number, from 1, of an offset."""
+    return text.count("\n", 0, offset) + 1
+
+
+def owner(lines: Sequence[str], number: int) -> str:
+    """The function and class around a line, by indentation, e.g. "class Cart, def total(self)"."""
+    at = lines[number - 1] if number <= len(lines) else ""
+    indent = len(at) - len(at.lstrip()) if at.strip() else 10_000
+    heads: list[str] = []
+    for line in reversed(lines[: number - 1]):
+        match = _OWNER.match(line)
+        if match and len(match["indent"]) < indent:
+            indent = len(match["indent"])
+            heads.insert(0, match["head"].strip())
+        if indent == 0:
+            break
+    return ", ".join(heads[-2:])
+
+
+def nearest(text: str, old: str) -> Nearest | None:
+    """The lines most like those of `old`, None when nothing comes near."""
+    import difflib
+
+    wanted = [line.strip() for line in old.strip("\n").split("\n")]
+    lines = text.split("\n")
+    stripped = [line.strip() for line in lines]
+    size = len(wanted)
+    matcher = difflib.SequenceMatcher(autojunk=False)
+    matcher.set_seq2("\n".join(wanted))
+    best = Nearest(line=0, lines=(), likeness=0.0)
+    for start in _starts(stripped, wanted):
+        part = "\n".join(stripped[start : start + size])
+        matcher.set_seq1(part)
+        if matcher.real_quick_ratio() <= best.likeness or matcher.quick_ratio() <= best.likeness:
+            continue
+        likeness = matcher.ratio()
+        if likeness > best.likeness:
+            best = Nearest(line=start + 1, lines=tuple(lines[start : start + size]), likeness=likeness)
+    return best if best.likeness >= NEAR_ENOUGH else None
+
+
+def _starts(lines: Sequence[str], wanted: Sequence[str]) -> list[int]:
+    """Where a comparison may begin: anywhere in a short text, in a long one where a line of `old` stands."""
+    last = max(len(lines) - len(wanted), 0)
+    if len(lines) <= MAX_COMPARED and len(wanted) <= 40:
+        return list(range(last + 1))
+    places = {line: index for index, line in reversed(list(enumerate(wanted))) if len(line) > 3}
+    starts = {number - places[line] for number, line in enumerate(lines) if line in places}
+    return sorted(start for start in starts if 0 <= start <= last)[:200]
+
+
+def _whole(text: str, offset: int, old: str) -> bool:
+    end = offset + len(old)
+    cut_before = offset > 0 and _WORD.match(old[0]) and _WORD.match(text[offset - 1])
+    cut_after = end < len(text) and _WORD.match(old[-1]) and _WORD.match(text[end])
+    return not (cut_before or cut_after)

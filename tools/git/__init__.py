@@ -1,0 +1,162 @@
+"""git for the model: `git_status`, `git_diff`, `git_commit`. For others: tools.git.commit, tools.git.status."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from sandbox.repository import branch, find_root, head
+from tools.action import Observation
+from tools.registry import tool
+from tools.text import listed, plural, unified
+from tools.workspace import Workspace
+
+if TYPE_CHECKING:
+    from tools.git.broker import Broker
+    from tools.git.commit import CommittedFile
+
+__all__ = ["branch", "find_root", "git_commit", "git_diff", "git_status", "head"]
+
+# Names of one group that are shown: more says nothing but "many".
+_MAX_NAMES = 40
+
+# Characters of a diff that are shown; about 4k tokens.
+_MAX_DIFF = 16_000
+
+
+@tool(effect="read")
+async def git_status(*, at: Workspace) -> Observation:
+    """Show branch, staged, unstaged and untracked files, and which of them you changed."""
+    from tools.git.status import status
+
+    found = await status(at.root)
+    mine = _own_paths(at)
+    lines = [found.summary]
+    for title, names in found.groups:
+        if names:
+            lines.append(f"{title} ({len(names)}):")
+            lines += [f"  {name}{_whose(name[2:] in mine)}" for name in names[:_MAX_NAMES]]
+            if len(names) > _MAX_NAMES:
+                lines.append(f"  … and {len(names) - _MAX_NAMES} more")
+    if not any(names for _, names in found.groups):
+        lines.append("Nothing changed since the last commit.")
+    facts = found.data(_MAX_NAMES) | {"changed_by_session": sorted(mine)}
+    return Observation(text="\n".join(lines), data=facts)
+
+
+@tool(effect="read")
+async def git_diff(path: str = "", staged: bool = False, *, at: Workspace) -> Observation:
+    """Show uncommitted changes as a diff, new files of yours included.
+
+    path: only this file or folder
+    staged: only what is staged
+    """
+    from tools.git.broker import Broker
+
+    relative = at.files.relative(path) if path not in ("", ".") else ""
+    if find_root(at.root) is None:
+        return _bounded(at, _session_diff(at, relative), "No git repository here: only your own changes.")
+    broker = Broker.of(at.root)
+    text = await broker.in_thread(lambda: _diff(at, broker, relative, staged=staged))
+    return _bounded(at, text, "")
+
+
+@tool(effect="git")
+async def git_commit(message: str, *, at: Workspace) -> Observation:
+    """Commit the files that you changed, and nothing of the user's. Hooks run; fix what they report.
+
+    message: subject line, then a blank line and details if needed
+    """
+    from tools.git.commit import commit
+
+    made = await commit(at, message)
+    lines = [f"committed {made.sha[:10]} {made.subject}"]
+    lines += [f"  {file.path} {_counts(file)}" for file in made.files[:_MAX_NAMES]]
+    if len(made.files) > _MAX_NAMES:
+        lines.append(f"  … and {len(made.files) - _MAX_NAMES} more")
+    lines += [f"left out: {path}: {reason}" for path, reason in made.left_out.items()]
+    lines += [f"note: {note}" for note in made.notes]
+    if made.output:
+        lines.append(f"Output of hooks:\n{made.output}")
+    names = [file.path for file in made.files]
+    data = {"commit": made.sha, "files": names, "left_out": dict(made.left_out)}
+    return Observation(text="\n".join(lines), data=data)
+
+
+def _whose(own: bool) -> str:
+    return " (changed by you)" if own else ""
+
+
+def _own_paths(at: Workspace) -> set[str]:
+    """Files that the session changed, relative to the repository."""
+    root = find_root(at.root)
+    prefix = at.root.resolve().relative_to(root.resolve()) if root else Path()
+    return {(prefix / path).as_posix() for path in at.changed}
+
+
+def _diff(at: Workspace, broker: Broker, path: str, *, staged: bool) -> str:
+    from tools.git.broker import LITERAL, copy_of_index, scratch
+
+    options = ("--no-ext-diff", "--no-textconv", "--no-color", "--ignore-submodules=dirty")
+    prefix = at.root.resolve().relative_to(broker.root.resolve())
+    limit = (prefix / path).as_posix()
+    places = () if limit == "." else (limit,)
+    if staged:
+        return broker.run(LITERAL, "diff", "--cached", *options, "--", *places).stdout.decode(
+            "utf-8", "replace"
+        )
+    with scratch() as folder:
+        index = copy_of_index(broker, folder)
+        _announce(at, broker, index, folder)
+        return broker.run(LITERAL, "diff", *options, "--", *places, index=index).stdout.decode(
+            "utf-8", "replace"
+        )
+
+
+def _announce(at: Workspace, broker: Broker, index: Path, objects: Path) -> None:
+    """Enter the session's new files into a scratch index, so that the diff shows them."""
+    from tools.git.broker import LITERAL
+
+    new = sorted(path for path in _own_paths(at) if (broker.root / path).is_file())
+    if new:
+        names = b"".join(name.encode("utf-8", "surrogateescape") + b"\0" for name in new)
+        options = ("--intent-to-add", "--ignore-errors", "--pathspec-from-file=-", "--pathspec-file-nul")
+        broker.run(LITERAL, "add", *options, stdin=names, index=index, objects=objects, ok=range(256))
+
+
+def _session_diff(at: Workspace, path: str) -> str:
+    parts = []
+    for name, before in at.changed.items():
+        if path in ("", ".", name) or name.startswith(path + "/"):
+            after = at.files.read(name) if at.files.is_file(name) else b""
+            texts = [content.decode("utf-8", "replace") for content in (before or b"", after)]
+            parts.append(unified(name, *texts))
+    return "".join(parts)
+
+
+def _bounded(at: Workspace, text: str, note: str) -> Observation:
+    head_lines = [note] if note else []
+    if not text:
+        return Observation(text="\n".join([*head_lines, "no differences"]), data={"diff": "", "files": []})
+    files = _files_of(text)
+    data = {"files": files, "diff": text[:_MAX_DIFF]}
+    if len(text) <= _MAX_DIFF:
+        return Observation(text="\n".join([*head_lines, text]), data=data)
+    shown = text[:_MAX_DIFF].rpartition("\n")[0]
+    try:
+        ref = at.artifacts.save(text.encode())
+    except OSError:  # disk full: the part that is shown matters more than its copy
+        ref = ""
+    rest = plural(text.count("\n") - shown.count("\n"), "more line")
+    how = f'recall(ref="{ref}", start={shown.count(chr(10)) + 2})' if ref else "git_diff with a path"
+    names = f"Diff of {plural(len(files), 'file')}: {listed(files, _MAX_NAMES)}"
+    text = "\n".join([*head_lines, names, shown, f"[… {rest}: {how} …]"])
+    return Observation(text=text, data=data, ref=ref)
+
+
+def _files_of(diff: str) -> list[str]:
+    return [line[4:].removeprefix("b/") for line in diff.split("\n") if line.startswith("+++ ")]
+
+
+def _counts(file: CommittedFile) -> str:
+    return "(binary)" if file.added is None else f"+{file.added} -{file.removed}"

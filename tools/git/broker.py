@@ -1,0 +1,319 @@
+"""Runs git for us: through GitPython, in a cleaned environment, starting nothing that a repository names."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import time
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+from sandbox.errors import Fault, UserError
+from sandbox.repository import common_dir, find_root, git_dir
+from tools.action import ToolFailure
+
+if TYPE_CHECKING:
+    import subprocess
+
+T = TypeVar("T")
+
+# Our own commands work on what is there: minutes mean a hanging filter or a dead network disk.
+TIMEOUT = 120.0
+# Hooks may run a project's whole test suite.
+HOOK_TIMEOUT = 1800.0
+# After a polite signal git removes its lock files; that takes milliseconds.
+_GRACE = 3.0
+# How often a command that is still running is looked after.
+_POLL = 0.5
+
+
+# The option, before the command, that makes paths nothing but paths.
+LITERAL = "--literal-pathspecs"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Output:
+    """What a git command said."""
+
+    returncode: int
+    stdout: bytes
+    stderr: str
+
+    def fields(self) -> list[str]:
+        """The NUL-separated fields of the output."""
+        return [os.fsdecode(field) for field in self.stdout.split(b"\0")[:-1]]
+
+
+class Broker:
+    """git commands in one work tree. Blocking: run it through `in_thread`.
+
+    Paths go to git after `--` or as data, with LITERAL where git would see patterns in them; references only as
+    object ids or HEAD.
+
+    root: the work tree
+    folder: its git folder (a worktree's own one)
+    """
+
+    def __init__(self, root: Path) -> None:
+        folder = git_dir(root)
+        if folder is None:
+            raise UserError(Fault.NOT_A_REPOSITORY, f"{str(root)!r} is not a git repository", _INIT)
+        self.root = root
+        self.folder = folder
+        self.shared = common_dir(folder)
+        self._running: subprocess.Popen[bytes] | None = None
+        self._interrupted = False
+
+    @classmethod
+    def of(cls, path: Path) -> Broker:
+        """The broker of the repository that holds `path`."""
+        root = find_root(path)
+        if root is None:
+            raise UserError(Fault.NOT_A_REPOSITORY, f"{str(path)!r} is not in a git repository", _INIT)
+        return cls(root)
+
+    async def in_thread(self, function: Callable[[], T]) -> T:
+        """Run a function that uses this broker. When cancelled, running hooks are stopped and the function is
+        waited for, so that nothing happens behind anyone's back."""
+        import asyncio
+
+        task = asyncio.create_task(asyncio.to_thread(function))
+        try:
+            return await asyncio.shield(task)
+        except asyncio.CancelledError:
+            self._interrupted = True
+            _signal(self._running, signal.SIGTERM)
+            await asyncio.wait([task], timeout=_GRACE)
+            _signal(self._running, signal.SIGKILL)
+            await asyncio.wait([task])
+            if not task.cancelled():
+                task.exception()  # the interruption is what is told; asking marks the other as seen
+            raise
+
+    def run(
+        self,
+        *arguments: str,
+        stdin: bytes = b"",
+        index: Path | None = None,
+        objects: Path | None = None,
+        ok: Collection[int] = (0,),
+    ) -> Output:
+        """Run a command that starts no hook, pager, editor, monitor or background work.
+
+        index: a file to use in place of the repository's index
+        objects: a folder for new objects, in place of the repository's
+        ok: exit codes that are answers; any other raises ToolFailure with git's own words
+        """
+        places = _index(index)
+        if objects is not None:
+            places["GIT_OBJECT_DIRECTORY"] = str(objects)
+            places["GIT_ALTERNATE_OBJECT_DIRECTORIES"] = str(self.shared / "objects")
+        output = self._execute((*_HARDENED, *arguments), stdin, places, TIMEOUT)
+        if output.returncode not in ok:
+            command = next(each for each in arguments if not each.startswith("-"))
+            raise ToolFailure(explain(self.root, command, output))
+        return output
+
+    def run_with_hooks(self, *arguments: str, stdin: bytes = b"", index: Path) -> Output:
+        """Run a command as the user would: hooks, signing, filters and locale are theirs; it can be
+        interrupted."""
+        if self._interrupted:
+            raise ToolFailure(f"git {arguments[0]}: interrupted, nothing was done")
+        # GitPython asks for English; hooks shall see the locale that the user has.
+        locale = {name: os.environ.get(name, "") for name in ("LC_ALL", "LANGUAGE")}
+        return self._execute((*_COMMITTING, *arguments), stdin, _index(index) | locale, HOOK_TIMEOUT)
+
+    def setting(self, name: str, kind: str = "path") -> str:
+        """One value of the user's git configuration, "" if it is not set."""
+        # Not hardened: the hardening would answer with its own values.
+        output = self._execute(("config", f"--type={kind}", "--get", name), b"", {}, TIMEOUT)
+        return output.stdout.decode("utf-8", "surrogateescape").rstrip("\n")
+
+    @cached_property
+    def null_id(self) -> str:
+        """The id that stands for nothing, as long as this repository's ids are."""
+        return "0" * (64 if self.setting("extensions.objectFormat") == "sha256" else 40)
+
+    def _execute(
+        self, arguments: Iterable[str], stdin: bytes, environment: Mapping[str, str], timeout: float
+    ) -> Output:
+        process = self._start(arguments, environment)
+        self._running = process
+        try:
+            stdout, stderr = self._collect(process, stdin, timeout)
+        finally:
+            self._running = None
+            if self._interrupted:  # hooks that ignored the polite signal, now without git
+                _signal(process, signal.SIGKILL)
+            for pipe in (process.stdin, process.stdout, process.stderr):
+                if pipe is not None:
+                    pipe.close()
+        return Output(returncode=process.returncode, stdout=stdout, stderr=stderr.decode("utf-8", "replace"))
+
+    def _collect(
+        self, process: subprocess.Popen[bytes], stdin: bytes | None, timeout: float
+    ) -> tuple[bytes, bytes]:
+        """Wait for git itself: what a hook leaves running may keep the pipes open for ever."""
+        import subprocess
+
+        deadline = time.monotonic() + timeout
+        ended = False
+        while True:
+            try:
+                return process.communicate(stdin, _POLL)
+            except subprocess.TimeoutExpired as partial:
+                if ended:
+                    return partial.output or b"", partial.stderr or b""
+                ended, stdin = process.poll() is not None, None
+            if time.monotonic() > deadline:
+                _stop(process)
+                raise ToolFailure(
+                    f"git did not end within {timeout:g} seconds and was stopped, with all that it had started; "
+                    "a hook or a filter of this repository may hang."
+                )
+
+    def _start(self, arguments: Iterable[str], environment: Mapping[str, str]) -> subprocess.Popen[bytes]:
+        import shutil
+        import subprocess
+
+        if shutil.which("git") is None:
+            message = "git was not found on the PATH"
+            raise UserError(Fault.CONFIGURATION, message, "Install git, then try again: https://git-scm.com")
+        from git import Git  # 110 ms: never for a command that does not need it
+
+        # GitPython always starts from our own environment, so what must go is taken away by env(1).
+        dropped = [part for name in _foreign_variables() for part in ("-u", name)]
+        prefix = ["env", *dropped] if dropped else []
+        started = Git(str(self.root)).execute(
+            [*prefix, str(Git.GIT_PYTHON_GIT_EXECUTABLE), *arguments],
+            istream=subprocess.PIPE,
+            as_process=True,
+            env={**_ENVIRONMENT, "GIT_CEILING_DIRECTORIES": str(self.root.parent), **environment},
+            start_new_session=True,
+        )
+        process: subprocess.Popen[bytes] | None = started.proc
+        if process is None:  # pragma: no cover - GitPython's type allows it, its code does not
+            raise ToolFailure("git could not be started")
+        started.proc = None  # GitPython would signal the process when its own handle is collected
+        return process
+
+
+@contextmanager
+def scratch() -> Iterator[Path]:
+    """A private folder outside of the repository, for the length of one command."""
+    import tempfile
+
+    with tempfile.TemporaryDirectory(prefix="patchwright-git-") as folder:
+        yield Path(folder)
+
+
+def copy_of_index(broker: Broker, folder: Path) -> Path:
+    """A copy of the user's index, to be changed freely."""
+    index = folder / "index"
+    with suppress(FileNotFoundError):  # nothing was ever added here
+        index.write_bytes((broker.folder / "index").read_bytes())
+    return index
+
+
+def explain(root: Path, command: str, output: Output) -> str:
+    """What went wrong, for the model: known causes in our words with the way out, others in git's."""
+    for pattern, text in _CAUSES:
+        if re.search(pattern, output.stderr):
+            return f"git {command}: {text.format(root=root)}"
+    words = (output.stderr + output.stdout.decode("utf-8", "replace")).strip()
+    return f"git {command} failed with exit code {output.returncode}:\n{words}"
+
+
+_INIT = "Start it in a repository, or make one: git init"
+
+_HARDENED = (
+    "--no-pager",
+    *("-c", "core.fsmonitor=false"),
+    *("-c", "user.useConfigOnly=true"),
+    *("-c", f"core.hooksPath={os.devnull}"),
+    *("-c", "core.quotePath=false"),
+    *("-c", "color.ui=false"),
+    *("-c", "submodule.recurse=false"),
+    *("-c", "gc.auto=0"),
+    *("-c", "maintenance.auto=false"),
+)
+
+# Hooks inherit these: so only what no hook can miss. An identity is never guessed from the host's name, and
+# no clean-up is left running in the background.
+_COMMITTING = (
+    "--no-pager",
+    *("-c", "core.fsmonitor=false"),
+    *("-c", "user.useConfigOnly=true"),
+    *("-c", "gc.auto=0"),
+    *("-c", "maintenance.auto=false"),
+)
+
+_ENVIRONMENT = {
+    "GIT_TERMINAL_PROMPT": "0",
+    "GIT_OPTIONAL_LOCKS": "0",
+    "GIT_PAGER": "cat",
+    "GIT_EDITOR": "true",
+    "GIT_NO_LAZY_FETCH": "1",
+}
+
+# Who the user is and which configuration is theirs. Every other GIT_ variable (a hook's index, a foreign
+# work tree, a wrapper for ssh, tracing) would make the command do something else than what it says.
+_KEPT = re.compile(
+    r"GIT_(AUTHOR|COMMITTER)_(NAME|EMAIL|DATE)"
+    r"|GIT_CONFIG_(GLOBAL|SYSTEM|NOSYSTEM|COUNT|KEY_\d+|VALUE_\d+)"
+    r"|GIT_EXEC_PATH|GIT_PYTHON_\w+"
+)
+
+_CAUSES = (
+    (
+        r"dubious ownership",
+        "git refuses to work here because the folder {root} belongs to another user. If the user trusts it, "
+        "they run: git config --global --add safe.directory '{root}'",
+    ),
+    (
+        r"index\.lock'?: File exists",
+        "another git command is running here, or one crashed and left {root}/.git/index.lock behind. Wait; "
+        "if none runs, the user removes that file.",
+    ),
+    (
+        r"(tell me who you are|no email was given|no name was given|empty ident name|auto-detect)",
+        "git does not know who the user is. They run, once:\n"
+        '  git config --global user.name "Their Name"\n'
+        '  git config --global user.email "them@example.org"',
+    ),
+    (r"No space left on device", "the disk is full. Nothing was lost; free some space and try again."),
+    (
+        r"(insufficient permission|Permission denied|Read-only file system)",
+        "the repository in {root} cannot be written by this user.",
+    ),
+)
+
+
+def _stop(process: subprocess.Popen[bytes]) -> None:
+    import subprocess
+
+    _signal(process, signal.SIGTERM)
+    with suppress(subprocess.TimeoutExpired):  # it ignores the polite way
+        process.wait(_GRACE)
+    _signal(process, signal.SIGKILL)
+    process.wait()
+
+
+def _signal(process: subprocess.Popen[bytes] | None, number: signal.Signals) -> None:
+    """Signal git and all that it started, of which it is the group's leader."""
+    if process is not None:
+        with suppress(ProcessLookupError):  # ended meanwhile
+            os.killpg(process.pid, number)
+
+
+def _index(index: Path | None) -> dict[str, str]:
+    return {"GIT_INDEX_FILE": str(index)} if index else {}
+
+
+def _foreign_variables() -> list[str]:
+    return [name for name in os.environ if name.startswith("GIT_") and not _KEPT.fullmatch(name)]

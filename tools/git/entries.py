@@ -1,0 +1,100 @@
+"""Index and tree entries: read them, write them, turn contents into blobs."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+from tools.git.broker import Broker
+
+Entry = tuple[str, str]
+"""Mode ("100644", "100755", "120000", "160000") and object id."""
+
+
+def staged(broker: Broker, index: Path | None = None) -> tuple[dict[str, Entry], set[str]]:
+    """The entries of an index, and the paths whose merge is not settled."""
+    entries: dict[str, Entry] = {}
+    unmerged: set[str] = set()
+    for line in broker.run("ls-files", "--stage", "-z", index=index).fields():
+        facts, _, path = line.partition("\t")
+        mode, name, stage = facts.split(" ")
+        if stage == "0":
+            entries[path] = (mode, name)
+        else:
+            unmerged.add(path)
+    return entries, unmerged
+
+
+def stage(broker: Broker, entries: Mapping[str, Entry | None], index: Path | None = None) -> None:
+    """Set entries of an index, None removes; no other entry is touched."""
+    # Removals first: they make room where a file becomes a folder.
+    ordered = sorted(entries.items(), key=lambda item: item[1] is not None)
+    lines = b""
+    for path, entry in ordered:
+        mode, name = entry or ("0", broker.null_id)
+        lines += f"{mode} {name}\t".encode() + os.fsencode(path) + b"\0"
+    broker.run("update-index", "-z", "--index-info", stdin=lines, index=index)
+
+
+def committed(broker: Broker, old: str, new: str) -> dict[str, tuple[Entry | None, Entry | None]]:
+    """What differs between two commits; `old` may be "" for none."""
+    trees = (old, new) if old else ("--root", new)
+    options = ("--raw", "-r", "-z", "--no-renames", "--no-abbrev", "--no-commit-id")
+    fields = broker.run("diff-tree", *options, *trees).fields()
+    differing = {}
+    for facts, path in zip(fields[::2], fields[1::2], strict=True):
+        old_mode, new_mode, old_name, new_name, _ = facts.removeprefix(":").split(" ")
+        before = (old_mode, old_name) if int(old_mode) else None
+        differing[path] = (before, (new_mode, new_name) if int(new_mode) else None)
+    return differing
+
+
+def contents(broker: Broker, names: Iterable[str]) -> dict[str, bytes]:
+    """The bytes of blobs."""
+    wanted = sorted(set(names))
+    output = broker.run("cat-file", "--batch", stdin="".join(f"{name}\n" for name in wanted).encode()).stdout
+    found: dict[str, bytes] = {}
+    start = 0
+    for name in wanted:
+        end = output.index(b"\n", start)
+        size = int(output[start:end].rsplit(b" ", 1)[1])
+        found[name] = output[end + 1 : end + 1 + size]
+        start = end + size + 2
+    return found
+
+
+def store(broker: Broker, content: bytes) -> str:
+    """Store bytes as they are; returns the blob's id."""
+    return broker.run("hash-object", "-w", "--stdin", "--no-filters", stdin=content).stdout.decode().strip()
+
+
+def store_filtered(broker: Broker, path: str, content: bytes) -> str:
+    """Store bytes as git would store them when added at `path`: line endings and filters as configured."""
+    return broker.run("hash-object", "-w", "--stdin", f"--path={path}", stdin=content).stdout.decode().strip()
+
+
+def store_files(broker: Broker, paths: Sequence[str], *options: str) -> dict[str, str]:
+    """Store files of the work tree; returns each one's blob id."""
+    if not paths:
+        return {}
+    lines = b"".join(_quoted(path) + b"\n" for path in paths)
+    output = broker.run("hash-object", "-w", *options, "--stdin-paths", stdin=lines).stdout
+    return dict(zip(paths, output.decode().split(), strict=True))
+
+
+def blob_id(content: bytes, like: str) -> str:
+    """The id of a blob, in the hash that the repository's id `like` is of."""
+    import hashlib
+
+    kind = hashlib.sha1 if len(like) == 40 else hashlib.sha256
+    return kind(b"blob %d\0" % len(content) + content, usedforsecurity=False).hexdigest()
+
+
+def _quoted(path: str) -> bytes:
+    """A path as git quotes it in line-based lists; only what would break the line needs it."""
+    name = os.fsencode(path)
+    if not name.startswith(b'"') and b"\n" not in name and b"\r" not in name:
+        return name
+    name = name.replace(b"\\", b"\\\\").replace(b'"', b'\\"').replace(b"\n", b"\\n").replace(b"\r", b"\\r")
+    return b'"' + name + b'"'

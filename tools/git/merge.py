@@ -1,0 +1,164 @@
+"""Decide, file by file, what a commit of the session's changes holds, without anything of the user's."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tools.git.broker import Broker, scratch
+from tools.git.entries import Entry, blob_id, contents, store, store_files, store_filtered
+from tools.git.touched import Touched, holder
+
+
+@dataclass(slots=True, kw_only=True)
+class Plan:
+    """What to commit.
+
+    entries: the new entry of each path, None to delete it
+    done: paths that the last commit has already as they are now
+    left_out: paths that are not git's to commit here, and why
+    conflicts: paths in which the session's changes cannot be told from the user's, and why
+    """
+
+    entries: dict[str, Entry | None] = field(default_factory=dict)
+    done: list[str] = field(default_factory=list)
+    left_out: dict[str, str] = field(default_factory=dict)
+    conflicts: dict[str, str] = field(default_factory=dict)
+
+
+def plan(broker: Broker, files: Sequence[Touched], head: Mapping[str, Entry], index: Path) -> Plan:
+    """Compare base, last commit and present of every file.
+
+    head: the entries of the last commit, which `index` holds as well
+    """
+    result = Plan(left_out=_not_ours(broker, files, head, index))
+    kept = [file for file in files if file.path not in result.left_out]
+    known = contents(broker, (head[file.path][1] for file in kept if file.path in head))
+    present = _store_present(broker, kept, head, known)
+    for file in kept:
+        _decide(broker, file, head.get(file.path), present.get(file.path, ""), result)
+    _settle_folders(result, head)
+    return result
+
+
+def merge(broker: Broker, base: bytes, ours: bytes, theirs: bytes) -> bytes | None:
+    """The three-way merge of texts, None if it conflicts or they are binary."""
+    with scratch() as folder:
+        names = []
+        for name, content in (("ours", ours), ("base", base), ("theirs", theirs)):
+            path = folder / name
+            path.write_bytes(content)
+            names.append(str(path))
+        output = broker.run("merge-file", "-p", "-q", "--", *names, ok=range(256))
+    return output.stdout if output.returncode == 0 else None
+
+
+def _not_ours(
+    broker: Broker, files: Sequence[Touched], head: Mapping[str, Entry], index: Path
+) -> dict[str, str]:
+    """Files that are not to be committed here, and why."""
+    reasons = {}
+    asked = []
+    for file in files:
+        if inner := holder(broker.root, file.path, head):
+            reasons[file.path] = f"it belongs to the repository in {inner!r}"
+        elif file.base is not None and file.path not in head:
+            reasons[file.path] = "it was the user's, and not yet in git, before you changed it"
+        else:
+            asked.append(file.path)
+    # As a user's `git add` would: ignored, unless tracked. "./": a leading colon would be a pattern's.
+    names = b"".join(b"./" + os.fsencode(path) + b"\0" for path in asked)
+    output = broker.run("check-ignore", "-z", "--stdin", stdin=names, index=index, ok=(0, 1))
+    ignored = {name.removeprefix("./") for name in output.fields()}
+    return reasons | {path: "ignored by .gitignore" for path in asked if path in ignored}
+
+
+def _store_present(
+    broker: Broker, files: Sequence[Touched], head: Mapping[str, Entry], known: Mapping[str, bytes]
+) -> dict[str, str]:
+    """Store what is there now; returns blob ids by path."""
+    found = {}
+    plain: dict[bool, list[str]] = {True: [], False: []}
+    for file in files:
+        if file.now and file.now.mode == "120000":
+            found[file.path] = store(broker, file.now.content)
+        elif file.now:
+            plain[_kept_raw(head.get(file.path), known)].append(file.path)
+    return found | store_files(broker, plain[False]) | store_files(broker, plain[True], "--no-filters")
+
+
+def _kept_raw(entry: Entry | None, known: Mapping[str, bytes]) -> bool:
+    """git does not convert line endings of a file that is already committed with CRLF."""
+    return entry is not None and b"\r\n" in known.get(entry[1], b"")
+
+
+def _decide(broker: Broker, file: Touched, head: Entry | None, present: str, result: Plan) -> None:
+    if file.now is None and head is None:
+        return  # made and removed again
+    if head is not None and head[1] == present and file.now:
+        mode = _mode(file, head)
+        if mode == head[0]:
+            result.done.append(file.path)
+        else:
+            result.entries[file.path] = (mode, present)
+    elif file.base is None:
+        if head is None:
+            result.entries[file.path] = (_mode(file, head), present)
+        else:
+            result.conflicts[file.path] = "the user had removed it before you wrote it anew"
+    elif head is not None and _is_base(broker, file, head):
+        result.entries[file.path] = (_mode(file, head), present) if file.now else None
+    elif head is not None:
+        _merge_in(broker, file, head, present, result)
+
+
+def _merge_in(broker: Broker, file: Touched, head: Entry, present: str, result: Plan) -> None:
+    if file.base is None or file.now is None:
+        result.conflicts[file.path] = "the user had uncommitted changes in it, and you deleted it"
+        return
+    if "120000" in (head[0], file.now.mode, file.base.mode):
+        result.conflicts[file.path] = "the user had changed it too, and it is a symbolic link"
+        return
+    texts = contents(broker, (head[1],))
+    raw = _kept_raw(head, texts)
+    base = store(broker, file.base.content) if raw else store_filtered(broker, file.path, file.base.content)
+    texts |= contents(broker, (base, present))
+    merged = merge(broker, texts[base], texts[head[1]], texts[present])
+    if merged is None:
+        result.conflicts[file.path] = "your changes touch lines that the user has changed and not committed"
+    else:
+        result.entries[file.path] = (_mode(file, head), store(broker, merged))
+
+
+def _is_base(broker: Broker, file: Touched, head: Entry) -> bool:
+    """The session found the file as the last commit has it."""
+    if file.base is None or (head[0] == "120000") != (file.base.mode == "120000"):
+        return False
+    if blob_id(file.base.content, head[1]) == head[1]:
+        return True
+    return head[0] != "120000" and store_filtered(broker, file.path, file.base.content) == head[1]
+
+
+def _mode(file: Touched, head: Entry | None) -> str:
+    """The present mode if the session changed it, else the committed one: a user's chmod is the user's."""
+    now = file.now.mode if file.now else ""
+    if head is None or "120000" in (head[0], now):
+        return now
+    base = file.base.mode if file.base else ""
+    return now if base and base != now else head[0]
+
+
+def _settle_folders(result: Plan, head: Mapping[str, Entry]) -> None:
+    """A new file where the last commit has a folder, or below one of its files, would delete those."""
+    kept = {path for path in head if result.entries.get(path, head[path]) is not None}
+    folders = {parent for path in kept for parent in _parents(path)}
+    for path, entry in list(result.entries.items()):
+        if entry is not None and (path in folders or any(parent in kept for parent in _parents(path))):
+            result.conflicts[path] = "the user has a folder where the last commit has a file, or the reverse"
+
+
+def _parents(path: str) -> list[str]:
+    parts = path.split("/")
+    return ["/".join(parts[:count]) for count in range(1, len(parts))]

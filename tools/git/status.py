@@ -1,0 +1,111 @@
+"""The state of a repository: branch, distance to its upstream, and the names of what differs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tools.git.broker import Broker
+
+
+@dataclass(slots=True, kw_only=True)
+class Status:
+    """What `git status` says; names are "M path", the letter as git writes it.
+
+    branch: "" when HEAD is detached
+    head: the last commit, "" before the first
+    ahead, behind: None when there is no upstream to compare with
+    """
+
+    branch: str = ""
+    head: str = ""
+    upstream: str = ""
+    ahead: int | None = None
+    behind: int | None = None
+    staged: list[str] = field(default_factory=list)
+    unstaged: list[str] = field(default_factory=list)
+    untracked: list[str] = field(default_factory=list)
+    unmerged: list[str] = field(default_factory=list)
+
+    @property
+    def summary(self) -> str:
+        """Branch and distance, on one line."""
+        where = f"On branch {self.branch}" if self.branch else f"HEAD detached at {self.head[:10]}"
+        if not self.head:
+            where += ", no commits yet"
+        if self.ahead is None or self.behind is None:
+            return where
+        if not (self.ahead or self.behind):
+            return f"{where}, even with {self.upstream}"
+        return f"{where}, {self.ahead} ahead of and {self.behind} behind {self.upstream}"
+
+    @property
+    def groups(self) -> tuple[tuple[str, list[str]], ...]:
+        """Title and names, most urgent first."""
+        return (
+            ("In conflict", self.unmerged),
+            ("Staged", self.staged),
+            ("Not staged", self.unstaged),
+            ("Untracked", self.untracked),
+        )
+
+    def data(self, limit: int) -> dict[str, object]:
+        """JSON-able facts, with at most `limit` names a group."""
+        facts: dict[str, object] = {
+            name: getattr(self, name) for name in ("branch", "head", "upstream", "ahead", "behind")
+        }
+        for title, names in self.groups:
+            key = title.lower().replace(" ", "_")
+            facts |= {key: [name[2:] for name in names[:limit]], f"{key}_count": len(names)}
+        return facts
+
+
+async def status(path: Path) -> Status:
+    """The status of the repository that holds `path`."""
+    broker = Broker.of(path)
+    return await broker.in_thread(lambda: _status(broker))
+
+
+def _status(broker: Broker) -> Status:
+    options = ("--porcelain=v2", "--branch", "-z", "--untracked-files=all", "--ignore-submodules=dirty")
+    return _parse(broker.run("status", *options, "--no-renames").fields())
+
+
+def _parse(fields: Sequence[str]) -> Status:
+    found = Status()
+    for line in fields:
+        kind, _, rest = line.partition(" ")
+        if kind == "#":
+            _header(found, rest)
+        elif kind == "1":
+            _changed(found, rest)
+        elif kind == "u":
+            found.unmerged.append(f"U {rest.split(' ', 9)[9]}")
+        elif kind == "?":
+            found.untracked.append(f"? {rest}")
+    return found
+
+
+def _header(found: Status, text: str) -> None:
+    name, _, value = text.partition(" ")
+    if name == "branch.oid":
+        found.head = "" if value == "(initial)" else value
+    elif name == "branch.head":
+        found.branch = "" if value == "(detached)" else value
+    elif name == "branch.upstream":
+        found.upstream = value
+    elif name == "branch.ab":
+        ahead, behind = _numbers(value)
+        found.ahead, found.behind = ahead, behind
+
+
+def _numbers(value: str) -> Iterator[int]:
+    return (abs(int(number)) for number in value.split(" "))
+
+
+def _changed(found: Status, rest: str) -> None:
+    letters, *_, path = rest.split(" ", 7)
+    for letter, names in zip(letters, (found.staged, found.unstaged), strict=True):
+        if letter != ".":
+            names.append(f"{letter} {path}")

@@ -1,0 +1,74 @@
+"""A command's output for the model: plain text, head and tail, and a reference to the whole."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from sandbox.process import Capture
+from tools.text import clip, plain, size
+from tools.workspace import Workspace
+
+HEAD_SHARE = 0.35
+"""Of what is shown: a command says what went wrong near its end, and what it was about at its beginning."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shown:
+    """Bounded text, and the artifact that holds the whole ("" if the text does)."""
+
+    text: str
+    ref: str = ""
+
+
+def shown(at: Workspace, capture: Capture, *, budget: int, keep: bool = False) -> Shown:
+    """Shape an output to `budget` characters. `keep`: store it even if it fits, for later questions."""
+    text = plain(capture.text()).rstrip("\n")
+    fits = not capture.cut and len(text) <= budget
+    ref = _store(at, capture) if (not fits or keep) and capture.total else ""
+    if fits:
+        return Shown(text=_clipped(text), ref=ref)
+    head, tail = (plain(part.decode("utf-8", "replace")) for part in (capture.head, capture.tail))
+    if not capture.cut:
+        head = tail = text
+    first = _whole_lines(head[: int(budget * HEAD_SHARE)], from_start=True)
+    last = _whole_lines(tail.rstrip("\n")[-int(budget * (1 - HEAD_SHARE)) :], from_start=False)
+    missing = capture.total - len(first.encode()) - len(last.encode())
+    next_line = first.count("\n") + 1
+    how = f'recall(ref="{ref}", start={next_line}) shows it' if ref else "not kept"
+    how = f"{how}; {capture.note}" if capture.note else how
+    return Shown(text=f"{_clipped(first)}[… {size(max(missing, 0))} cut: {how} …]\n{_clipped(last)}", ref=ref)
+
+
+def progress_of(at: Workspace) -> Callable[[bytes], None]:
+    """Shows a person the last line of what a command has just written."""
+
+    def on_output(chunk: bytes) -> None:
+        lines = plain(chunk[-2_000:].decode("utf-8", "replace")).split("\n")
+        line = next((line for line in reversed(lines) if line.strip()), "")
+        if line:
+            at.progress(line[:200])
+
+    return on_output
+
+
+def _store(at: Workspace, capture: Capture) -> str:
+    try:
+        if capture.spill is not None:
+            return at.artifacts.adopt(capture.spill)
+        return "" if capture.cut else at.artifacts.save(capture.head + capture.tail)
+    except OSError:  # disk full: the result matters more than the copy of its output
+        return ""
+
+
+def _whole_lines(text: str, *, from_start: bool) -> str:
+    """Without the line that the cut went through, unless that is all there is."""
+    if from_start:
+        whole, newline, _ = text.rpartition("\n")
+        return whole + newline if newline else f"{text}\n"
+    _, _, whole = text.partition("\n")
+    return whole or text
+
+
+def _clipped(text: str) -> str:
+    return "\n".join(clip(line) for line in text.split("\n"))

@@ -1,0 +1,98 @@
+"""`localize` and `repair`: find and fix what makes tests fail, without a model. The machinery is imported when used."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tools.action import Observation, ToolFailure
+from tools.registry import tool
+from tools.workspace import Workspace
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tools.repair.localization import Suspect
+    from tools.repair.result import RepairResult
+
+__all__ = ["localize", "repair"]
+
+# Seconds that a ranking may take: it runs the tests at most twice.
+LOCALIZE_SECONDS = 120.0
+# A search beyond an hour has no prospects left; a model must not block a session for longer by mistake.
+LONGEST_BUDGET = 3600
+SHOWN_SUSPECTS = 10
+SHOWN_TESTS = 5
+
+
+@tool(effect="execute")
+async def localize(targets: list[str] = [], *, at: Workspace) -> Observation:  # noqa: B006 - never changed
+    """Rank the source lines most likely to be at fault for failing Python tests, by coverage. Changes nothing.
+
+    targets: failing test ids or files; empty for all
+    """
+    from tools.repair.engine import trace
+    from tools.repair.result import suspect_data
+
+    result, _ = await trace(at, targets, LOCALIZE_SECONDS)
+    if not result.suspects:
+        raise ToolFailure(f"localize: {result.reason}", repair=result.as_data())
+    lines = [f"{len(result.left)} failing: {_named(result.left)}", *_suspects(result.suspects)]
+    return Observation(text="\n".join(lines), data={"suspects": [suspect_data(s) for s in result.suspects]})
+
+
+@tool(effect="execute")
+async def repair(targets: list[str] = [], budget: int = 60, *, at: Workspace) -> Observation:  # noqa: B006 - never changed
+    """Search for small changes that make failing Python tests pass and break none. Shows them as edits; applies none.
+
+    targets: failing test ids or files; empty for all
+    budget: seconds
+    """
+    from tools.repair import engine
+
+    if not 1 <= budget <= LONGEST_BUDGET:
+        raise ToolFailure(f"repair: budget={budget} is not between 1 and {LONGEST_BUDGET} seconds")
+    result = await engine.repair(at, targets=targets, budget=budget, on_progress=at.progress)
+    return Observation(
+        text=_text(result),
+        data={"repair": result.as_data()},
+        failed=not result.fixes and result.outcome != "all-pass",
+    )
+
+
+def _text(result: RepairResult) -> str:
+    lines = [f"repair: {result.reason}"]
+    if result.fixes:
+        lines.append(
+            f"{len(result.fixes)} found, none applied yet: apply each with edit, in this order "
+            f"({result.tried} tried in {result.seconds:.1f} s; checked against {result.checked} passing tests)"
+        )
+    elif result.tried:
+        lines.append(f"{result.tried} changes tried in {result.seconds:.1f} s")
+    for number, fix in enumerate(result.fixes, 1):
+        lines += [f"{number}. {fix.path}:{fix.line}: {fix.why}", f"   makes pass: {_named(fix.tests)}"]
+        lines += ["   old:", *_indented(fix.old), "   new:", *_indented(fix.new)]
+    if result.left:
+        lines.append(f"still failing: {_named(result.left)}")
+        lines += [f"  {test}: {result.messages[test]}" for test in result.left[:SHOWN_TESTS]]
+    if result.suspects:
+        lines += ["most suspicious:", *_suspects(result.suspects)]
+    if result.unsteady:
+        lines.append(f"left out, since they do not come out the same each time: {_named(result.unsteady)}")
+    return "\n".join(lines)
+
+
+def _suspects(suspects: Sequence[Suspect]) -> list[str]:
+    return [
+        f"  {each.score:.2f}  {each.path}:{each.line}  {each.code[:100]}   "
+        f"({each.failing} failing, {each.passing} passing tests run it)"
+        for each in suspects[:SHOWN_SUSPECTS]
+    ]
+
+
+def _named(tests: tuple[str, ...]) -> str:
+    shown = ", ".join(tests[:SHOWN_TESTS])
+    return f"{shown} and {len(tests) - SHOWN_TESTS} more" if len(tests) > SHOWN_TESTS else shown
+
+
+def _indented(text: str) -> list[str]:
+    return [f"     {line}" for line in text.split("\n")]

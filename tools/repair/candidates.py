@@ -1,0 +1,155 @@
+"""Candidates in the order in which they are worth trying, made line by line as they are needed."""
+
+from __future__ import annotations
+
+import ast
+import difflib
+import heapq
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from tools.repair.localization import Suspect
+from tools.repair.templates import TEMPLATES, Change, Hints, Site, Source
+
+# A template that has many candidates at a line spreads its chance over them; not wholly, since the
+# likelier of them come first (0.75 was the best of the exponents tried on small programs).
+SPREAD = 0.75
+# Of equally good candidates at a line, the first that a template names is the likelier one.
+ORDER_DISCOUNT = 1e-4
+_TOKEN = re.compile(r"\w+|[<>=!*/]=|\*\*|//|\S")
+_HIGHEST_PRIOR = max(template.prior for template in TEMPLATES)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Candidate:
+    """One edit of one file, before it was tried.
+
+    rank: its place in the order of trial
+    size: tokens that it changes
+    """
+
+    rank: int
+    suspect: Suspect
+    template: str
+    change: Change
+    priority: float
+    size: int
+
+    @property
+    def path(self) -> str:
+        return self.suspect.path
+
+
+def candidates(
+    suspects: Sequence[Suspect], sources: Mapping[str, Source], hints: Hints
+) -> Iterator[Candidate]:
+    """Every candidate once, by falling suspiciousness × prior ÷ number of like candidates at that line."""
+    heap: list[tuple[float, int, int, Suspect, str, Change]] = []
+    seen: set[tuple[str, int, str]] = set()
+    number = rank = 0
+    for position, suspect in enumerate(suspects):
+        for order, (priority, name, change) in enumerate(_at(suspect, sources[suspect.path], hints, seen)):
+            heapq.heappush(heap, (-priority, number, order, suspect, name, change))
+            number += 1
+        following = suspects[position + 1].score * _HIGHEST_PRIOR if position + 1 < len(suspects) else 0.0
+        while heap and -heap[0][0] >= following:
+            priority, _, _, of, name, change = heapq.heappop(heap)
+            size = _tokens_changed(sources[of.path].text[change.start : change.end], change.text)
+            yield Candidate(
+                rank=rank, suspect=of, template=name, change=change, priority=-priority, size=size
+            )
+            rank += 1
+
+
+def _tokens_changed(old: str, new: str) -> int:
+    """How many words, numbers and signs come and go; one exchanged for another counts once."""
+    before, after = _TOKEN.findall(old), _TOKEN.findall(new)
+    matcher = difflib.SequenceMatcher(None, before, after, autojunk=False)
+    return sum(max(b - a, d - c) for tag, a, b, c, d in matcher.get_opcodes() if tag != "equal")
+
+
+def _at(
+    suspect: Suspect, source: Source, hints: Hints, seen: set[tuple[str, int, str]]
+) -> Iterator[tuple[float, str, Change]]:
+    site = Site(source=source, statement=suspect.statement, hints=hints)
+    text = source.text
+    unchanged = _meaning(site, text[source.span(site.statement)[0] : _header_end(source, site.statement)])
+    seen |= {unchanged} if unchanged else set()
+    by_template: dict[str, list[Change]] = defaultdict(list)
+    for template in TEMPLATES:
+        for change in template.changes(site):
+            if text[change.start : change.end] == change.text:
+                continue
+            identity = _identity(site, change)
+            if identity is not None and identity not in seen:
+                seen.add(identity)
+                by_template[template.name].append(change)
+    for template in TEMPLATES:
+        found = by_template[template.name]
+        each = suspect.score * template.prior / max(1, len(found)) ** SPREAD
+        for place, change in enumerate(found):
+            yield each * (1 - ORDER_DISCOUNT * min(place, 1000)), template.name, change
+
+
+def _identity(site: Site, change: Change) -> tuple[str, int, str] | None:
+    """What the statement means after the change, however it is written; None if it is no Python at all."""
+    source = site.source
+    start, end = source.span(site.statement)[0], _header_end(source, site.statement)
+    if start <= change.start and change.end <= end:
+        return _meaning(site, source.text[start : change.start] + change.text + source.text[change.end : end])
+    # Whole lines come, go or move: the text itself tells such changes apart.
+    return source.path, change.start, f"{change.end}\n{change.text}"
+
+
+def _meaning(site: Site, chunk: str) -> tuple[str, int, str] | None:
+    if isinstance(getattr(site.statement, "body", None), list) and not isinstance(site.statement, ast.Try):
+        chunk = _completed(chunk, site.statement)
+    try:
+        tree = ast.parse(chunk)
+    except SyntaxError:  # a template went beyond what the grammar allows here
+        return None
+    if any(map(_idle, ast.walk(tree))) and not any(map(_idle, ast.walk(site.statement))):
+        return None
+    return site.source.path, site.statement.lineno, ast.dump(tree)
+
+
+_SUM, _PRODUCT = (ast.Add, ast.Sub), (ast.Mult, ast.Div, ast.FloorDiv, ast.Pow)
+
+
+def _idle(node: ast.AST) -> bool:
+    """Arithmetic that does nothing (`x - 0`, `x * 1`, `x + 1 - 1`): another candidate says it plainly."""
+    if not isinstance(node, ast.BinOp):
+        return False
+    right, left = _number(node.right), node.left
+    if (right == 0 and isinstance(node.op, _SUM)) or (right == 1 and isinstance(node.op, _PRODUCT)):
+        return True
+    if not isinstance(left, ast.BinOp) or type(left.op) is type(node.op):
+        return False
+    sums = isinstance(node.op, _SUM) and isinstance(left.op, _SUM)
+    return sums and right is not None and _number(left.right) == right
+
+
+def _number(node: ast.expr) -> int | float | None:
+    value = node.value if isinstance(node, ast.Constant) else None
+    return value if isinstance(value, int | float) and not isinstance(value, bool) else None
+
+
+def _header_end(source: Source, statement: ast.stmt) -> int:
+    body = getattr(statement, "body", None)
+    if not isinstance(body, list) or isinstance(statement, ast.Try):
+        return source.span(statement)[1]
+    first = body[0]
+    decorated = [each.lineno for each in getattr(first, "decorator_list", [])]
+    return (
+        source.offset(first.lineno, first.col_offset) if not decorated else source.line_start(min(decorated))
+    )
+
+
+def _completed(chunk: str, statement: ast.stmt) -> str:
+    """A compound statement's header with the least body that makes it whole."""
+    text = chunk.rstrip()
+    if isinstance(statement, ast.If) and text.startswith("elif"):
+        text = text[2:]
+    return f"{text}\n pass" if text.endswith(":") or "#" in text.split("\n")[-1] else f"{text} pass"

@@ -1,0 +1,138 @@
+"""Fault localisation: which statements failing tests run and passing ones don't (Ochiai), tracebacks as a bonus."""
+
+from __future__ import annotations
+
+import ast
+import math
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from tools.repair.spectrum import Spectrum, Test
+from tools.repair.templates import Source
+from tools.repair.templates.base import header_nodes
+
+# A traceback names the place where it went wrong, but the cause is often a caller's: enough to order
+# statements that coverage cannot tell apart, not enough to overrule it.
+DEEPEST_FRAME, OTHER_FRAME = 0.25, 0.1
+# Defaults and module constants run at import, before any test; they stand behind the statements that use them.
+INDIRECT = 0.7
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Suspect:
+    """A statement and how suspicious it is, from 0 to a little over 1.
+
+    failing, passing: how many tests of each kind run it
+    """
+
+    path: str
+    line: int
+    end_line: int
+    function: str
+    code: str
+    score: float
+    failing: int
+    passing: int
+    statement: ast.stmt
+
+
+def rank(sources: Mapping[str, Source], failing: Sequence[Test], spectrum: Spectrum) -> list[Suspect]:
+    """Statements that the failing tests run, most suspicious first; ties in order of place."""
+    passing = spectrum.standing("passed")
+    suspects: list[Suspect] = []
+    for path, source in sources.items():
+        table = statement_lines(source)
+        ef, ep = _counts(failing, path, table), _counts(passing, path, table)
+        frames = _frame_bonus(failing, path, table)
+        scores: dict[ast.stmt, float] = {}
+        for statement, hits in ef.items():
+            ochiai = hits / math.sqrt(len(failing) * (hits + ep[statement]))
+            scores[statement] = ochiai + frames.get(statement, 0.0) / len(failing)
+        for statement, score in list(scores.items()):
+            for behind in _behind(source, statement):
+                if behind not in ef:
+                    scores[behind] = max(scores.get(behind, 0.0), score * INDIRECT)
+        suspects += [_suspect(source, each, score, ef[each], ep[each]) for each, score in scores.items()]
+    return sorted(suspects, key=lambda each: (-each.score, each.path, each.line))
+
+
+Table = Mapping[int, Sequence[ast.stmt]]
+
+
+def statement_lines(source: Source) -> Table:
+    """Line → the statements whose own text (of a compound statement: its header) stands there."""
+    table: dict[int, list[ast.stmt]] = {}
+    for statement in source.statements:
+        for line in own_lines(statement):
+            table.setdefault(line, []).append(statement)
+    return table
+
+
+def covering(tests: Iterable[Test], path: str, lines: Iterable[int]) -> list[Test]:
+    """Tests that run any of the lines."""
+    wanted = frozenset(lines)
+    return [test for test in tests if not wanted.isdisjoint(test.lines.get(path, frozenset()))]
+
+
+def own_lines(statement: ast.stmt) -> range:
+    return range(statement.lineno, _last_own_line(statement) + 1)
+
+
+def _last_own_line(statement: ast.stmt) -> int:
+    body = getattr(statement, "body", None) or getattr(statement, "cases", None)
+    if not isinstance(body, list):
+        return statement.end_lineno or statement.lineno
+    first = body[0]
+    start: int = first.pattern.lineno if isinstance(first, ast.match_case) else first.lineno
+    return max(statement.lineno, start - 1)
+
+
+def _counts(tests: Iterable[Test], path: str, table: Table) -> Counter[ast.stmt]:
+    counts: Counter[ast.stmt] = Counter()
+    for test in tests:
+        counts.update({each for line in test.lines.get(path, ()) for each in table.get(line, ())})
+    return counts
+
+
+def _behind(source: Source, statement: ast.stmt) -> Iterator[ast.stmt]:
+    """Statements that ran at import and whose values this one uses: defaults, module constants."""
+    function = source.enclosing(statement)
+    if function and (function.args.defaults or any(function.args.kw_defaults)):
+        yield function
+    for node in header_nodes(statement):
+        if isinstance(node, ast.Name):
+            bound = source.module_names.get(node.id)
+            if isinstance(bound, ast.Assign | ast.AnnAssign):
+                yield bound
+
+
+def _frame_bonus(failing: Iterable[Test], path: str, table: Table) -> dict[ast.stmt, float]:
+    bonus: dict[ast.stmt, float] = {}
+    for test in failing:
+        inside = [frame for frame in test.frames if frame.path != test.file]
+        found: dict[ast.stmt, float] = {}
+        for depth, frame in enumerate(inside):
+            value = DEEPEST_FRAME if depth == len(inside) - 1 else OTHER_FRAME
+            if frame.path == path:
+                found.update(dict.fromkeys(table.get(frame.line, ()), value))
+        for statement, value in found.items():
+            bonus[statement] = bonus.get(statement, 0.0) + value
+    return bonus
+
+
+def _suspect(source: Source, statement: ast.stmt, score: float, failing: int, passing: int) -> Suspect:
+    function = source.enclosing(statement)
+    owner = source.enclosing_class(function) if function else None
+    name = f"{owner.name}.{function.name}" if owner and function else function.name if function else ""
+    return Suspect(
+        path=source.path,
+        line=statement.lineno,
+        end_line=_last_own_line(statement),
+        function=name,
+        code=source.segment(statement).split("\n")[0].strip(),
+        score=round(score, 4),
+        failing=failing,
+        passing=passing,
+        statement=statement,
+    )

@@ -1,0 +1,128 @@
+"""Forked children: bounded in time and memory, killed with all they started."""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import signal
+import time
+import traceback
+import types
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from .wire import write_all
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from .wire import Json, Send
+
+# A patch may allocate what the project needs and this much more before it counts as a runaway.
+EXTRA_MEMORY = 2 << 30
+# No test that a patch is judged by writes more than this; what does is a flood.
+LARGEST_FILE = 256 << 20
+# Wall clock allowed beyond a test's CPU time limit: sleeping tests, and a machine that is busy.
+WALL_FACTOR, WALL_SLACK = 4.0, 3.0
+
+
+class Child:
+    """A forked process whose JSON lines are read as they come; `deadline` moves with each test."""
+
+    def __init__(self, work: Callable[[Send], None], on_line: Callable[[Json], None], seconds: float) -> None:
+        self._on_line, self._buffer = on_line, b""
+        self.killed = False
+        self.allow(seconds)
+        self.descriptor, writing = os.pipe()
+        self.pid = os.fork()
+        if self.pid == 0:
+            _live_as_child(work, writing)
+        os.close(writing)
+
+    def allow(self, seconds: float) -> None:
+        self.deadline = time.monotonic() + seconds
+
+    def read(self) -> bool:
+        """Take what has arrived; False when the child has said its last word."""
+        data = os.read(self.descriptor, 1 << 16)
+        self._buffer += data
+        *lines, self._buffer = self._buffer.split(b"\n")
+        for line in lines:
+            self._on_line(json.loads(line))
+        return bool(data) and not any(b'"kind": "over"' in line for line in lines)
+
+    def end(self) -> None:
+        """Kill the child's whole process group, so that nothing it started lives on."""
+        try:
+            os.killpg(self.pid, signal.SIGKILL)
+        except (ProcessLookupError, PermissionError):  # gone already, or not yet leader of its group
+            _kill(self.pid)
+        os.waitpid(self.pid, 0)
+        os.close(self.descriptor)
+
+
+def _kill(pid: int) -> None:
+    with suppress(ProcessLookupError):  # it ended by itself
+        os.kill(pid, signal.SIGKILL)
+
+
+def _live_as_child(work: Callable[[Send], None], writing: int) -> None:
+    """Do the work and leave at once: no exit handler of the project may run in a copy of it."""
+    try:
+        os.setsid()
+        _limit()
+        work(lambda message: write_all(writing, json.dumps(message).encode() + b"\n"))
+        write_all(writing, b'{"kind": "over"}\n')
+    finally:
+        os._exit(0)
+
+
+def _limit() -> None:
+    with open("/proc/self/statm") if os.path.exists("/proc/self/statm") else open(os.devnull) as file:
+        pages = file.read().split()
+    used = int(pages[0]) * resource.getpagesize() if pages else 0
+    limits = [(resource.RLIMIT_CORE, 0), (resource.RLIMIT_FSIZE, LARGEST_FILE)]
+    if used:
+        limits.append((resource.RLIMIT_AS, used + EXTRA_MEMORY))
+    for which, value in limits:
+        hard = resource.getrlimit(which)[1]
+        resource.setrlimit(which, (value if hard == resource.RLIM_INFINITY else min(value, hard), hard))
+
+
+class TestClock:
+    """Ends the process when one test has used more CPU time than it may."""
+
+    __test__ = False
+
+    def __init__(self, send: Send, limit_of: Callable[[int], float], at_limit: Callable[[], Json]) -> None:
+        self._send, self._limit_of, self._at_limit = send, limit_of, at_limit
+        self._index = -1
+        self._started = (0.0, 0.0)
+        signal.signal(signal.SIGPROF, self._over)
+
+    def before(self, index: int) -> None:
+        self._index = index
+        limit = self._limit_of(index)
+        self._send({"kind": "start", "test": index, "wall": limit * WALL_FACTOR + WALL_SLACK})
+        signal.setitimer(signal.ITIMER_PROF, limit)
+        self._started = (time.monotonic(), time.process_time())
+
+    def after(self) -> Json:
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        return {"wall": time.monotonic() - self._started[0], "cpu": time.process_time() - self._started[1]}
+
+    def _over(self, number: int, frame: types.FrameType | None) -> None:
+        summary = traceback.StackSummary.extract(traceback.walk_stack(frame), limit=60)
+        frames = [[f.filename, f.lineno, f.name] for f in reversed(summary)]
+        record = {
+            "kind": "test",
+            "test": self._index,
+            "outcome": "timeout",
+            "frames": frames,
+            **self._at_limit(),
+        }
+        self._send(
+            {**record, "wall": time.monotonic() - self._started[0], "cpu": self._limit_of(self._index)}
+        )
+        os._exit(0)

@@ -1,0 +1,236 @@
+"""Test frameworks: collect the tests of a project, and run any of them in a given order."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import sys
+import traceback
+import types
+from typing import TYPE_CHECKING, Any
+
+from .wire import MESSAGE
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from .wire import Json
+
+
+class Suite:
+    """Collected tests. `run` executes some of them in the given order and reports each as it ends."""
+
+    def __init__(self) -> None:
+        self.ids: list[str] = []
+        self.files: list[str] = []
+        self.errors: list[Json] = []
+
+    def run(
+        self, indexes: Sequence[int], before: Callable[[int], None], after: Callable[[int, Json], None]
+    ) -> None:
+        raise NotImplementedError
+
+
+class Framework:
+    """How a project's tests are collected. `problem` says why a session never came to its tests."""
+
+    name = ""
+
+    def __init__(self, arguments: list[str]) -> None:
+        self.arguments = arguments
+        self.problem = ""
+
+    def prepare(self) -> None:
+        """Import what every session imports, but nothing of the project's own."""
+
+    def session(self, take_over: Callable[[Suite], None]) -> None:
+        """Collect, hand the tests over, and clean up when `take_over` returns."""
+        raise NotImplementedError
+
+    @staticmethod
+    def choose(arguments: list[str]) -> Framework:
+        if importlib.util.find_spec("pytest"):
+            return Pytest(arguments)
+        return Unittest(arguments)
+
+
+class Pytest(Framework):
+    name = "pytest"
+    # What would come between us and the tests: other processes, other orders, other tracers, a cache on disk.
+    NEUTRAL = (
+        ("xdist", ("-n0",)),
+        ("pytest_cov", ("--no-cov",)),
+        ("pytest_randomly", ("-p", "no:randomly")),
+        ("pytest_random_order", ("-p", "no:random_order")),
+    )
+
+    def __init__(self, arguments: list[str]) -> None:
+        super().__init__(arguments)
+        import pytest
+
+        self._main = pytest.main
+
+    def prepare(self) -> None:
+        # Asking for the version loads the plugins; with no conftest and no settings none of them is the project's.
+        self._main(["--version", "--noconftest", "-c", os.devnull, "-p", "no:cacheprovider"])
+
+    def session(self, take_over: Callable[[Suite], None]) -> None:
+        # The plainest tracebacks: nobody reads them, and the others cost more than most tests do.
+        options = ["-q", "-s", "--tb=native", "-p", "no:cacheprovider", "--continue-on-collection-errors"]
+        for module, flags in self.NEUTRAL:
+            if importlib.util.find_spec(module):
+                options.extend(flags)
+        plugin = _pytest_plugin(take_over)
+        try:
+            status = self._main([*options, *self.arguments], plugins=[plugin])
+        except SystemExit as stop:  # a conftest that gives up
+            status = stop.code if isinstance(stop.code, int) else 1
+        self.problem = plugin.problem or "pytest stopped with status %d before any test ran" % int(status)
+
+
+def _pytest_plugin(take_over: Callable[[Suite], None]) -> Any:
+    import pytest
+
+    class Plugin(Suite):
+        def __init__(self) -> None:
+            super().__init__()
+            self.problem = ""
+            self._items: list[Any] = []
+            self._now: Json = {}
+
+        def pytest_collectreport(self, report: Any) -> None:
+            if report.failed:
+                self.errors.append({"where": report.nodeid, "message": str(report.longrepr)[-MESSAGE:]})
+
+        def pytest_internalerror(self, excrepr: Any) -> None:
+            self.problem = str(excrepr)[-MESSAGE:]
+
+        @pytest.hookimpl(tryfirst=True)
+        def pytest_runtestloop(self, session: Any) -> bool:
+            self._items = session.items
+            self.ids = [item.nodeid for item in session.items]
+            self.files = [str(item.fspath) for item in session.items]
+            take_over(self)
+            return True
+
+        @pytest.hookimpl(tryfirst=True)
+        def pytest_runtest_makereport(self, item: Any, call: Any) -> None:
+            if call.excinfo is not None:
+                self._now.update(failure(call.excinfo.value, call.excinfo.tb))
+
+        def pytest_runtest_logreport(self, report: Any) -> None:
+            if report.failed:
+                self._now["outcome"] = "failed"
+                self._now.setdefault("message", str(report.longrepr)[-MESSAGE:])
+            elif report.skipped and self._now["outcome"] != "failed":
+                self._now["outcome"] = "skipped"
+
+        def run(
+            self, indexes: Sequence[int], before: Callable[[int], None], after: Callable[[int, Json], None]
+        ) -> None:
+            for position, index in enumerate(indexes):
+                item = self._items[index]
+                following = self._items[indexes[position + 1]] if position + 1 < len(indexes) else None
+                self._now = {"outcome": "passed"}
+                before(index)
+                item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
+                after(index, self._now)
+
+    return Plugin()
+
+
+def failure(error: BaseException, trace: types.TracebackType | None) -> Json:
+    frames = [[f.filename, f.lineno, f.name] for f in traceback.extract_tb(trace, limit=-60)] if trace else []
+    try:
+        message = str(error)
+    except Exception as broken:  # a project's own exception whose text cannot be made
+        message = "(no text: %r)" % type(broken).__name__
+    return {"type": type(error).__name__, "message": message[:MESSAGE], "frames": frames}
+
+
+class Unittest(Framework):
+    name = "unittest"
+
+    def session(self, take_over: Callable[[Suite], None]) -> None:
+        import unittest
+
+        loader = unittest.TestLoader()
+        tests: list[Any] = []
+        for start in self.arguments or _unittest_folders(sys.path[0]):
+            folder, name = (start, "test*.py") if os.path.isdir(start) else os.path.split(start)
+            top = sys.path[0] if os.path.exists(os.path.join(folder, "__init__.py")) else None
+            tests.extend(_flatten(loader.discover(folder or ".", pattern=name, top_level_dir=top)))
+        suite = UnittestSuite([t for t in tests if type(t).__name__ != "_FailedTest"])
+        suite.errors = [{"where": "", "message": str(text)[-MESSAGE:]} for text in loader.errors]
+        take_over(suite)
+
+
+def _unittest_folders(root: str) -> list[str]:
+    return [root] + [os.path.join(root, f) for f in ("tests", "test") if os.path.isdir(os.path.join(root, f))]
+
+
+def _flatten(suite: Any) -> Iterator[Any]:
+    for each in suite:
+        if hasattr(each, "__iter__"):
+            yield from _flatten(each)
+        else:
+            yield each
+
+
+class UnittestSuite(Suite):
+    def __init__(self, tests: list[Any]) -> None:
+        super().__init__()
+        distinct = {test.id(): test for test in tests}
+        self.ids = list(distinct)
+        self._tests = list(distinct.values())
+        self.files = [
+            getattr(sys.modules.get(type(t).__module__), "__file__", None) or "" for t in self._tests
+        ]
+
+    def run(
+        self, indexes: Sequence[int], before: Callable[[int], None], after: Callable[[int, Json], None]
+    ) -> None:
+        import unittest
+
+        places = {self.ids[index]: index for index in indexes}
+        waiting = dict.fromkeys(indexes)
+
+        class Result(unittest.TestResult):
+            def __init__(self) -> None:
+                super().__init__()
+                self.now: Json = {"outcome": "passed"}
+
+            def startTest(self, test: Any) -> None:
+                super().startTest(test)
+                self.now = {"outcome": "passed"}
+                before(places[test.id()])
+
+            def stopTest(self, test: Any) -> None:
+                super().stopTest(test)
+                waiting.pop(places[test.id()], None)
+                after(places[test.id()], self.now)
+
+            def _failed(self, error: Any) -> None:
+                self.now.update({"outcome": "failed", **failure(error[1], error[2])})
+
+            def addError(self, test: Any, err: Any) -> None:
+                self._failed(err)
+
+            def addFailure(self, test: Any, err: Any) -> None:
+                self._failed(err)
+
+            def addSubTest(self, test: Any, subtest: Any, err: Any) -> None:
+                if err is not None:
+                    self._failed(err)
+
+            def addSkip(self, test: Any, reason: str) -> None:
+                self.now["outcome"] = "skipped"
+
+            def addUnexpectedSuccess(self, test: Any) -> None:
+                self.now["outcome"] = "failed"
+
+        tests = [self._tests[index] for index in indexes]
+        unittest.TestSuite(tests).run(Result())
+        for index in list(waiting):  # a class or module fixture failed, so its tests never started
+            before(index)
+            after(index, {"outcome": "failed", "message": "set-up of the class or module failed"})

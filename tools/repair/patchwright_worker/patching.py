@@ -1,0 +1,123 @@
+"""Patched source in memory: behind the import system, or put into functions that exist already."""
+
+from __future__ import annotations
+
+import gc
+import importlib.abc
+import importlib.machinery
+import importlib.util
+import os
+import types
+from typing import TYPE_CHECKING, ClassVar
+
+from .recorder import lines_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from typing import Any
+
+
+class Overlay(importlib.abc.MetaPathFinder):
+    """Serves modules from patched text: `texts` maps absolute paths to what stands in for the file."""
+
+    texts: ClassVar[dict[str, str]] = {}
+
+    def find_spec(self, name: str, path: Any, target: Any = None) -> importlib.machinery.ModuleSpec | None:
+        if not Overlay.texts:
+            return None
+        spec = importlib.machinery.PathFinder.find_spec(name, path)
+        if spec is None or spec.origin is None or spec.origin not in Overlay.texts:
+            return None
+        locations = spec.submodule_search_locations
+        loader = OverlayLoader(name, spec.origin)
+        return importlib.util.spec_from_file_location(
+            name, spec.origin, loader=loader, submodule_search_locations=locations
+        )
+
+
+class OverlayLoader(importlib.machinery.SourceFileLoader):
+    def get_code(self, fullname: str) -> types.CodeType:
+        return compile_source(Overlay.texts[self.path], self.path)
+
+    def get_data(self, path: str) -> bytes:
+        text = Overlay.texts.get(str(path))
+        return super().get_data(path) if text is None else text.encode()
+
+
+def compile_source(text: str, path: str) -> types.CodeType:
+    code = compile(text, path, "exec", dont_inherit=True)
+    assert isinstance(code, types.CodeType)
+    return code
+
+
+def apply_edits(text: str, edits: Sequence[Sequence[Any]]) -> str:
+    """Replace spans of `text`; each edit is (start, end, replacement), none overlapping another."""
+    for start, end, replacement in sorted(edits, key=lambda edit: edit[0], reverse=True):
+        text = text[:start] + replacement + text[end:]
+    return text
+
+
+class NeedsImport(Exception):
+    """The change is not inside a live function, so the module must be imported anew."""
+
+
+class Swapper:
+    """Puts new code into functions that exist already, wherever references to them are held."""
+
+    def __init__(self, root: str) -> None:
+        prefix = root + os.sep
+        self._functions: dict[tuple[str, types.CodeType], list[types.FunctionType]] = {}
+        for each in gc.get_objects():
+            if type(each) is types.FunctionType and each.__code__.co_filename.startswith(prefix):
+                self._functions.setdefault((each.__code__.co_filename, each.__code__), []).append(each)
+
+    def swap(self, path: str, old_text: str, new_text: str, imported_lines: set[int]) -> None:
+        """Raises SyntaxError if the new text does not compile, NeedsImport if swapping cannot serve it."""
+        old, new = compile_source(old_text, path), compile_source(new_text, path)
+        for before, after in self._changed(old, new):
+            if any(line in imported_lines for line in lines_of(before) - {before.co_firstlineno}):
+                raise NeedsImport("it ran while modules were imported, so its results may be stored")
+            live = self._functions.get((path, before), [])
+            if not live:
+                raise NeedsImport("nothing refers to that function")
+            for function in live:
+                try:
+                    function.__code__ = after
+                except ValueError:  # another number of closed-over variables: only a new import can do that
+                    raise NeedsImport("it closes over other variables") from None
+
+    def _changed(
+        self, old: types.CodeType, new: types.CodeType
+    ) -> Iterator[tuple[types.CodeType, types.CodeType]]:
+        """Pairs of function codes that differ, found below module and class bodies that do not."""
+        before, after = _children(old), _children(new)
+        if not _same_shell(old, new) or len(before) != len(after):
+            raise NeedsImport("module or class level code changed")
+        for first, second in zip(before, after):
+            if _same(first, second):
+                continue
+            if first.co_flags & 0x1 or first.co_name.startswith("<"):  # CO_OPTIMIZED: a function, not a class
+                yield first, second
+            else:
+                yield from self._changed(first, second)
+
+
+def _children(code: types.CodeType) -> list[types.CodeType]:
+    return [each for each in code.co_consts if isinstance(each, types.CodeType)]
+
+
+def _same_shell(a: types.CodeType, b: types.CodeType) -> bool:
+    def facts(code: types.CodeType) -> tuple[Any, ...]:
+        constants = [repr(c) for c in code.co_consts if not isinstance(c, types.CodeType)]
+        table = getattr(code, "co_exceptiontable", b"")
+        names = (code.co_names, code.co_varnames, code.co_cellvars, code.co_freevars)
+        counts = (code.co_argcount, code.co_posonlyargcount, code.co_kwonlyargcount, code.co_flags)
+        return (code.co_name, code.co_code, constants, table, names, counts)
+
+    return facts(a) == facts(b)
+
+
+def _same(a: types.CodeType, b: types.CodeType) -> bool:
+    """Equal but for line numbers."""
+    first, second = _children(a), _children(b)
+    return _same_shell(a, b) and len(first) == len(second) and all(map(_same, first, second))

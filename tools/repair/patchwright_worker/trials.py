@@ -1,0 +1,124 @@
+"""The server: takes candidates from a pipe, leads each through its stages, says what came of it."""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import time
+from typing import TYPE_CHECKING
+
+from .children import Child
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from .wire import Json, Send
+
+
+class Trial:
+    """One candidate on its way through its stages, each in a child of its own, from fresh state."""
+
+    def __init__(self, request: Json) -> None:
+        self.request = request
+        self.stage = 0
+        self.reply: Json = {"kind": "tried", "id": request["id"], "verdict": "", "passed": [], "failed": []}
+        self.started = time.monotonic()
+        self._running: int | None = None
+        self._over = False
+
+    def line(self, child: Child, message: Json) -> None:
+        if message["kind"] == "start":
+            self._running = message["test"]
+            child.allow(message["wall"])
+        elif message["kind"] == "test":
+            self._running = None
+            good = message["outcome"] in ("passed", "skipped")
+            self.reply["passed" if good else "failed"].append(message["test"])
+            if message["outcome"] == "timeout":
+                self.reply["verdict"] = "timeout"
+        elif message["kind"] == "over":
+            self._over = True
+        else:
+            self.reply["verdict"] = message["verdict"]
+
+    def ended(self, killed: bool) -> bool:
+        """Note how the child went; True when there is another stage to run."""
+        reply, stage = self.reply, self.request["stages"][self.stage]
+        if not self._over and not reply["verdict"]:
+            reply["verdict"] = "timeout" if killed else "crashed"
+            if self._running is not None:
+                reply["failed"].append(self._running)
+        good = not reply["verdict"] and (
+            not reply["failed"] or (stage["stop"] == "unless-some" and reply["passed"])
+        )
+        self._over, self._running = False, None
+        if good and self.stage + 1 < len(self.request["stages"]):
+            self.stage += 1
+            return True
+        reply["verdict"] = reply["verdict"] or ("passed" if good else "failed")
+        reply["stage"] = self.stage
+        reply["seconds"] = round(time.monotonic() - self.started, 4)
+        return False
+
+
+class Server:
+    """Reads requests, keeps `jobs` children busy, replies in the order in which trials end."""
+
+    def __init__(self, requests: int, send: Send, config: Json, how: Any) -> None:
+        self._requests, self._send, self._how = requests, send, how
+        self._jobs: int = config["jobs"]
+        self._buffer = b""
+        self._open = True
+        self._queue: list[Trial] = []
+        self._children: list[tuple[Child, Trial]] = []
+
+    def serve(self) -> None:
+        """Until the other side closes the pipe: whoever asked is gone then, and so are we."""
+        try:
+            while self._open:
+                while self._queue and len(self._children) < self._jobs:
+                    self._fork(self._queue.pop(0))
+                self._wait()
+        finally:
+            for child, _ in self._children:
+                child.end()
+
+    def _fork(self, trial: Trial) -> None:
+        holder: list[Child] = []
+        seconds = trial.request.get("start", 10.0)
+        work = self._how.work(trial.request, trial.request["stages"][trial.stage])
+        child = Child(work, lambda message: trial.line(holder[0], message), seconds)
+        holder.append(child)
+        self._children.append((child, trial))
+
+    def _wait(self) -> None:
+        descriptors = [self._requests, *(child.descriptor for child, _ in self._children)]
+        soonest = min((child.deadline for child, _ in self._children), default=time.monotonic() + 3600)
+        ready = select.select(descriptors, [], [], max(0.0, soonest - time.monotonic()))[0]
+        if self._requests in ready:
+            self._read_requests()
+        now = time.monotonic()
+        for pair in list(self._children):
+            child, trial = pair
+            alive = child.read() if child.descriptor in ready else True
+            child.killed = alive and now > child.deadline
+            if alive and not child.killed:
+                continue
+            child.end()
+            self._children.remove(pair)
+            if trial.ended(child.killed):
+                self._queue.insert(0, trial)
+            else:
+                self._send(trial.reply)
+
+    def _read_requests(self) -> None:
+        data = os.read(self._requests, 1 << 16)
+        self._open = bool(data)
+        self._buffer += data
+        *lines, self._buffer = self._buffer.split(b"\n")
+        for message in map(json.loads, lines):
+            if "id" in message:
+                self._queue.append(Trial(message))
+            else:
+                self._how.learn(message)

@@ -1,0 +1,91 @@
+"""What a repair came to: fixes, suspicious places, and the reason when there is nothing to show."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from tools.repair.localization import Suspect
+
+
+class Outcome(StrEnum):
+    """How a repair ended."""
+
+    FIXED = "fixed"
+    PARTLY_FIXED = "partly-fixed"
+    NOT_FOUND = "not-found"
+    ALL_PASS = "all-pass"
+    NO_TESTS = "no-tests"
+    IMPORT_ERROR = "import-error"
+    SYNTAX_ERROR = "syntax-error"
+    UNSTEADY = "unsteady"
+    NOT_COVERED = "not-covered"
+    CANNOT_RUN = "cannot-run"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fix:
+    """One change that made tests pass.
+
+    old, new: whole lines, `old` being unique in the file once the fixes before it are applied
+    why: what was wrong, a sentence part that names the place
+    tests: the failing tests that pass with it
+    """
+
+    path: str
+    line: int
+    function: str
+    old: str
+    new: str
+    template: str
+    why: str
+    tests: tuple[str, ...]
+
+    def as_data(self) -> dict[str, Any]:
+        names = ("path", "line", "function", "old", "new", "template", "why")
+        return {**{name: getattr(self, name) for name in names}, "tests": list(self.tests)}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RepairResult:
+    """What was found out about the failing tests.
+
+    reason: in words, what `outcome` means here
+    failing: ids of the tests that failed before; left: those that no fix was found for
+    suspects: the most suspicious statements of what is left, or of the first failure
+    checked: tests that every fix was checked against; unsteady: those that were left out of it
+    """
+
+    outcome: Outcome
+    reason: str
+    fixes: tuple[Fix, ...] = ()
+    failing: tuple[str, ...] = ()
+    left: tuple[str, ...] = ()
+    messages: Mapping[str, str]
+    suspects: Sequence[Suspect] = ()
+    checked: int = 0
+    unsteady: tuple[str, ...] = ()
+    tried: int = 0
+    seconds: float = 0.0
+
+    def as_data(self) -> dict[str, Any]:
+        """JSON-able, for views and models inside this process."""
+        return {
+            "outcome": str(self.outcome),
+            "reason": self.reason,
+            "fixes": [fix.as_data() for fix in self.fixes],
+            "failing": list(self.failing),
+            "left": list(self.left),
+            "suspects": [suspect_data(each) for each in self.suspects[:10]],
+            "checked": self.checked,
+            "unsteady": list(self.unsteady),
+            "tried": self.tried,
+            "seconds": round(self.seconds, 2),
+        }
+
+
+def suspect_data(suspect: Suspect) -> dict[str, Any]:
+    names = ("path", "line", "end_line", "function", "code", "score", "failing", "passing")
+    return {name: getattr(suspect, name) for name in names}

@@ -1,0 +1,172 @@
+"""Our side of a worker: starts it in the sandbox, sends candidates over a named pipe, reads what came of them."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import shutil
+import tempfile
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from sandbox.errors import UserError
+from sandbox.process import Command, Completed, Limits
+from tools.environment import python_environment
+from tools.workspace import Workspace
+
+Message = dict[str, Any]
+Mode = Literal["warm", "cold"]
+
+WORKER = Path(__file__).parent / "patchwright_worker"
+# Two children at a time at least: one waits for a time limit while the other works.
+JOBS = max(2, os.cpu_count() or 2)
+# Between our pipe being full and the worker reading on; it reads between two children.
+_PIPE_PAUSE = 0.002
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Job:
+    """What a worker is started with.
+
+    overlay: text that stands in for files on disk, by path relative to the root: fixes found earlier
+    arguments: what to collect; empty for everything
+    certain: the failing tests are known, so that nothing need be run twice to tell slow from endless
+    check: run the tests plainly as well, to learn which of them are steady
+    trace_seconds: time for the baseline; what did not run by then stays unknown
+    """
+
+    python: str
+    python_path: Sequence[str]
+    overlay: Mapping[str, str]
+    arguments: Sequence[str]
+    certain: bool
+    check: bool
+    trace_seconds: float
+    seconds: float
+
+
+class Replies:
+    """What the workers say, in the order in which it arrives; each message carries the mode it is `from`."""
+
+    def __init__(self) -> None:
+        self._queue: asyncio.Queue[Message] = asyncio.Queue()
+
+    def put(self, message: Message) -> None:
+        self._queue.put_nowait(message)
+
+    async def next(self, seconds: float) -> Message | None:
+        """The next message; None when the time is over."""
+        try:
+            return await asyncio.wait_for(self._queue.get(), max(0.0, seconds))
+        except TimeoutError:  # the caller's budget is spent
+            return None
+
+    async def expect(self, kind: str, seconds: float) -> Message | None:
+        """The next message of this kind, or the one that says why none will come."""
+        deadline = time.monotonic() + seconds
+        while (message := await self.next(deadline - time.monotonic())) is not None:
+            if message["kind"] in (kind, "failed", "ended"):
+                return message
+        return None
+
+
+class Worker:
+    """A worker process of one mode, from start to close."""
+
+    def __init__(self, at: Workspace, job: Job, mode: Mode, replies: Replies) -> None:
+        self._at, self._job, self._mode = at, job, mode
+        self._replies = replies
+        self._rest = b""
+        self._pipe = -1
+        self._task: asyncio.Task[None] | None = None
+        self.output = ""
+
+    async def __aenter__(self) -> Worker:
+        # The cache folder is ours, outside the workspace; a fresh folder in it for each worker.
+        await asyncio.to_thread(self._at.settings.cache.mkdir, parents=True, exist_ok=True)
+        self.folder = Path(tempfile.mkdtemp(prefix="repair-", dir=self._at.settings.cache))
+        pipe = self.folder / "requests"
+        os.mkfifo(pipe, 0o600)
+        # Open for both ends, so that opening never waits; when we are gone the worker sees the end of it.
+        self._pipe = os.open(pipe, os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
+        self._write_config(pipe)
+        self._task = asyncio.create_task(self._run())
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        os.close(self._pipe)
+        if self._task is not None:
+            self._task.cancel()
+            with suppress(asyncio.CancelledError):  # we asked for it
+                await self._task
+        await asyncio.to_thread(shutil.rmtree, self.folder, ignore_errors=True)
+
+    @property
+    def records(self) -> Path:
+        return self.folder / "records"
+
+    async def send(self, message: Message) -> None:
+        data = json.dumps(message).encode() + b"\n"
+        while data:
+            try:
+                data = data[os.write(self._pipe, data) :]
+            except BlockingIOError:  # the pipe is full: the worker will read on
+                if self._task is None or self._task.done():
+                    return
+                await asyncio.sleep(_PIPE_PAUSE)
+
+    def _write_config(self, pipe: Path) -> None:
+        job, root = self._job, self._at.root.resolve()
+        config = {
+            "mode": self._mode,
+            "root": str(root),
+            "pipe": str(pipe),
+            "records": str(self.records),
+            "python_path": list(job.python_path),
+            "overlay": {str(root / path): text for path, text in job.overlay.items()},
+            "arguments": list(job.arguments),
+            "jobs": JOBS,
+            "trace_seconds": job.trace_seconds,
+            # A traced test that works this long is taken for endless, unless a plain run proves otherwise.
+            "test_seconds": min(1.0, job.trace_seconds / 4),
+            "slow_seconds": min(2.0, job.trace_seconds / 4),
+            "certain": job.certain,
+            "check": job.check,
+        }
+        (self.folder / "config").write_text(json.dumps(config), encoding="utf-8")
+
+    async def _run(self) -> None:
+        command = Command(
+            argv=(self._job.python, str(WORKER), str(self.folder / "config")),
+            cwd=self._at.root,
+            env={**python_environment(), "PYTHONHASHSEED": "0"},
+            timeout=self._job.seconds,
+            stderr="separate",
+            scope="read-only",
+            readable=(WORKER,),
+            writable=(self.folder,),
+            limits=Limits(),
+        )
+        try:
+            done = await self._at.sandbox.run(command, self._arrived)
+            self._note_end(done)
+        except UserError as error:  # the interpreter cannot be started
+            self.output = error.message
+        finally:
+            self._replies.put({"kind": "ended", "from": self._mode})
+
+    def _arrived(self, data: bytes) -> None:
+        *lines, self._rest = (self._rest + data).split(b"\n")
+        for line in lines:
+            self._replies.put({**json.loads(line), "from": self._mode})
+
+    def _note_end(self, done: Completed) -> None:
+        self.output = done.stderr.text()[-2000:]
+        for capture in (done.stdout, done.stderr):
+            if capture.spill is not None:
+                capture.spill.unlink(missing_ok=True)

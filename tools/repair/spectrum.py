@@ -1,0 +1,194 @@
+"""The spectrum: which tests ran which lines, and how each test stands before any patch."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path, PurePosixPath
+from typing import Any, Literal
+
+Standing = Literal["passed", "failed", "skipped", "unsteady", "unknown"]
+
+# A test whose CPU time is hardly measurable still gets this much before it counts as endless.
+SHORTEST_LIMIT = 0.1
+# A patch may make a test this many times slower: correct programs are often slower than wrong ones.
+SLOWDOWN = 10.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Frame:
+    """A place in the workspace that a failing test's traceback goes through."""
+
+    path: str
+    line: int
+    function: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Test:
+    """One test as it stands before any patch.
+
+    standing: "unsteady" is a test that does not come out the same each time, or alone
+    endless: it failed by not coming to an end
+    limit: CPU seconds it may use when a patch is judged by it
+    """
+
+    __test__ = False
+
+    index: int
+    id: str
+    file: str
+    standing: Standing
+    endless: bool = False
+    error: str = ""
+    message: str = ""
+    frames: tuple[Frame, ...] = ()
+    lines: Mapping[str, frozenset[int]] = field(default_factory=dict)
+    seconds: float = 0.0
+    limit: float = 1.0
+
+    @property
+    def reason(self) -> str:
+        """The failure in one line."""
+        if self.endless:
+            return "does not come to an end"
+        first = next(iter(self.message.splitlines()), "")
+        return f"{self.error}: {first}" if self.error else first or "failed"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Spectrum:
+    """All tests of one version of the workspace.
+
+    imported: lines that ran while modules were imported
+    complete: every test was run; False when there was no time for all of them
+    """
+
+    tests: Sequence[Test]
+    imported: Mapping[str, frozenset[int]]
+    complete: bool
+
+    def standing(self, *standings: Standing) -> list[Test]:
+        return [test for test in self.tests if test.standing in standings]
+
+    def sources(self) -> list[str]:
+        """Source files that tests ran, test files left out, sorted."""
+        found = {path for test in self.tests for path in test.lines}
+        own_tests = {test.file for test in self.tests}
+        return sorted(path for path in found if path not in own_tests and not is_test_file(path))
+
+
+def is_test_file(path: str) -> bool:
+    """Whether a file belongs to the tests: such files are never patched."""
+    pure = PurePosixPath(path)
+    if {"tests", "test", "testing"} & {part.lower() for part in pure.parts[:-1]}:
+        return True
+    return bool(re.match(r"(test_.*|.*_tests?|tests?|conftest)\.py$", pure.name))
+
+
+def load(
+    records: Path,
+    ids: Sequence[str],
+    files: Sequence[str],
+    imported: Mapping[str, list[int]],
+    unsteady: frozenset[str] = frozenset(),
+) -> Spectrum:
+    """Read what the baseline wrote down; `unsteady` are tests known as such from an earlier one."""
+    runs = _read(records)
+    quick = [
+        _cpu(runs, index) for index in runs.get("trace", {}) if _outcome(runs, "trace", index) == "passed"
+    ]
+    usual = max(quick, default=0.0)
+    tests = [
+        _test(runs, index, name, file, usual)
+        for index, (name, file) in enumerate(zip(ids, files, strict=True))
+    ]
+    tests = [replace(test, standing="unsteady") if test.id in unsteady else test for test in tests]
+    return Spectrum(
+        tests=tests,
+        imported={path: frozenset(lines) for path, lines in imported.items()},
+        complete=len(runs.get("trace", {})) == len(ids),
+    )
+
+
+Runs = dict[str, dict[int, dict[str, Any]]]
+
+
+def _read(records: Path) -> Runs:
+    """Run name → test index → what was noted of it."""
+    runs: Runs = {}
+    with records.open(encoding="utf-8") as file:
+        for line in file:
+            record = json.loads(line)
+            runs.setdefault(record["run"], {})[record["test"]] = record
+    return runs
+
+
+def _outcome(runs: Runs, run: str, index: int) -> str:
+    return str(runs.get(run, {}).get(index, {}).get("outcome", ""))
+
+
+def _cpu(runs: Runs, index: int) -> float:
+    """CPU seconds without tracing, where that is known."""
+    record = runs.get("check", {}).get(index) or runs.get("trace", {}).get(index, {})
+    return float(record.get("cpu", 0.0))
+
+
+def _test(runs: Runs, index: int, name: str, file: str, usual: float) -> Test:
+    record = runs.get("trace", {}).get(index)
+    if record is None:
+        return Test(index=index, id=name, file=file, standing="unknown")
+    standing = _standing(runs, index)
+    endless = record["outcome"] == "timeout"
+    cpu = usual if endless else _cpu(runs, index)
+    frames = tuple(
+        Frame(path=path, line=line, function=name) for path, line, name in record.get("frames", ())
+    )
+    return Test(
+        index=index,
+        id=name,
+        file=file,
+        standing=standing,
+        endless=endless,
+        error=record.get("type", "") or ("crash" if record["outcome"] == "crashed" else ""),
+        message=record.get("message", ""),
+        frames=frames,
+        lines={path: frozenset(lines) for path, lines in record.get("lines", {}).items()},
+        seconds=float(record.get("wall", 0.0)),
+        limit=SHORTEST_LIMIT + SLOWDOWN * (usual if standing == "failed" else cpu),
+    )
+
+
+_BAD = frozenset({"failed", "timeout", "crashed"})
+
+
+def _standing(runs: Runs, index: int) -> Standing:
+    traced = _outcome(runs, "trace", index)
+    if traced == "skipped":
+        return "skipped"
+    if traced == "timeout":  # the plain run of the first one tells whether tracing alone made them slow
+        slow = list(runs.get("slow", {}).values())
+        return "unsteady" if slow and slow[0]["outcome"] not in _BAD else "failed"
+    others = [_outcome(runs, run, index) for run in ("check", "alone")]
+    if any((other in _BAD) != (traced in _BAD) for other in others if other):
+        return "unsteady"
+    return "failed" if traced in _BAD else "passed"
+
+
+def matching(tests: Iterable[Test], targets: Sequence[str]) -> list[Test]:
+    """Tests that the targets name: a file, a folder, a test id or the beginning of one; all without targets."""
+    wanted = [_dotted(target) for target in targets]
+    return [test for test in tests if not wanted or any(_named(_dotted(test.id), each) for each in wanted)]
+
+
+def _dotted(name: str) -> str:
+    """One spelling for what pytest writes with slashes and colons and unittest with dots."""
+    head, bracket, parameters = name.partition("[")
+    head = head.removeprefix("./").rstrip("/").replace(".py::", "::").removesuffix(".py")
+    return head.replace("::", ".").replace("/", ".") + bracket + parameters
+
+
+def _named(test: str, target: str) -> bool:
+    return test == target or (test.startswith(target) and test[len(target)] in ".[")

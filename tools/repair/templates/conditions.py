@@ -1,0 +1,111 @@
+"""Templates that change conditions: weakened, strengthened, replaced; predicates that are returned."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from tools.repair.templates.base import AND, NOT, Change, Site, template
+
+
+@template(prior=0.5)
+def weakened_condition(site: Site) -> Iterator[Change]:
+    """`c` → `x or c` (TBar FP6.3; ACS, Xiong 2017): a case that is not caught."""
+    for test in _tests(site):
+        for check in _checks(site, test):
+            yield site.replace(
+                test, f"{check} or {site.text(test)}", f"`{check}` is a case that is not caught"
+            )
+            if site.text(test).count(check.split()[0]) == 0:
+                yield site.replace(
+                    test, f"{site.text(test)} or {check}", f"`{check}` is a case that is not caught"
+                )
+
+
+@template(prior=0.5)
+def strengthened_condition(site: Site) -> Iterator[Change]:
+    """`c` → `x and c` (TBar FP6.3; PraPR pre-condition): a check that is missing."""
+    for test in _tests(site):
+        for check in (*site.variables, *_attributes(site, test), *_checks(site, test)):
+            guarded = f"{check} and {site.operand(test, AND)}"
+            yield site.replace(test, guarded, f"`{check}` is not checked before `{site.text(test)}`")
+
+
+@template(prior=0.3)
+def replaced_condition(site: Site) -> Iterator[Change]:
+    """A condition on another variable altogether (TBar FP6.1)."""
+    for test in _tests(site):
+        for name in (*site.variables, *_attributes(site, test)):
+            for text in (name, f"not {name}", f"{name} is None", f"{name} is not None"):
+                yield site.replace(test, text)
+
+
+@template(prior=0.3)
+def constant_condition(site: Site) -> Iterator[Change]:
+    """A branch always or never taken (jKali, condition edition)."""
+    for test in _tests(site):
+        if not isinstance(test, ast.Constant):
+            yield site.replace(test, "True")
+            yield site.replace(test, "False")
+
+
+@template(prior=0.3)
+def returned_predicate(site: Site) -> Iterator[Change]:
+    """A constant answer that depends on a variable after all (TBar FP12, mutate return; QuixBugs class 8)."""
+    statement = site.statement
+    if not (isinstance(statement, ast.Return) and isinstance(statement.value, ast.Constant)):
+        return
+    value = statement.value
+    names = site.variables
+    if isinstance(value.value, bool):
+        for name in names:
+            for text in (f"{name} == 0", f"not {name}", f"bool({name})", f"{name} > 0", f"len({name}) == 0"):
+                yield site.replace(value, text, f"the answer is not always `{value.value}`: `{text}`")
+    for name in names:
+        yield site.replace(value, name)
+
+
+@template(prior=0.4)
+def returned_value(site: Site) -> Iterator[Change]:
+    """Another variable, alone or in a list, is returned (TBar FP12)."""
+    statement = site.statement
+    if isinstance(statement, ast.Return) and statement.value is not None:
+        for name in site.variables:
+            yield site.replace(statement.value, name)
+            yield site.replace(statement.value, f"[{name}]")
+            yield site.replace(statement.value, f"not {site.operand(statement.value, NOT)}")
+    elif isinstance(statement, ast.Return):
+        for name in site.variables:
+            end = site.source.span(statement)[1]
+            yield Change(start=end, end=end, text=f" {name}", why=f"`{name}` is not returned")
+
+
+def _tests(site: Site) -> list[ast.expr]:
+    """The conditions that stand in the statement itself."""
+    statement = site.statement
+    found: list[ast.expr] = [statement.test] if isinstance(statement, ast.If | ast.While) else []
+    for node in site.nodes:
+        if isinstance(node, ast.IfExp):
+            found.append(node.test)
+        elif isinstance(node, ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp):
+            found.extend(test for each in node.generators for test in each.ifs)
+    return found
+
+
+def _attributes(site: Site, test: ast.expr) -> list[str]:
+    found = [site.text(n) for n in ast.walk(test) if isinstance(n, ast.Attribute)]
+    return list(dict.fromkeys(found))
+
+
+def _checks(site: Site, test: ast.expr) -> Iterator[str]:
+    """Emptiness and None checks: of what the condition itself looks at first, then of other variables."""
+    inside: list[str] = []
+    for node in ast.walk(test):
+        if isinstance(node, ast.Attribute | ast.Subscript | ast.Name):
+            inside.append(site.text(node))
+    names = [
+        each for each in dict.fromkeys([*inside, *site.variables]) if each not in site.source.module_names
+    ]
+    for name in names:
+        yield f"{name} is None"
+        yield f"not {name}"

@@ -1,0 +1,230 @@
+"""Templates that change names: variables, attributes, callees; names that do not exist."""
+
+from __future__ import annotations
+
+import ast
+import difflib
+from collections.abc import Iterable, Iterator
+
+from tools.repair.templates.base import ATOM, Change, Function, Site, template
+
+# Functions that are taken for one another.
+_CALLEES = (
+    ("any", "all"),
+    ("min", "max", "sum"),
+    ("len", "sum", "max"),
+    ("sorted", "list", "reversed", "set", "tuple"),
+    ("int", "float", "str", "round", "abs", "bool"),
+    ("range", "enumerate", "len"),
+    ("floor", "ceil", "round", "int"),
+    ("isinstance", "issubclass"),
+    ("getattr", "hasattr"),
+    ("ord", "chr"),
+)
+_METHODS = (
+    ("append", "extend", "add", "insert"),
+    ("add", "update", "remove", "discard"),
+    ("remove", "discard", "pop"),
+    ("pop", "popleft", "get"),
+    ("append", "appendleft"),
+    ("lower", "upper", "title", "capitalize"),
+    ("strip", "lstrip", "rstrip"),
+    ("split", "rsplit", "splitlines", "partition"),
+    ("partition", "rpartition"),
+    ("startswith", "endswith"),
+    ("find", "rfind", "index"),
+    ("index", "rindex", "count"),
+    ("keys", "values", "items"),
+    ("get", "setdefault", "pop"),
+    ("union", "intersection", "difference", "symmetric_difference"),
+    ("issubset", "issuperset"),
+    ("isdigit", "isalpha", "isalnum", "isspace"),
+    ("encode", "decode"),
+    ("sub", "findall", "search", "match", "fullmatch"),
+    ("heappush", "heappop", "heapify"),
+)
+
+
+@template(prior=4.0)
+def misspelt_name(site: Site) -> Iterator[Change]:
+    """A name that is bound nowhere: the known one most like it, or an attribute (PyTER; NameError)."""
+    for node in site.nodes:
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and not site.known(node.id):
+            reachable = [*site.variables, *site.source.module_names, *sorted(site.builtins)]
+            for near in difflib.get_close_matches(node.id, dict.fromkeys(reachable), n=4, cutoff=0.5):
+                yield site.replace(node, near, f"there is no `{node.id}`; `{near}` is meant")
+            receiver = _receiver(site.function)
+            if receiver and node.id in site.source.attributes:
+                yield site.replace(
+                    node, f"{receiver}.{node.id}", f"`{node.id}` is an attribute of `{receiver}`"
+                )
+
+
+@template(prior=3.0)
+def misspelt_attribute(site: Site) -> Iterator[Change]:
+    """An attribute of which the failing tests say that it does not exist (PyTER; AttributeError)."""
+    for node in site.nodes:
+        if isinstance(node, ast.Attribute) and node.attr in site.hints.missing_attributes:
+            common = {name for group in _METHODS for name in group}
+            others = sorted({*site.source.attributes, *common} - {node.attr})
+            for near in difflib.get_close_matches(node.attr, others, n=5, cutoff=0.4):
+                yield _renamed(site, node, near)
+            yield site.replace(node, site.text(node.value))
+
+
+@template(prior=0.8)
+def callee(site: Site) -> Iterator[Change]:
+    """Another function or method of the same kind (TBar FP10.1, method name replacement; mutmut's string methods)."""
+    for node in site.nodes:
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+            for name in _relatives(node.func.id, _CALLEES):
+                yield site.replace(node.func, name)
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            for name in _relatives(node.func.attr, (*_METHODS, *_CALLEES)):
+                yield _renamed(site, node.func, name)
+
+
+@template(prior=0.5)
+def callee_of_the_module(site: Site) -> Iterator[Change]:
+    """Another function of the same file, the most alike first (PraPR, method call replacement)."""
+    names = [function.name for function in site.source.functions]
+    for node in site.nodes:
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name | ast.Attribute):
+            old = node.func.id if isinstance(node.func, ast.Name) else node.func.attr
+            for name in _by_likeness(old, [each for each in names if _same_kind(site, node.func, each)])[:8]:
+                if isinstance(node.func, ast.Name):
+                    yield site.replace(node.func, name)
+                else:
+                    yield _renamed(site, node.func, name)
+
+
+@template(prior=0.9)
+def variable(site: Site) -> Iterator[Change]:
+    """Another variable of the function (TBar FP13.1; cosmic-ray's variable replacer; QuixBugs class 2)."""
+    for node in site.nodes:
+        used = isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and not _is_callee(site, node)
+        if isinstance(node, ast.Name) and used and node.id in site.variables:
+            for name in _by_likeness(node.id, site.variables):
+                yield site.replace(node, name)
+
+
+@template(prior=0.4)
+def variable_of_the_module(site: Site) -> Iterator[Change]:
+    """A module constant for a variable or another constant (TBar FP13.1)."""
+    constants = [name for name, node in site.source.module_names.items() if isinstance(node, ast.Assign)]
+    for node in site.nodes:
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and not _is_callee(site, node):
+            others = constants if node.id not in constants else [*constants, *site.variables]
+            for name in _by_likeness(node.id, others)[:8]:
+                yield site.replace(node, name)
+
+
+@template(prior=0.6)
+def assigned_variable(site: Site) -> Iterator[Change]:
+    """The result stored under another name (TBar FP13; QuixBugs class 6)."""
+    for target in _targets(site.statement):
+        if isinstance(target, ast.Name):
+            for name in _by_likeness(target.id, site.variables):
+                yield site.replace(target, name)
+
+
+@template(prior=0.3)
+def assigned_place(site: Site) -> Iterator[Change]:
+    """The result stored where another statement or expression of the function stores or looks (TBar FP13.2)."""
+    if site.function is None:
+        return
+    places = {
+        site.text(node): node
+        for node in ast.walk(site.function)
+        if isinstance(node, ast.Subscript | ast.Attribute) and not _is_callee(site, node)
+    }
+    for name in site.variables:
+        for key in site.variables:
+            if any(text.startswith(f"{name}[") for text in places):
+                places.setdefault(f"{name}[{key}]", site.function)  # type: ignore[arg-type]
+    for target in _targets(site.statement):
+        old = site.text(target)
+        for text in sorted(places):
+            if text != old:
+                yield site.replace(target, text)
+
+
+@template(prior=0.7)
+def attribute(site: Site) -> Iterator[Change]:
+    """Another attribute or method that this file knows (TBar FP10.1 and FP13; QuixBugs class 11)."""
+    for node in site.nodes:
+        if isinstance(node, ast.Attribute):
+            others = [name for name in site.source.attributes if name != node.attr]
+            for name in _by_likeness(node.attr, others)[:12]:
+                yield _renamed(site, node, name)
+
+
+@template(prior=0.4)
+def attribute_owner(site: Site) -> Iterator[Change]:
+    """A variable for its attribute, or an attribute for the object itself (PraPR, field replacement)."""
+    owned: dict[str, set[str]] = {}
+    for node in ast.walk(site.function) if site.function else ():
+        if (
+            isinstance(node, ast.Attribute)
+            and isinstance(node.value, ast.Name)
+            and not _is_callee(site, node)
+        ):
+            owned.setdefault(node.value.id, set()).add(node.attr)
+    for node in site.nodes:
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and not _is_head(site, node):
+            for attr in sorted(owned.get(node.id, ())):
+                yield site.replace(node, f"{node.id}.{attr}")
+            receiver = _receiver(site.function)
+            if receiver and node.id != receiver and node.id in owned.get(receiver, ()):
+                yield site.replace(node, f"{receiver}.{node.id}")
+        elif (
+            isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load) and not _is_callee(site, node)
+        ):
+            yield site.replace(node, site.operand(node.value, ATOM))
+
+
+def _receiver(function: Function | None) -> str:
+    first = function.args.args[0].arg if function and function.args.args else ""
+    return first if first in ("self", "cls") else ""
+
+
+def _renamed(site: Site, node: ast.Attribute, name: str) -> Change:
+    """Only the attribute's own name is exchanged."""
+    end = site.source.span(node)[1]
+    why = f"`.{node.attr}` should be `.{name}`"
+    return Change(start=end - len(node.attr), end=end, text=name, why=why)
+
+
+def _relatives(name: str, groups: Iterable[tuple[str, ...]]) -> list[str]:
+    return list(dict.fromkeys(other for group in groups if name in group for other in group if other != name))
+
+
+def _by_likeness(name: str, others: Iterable[str]) -> list[str]:
+    """Others, the most alike first; equally alike ones keep their order."""
+    distinct = [each for each in dict.fromkeys(others) if each != name]
+    return sorted(distinct, key=lambda each: -difflib.SequenceMatcher(None, name, each).ratio())
+
+
+def _same_kind(site: Site, func: ast.expr, name: str) -> bool:
+    """Plain calls reach module functions, attribute calls reach methods."""
+    return (name in site.source.module_names) == isinstance(func, ast.Name)
+
+
+def _is_callee(site: Site, node: ast.AST) -> bool:
+    above = site.source.parents.get(node)
+    return isinstance(above, ast.Call) and node is above.func
+
+
+def _is_head(site: Site, node: ast.expr) -> bool:
+    above = site.source.parents.get(node)
+    return _is_callee(site, node) or (isinstance(above, ast.Attribute) and node is above.value)
+
+
+def _targets(statement: ast.stmt) -> list[ast.expr]:
+    if isinstance(statement, ast.Assign):
+        return [
+            e
+            for target in statement.targets
+            for e in (target.elts if isinstance(target, ast.Tuple) else [target])
+        ]
+    return [statement.target] if isinstance(statement, ast.AugAssign | ast.For) else []

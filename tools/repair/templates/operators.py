@@ -1,0 +1,173 @@
+"""Templates that change operators: comparisons, arithmetic, logic, augmented assignment."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from itertools import pairwise
+
+from tools.repair.templates.base import NOT, OR, Change, Site, template
+
+# Nearest mistakes first: a boundary, then a direction, then equality.
+_COMPARISONS: dict[str, tuple[str, ...]] = {
+    "<": ("<=", ">", ">=", "!=", "=="),
+    "<=": ("<", ">=", ">", "==", "!="),
+    ">": (">=", "<", "<=", "!=", "=="),
+    ">=": (">", "<=", "<", "==", "!="),
+    "==": ("!=", "<=", ">=", "<", ">", "is", "in"),
+    "!=": ("==", "<", ">", "is not", "not in"),
+    "is": ("is not", "=="),
+    "is not": ("is", "!="),
+    "in": ("not in", "=="),
+    "not in": ("in", "!="),
+}
+_COMPARISON_TOKEN = re.compile(r"not\s+in\b|is\s+not\b|\bis\b|\bin\b|[<>=!]=|[<>]")
+_ARITHMETIC: dict[str, tuple[str, ...]] = {
+    "+": ("-", "*"),
+    "-": ("+", "*", "//", "/", "%"),
+    "*": ("+", "**", "//", "/", "-"),
+    "/": ("//", "*", "%"),
+    "//": ("/", "%", "*", "-"),
+    "%": ("//", "/", "*"),
+    "**": ("*",),
+    "&": ("|", "^"),
+    "|": ("&", "^"),
+    "^": ("&", "|"),
+    "<<": (">>",),
+    ">>": ("<<",),
+    "@": ("*",),
+}
+_ARITHMETIC_TOKEN = re.compile(r"\*\*|//|<<|>>|[-+*/%&|^@]")
+
+
+@template(prior=1.0)
+def comparison_operator(site: Site) -> Iterator[Change]:
+    """Another comparison (relational operator replacement: DeMillo 1978; TBar FP11.1; QuixBugs class 3)."""
+    for node in site.nodes:
+        if isinstance(node, ast.Compare):
+            operands = [node.left, *node.comparators]
+            for left, right in pairwise(operands):
+                yield from _other_token(site, node, left, right, _COMPARISON_TOKEN, _COMPARISONS)
+
+
+@template(prior=0.7)
+def comparison_boundary(site: Site) -> Iterator[Change]:
+    """Another comparison with a neighbouring constant: `== 0` → `<= 1` (PraPR's conditional boundary, two tokens)."""
+    for node in site.nodes:
+        if not (isinstance(node, ast.Compare) and len(node.ops) == 1):
+            continue
+        right = node.comparators[0]
+        if isinstance(right, ast.Constant) and type(right.value) is int:
+            token = _COMPARISON_TOKEN.search(site.source.text, *site.between(node.left, right))
+            for other in _COMPARISONS.get(_words(token), ())[:5]:
+                for value in (right.value + 1, right.value - 1):
+                    yield site.replace(node, f"{site.text(node.left)} {other} {value}")
+
+
+@template(prior=0.7)
+def arithmetic_operator(site: Site) -> Iterator[Change]:
+    """Another arithmetic or bit operator (arithmetic operator replacement: mutmut, cosmic-ray, TBar FP11.2)."""
+    for node in site.nodes:
+        if isinstance(node, ast.BinOp):
+            yield from _other_token(site, node, node.left, node.right, _ARITHMETIC_TOKEN, _ARITHMETIC)
+
+
+@template(prior=0.6)
+def augmented_assignment(site: Site) -> Iterator[Change]:
+    """`+=` for `-=`, or plain `=`, and `=` for `+=` (mutmut's augmented assignment, inverted)."""
+    statement = site.statement
+    if isinstance(statement, ast.AugAssign):
+        start, end = site.between(statement.target, statement.value)
+        token = _ARITHMETIC_TOKEN.search(site.source.text, start, end)
+        old = _words(token)
+        for other in (*_ARITHMETIC.get(old, ()), ""):
+            why = f"`{old}=` should be `{other}=`"
+            yield Change(start=start, end=end, text=f" {other}= ", why=why)
+        return
+    target = (
+        statement.targets[0] if isinstance(statement, ast.Assign) and len(statement.targets) == 1 else None
+    )
+    if isinstance(statement, ast.Assign) and isinstance(target, ast.Name | ast.Attribute | ast.Subscript):
+        start, end = site.between(target, statement.value)
+        for other in ("+", "-", "*"):
+            yield Change(start=start, end=end, text=f" {other}= ", why=f"`=` should be `{other}=`")
+
+
+@template(prior=0.8)
+def boolean_operator(site: Site) -> Iterator[Change]:
+    """`and` for `or`, and the other way round (logical connector replacement: TBar FP6, mutmut)."""
+    for node in site.nodes:
+        if isinstance(node, ast.BoolOp):
+            other = "or" if isinstance(node.op, ast.And) else "and"
+            level = OR if other == "or" else NOT
+            operands = [site.operand(value, level) for value in node.values]
+            yield site.replace(node, f" {other} ".join(operands))
+
+
+@template(prior=0.6)
+def boolean_operand(site: Site) -> Iterator[Change]:
+    """Leave out one operand of `and`/`or` (TBar FP6.2: remove a conditional sub-expression)."""
+    for node in site.nodes:
+        if isinstance(node, ast.BoolOp):
+            word = " or " if isinstance(node.op, ast.Or) else " and "
+            for drop in range(len(node.values)):
+                rest = [site.text(value) for place, value in enumerate(node.values) if place != drop]
+                why = f"`{site.text(node.values[drop])}` should not be a condition here"
+                yield site.replace(node, word.join(rest), why)
+
+
+@template(prior=0.7)
+def negation(site: Site) -> Iterator[Change]:
+    """A `not` or minus too many, or one too few (unary operator insertion and deletion: Offutt 1996)."""
+    for node in site.nodes:
+        if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not | ast.USub | ast.Invert):
+            yield site.replace(node, site.text(node.operand))
+        elif _is_condition(site, node):
+            yield site.replace(node, f"not {site.operand(node, NOT)}")
+
+
+def _is_condition(site: Site, node: ast.expr) -> bool:
+    above = site.source.parents.get(node)
+    if isinstance(above, ast.BoolOp):
+        return not isinstance(node, ast.Compare)
+    if isinstance(above, ast.If | ast.While | ast.IfExp | ast.Assert):
+        return node is above.test
+    if isinstance(above, ast.comprehension):
+        return node in above.ifs
+    return isinstance(above, ast.Return) and isinstance(
+        node, ast.Call | ast.Name | ast.Attribute | ast.Compare
+    )
+
+
+def _other_token(
+    site: Site,
+    node: ast.expr,
+    left: ast.expr,
+    right: ast.expr,
+    token: re.Pattern[str],
+    table: dict[str, tuple[str, ...]],
+) -> Iterator[Change]:
+    """The whole node with one operator exchanged, everything else as it was written."""
+    start, end = site.source.span(node)
+    match = token.search(site.source.text, *site.between(left, right))
+    if match is None:
+        return
+    old = _words(match)
+    for other in table.get(old, ()):
+        text = site.source.text[start : match.start()] + other + site.source.text[match.end() : end]
+        fitted = site.replace(node, text)
+        yield Change(
+            start=start,
+            end=end,
+            text=fitted.text,
+            why=f"`{old}` should be `{other}` in `{_short(text, other)}`",
+        )
+
+
+def _words(match: re.Match[str] | None) -> str:
+    return " ".join(match[0].split()) if match else ""
+
+
+def _short(text: str, other: str) -> str:
+    return text if len(text) <= 60 and "\n" not in text else f"… {other} …"

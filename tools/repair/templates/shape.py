@@ -1,0 +1,238 @@
+"""Templates that rearrange expressions: swap, drop, wrap, unwrap, extend, reuse."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterator, Sequence
+from itertools import combinations
+
+from tools.repair.templates.base import ATOM, PRODUCT, SUM, Change, Function, Site, template
+
+# Functions of one argument that are forgotten most often.
+_WRAPPERS = (
+    "len",
+    "str",
+    "int",
+    "list",
+    "sorted",
+    "reversed",
+    "abs",
+    "set",
+    "tuple",
+    "float",
+    "sum",
+    "max",
+    "min",
+)
+
+
+@template(prior=0.9)
+def swapped_operands(site: Site) -> Iterator[Change]:
+    """The operands the other way round (QuixBugs class 6; TBar FP11)."""
+    for node in site.nodes:
+        if isinstance(node, ast.BinOp):
+            yield _exchanged(site, node, node.left, node.right)
+        elif isinstance(node, ast.Compare) and len(node.ops) == 1:
+            yield _exchanged(site, node, node.left, node.comparators[0])
+
+
+@template(prior=0.9)
+def dropped_operand(site: Site) -> Iterator[Change]:
+    """One name or number too many in an arithmetic expression (operand deletion: Offutt 1996; TBar FP11.3)."""
+    yield from _dropped(site, lambda left_out: isinstance(left_out, ast.Name | ast.Constant))
+
+
+@template(prior=0.4)
+def dropped_term(site: Site) -> Iterator[Change]:
+    """A whole sub-expression too many: the same, but a larger change, so it needs stronger evidence."""
+    yield from _dropped(site, lambda left_out: not isinstance(left_out, ast.Name | ast.Constant))
+
+
+@template(prior=1.0)
+def swapped_arguments(site: Site) -> Iterator[Change]:
+    """Two arguments of a call exchanged (TBar FP10.3; PraPR argument propagation; QuixBugs class 6)."""
+    for node in site.nodes:
+        if isinstance(node, ast.Call):
+            for first, second in combinations(node.args, 2):
+                yield _exchanged(site, node, first, second)
+
+
+@template(prior=0.7)
+def swapped_elements(site: Site) -> Iterator[Change]:
+    """Two elements of a tuple, list or index exchanged (QuixBugs class 6)."""
+    for node in site.nodes:
+        if isinstance(node, ast.Tuple | ast.List):
+            for first, second in combinations(node.elts[:6], 2):
+                yield _exchanged(site, node, first, second)
+        elif isinstance(node, ast.IfExp):
+            yield _exchanged(site, node, node.body, node.orelse)
+
+
+@template(prior=0.4)
+def dropped_argument(site: Site) -> Iterator[Change]:
+    """An argument too many (TBar FP10.4; mutmut's argument removal)."""
+    for node in site.nodes:
+        if isinstance(node, ast.Call) and len(node.args) + len(node.keywords) > 1:
+            every = [*map(site.text, node.args), *map(site.text, node.keywords)]
+            for place, text in enumerate(every):
+                rest = ", ".join(every[:place] + every[place + 1 :])
+                yield site.replace(
+                    node, f"{site.text(node.func)}({rest})", f"the argument `{text}` should not be passed"
+                )
+
+
+@template(prior=0.4)
+def added_argument(site: Site) -> Iterator[Change]:
+    """An argument missing from a call of one of the file's functions (TBar FP10.4; TypeError's own case)."""
+    for node in site.nodes:
+        if isinstance(node, ast.Call):
+            called = _definition(site, node.func)
+            if called is None:
+                continue
+            names = [each.arg for each in called.args.args if each.arg not in ("self", "cls")]
+            given = {keyword.arg for keyword in node.keywords}
+            options = [each.arg for each in called.args.kwonlyargs]
+            missing = [name for name in (*names[len(node.args) :], *options) if name not in given]
+            every = [*map(site.text, node.args), *map(site.text, node.keywords)]
+            for name in missing:
+                for value in dict.fromkeys([name, *site.variables]):
+                    if site.known(value):
+                        text = ", ".join([*every, f"{name}={value}"])
+                        why = f"`{name}={value}` is not passed on to `{site.text(node.func)}`"
+                        yield site.replace(node, f"{site.text(node.func)}({text})", why)
+
+
+@template(prior=0.25)
+def unwrapped(site: Site) -> Iterator[Change]:
+    """An argument in place of its call (TBar FP10.2; low precision, so late)."""
+    for node in site.nodes:
+        if (
+            isinstance(node, ast.Call)
+            and node.args
+            and not isinstance(node.args[0], ast.Starred | ast.GeneratorExp)
+        ):
+            for argument in node.args:
+                yield site.replace(node, site.text(argument))
+            if isinstance(node.func, ast.Attribute) and not node.keywords:
+                yield site.replace(node, site.text(node.func.value))
+
+
+@template(prior=0.35)
+def wrapped(site: Site) -> Iterator[Change]:
+    """`x` → `f(x)`, f a function of the file or a common built-in (conversions: PyTER; TBar FP10.2)."""
+    own = [f.name for f in site.source.functions if f.name in site.source.module_names and _arity(f) == 1]
+    for node in site.nodes:
+        if isinstance(node, ast.Name | ast.Attribute | ast.Subscript | ast.Call) and _is_value(site, node):
+            for name in (*own, *_WRAPPERS):
+                if not (isinstance(node, ast.Call) and site.text(node.func) == name):
+                    yield site.replace(node, f"{name}({site.text(node)})")
+
+
+@template(prior=0.4)
+def bounded(site: Site) -> Iterator[Change]:
+    """A value kept above or below another: `max(0, x)`, `min(best, x)` (QuixBugs: a running optimum that is lost)."""
+    statement = site.statement
+    if isinstance(statement, ast.Assign) and len(statement.targets) == 1:
+        value, others = statement.value, [site.text(statement.targets[0]), "0", "1", *site.variables]
+    elif isinstance(statement, ast.Return) and statement.value is not None:
+        value, others = statement.value, ["0", "1", *site.variables]
+    else:
+        return
+    for other in dict.fromkeys(others):
+        for function in ("max", "min"):
+            yield site.replace(value, f"{function}({other}, {site.text(value)})")
+
+
+@template(prior=0.4)
+def extended(site: Site) -> Iterator[Change]:
+    """An operand missing: `x` → `x + y`, `x - y` with a variable of the function (QuixBugs class 12)."""
+    for node in site.nodes:
+        if isinstance(node, ast.Name | ast.Call | ast.Subscript | ast.Attribute) and _is_value(site, node):
+            for name in site.variables:
+                if name != site.text(node):
+                    yield site.replace(node, f"{site.operand(node, SUM)} - {name}")
+                    yield site.replace(node, f"{site.operand(node, SUM)} + {name}")
+        elif isinstance(node, ast.List | ast.ListComp) and _is_value(site, node):
+            for name in site.variables:
+                yield site.replace(node, f"{name} + {site.text(node)}")
+                yield site.replace(node, f"{site.text(node)} + {name}")
+
+
+@template(prior=0.2)
+def scaled(site: Site) -> Iterator[Change]:
+    """A factor, divisor, power or modulus missing (Offutt's operator insertion)."""
+    for node in site.nodes:
+        if isinstance(node, ast.Name | ast.Call | ast.Subscript | ast.Attribute) and _is_value(site, node):
+            text = site.operand(node, ATOM)
+            yield site.replace(node, f"{text} ** 2")
+            yield site.replace(node, f"{site.operand(node, PRODUCT)} // 2")
+            yield site.replace(node, f"{site.operand(node, PRODUCT)} * 2")
+            for name in site.variables:
+                if name != site.text(node):
+                    yield site.replace(node, f"{site.operand(node, PRODUCT)} * {name}")
+                    yield site.replace(node, f"{site.operand(node, PRODUCT)} % {name}")
+
+
+@template(prior=0.15)
+def reused(site: Site) -> Iterator[Change]:
+    """Another expression of the function in this place (plastic surgery: Barr 2014; TBar FP13.2; low precision)."""
+    if site.function is None:
+        return
+    pool: dict[str, ast.expr] = {}
+    for node in ast.walk(site.function):
+        if isinstance(node, ast.Call | ast.Subscript | ast.Attribute | ast.BinOp | ast.Compare) and _is_load(
+            node
+        ):
+            pool.setdefault(site.text(node), node)
+    for node in site.nodes:
+        if isinstance(node, ast.Name | ast.Call | ast.Subscript | ast.Attribute) and _is_value(site, node):
+            for text, other in pool.items():
+                if text != site.text(node) and "\n" not in text and _is_value(site, other):
+                    yield site.replace(node, text)
+
+
+def _dropped(site: Site, fits: Callable[[ast.expr], bool]) -> Iterator[Change]:
+    for node in site.nodes:
+        if isinstance(node, ast.BinOp):
+            for kept, left_out in ((node.left, node.right), (node.right, node.left)):
+                if fits(left_out):
+                    why = f"`{site.text(left_out)}` should not be in `{site.text(node)}`"
+                    yield site.replace(node, site.text(kept), why)
+
+
+def _exchanged(site: Site, node: ast.expr, first: ast.expr, second: ast.expr) -> Change:
+    """The node with two of its parts exchanged, what stands around and between them unchanged."""
+    source = site.source
+    (start, end), (a, b), (c, d) = source.span(node), source.span(first), source.span(second)
+    level = SUM + 1 if isinstance(node, ast.BinOp) else 1
+    one, two = site.operand(first, level), site.operand(second, level)
+    text = source.text[start:a] + two + source.text[b:c] + one + source.text[d:end]
+    why = f"`{site.text(first)}` and `{site.text(second)}` should change places in `{site.text(node)}`"
+    fitted = site.replace(node, text, why) if not isinstance(node, ast.Tuple) else None
+    return fitted or Change(start=start, end=end, text=text, why=why)
+
+
+def _definition(site: Site, func: ast.expr) -> Function | None:
+    name = func.id if isinstance(func, ast.Name) else func.attr if isinstance(func, ast.Attribute) else ""
+    found: Sequence[Function] = [each for each in site.source.functions if each.name == name]
+    return found[0] if len(found) == 1 else None
+
+
+def _arity(function: Function) -> int:
+    return len(function.args.args)
+
+
+def _is_load(node: ast.expr) -> bool:
+    return isinstance(getattr(node, "ctx", ast.Load()), ast.Load)
+
+
+def _is_value(site: Site, node: ast.expr) -> bool:
+    """Stands for a value of its own: not what is called, whose attribute is taken or that is assigned to."""
+    above = site.source.parents.get(node)
+    if isinstance(above, ast.Call):
+        return node is not above.func
+    if isinstance(above, ast.Attribute) or not _is_load(node):
+        return False
+    return not isinstance(above, ast.Expr | ast.Subscript) or (
+        isinstance(above, ast.Subscript) and node is above.slice
+    )

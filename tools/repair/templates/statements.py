@@ -1,0 +1,273 @@
+"""Templates that add, remove, move or turn whole statements."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from tools.repair.templates.base import Change, Function, Site, first_line, template
+
+_EXCEPTIONS = (
+    "ValueError",
+    "TypeError",
+    "KeyError",
+    "IndexError",
+    "AttributeError",
+    "ZeroDivisionError",
+    "OSError",
+)
+_SIMPLE = (ast.Expr, ast.Assign, ast.AugAssign, ast.Return)
+
+
+@template(prior=0.8)
+def missing_return(site: Site) -> Iterator[Change]:
+    """A value computed and then dropped: `x` → `return x` (TBar FP12; TBar FP4, insert missed statement)."""
+    statement, block = site.statement, site.source.block(site.statement)
+    if isinstance(statement, ast.Expr) and not isinstance(statement.value, ast.Yield | ast.Constant):
+        yield site.rewrite(
+            f"return {site.text(statement)}", f"the result of `{site.text(statement)}` is not returned"
+        )
+    inside = site.function is not None and statement in site.function.body
+    if (
+        inside
+        and statement is block[-1]
+        and not isinstance(statement, ast.Return | ast.Raise)
+        and site.alone_on_lines
+    ):
+        for name in site.variables:
+            yield site.insert_after(f"return {name}", f"`{name}` is not returned at the end of the function")
+
+
+@template(prior=0.35)
+def early_return(site: Site) -> Iterator[Change]:
+    """A guard for empty or missing input is missing (TBar FP2, null checker; PyTER; low precision)."""
+    if site.function is None or not site.alone_on_lines or isinstance(site.statement, Function):
+        return
+    results = ["return None", "return 0", "return []", "return False", "return True", 'return ""']
+    if any(isinstance(node, ast.For | ast.While) for node in _above(site)):
+        results.insert(0, "continue")
+    used = [n.id for n in site.nodes if isinstance(n, ast.Name) and n.id in site.variables]
+    for name in dict.fromkeys(used):
+        for check in (f"{name} is None", f"not {name}"):
+            for result in [*results, f"return {name}"]:
+                yield site.insert_before(
+                    f"if {check}:\n    {result}", f"`{check}` is not handled: `{result}` is missing"
+                )
+
+
+@template(prior=0.3)
+def default_for_none(site: Site) -> Iterator[Change]:
+    """A parameter that may be None gets its empty value (PyTER, None guard)."""
+    if site.function is None or site.statement is not site.function.body[0] or not site.alone_on_lines:
+        return
+    for name in (each.arg for each in site.function.args.args):
+        for value in ("[]", "{}", '""', "0"):
+            yield site.insert_before(f"if {name} is None:\n    {name} = {value}", f"`{name}` may be None")
+
+
+@template(prior=0.3)
+def missing_call(site: Site) -> Iterator[Change]:
+    """Something that is not put into a collection of the function (PraPR, method call; QuixBugs class 14)."""
+    if site.function is None or not site.alone_on_lines:
+        return
+    for container, method in _containers(site.function):
+        for name in site.variables:
+            if name != container:
+                text = f"{container}.{method}({name})"
+                yield site.insert_before(text, f"`{text}` is missing")
+                yield site.insert_after(text, f"`{text}` is missing")
+
+
+@template(prior=0.2)
+def missing_assignment(site: Site) -> Iterator[Change]:
+    """`a = b` between two variables of the function is missing (TBar FP4; QuixBugs class 14)."""
+    if site.function is None or not site.alone_on_lines:
+        return
+    rebound = [
+        n.id for n in ast.walk(site.function) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
+    ]
+    for target in dict.fromkeys(rebound):
+        for value in site.variables:
+            if value != target:
+                yield site.insert_before(f"{target} = {value}", f"`{target} = {value}` is missing")
+                yield site.insert_after(f"{target} = {value}", f"`{target} = {value}` is missing")
+
+
+@template(prior=0.2)
+def copied_statement(site: Site) -> Iterator[Change]:
+    """A statement of the same function, with one name exchanged, is missing here too (GenProg; TBar FP4)."""
+    if site.function is None or not site.alone_on_lines:
+        return
+    for other in ast.walk(site.function):
+        if not isinstance(other, ast.Expr | ast.AugAssign | ast.Assign) or other is site.statement:
+            continue
+        text = site.text(other)
+        if "\n" in text or (isinstance(other, ast.Expr) and isinstance(other.value, ast.Constant)):
+            continue
+        for copy in dict.fromkeys([text, *_substituted(site, other)]):
+            yield site.insert_before(copy, f"`{copy}` is missing")
+            yield site.insert_after(copy, f"`{copy}` is missing")
+
+
+@template(prior=0.4)
+def removed_statement(site: Site) -> Iterator[Change]:
+    """A statement that should not be there (GenProg, Kali, TBar FP15; passes weak tests, so late)."""
+    if isinstance(site.statement, ast.Import | ast.ImportFrom | Function | ast.ClassDef):
+        return
+    why = f"`{_first(site)}` should not be there"
+    if len(site.source.block(site.statement)) == 1:
+        yield site.rewrite("pass", why)
+    elif site.alone_on_lines and not _is_elif(site):
+        start, end = _whole_lines(site, site.statement)
+        yield Change(start=start, end=end, text="", why=why)
+
+
+@template(prior=0.5)
+def moved_statement(site: Site) -> Iterator[Change]:
+    """Two neighbouring statements in the other order (TBar FP14)."""
+    block = site.source.block(site.statement)
+    place = block.index(site.statement)
+    if place + 1 >= len(block) or not site.alone_on_lines or isinstance(site.statement, Function):
+        return
+    following = block[place + 1]
+    if Site(source=site.source, statement=following).alone_on_lines:
+        (start, middle), (other, end) = _whole_lines(site, site.statement), _whole_lines(site, following)
+        text = site.source.text
+        swapped = _ended(text[other:end]) + text[middle:other] + _ended(text[start:middle])
+        first, second = _first(site), text[other:end].strip().split("\n")[0]
+        yield Change(start=start, end=end, text=swapped, why=f"`{second}` should come before `{first}`")
+
+
+@template(prior=0.5)
+def moved_out_of_block(site: Site) -> Iterator[Change]:
+    """The last statement of a block belongs after it, or the one after it inside: wrong indentation (TBar FP14)."""
+    source, statement = site.source, site.statement
+    above = source.parents.get(statement)
+    if not site.alone_on_lines or isinstance(statement, Function | ast.ClassDef) or _is_elif(site):
+        return
+    block = source.block(statement)
+    start, end = _whole_lines(site, statement)
+    lines = source.text[start:end]
+    if (
+        (
+            isinstance(above, ast.For | ast.While | ast.If | ast.With)
+            and statement is block[-1]
+            and len(block) > 1
+        )
+        and block is above.body
+        and not getattr(above, "orelse", None)
+    ):
+        text = _shifted(lines, source.indentation(above.lineno), source.indentation(statement.lineno))
+        yield Change(
+            start=start, end=end, text=text, why=f"`{_first(site)}` belongs after the block, not in it"
+        )
+    place = block.index(statement)
+    before = block[place - 1] if place else None
+    if isinstance(before, ast.For | ast.While | ast.If | ast.With) and not getattr(before, "orelse", None):
+        inner = source.indentation(before.body[-1].lineno)
+        text = _shifted(lines, inner, source.indentation(statement.lineno))
+        header = source.text[source.span(before)[0] :].split("\n")[0]
+        yield Change(start=start, end=end, text=text, why=f"`{_first(site)}` belongs inside `{header}`")
+
+
+@template(prior=0.4)
+def loop_exit(site: Site) -> Iterator[Change]:
+    """`break` for `continue`, or neither (mutmut's keyword swap; cosmic-ray)."""
+    if isinstance(site.statement, ast.Break | ast.Continue):
+        old, new = ("break", "continue") if isinstance(site.statement, ast.Break) else ("continue", "break")
+        yield site.rewrite(new, f"`{old}` should be `{new}`")
+        yield site.rewrite("return", f"`{old}` should leave the function")
+
+
+@template(prior=0.5)
+def exception_type(site: Site) -> Iterator[Change]:
+    """Another exception raised or caught, those of the failures first (cosmic-ray's exception replacer)."""
+    candidates = [*sorted(site.hints.errors & site.builtins), *_EXCEPTIONS]
+    places: list[ast.expr] = []
+    if isinstance(site.statement, ast.Raise):
+        places = [n for n in site.nodes if isinstance(n, ast.Name) and n.id.endswith(("Error", "Exception"))]
+    elif isinstance(site.statement, ast.Try):
+        places = [handler.type for handler in site.statement.handlers if isinstance(handler.type, ast.Name)]
+    for node in places:
+        for name in dict.fromkeys(candidates):
+            if name != site.text(node):
+                yield site.replace(node, name)
+
+
+def _above(site: Site) -> Iterator[ast.AST]:
+    node = site.source.parents.get(site.statement)
+    while node is not None and not isinstance(node, Function):
+        yield node
+        node = site.source.parents.get(node)
+
+
+_METHOD_OF = {"list": "append", "set": "add", "deque": "append"}
+
+
+def _containers(function: Function) -> list[tuple[str, str]]:
+    """Variables that hold a growing collection, with the method that adds to it."""
+    found: dict[str, str] = {}
+    for node in ast.walk(function):
+        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
+            method = _adder(node.value)
+            if method:
+                found[node.targets[0].id] = method
+        elif (
+            isinstance(node, ast.Call)
+            and isinstance(node.func, ast.Attribute)
+            and isinstance(node.func.value, ast.Name)
+        ) and node.func.attr in ("append", "add"):
+            found[node.func.value.id] = node.func.attr
+    return sorted(found.items())
+
+
+def _adder(value: ast.expr) -> str:
+    if isinstance(value, ast.List):
+        return "append"
+    if isinstance(value, ast.Set):
+        return "add"
+    if isinstance(value, ast.Call):
+        function = value.func
+        name = function.id if isinstance(function, ast.Name) else getattr(function, "attr", "")
+        return _METHOD_OF.get(str(name).lower(), "")
+    return ""
+
+
+def _substituted(site: Site, statement: ast.stmt) -> Iterator[str]:
+    """The statement's text with one name exchanged for another variable."""
+    start = site.source.span(statement)[0]
+    text = site.text(statement)
+    for node in ast.walk(statement):
+        if isinstance(node, ast.Name) and node.id in site.variables:
+            place = site.source.span(node)[0] - start
+            for name in site.variables:
+                if name != node.id:
+                    yield text[:place] + name + text[place + len(node.id) :]
+
+
+def _whole_lines(site: Site, statement: ast.stmt) -> tuple[int, int]:
+    assert statement.end_lineno is not None
+    source = site.source
+    return source.line_start(first_line(statement)), min(
+        source.line_start(statement.end_lineno + 1), len(source.text)
+    )
+
+
+def _ended(lines: str) -> str:
+    return lines if lines.endswith("\n") else lines + "\n"
+
+
+def _shifted(lines: str, margin: str, old_margin: str) -> str:
+    moved = [
+        margin + line[len(old_margin) :] if line.startswith(old_margin) else line
+        for line in lines.split("\n")
+    ]
+    return "\n".join(moved)
+
+
+def _is_elif(site: Site) -> bool:
+    return isinstance(site.statement, ast.If) and site.text(site.statement).startswith("elif")
+
+
+def _first(site: Site) -> str:
+    return site.text(site.statement).split("\n")[0]

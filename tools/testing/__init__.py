@@ -1,0 +1,41 @@
+"""Run a project's tests, whatever its runner, and say what came of it in one structure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from tools.action import Observation, ToolFailure
+from tools.registry import tool
+from tools.workspace import Workspace
+
+if TYPE_CHECKING:
+    from tools.testing.report import TestReport
+
+
+@tool(effect="execute")
+async def run_tests(targets: list[str] = [], *, at: Workspace) -> Observation:  # noqa: B006 - never changed
+    """Run the project's tests with its own runner.
+
+    targets: test ids or paths, e.g. ["tests/test_a.py::test_b"]; empty for all
+    """
+    report = await run(at, targets)
+    if report.outcome == "no-runner":
+        raise ToolFailure(report.text(), report=report.as_data())
+    return Observation(
+        text=report.text(),
+        data={"report": report.as_data()},
+        ref=report.ref,
+        failed=report.outcome in ("broken", "no-tests", "timeout"),
+    )
+
+
+async def run(at: Workspace, targets: Sequence[str] = ()) -> TestReport:
+    """Run the tests; the report also stays in `at.facts["tests"]`. A missing runner is an outcome too."""
+    from tools.testing.running import (
+        run_project,
+    )  # the runners are loaded when tests are run, not at the start
+
+    report = await run_project(at, targets)
+    at.facts["tests"] = report
+    return report

@@ -1,0 +1,77 @@
+"""What a test run left behind, and how a runner is started: the two types between runners and parsers."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tools.testing.report import Findings
+
+MAX_REPORT = 64 << 20
+"""Bytes of a report file or output that are parsed; a suite of 100,000 tests writes about 30 MB."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evidence:
+    """A finished run, as parsers see it.
+
+    text: the output as far as it was kept in memory
+    whole: file with all of the output when `text` is cut
+    reports: folder into which the runner was told to write its report
+    started: time.time() of the start, to tell a fresh report from an old one
+    """
+
+    root: Path
+    returncode: int
+    text: str
+    whole: Path | None
+    reports: Path
+    started: float
+
+    def report(self, name: str) -> bytes:
+        """A report file's content, b"" if there is none."""
+        return read_report(self.reports / name)
+
+    def lines(self) -> Iterator[str]:
+        """All lines of the output, from the file when it was too long for memory."""
+        if self.whole is None:
+            yield from self.text.splitlines()
+            return
+        seen = 0
+        with self.whole.open("rb") as file:
+            for line in file:
+                seen += len(line)
+                if seen > MAX_REPORT:
+                    return
+                yield line.decode("utf-8", "replace").rstrip("\r\n")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Launch:
+    """How to run a project's tests and read the result.
+
+    command: as a person would type it, without what only our report needs
+    counts: a run that goes well says how many tests there were, so that one that does not is none
+    """
+
+    runner: str
+    argv: tuple[str, ...]
+    command: str
+    parse: Callable[[Evidence], Findings]
+    counts: bool = True
+    env: Mapping[str, str] = field(default_factory=dict)
+    writable: tuple[Path, ...] = ()
+
+
+def read_report(path: Path) -> bytes:
+    """A report that a child wrote. It may not lead us, who are not confined, to another file: no links."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError:  # not written, or not a plain file: the run has no report
+        return b""
+    with os.fdopen(descriptor, "rb") as file:
+        regular = stat.S_ISREG(os.fstat(descriptor).st_mode)
+        return file.read(MAX_REPORT) if regular else b""

@@ -1,0 +1,102 @@
+"""Java projects: Maven and Gradle, read through the XML reports that both leave in the build folder."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from sandbox.policy import Mode
+from tools.environment import shell_environment
+from tools.testing import console, junit
+from tools.testing.evidence import Evidence, Launch, read_report
+from tools.testing.project import Project
+from tools.testing.report import NOTHING, Findings
+from tools.workspace import Workspace
+
+if TYPE_CHECKING:
+    from xml.etree.ElementTree import Element
+
+REPORTS = ("surefire-reports", "failsafe-reports", "test-results")
+"""Folders of XML reports below a module's `target` or `build`."""
+
+MAX_FILES = 5_000
+"""Report files read: one for each test class."""
+
+_COMPILE_ERRORS = ("COMPILATION ERROR", "Compilation failed", "compileJava FAILED", "compileTestJava FAILED")
+
+
+def maven_found(project: Project) -> str:
+    return "pom.xml" if project.mentions("pom.xml", "") else ""
+
+
+def gradle_found(project: Project) -> str:
+    names = ("build.gradle", "build.gradle.kts", "settings.gradle", "settings.gradle.kts")
+    return next((name for name in names if project.mentions(name, "")), "")
+
+
+async def launch_maven(at: Workspace, project: Project, targets: Sequence[str], reports: Path) -> Launch:
+    program = "./mvnw" if project.mentions("mvnw", "") else "mvn"
+    chosen = (f"-Dtest={','.join(map(_class, targets))}",) if targets else ()
+    offline = () if at.mode is Mode.FULL else ("-o",)
+    return Launch(
+        runner="maven",
+        argv=(program, "-B", *offline, *chosen, "test"),
+        command=project.typed((program, *chosen, "test")),
+        parse=_parse,
+        env=shell_environment(),
+    )
+
+
+async def launch_gradle(at: Workspace, project: Project, targets: Sequence[str], reports: Path) -> Launch:
+    program = "./gradlew" if project.mentions("gradlew", "") else "gradle"
+    chosen = tuple(word for each in targets for word in ("--tests", _class(each).replace("#", ".")))
+    offline = () if at.mode is Mode.FULL else ("--offline",)
+    return Launch(
+        runner="gradle",
+        # a daemon would be killed with the command; without cleanTest, tests that passed are not run again
+        argv=(program, "--no-daemon", "--console=plain", *offline, "cleanTest", "test", *chosen),
+        command=project.typed((program, "test", *chosen)),
+        parse=_parse,
+        env=shell_environment(),
+    )
+
+
+def _class(target: str) -> str:
+    """src/test/java/com/shop/CartTest.java → com.shop.CartTest; anything else is passed on."""
+    if not target.endswith((".java", ".kt", ".groovy")):
+        return target
+    _, _, inside = target.partition("src/test/")
+    return Path(inside.partition("/")[2] or target).with_suffix("").as_posix().replace("/", ".")
+
+
+def _parse(evidence: Evidence) -> Findings:
+    total = NOTHING
+    for path in _fresh(evidence):
+        total += junit.parse(read_report(path), evidence.root, junit.java_id, broken=_unloadable)
+    if total.counted:
+        return total
+    if any(text in evidence.text for text in _COMPILE_ERRORS):
+        return Findings(counted=False, broken="it does not compile")
+    return console.anything(evidence)
+
+
+def _unloadable(case: Element, problem: Element) -> bool:
+    return not case.get("name")
+
+
+def _fresh(evidence: Evidence) -> Iterator[Path]:
+    """Reports that this run wrote: build folders keep those of earlier ones."""
+    found = 0
+    for folder, names, files in os.walk(evidence.root):
+        names[:] = [name for name in names if name[0] != "." and name not in ("node_modules", "src")]
+        if not any(name in Path(folder).parts for name in REPORTS):
+            continue
+        for file in sorted(files):
+            path = Path(folder, file)
+            if file.endswith(".xml") and path.lstat().st_mtime >= evidence.started - 2:  # coarse file clocks
+                found += 1
+                if found > MAX_FILES:
+                    return
+                yield path

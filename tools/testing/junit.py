@@ -1,0 +1,153 @@
+"""JUnit XML, as pytest, node, surefire and gradle write it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tools.testing.report import (
+    MAX_FAILURES,
+    NOTHING,
+    Findings,
+    Kind,
+    TestFailure,
+    could_not_load,
+    failure,
+    tallied,
+)
+
+if TYPE_CHECKING:
+    from xml.etree.ElementTree import Element
+
+Namer = Callable[["Element"], str]
+"""From a <testcase> to the id by which its runner takes it."""
+
+
+def parse(xml: bytes, root: Path, name: Namer, *, broken: Callable[[Element, Element], bool]) -> Findings:
+    """Count the test cases of one report.
+
+    broken: says of a <testcase> and its <error> that the test could not even be loaded
+    """
+    tree = _tree(xml)
+    if tree is None:
+        return NOTHING
+    kinds: list[Kind] = []
+    failures: list[TestFailure] = []
+    unloadable: list[str] = []
+    for case in tree.iter("testcase"):
+        kind, problem = _verdict(case)
+        kinds.append(kind)
+        if problem is None:
+            continue
+        if len(failures) < MAX_FAILURES:
+            failures.append(_failure(case, problem, root, name))
+        if broken(case, problem):
+            unloadable.append(name(case))
+    return tallied(kinds, failures, could_not_load(unloadable))
+
+
+def pytest_id(case: Element) -> str:
+    """`tests/test_a.py::TestX::test_b[1]`, from the xunit1 family's file attribute and dotted class name."""
+    file, dotted, name = (case.get(key, "") for key in ("file", "classname", "name"))
+    if not dotted:  # a module that could not be collected: its dotted name stands for the file
+        return file or f"{name.replace('.', '/')}.py"
+    if not file:  # a plugin that writes another family: the best that can be said
+        return f"{dotted.replace('.', '/')}.py::{name}"
+    module = re.sub(r"\.py$", "", file).replace("/", ".").replace("\\", ".")
+    inside = dotted[len(module) :].strip(".") if dotted.startswith(module) else ""
+    return "::".join([file.replace("\\", "/"), *(inside.split(".") if inside else []), name])
+
+
+def java_id(case: Element) -> str:
+    """`com.shop.CartTest#total`, which surefire takes as is and gradle with a dot."""
+    return f"{case.get('classname', '')}#{case.get('name', '')}".strip("#")
+
+
+def plain_id(case: Element) -> str:
+    """The test's own name, for runners that choose by it."""
+    return case.get("name", "") or case.get("classname", "")
+
+
+def _tree(xml: bytes) -> Element | None:
+    from xml.etree import ElementTree
+
+    if (
+        not xml.strip() or b"<!DOCTYPE" in xml or b"<!ENTITY" in xml
+    ):  # no runner writes one; entities can be a bomb
+        return None
+    try:
+        return ElementTree.fromstring(xml)
+    except ElementTree.ParseError:  # the run was killed while writing: the output has to do
+        return None
+
+
+_PROBLEMS: tuple[tuple[str, Kind], ...] = (("error", "errors"), ("failure", "failed"))
+
+
+def _verdict(case: Element) -> tuple[Kind, Element | None]:
+    for tag, kind in _PROBLEMS:
+        problem = case.find(tag)
+        if problem is not None:
+            return kind, problem
+    return ("skipped" if case.find("skipped") is not None else "passed"), None
+
+
+def _failure(case: Element, problem: Element, root: Path, name: Namer) -> TestFailure:
+    text = (problem.text or "").strip("\n")
+    message = problem.get("message", "")
+    if message in ("", "collection failure"):  # the exception says more
+        raised = [line[1:].strip() for line in text.splitlines() if line.startswith("E ")]
+        message = raised[-1] if raised else text[:300]
+    file, line = innermost(text, root)
+    if not file:
+        file, line = case.get("file", ""), int(case.get("line") or 0)
+    return failure(name(case), file=file, line=line, message=message, detail=relevant(text, root))
+
+
+_PLACES = (
+    (re.compile(r"^(?P<file>[^\s:][^:\n]*(?:\.py|>)):(?P<line>\d+): ", re.M), -1),  # pytest --tb=short
+    (re.compile(r'^(?:E\s+|\s*)File "(?P<file>[^"\n]+)", line (?P<line>\d+)', re.M), -1),  # Python
+    (
+        re.compile(r"^\s+at .*?\(?(?:file://)?(?P<file>(?:node:|/)[^():\n]*):(?P<line>\d+):\d+\)?", re.M),
+        0,
+    ),  # node
+)
+"""How a traceback names a place, by runner, and which one is innermost: the last or the first."""
+
+_FOREIGN = re.compile(
+    r"(^|/)(site-packages|dist-packages|node_modules|\.venv|venv|\.tox|\.nox)/|^\.\./|^<|^node:"
+)
+"""Places that a person who fixes the project will not look at."""
+
+
+def innermost(text: str, root: Path) -> tuple[str, int]:
+    """The place in the project that a traceback leads to, ("", 0) if it names none."""
+    for pattern, end in _PLACES:
+        places = [(inside(match["file"], root), int(match["line"])) for match in pattern.finditer(text)]
+        own = [place for place in places if place[0]]
+        if own:
+            return own[end]
+    return "", 0
+
+
+def inside(file: str, root: Path) -> str:
+    """The path relative to the project, "" for one that is not the project's own."""
+    file = file.removeprefix(f"{root}/").removeprefix("./")
+    return "" if file.startswith("/") or _FOREIGN.search(file) else file
+
+
+def relevant(text: str, root: Path) -> str:
+    """A traceback without the frames of other people's code."""
+    kept: list[str] = []
+    foreign = False
+    for line in text.splitlines():
+        place = next((match for pattern, _ in _PLACES if (match := pattern.match(line))), None)
+        if place:
+            foreign = not inside(place["file"], root)
+        elif line.startswith("E ") or not line.startswith(" "):
+            foreign = False
+        if not foreign:
+            kept.append(line.replace(f"{root}/", ""))
+    return "\n".join(kept)

@@ -1,0 +1,209 @@
+"""JavaScript projects: the test script of package.json, through the project's own package manager."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tools.environment import shell_environment
+from tools.testing import console, junit
+from tools.testing.evidence import Evidence, Launch
+from tools.testing.project import Project
+from tools.testing.report import MAX_FAILURES, Findings, TestFailure, could_not_load, failure
+from tools.text import plain
+from tools.workspace import Workspace
+
+if TYPE_CHECKING:
+    from xml.etree.ElementTree import Element
+
+MANAGERS = {
+    "pnpm-lock.yaml": ("pnpm", "test"),
+    "yarn.lock": ("yarn", "test"),
+    "bun.lock": ("bun", "run", "test"),
+    "bun.lockb": ("bun", "run", "test"),
+}
+"""By lock file; npm, which needs `--` before what it passes on, is the rest."""
+
+_EMPTY_SCRIPT = "no test specified"
+"""What `npm init` writes for a project that has no tests yet."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Framework:
+    """A test framework that can write a report.
+
+    starts: how the command in the script begins
+    arguments, options: what makes it report, appended to the script or put into NODE_OPTIONS;
+      {report} stands for the file
+    """
+
+    name: str
+    starts: str
+    parse: Callable[[Evidence], Findings]
+    arguments: tuple[str, ...] = ()
+    options: str = ""
+
+
+def node_found(project: Project) -> str:
+    script = test_script(project)
+    return f'package.json "test": {script!r}' if script and _EMPTY_SCRIPT not in script else ""
+
+
+def test_script(project: Project) -> str:
+    """The test script of package.json, "" if there is none."""
+    try:
+        script = json.loads(project.text("package.json") or "{}")["scripts"]["test"]
+    except (ValueError, KeyError, TypeError):  # not JSON, or without such an entry
+        return ""
+    return script if isinstance(script, str) else ""
+
+
+async def launch_node(at: Workspace, project: Project, targets: Sequence[str], reports: Path) -> Launch:
+    manager = next((run for lock, run in MANAGERS.items() if project.mentions(lock, "")), ("npm", "test"))
+    framework = _framework(test_script(project))
+    report = str(reports / "report")
+    ours = tuple(each.format(report=report) for each in framework.arguments) if framework else ()
+    separator = ("--",) if manager[0] == "npm" and (ours or targets) else ()
+    cache = at.settings.cache / "npm"
+    cache.mkdir(parents=True, exist_ok=True)
+    env = {**shell_environment(), "CI": "true", "npm_config_cache": str(cache)}  # CI: no watch mode
+    if framework and framework.options:
+        env["NODE_OPTIONS"] = framework.options.format(report=report)
+    return Launch(
+        runner=framework.name if framework else manager[0],
+        argv=(*manager, *separator, *ours, *targets),
+        command=project.typed((*manager, *(("--",) if targets and separator else ()), *targets)),
+        parse=framework.parse if framework else console.anything,
+        counts=framework is not None,
+        env=env,
+        writable=(cache,),
+    )
+
+
+def _framework(script: str) -> Framework | None:
+    """Arguments are appended to a script, so its last command is the one that can be made to report."""
+    last = re.split(r"&&|\|\||;", script)[-1].strip()
+    last = re.sub(r"^(?:(?:npx|cross-env|\w+=\S+|dotenv|--)\s+)*", "", last)
+    return next((each for each in FRAMEWORKS if re.match(rf"{each.starts}(?:\s|$)", last)), None)
+
+
+def _parse_jest(evidence: Evidence) -> Findings:
+    """The JSON of jest, which vitest writes as well."""
+    report = _json(evidence.report("report"))
+    if "numTotalTests" not in report:
+        return console.anything(evidence)
+    failures: list[TestFailure] = []
+    unloadable: list[str] = []
+    for suite in report.get("testResults", []):
+        file = junit.inside(str(suite.get("name", "")), evidence.root)
+        cases = suite.get("assertionResults", [])
+        if suite.get("status") == "failed" and not cases:
+            unloadable.append(file)
+            failures.append(failure(file, file=file, message=plain(str(suite.get("message", "")))))
+        failures += [_jest_failure(case, file, evidence) for case in cases if case.get("status") == "failed"]
+    return Findings(
+        passed=int(report.get("numPassedTests", 0)),
+        failed=int(report.get("numFailedTests", 0)),
+        errors=len(unloadable),
+        skipped=int(report.get("numPendingTests", 0)) + int(report.get("numTodoTests", 0)),
+        failures=tuple(failures[:MAX_FAILURES]),
+        broken=could_not_load(unloadable),
+    )
+
+
+def _jest_failure(case: Mapping[str, Any], file: str, evidence: Evidence) -> TestFailure:
+    text = plain("\n".join(str(each) for each in case.get("failureMessages", [])))
+    message, _, _ = text.partition("\n    at ")
+    place = junit.innermost(text, evidence.root)
+    name = str(case.get("fullName") or case.get("title", ""))
+    return failure(
+        f"{file} › {name}",
+        file=place[0] or file,
+        line=place[1],
+        message=message,
+        detail=junit.relevant(text, evidence.root),
+    )
+
+
+def _parse_mocha(evidence: Evidence) -> Findings:
+    report = _json(evidence.report("report"))
+    stats = report.get("stats")
+    if not isinstance(stats, dict):
+        return console.anything(evidence)
+    failures = []
+    for case in report.get("failures", [])[:MAX_FAILURES]:
+        stack = str(case.get("err", {}).get("stack", ""))
+        file, line = junit.innermost(stack, evidence.root)
+        failures.append(
+            failure(
+                str(case.get("fullTitle", "")),
+                file=file or junit.inside(str(case.get("file", "")), evidence.root),
+                line=line,
+                message=str(case.get("err", {}).get("message", "")),
+                detail=junit.relevant(stack, evidence.root),
+            )
+        )
+    return Findings(
+        passed=int(stats.get("passes", 0)),
+        failed=int(stats.get("failures", 0)),
+        skipped=int(stats.get("pending", 0)),
+        failures=tuple(failures),
+    )
+
+
+def _parse_node(evidence: Evidence) -> Findings:
+    found = junit.parse(
+        evidence.report("report"), evidence.root, partial(_node_id, evidence.root), broken=_file_failed
+    )
+    return found if found.counted else console.anything(evidence)
+
+
+def _node_id(root: Path, case: Element) -> str:
+    return junit.inside(junit.plain_id(case), root) or junit.plain_id(case)
+
+
+def _file_failed(case: Element, problem: Element) -> bool:
+    """node reports a file that could not be loaded as a test with the file's name."""
+    return bool(re.search(r"\.[cm]?[jt]s$", case.get("name", "")))
+
+
+def _json(content: bytes) -> Mapping[str, Any]:
+    try:
+        value = json.loads(content or b"{}")
+    except ValueError:  # the run was killed while writing: the output has to do
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+FRAMEWORKS = (
+    Framework(
+        name="jest",
+        starts="jest|react-scripts test",
+        parse=_parse_jest,
+        arguments=("--json", "--outputFile={report}"),
+    ),
+    Framework(
+        name="vitest",
+        starts="vitest",
+        parse=_parse_jest,
+        arguments=("--run", "--reporter=json", "--outputFile={report}"),
+    ),
+    Framework(
+        name="mocha",
+        starts="mocha",
+        parse=_parse_mocha,
+        arguments=("--reporter", "json", "--reporter-option", "output={report}"),
+    ),
+    Framework(  # its options must stand before the files, which end the script
+        name="node",
+        starts="node (?:.* )?--test",
+        parse=_parse_node,
+        options='--test-reporter=junit --test-reporter-destination="{report}" '
+        "--test-reporter=spec --test-reporter-destination=stdout",
+    ),
+)

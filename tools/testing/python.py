@@ -1,0 +1,235 @@
+"""Python projects: which interpreter can run the tests, and pytest, unittest and Django's test command."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from sandbox.errors import UserError
+from sandbox.process import Command
+from tools.environment import python_environment
+from tools.testing import console, junit
+from tools.testing.evidence import Evidence, Launch
+from tools.testing.project import Project, TestsNotRunnable
+from tools.testing.report import Findings
+from tools.workspace import Workspace
+
+if TYPE_CHECKING:
+    from xml.etree.ElementTree import Element
+
+PYTEST_CONFIG = {
+    "pytest.ini": "",
+    ".pytest.ini": "",
+    "pyproject.toml": "[tool.pytest",
+    "setup.cfg": "[tool:pytest]",
+    "tox.ini": "[pytest]",
+    "conftest.py": "",
+    "tests/conftest.py": "",
+    "test/conftest.py": "",
+}
+"""Files that say "pytest", and the text that must stand in them to mean it."""
+
+VENVS = (".venv", "venv", "env")
+"""Where projects keep their environment, by custom."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Interpreter:
+    """A Python that can be asked to run tests.
+
+    pytest: it can import pytest
+    covered: it has the pytest-cov plugin
+    missing: packages under src/ that it cannot import without help
+    """
+
+    path: str
+    pytest: bool
+    covered: bool
+    missing: bool
+
+
+def pytest_found(project: Project) -> str:
+    """The file that shows that this is a pytest project."""
+    for name, text in PYTEST_CONFIG.items():
+        if project.mentions(name, text):
+            return name
+    return next(iter(project.python_tests), "")
+
+
+def unittest_found(project: Project) -> str:
+    return next((name for name in project.python_tests if project.mentions(name, "unittest")), "")
+
+
+def django_found(project: Project) -> str:
+    return "manage.py" if project.mentions("manage.py", "DJANGO_SETTINGS_MODULE") else ""
+
+
+async def launch_pytest(at: Workspace, project: Project, targets: Sequence[str], reports: Path) -> Launch:
+    python = await interpreter(at, project, pytest=True)
+    return pytest_launch(at, project, python, (python.path, "-m", "pytest"), targets, reports)
+
+
+def pytest_launch(
+    at: Workspace,
+    project: Project,
+    python: Interpreter,
+    start: tuple[str, ...],
+    targets: Sequence[str],
+    reports: Path,
+) -> Launch:
+    """A pytest command line, `start` being what a person would type, made to report to us."""
+    cache = at.settings.cache / "pytest" / project.key
+    cache.mkdir(parents=True, exist_ok=True)
+    ours = (
+        "--tb=short",
+        f"--junitxml={reports / 'junit.xml'}",
+        "-o",
+        "junit_family=xunit1",  # the one with file names
+        "-o",
+        f"cache_dir={cache}",  # not `-p no:cacheprovider`: a project's --ff would be an unknown option
+        *(("--no-cov",) if python.covered else ()),  # a part never covers enough
+    )
+    return Launch(
+        runner="pytest",
+        argv=(*start, *ours, *targets),
+        command=project.typed((*start, *targets)),
+        parse=_parse_pytest,
+        env=_import_path(at, project, python),
+        writable=(cache,),
+    )
+
+
+async def launch_unittest(at: Workspace, project: Project, targets: Sequence[str], reports: Path) -> Launch:
+    python = await interpreter(at, project, pytest=False)
+    if targets:
+        arguments = ["-v", *(_dotted(target) for target in targets)]
+    else:
+        arguments = ["discover", "-v", *_start_folder(project)]
+    argv = (python.path, "-m", "unittest", *arguments)
+    return Launch(
+        runner="unittest",
+        argv=argv,
+        command=project.typed(argv),
+        parse=console.unittest,
+        env=_import_path(at, project, python),
+    )
+
+
+async def launch_django(at: Workspace, project: Project, targets: Sequence[str], reports: Path) -> Launch:
+    python = await interpreter(at, project, pytest=False)
+    argv = (python.path, "manage.py", "test", "-v", "2", "--noinput", *(_dotted(each) for each in targets))
+    env = _import_path(at, project, python)
+    return Launch(runner="django", argv=argv, command=project.typed(argv), parse=console.unittest, env=env)
+
+
+async def interpreter(at: Workspace, project: Project, *, pytest: bool) -> Interpreter:
+    """The first interpreter that can do it. Found ones are remembered: asking costs a process each time."""
+    known: dict[str, Interpreter] = at.facts.setdefault("interpreters", {})
+    asked = []
+    for path in _candidates(at.root):
+        found = known.get(path) or await _ask(at, path)
+        if found is None:
+            continue
+        if found.pytest:  # one without it may get it installed at any time
+            known[path] = found
+        if found.pytest or not pytest:
+            return found
+        asked.append(project.typed((path,)))
+    raise TestsNotRunnable(
+        f"pytest cannot be imported by any Python here (asked: {', '.join(asked) or 'none works'})"
+    )
+
+
+def _candidates(root: Path) -> Iterator[str]:
+    """Interpreters in the order of how close to the project they are, each once."""
+    seen: set[str] = set()
+    folders = [root / name for name in VENVS]
+    active = os.environ.get("VIRTUAL_ENV")
+    if active:
+        folders.append(Path(active))
+    for path in (*(folder / "bin" / "python" for folder in folders), *_on_path(), Path(sys.executable)):
+        if str(path) not in seen and os.access(path, os.X_OK):
+            seen.add(str(path))
+            yield str(path)
+
+
+def _on_path() -> Iterator[Path]:
+    for folder in os.environ.get("PATH", os.defpath).split(os.pathsep):
+        if Path(folder).is_absolute():
+            yield from (Path(folder, "python3"), Path(folder, "python"))
+
+
+_QUESTION = """
+import os, importlib.util as u
+def has(name):
+    try: return u.find_spec(name) is not None
+    except Exception: return False
+own = [n.split(".")[0] for n in (os.listdir("src") if os.path.isdir("src") else ())
+       if n.endswith(".py") or os.path.isfile(os.path.join("src", n, "__init__.py"))]
+print("answer", int(has("pytest")), int(has("pytest_cov")), int(not all(map(has, own))))
+"""
+"""Asked of an interpreter in the workspace root; runs on any Python 3."""
+
+
+async def _ask(at: Workspace, path: str) -> Interpreter | None:
+    command = Command(
+        argv=(path, "-c", _QUESTION), cwd=at.root, env=python_environment(), timeout=20, scope="read-only"
+    )
+    try:
+        done = await at.sandbox.run(command)
+    except UserError:  # it cannot be started (a venv whose Python is gone): the next one is asked
+        return None
+    words = done.stdout.text().split()
+    if done.returncode or len(words) < 4 or words[-4] != "answer":
+        return None
+    pytest, covered, missing = (word == "1" for word in words[-3:])
+    return Interpreter(path=path, pytest=pytest, covered=covered, missing=missing)
+
+
+def _import_path(at: Workspace, project: Project, python: Interpreter) -> Mapping[str, str]:
+    env = dict(python_environment())
+    if python.missing:
+        env["PYTHONPATH"] = str(at.root / "src")
+    return env
+
+
+def _parse_pytest(evidence: Evidence) -> Findings:
+    found = junit.parse(evidence.report("junit.xml"), evidence.root, junit.pytest_id, broken=_not_collected)
+    if evidence.returncode == 4 and "not found: " in evidence.text:  # a target that does not exist
+        return Findings()
+    if evidence.returncode in (2, 3, 4) and not found.broken:
+        return Findings(counted=False, broken=_PYTEST_EXITS[evidence.returncode]) + found
+    return found if found.counted else console.pytest(evidence)
+
+
+_PYTEST_EXITS = {
+    2: "pytest was interrupted before the end",
+    3: "pytest itself failed",
+    4: "pytest could not start (wrong option, or an error in conftest.py)",
+}
+
+
+def _not_collected(case: Element, problem: Element) -> bool:
+    return problem.get("message") == "collection failure"
+
+
+def _dotted(target: str) -> str:
+    """A path or a pytest-like id, as unittest takes it: tests/test_a.py::TestX → tests.test_a.TestX."""
+    file, *inside = target.split("::")
+    if file.endswith(".py") or "/" in file:
+        file = file.removeprefix("./").removesuffix(".py").strip("/").replace("/", ".")
+    return ".".join([file, *inside])
+
+
+def _start_folder(project: Project) -> tuple[str, ...]:
+    """Where discovery starts: tests that lie in a folder which is no package are not found from above it."""
+    folders = {name.rpartition("/")[0] for name in project.python_tests}
+    top = os.path.commonpath(folders) if folders and "" not in folders else ""
+    if not top:
+        return ()
+    package = project.mentions(f"{top}/__init__.py", "")
+    return ("-s", top, "-t", ".") if package else ("-s", top)

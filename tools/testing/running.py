@@ -1,0 +1,138 @@
+"""One run of a project's tests: choose the runner, start it, read what it left, judge it."""
+
+from __future__ import annotations
+
+import asyncio
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from sandbox.errors import UserError
+from sandbox.policy import Mode
+from sandbox.process import Command, Completed
+from tools.output import progress_of, shown
+from tools.testing.evidence import Evidence, Launch
+from tools.testing.project import TestsNotRunnable
+from tools.testing.report import Findings, Outcome, TestReport, bounded
+from tools.testing.runners import choose
+from tools.workspace import Workspace
+
+TAIL = 4_000
+"""Characters of output shown when there is no structured result: enough for a traceback."""
+
+
+async def run_project(at: Workspace, targets: Sequence[str]) -> TestReport:
+    """Run the tests, or say why they cannot be run."""
+    reports = await asyncio.to_thread(_report_folder, at)
+    try:
+        return await _run(at, tuple(targets), reports)
+    finally:
+        await asyncio.to_thread(_remove, reports)
+
+
+async def _run(at: Workspace, targets: tuple[str, ...], reports: Path) -> TestReport:
+    try:
+        launch = await choose(at, targets, reports)
+        started = time.time()
+        completed = await at.sandbox.run(_command(at, launch, reports), progress_of(at))
+    except TestsNotRunnable as problem:
+        return _no_runner(str(problem))
+    except UserError as error:  # the program is not installed, or the sandbox refused
+        return _no_runner(f"{error.message} {error.hint}".strip())
+    return await asyncio.to_thread(_report, at, launch, completed, started, reports)
+
+
+def _command(at: Workspace, launch: Launch, reports: Path) -> Command:
+    return Command(
+        argv=launch.argv,
+        cwd=at.root,
+        env=launch.env,
+        timeout=at.settings.test_timeout,
+        scope="read-only" if at.mode is Mode.READ_ONLY else "workspace",
+        writable=(reports, *launch.writable),
+    )
+
+
+def _report_folder(at: Workspace) -> Path:
+    parent = at.settings.cache / "reports"
+    parent.mkdir(parents=True, exist_ok=True)
+    return Path(tempfile.mkdtemp(dir=parent))
+
+
+def _remove(folder: Path) -> None:
+    import shutil
+
+    shutil.rmtree(folder, ignore_errors=True)  # a leftover report is harmless
+
+
+def _no_runner(why: str) -> TestReport:
+    return TestReport(
+        runner="",
+        command="",
+        outcome="no-runner",
+        note=f"tests were not run: {why}.",
+        output='Name the command: --tests "python -m pytest" …, or tests.command in patchwright.toml; '
+        "or run it with shell.",
+    )
+
+
+def _report(at: Workspace, launch: Launch, completed: Completed, started: float, reports: Path) -> TestReport:
+    output = shown(at, completed.stdout, budget=TAIL, keep=True)
+    evidence = Evidence(
+        root=at.root,
+        returncode=completed.returncode,
+        text=completed.stdout.text(),
+        whole=at.artifacts.path(output.ref) if completed.stdout.cut else None,
+        reports=reports,
+        started=started,
+    )
+    found = launch.parse(evidence)
+    outcome, note = _judge(found, completed, launch, at.settings.test_timeout)
+    # where failures with their places tell it all, the output would tell it a second time
+    told = outcome == "passed" or (found.failures and all(each.file for each in found.failures))
+    return TestReport(
+        runner=launch.runner,
+        command=launch.command,
+        outcome=outcome,
+        collected=found.passed + found.failed + found.errors + found.skipped,
+        passed=found.passed,
+        failed=found.failed,
+        errors=found.errors,
+        skipped=found.skipped,
+        duration=completed.duration,
+        failures=bounded(found.failures),
+        counted=found.counted,
+        note=note,
+        output="" if told else output.text,
+        ref=output.ref,
+    )
+
+
+def _judge(found: Findings, completed: Completed, launch: Launch, timeout: float) -> tuple[Outcome, str]:
+    """Zero tests run is not a pass, and neither is a command that says it failed."""
+    ran = found.passed + found.failed + found.errors
+    status = completed.returncode
+    if completed.ended != "exited":
+        return "timeout", f"killed after {timeout:g} s: run fewer tests, or raise tests.timeout"
+    if found.broken:
+        return "broken", found.broken
+    if not found.counted:
+        return _by_status(status, launch)
+    if not ran:
+        return "no-tests", "all tests were skipped" if found.skipped else "no test matched or was collected"
+    if found.failed or found.errors:
+        return "failed", ""
+    if status:
+        return "failed", f"every test passed, but the command ended with exit {status}"
+    return "passed", ""
+
+
+def _by_status(status: int, launch: Launch) -> tuple[Outcome, str]:
+    if status < 0:
+        return "broken", f"the tests were ended by signal {-status} before they could report"
+    if launch.counts:
+        return "broken", f"{launch.runner} ended with exit {status}, but left no results"
+    if status:
+        return "failed", f"exit {status}; the output does not say which tests failed"
+    return "passed", "exit 0; the output does not say how many tests ran"

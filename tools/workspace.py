@@ -1,0 +1,66 @@
+"""What a tool may lay hands on: the repository's files, a sandbox, the artifact store, and the session's facts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from sandbox.paths import Tree
+from sandbox.policy import Mode
+from sandbox.process import Sandbox
+from tools.artifacts import Artifacts
+
+
+@dataclass(slots=True, kw_only=True)
+class ToolSettings:
+    """Settings that tools read.
+
+    test_command: how to run the tests when the user named it, else "" (it is found)
+    cache: folder of ours for byte code, coverage and reports; outside the workspace
+    """
+
+    test_command: str = ""
+    shell_timeout: float = 120.0
+    test_timeout: float = 600.0
+    cache: Path
+
+
+@dataclass(slots=True, kw_only=True)
+class PlanItem:
+    text: str
+    status: Literal["open", "doing", "done"] = "open"
+
+
+@dataclass(slots=True, kw_only=True)
+class Workspace:
+    """One repository as the tools of one session see it.
+
+    changed: files that tools changed, in order of first change; content before it, None if there was none
+    modes: st_mode of those files before the change, as far as it was noted (a link's, if the link is meant)
+    read: content hash of each file as the model last saw it
+    progress: called with a line of text while something long runs (shown to a person, never logged)
+    """
+
+    root: Path
+    files: Tree
+    sandbox: Sandbox
+    artifacts: Artifacts
+    settings: ToolSettings
+    mode: Mode = Mode.WORKSPACE
+    changed: dict[str, bytes | None] = field(default_factory=dict)
+    modes: dict[str, int] = field(default_factory=dict)
+    read: dict[str, str] = field(default_factory=dict)
+    plan: list[PlanItem] = field(default_factory=list)
+    facts: dict[str, Any] = field(default_factory=dict)
+    progress: Callable[[str], None] = lambda line: None
+
+    def remember_original(self, path: str) -> None:
+        """Note a file's content before a tool first changes it in this session."""
+        if path in self.changed:
+            return
+        there = self.files.is_file(path)
+        self.changed[path] = self.files.read(path) if there else None
+        if there:
+            self.modes[path] = (self.root / path).stat().st_mode
