@@ -6,7 +6,6 @@ import asyncio
 import errno
 import fcntl
 import os
-import secrets
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -40,7 +39,7 @@ class Session:
     def create(cls, sessions: Path) -> Session:
         """Start a log in a new folder below `sessions`."""
         stamp = time.strftime("%Y%m%d-%H%M%S")
-        folder = private_folder(sessions) / f"{stamp}-{secrets.token_hex(2)}"
+        folder = private_folder(sessions) / f"{stamp}-{os.urandom(2).hex()}"
         try:
             folder.mkdir(mode=0o700)
             descriptor = _open(folder / "log.jsonl", os.O_CREAT | os.O_EXCL)

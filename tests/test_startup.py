@@ -1,0 +1,52 @@
+"""What is not imported: start-up stays fast because the heavy things stay out until they are needed."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.support.cli import environment, script
+from tests.support.loopback import Loopback
+
+HEAVY = {"litellm", "httpx", "openai", "git", "prompt_toolkit", "tree_sitter", "rich", "yaml", "pytest"}
+
+
+def imported(*arguments: str, cwd: Path) -> set[str]:
+    """Top-level modules that a run of the program imports, from Python's own account of it."""
+    done = subprocess.run(
+        [sys.executable, "-X", "importtime", "-m", "patchwright", *arguments],
+        cwd=cwd, env=environment(), capture_output=True, text=True, timeout=60, check=False,
+        stdin=subprocess.DEVNULL,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr[-2000:]
+    names = re.findall(r"^import time:\s+\d+ \|\s+\d+ \|\s+(\S+)$", done.stderr, re.MULTILINE)
+    assert "sys" in names or len(names) > 20, "the account of imports was not found"
+    return {name.partition(".")[0] for name in names}
+
+
+def test_a_question_to_a_server_imports_nothing_heavy(ledger: Path) -> None:
+    with Loopback() as server:
+        names = imported("run", "hi", "--model", "openai/x", "--api-base", server.url, cwd=ledger)
+    assert not names & HEAVY
+
+
+def test_the_offline_engine_and_scripts_need_no_provider_library(ledger: Path, tmp_path: Path) -> None:
+    names = imported("run", "hi", "--model", script(tmp_path, [{"text": "hello"}]), cwd=ledger)
+    assert not names & HEAVY
+
+
+@pytest.mark.slow
+def test_a_whole_offline_repair_never_imports_litellm(ledger: Path) -> None:
+    names = imported("run", "make the failing tests pass", "--no-commit", "--model", "offline", cwd=ledger)
+    assert not names & {"litellm", "httpx", "openai", "prompt_toolkit", "rich"}
+
+
+def test_the_first_request_is_small(ledger: Path) -> None:
+    """System prompt and tool schemas at most 12 KB: peers send 3 to 79."""
+    with Loopback() as server:
+        imported("run", "hi", "--model", "openai/x", "--api-base", server.url, cwd=ledger)
+        assert len(server.requests[0].raw) <= 12 * 1024
