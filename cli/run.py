@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import os
 import select
 import signal
@@ -96,7 +97,10 @@ def make_runtime(invocation: Invocation, home: Home, settings: Settings) -> Runt
         shell_timeout=settings.shell_timeout,
         version=VERSION,
     )
-    return assemble(options, home)
+    runtime = assemble(options, home)
+    gc.freeze()  # the start is over: what it made stays for good, and the collector, off since the launch,
+    gc.enable()  # looks after the rest
+    return runtime
 
 
 def choose_model(settings: Settings, home: Home, tell: Callable[[str], None]) -> Model:

@@ -10,8 +10,12 @@ def main() -> int:
     if sys.argv[1:] == ["--version"]:
         print(f"patchwright {VERSION}")
         return 0
+    import gc
     import os
 
+    # Starting makes objects by the hundred thousand and drops none: looking for garbage meanwhile is a sixth
+    # of a run's start. `cli.run` turns the collector on again.
+    gc.disable()
     open_floors()
     # Looking for pydantic's plugins reads the metadata of every installed package (27 ms); we use none.
     os.environ["PYDANTIC_DISABLE_PLUGINS"] = "__all__"

@@ -21,6 +21,7 @@ from agent.model.base import (
     ToolMessage,
     UserMessage,
 )
+from sandbox.errors import Fault, UserError
 from tools.action import Action
 
 # It reads nothing but the last turn, so no window is too small for it.
@@ -33,14 +34,10 @@ _ABOUT_TESTS = re.compile(
     r"repair|green|debug|error|errors|wrong|crash|crashes|regression|red|pytest|unittest|mend|correct)\b",
     re.IGNORECASE,
 )
-_CANNOT = (
-    "No model is set up, so I am the offline engine: I find and fix bugs that make tests fail, and nothing else. "
-    "I can't chat, plan or write features.\n"
-    "With a model I can:\n"
-    '  export OPENAI_API_KEY=…     then  patchwright run --model openai/NAME "…"\n'
-    '  export ANTHROPIC_API_KEY=…  then  patchwright run --model anthropic/NAME "…"\n'
-    '  a local server:                   patchwright run --model NAME --api-base http://localhost:8080/v1 "…"\n'
-    'What I can do now: patchwright run "make the failing tests pass"'
+_CANNOT = "this needs a model: the offline engine repairs bugs that make tests fail, and nothing else"
+_HOW_TO_SET_UP = (
+    "Set OPENAI_API_KEY or ANTHROPIC_API_KEY, or name a model: --model PROVIDER/NAME"
+    " (a local server: --model openai/NAME --api-base http://localhost:8080/v1)."
 )
 _PLAN = (
     "Run the tests to see what fails",
@@ -68,10 +65,10 @@ class OfflineModel:
 
 
 def answer(request: Request) -> Reply:
-    """The next step of the turn that the request is about."""
+    """The next step of the turn that the request is about. Raises UserError when it takes a real model."""
     turn = _Turn.of(request)
     if not _ABOUT_TESTS.search(turn.prompt):
-        return turn.over(_CANNOT, "not achieved")
+        raise UserError(Fault.CONFIGURATION, _CANNOT, _HOW_TO_SET_UP)
     return turn.next()
 
 
@@ -161,7 +158,9 @@ class _Turn:
                 f"All {passed} tests pass already, so there is nothing to repair.", "nothing to do"
             )
         if outcome in ("no-tests", "no-runner"):
-            text = f"There is nothing to repair by: I work from failing tests.\n{runs[0].result.text}"
+            text = (
+                f"There is nothing to repair by: I work from failing tests.\n\n{_block(runs[0].result.text)}"
+            )
             return self.over(text, "not achieved")
         return None
 
@@ -175,7 +174,7 @@ class _Turn:
             targets = failing if 0 < len(failing) <= MOST_TARGETS else []
             return self.call(text, "repair", {"targets": targets})
         if not self._fixes():
-            return self.over(f"I did not find a fix.\n{found[0].result.text}", "not achieved")
+            return self.over(f"I did not find a fix.\n\n{_block(found[0].result.text)}", "not achieved")
         return None
 
     def _edits(self) -> Reply | None:
@@ -196,7 +195,10 @@ class _Turn:
         forward = [step for step in edits[: len(fixes)] if not step.result.failed]
         back = edits[len(forward) + self._failed_edits() :]
         if any(step.result.failed for step in back):
-            text = f"{problem} Taking the changes back failed as well: see `patchwright undo`.\n{back[-1].result.text}"
+            said = _block(back[-1].result.text)
+            text = (
+                f"{problem} Taking the changes back failed as well; `git diff` shows what is left.\n\n{said}"
+            )
             return self.over(text, "not achieved")
         if len(back) < len(forward):
             fix = fixes[len(forward) - len(back) - 1]
@@ -214,11 +216,12 @@ class _Turn:
         if report.get("outcome") == "passed":
             return None
         left = self._made("repair")[0].data.get("repair", {})
-        places = [f"  {s['path']}:{s['line']}  {s['code']}" for s in left.get("suspects", ())]
+        places = [f"{s['path']}:{s['line']}  {s['code']}" for s in left.get("suspects", ())]
+        failing = _failing(self._made("run_tests")[1])[:20]
         text = [self._summary(), "Not all tests pass yet, so I committed nothing. Still failing:"]
-        text += [f"  {name}" for name in _failing(self._made("run_tests")[1])[:20]]
-        text += ["The most suspicious places:", *places] if places else []
-        return self.over("\n".join(text), "not achieved")
+        text.append(_block("\n".join(failing)))
+        text += ["The most suspicious places:", _block("\n".join(places))] if places else []
+        return self.over("\n\n".join(text), "not achieved")
 
     def _commit(self) -> Reply | None:
         if "git_commit" not in self.tools or self._made("git_commit"):
@@ -331,6 +334,11 @@ def _report(step: _Step) -> Mapping[str, Any]:
 
 def _failing(step: _Step) -> list[str]:
     return [str(each["id"]) for each in _report(step).get("failures", ())]
+
+
+def _block(text: str) -> str:
+    """Indented by four: verbatim in Markdown, and easy to read where nothing renders it."""
+    return "\n".join(f"    {line}" for line in text.splitlines())
 
 
 def _sentence(text: str) -> str:

@@ -96,6 +96,7 @@ def test_without_git_it_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 
 
 @pytest.mark.slow
+@pytest.mark.slow
 def test_five_tests_fail_for_four_reasons(tmp_path: Path) -> None:
     repository = materialise(tmp_path / "ledger")
     assert failures(repository) == FAILING

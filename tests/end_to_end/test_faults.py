@@ -67,6 +67,7 @@ def test_a_key_that_the_server_refuses(ledger: Path) -> None:
     assert "sk-wrong" not in result.err
 
 
+@pytest.mark.slow
 def test_a_server_that_refuses_the_connection(ledger: Path) -> None:
     with socket.socket() as unused:
         unused.bind(("127.0.0.1", 0))
@@ -122,6 +123,7 @@ def test_a_task_for_a_model_is_told_apart_when_there_is_none(ledger: Path) -> No
     one_clear_line(result, 6, "offline engine", "--model")
 
 
+@pytest.mark.slow
 def test_the_last_event_comes_on_every_path(ledger: Path, tmp_path: Path) -> None:
     for arguments, outcome in [
         (["run", "fix it", "--model", "gtp-5"], "configuration"),
@@ -184,6 +186,7 @@ def test_a_signal_ends_the_turn_with_a_last_event(
     assert subprocess.run(["pgrep", "-f", "sleep 60"], capture_output=True, check=False).returncode == 1
 
 
+@pytest.mark.slow
 def test_a_reader_that_goes_away_does_not_break_the_run(ledger: Path, tmp_path: Path) -> None:
     model = script(tmp_path, repair())
     command = " ".join([*PATCHWRIGHT, "run", "go", "--output", "stream-json", "--model", model])
@@ -203,7 +206,7 @@ def namespaces() -> bool:
 
 
 needs_namespaces = pytest.mark.skipif(
-    not namespaces(), reason="no user namespaces here to mount a small disk in"
+    not namespaces(), reason="no user namespaces here to mount a small disk in" @ pytest.mark.slow
 )
 
 

@@ -37,6 +37,7 @@ def test_a_scripted_model_does_the_main_job(ledger: Path, tmp_path: Path) -> Non
     assert git(ledger, "status", "--porcelain") == ""
 
 
+@pytest.mark.slow
 def test_a_streaming_server_does_the_main_job(ledger: Path) -> None:
     with Loopback(repair()) as server:
         result = run("run", PROMPT, "--model", "openai/test", "--api-base", server.url, cwd=ledger)
@@ -62,6 +63,7 @@ def test_litellm_against_the_same_server_does_the_main_job(ledger: Path) -> None
     check_commit(ledger, result, "litellm/openai/test")
 
 
+@pytest.mark.slow
 def test_each_request_begins_with_the_bytes_of_the_one_before(ledger: Path) -> None:
     """Providers cache by prefix: nothing that was sent may be encoded differently the next time."""
     with Loopback(repair()) as server:
@@ -72,6 +74,7 @@ def test_each_request_begins_with_the_bytes_of_the_one_before(ledger: Path) -> N
         assert after.body["tools"] == before.body["tools"]
 
 
+@pytest.mark.slow
 def test_nothing_of_the_users_is_swept_into_the_commit(ledger: Path, tmp_path: Path) -> None:
     """Staged, unstaged, untracked, and a line in a file that the agent changes too: all stay the user's."""
     readme = ledger / "README.md"
@@ -99,6 +102,7 @@ def test_nothing_of_the_users_is_swept_into_the_commit(ledger: Path, tmp_path: P
     assert "expense.day <= last" not in git(ledger, "diff", "ledger/journal.py"), "that part is committed"
 
 
+@pytest.mark.slow
 def test_the_offline_engine_does_the_main_job(ledger: Path) -> None:
     """No key, no network, nothing scripted: five failing tests, four kinds of bug, three files."""
     result = run("run", PROMPT, cwd=ledger, timeout=180)
@@ -114,6 +118,7 @@ def test_the_offline_engine_does_the_main_job(ledger: Path) -> None:
     assert git(ledger, "rev-list", "--count", "HEAD").strip() == "11"
 
 
+@pytest.mark.slow
 def test_without_commit_the_changes_stay_in_the_work_tree(ledger: Path, tmp_path: Path) -> None:
     turns = repair()
     del turns[4]
@@ -125,6 +130,7 @@ def test_without_commit_the_changes_stay_in_the_work_tree(ledger: Path, tmp_path
     assert len(git(ledger, "status", "--porcelain").splitlines()) == 3
 
 
+@pytest.mark.slow
 def test_a_verified_turn_is_committed_when_the_model_forgot_to(ledger: Path, tmp_path: Path) -> None:
     turns = repair()
     del turns[3:5]  # neither a test run after the edits nor a commit: the harness does both
@@ -139,6 +145,7 @@ def test_a_verified_turn_is_committed_when_the_model_forgot_to(ledger: Path, tmp
     assert git(ledger, "status", "--porcelain") == ""
 
 
+@pytest.mark.slow
 def test_a_claim_of_success_is_given_back_with_the_failures(ledger: Path, tmp_path: Path) -> None:
     path, old, new = "ledger/journal.py", "first <= expense.day < last", "first <= expense.day <= last"
     turns = [

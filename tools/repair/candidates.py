@@ -64,8 +64,10 @@ def candidates(
 
 
 def _tokens_changed(old: str, new: str) -> int:
-    """How many words, numbers and signs come and go; one exchanged for another counts once."""
+    """How many words, numbers and signs come and go; an exchange counts once, as does a change of places."""
     before, after = _TOKEN.findall(old), _TOKEN.findall(new)
+    if sorted(before) == sorted(after):
+        return 1
     matcher = difflib.SequenceMatcher(None, before, after, autojunk=False)
     return sum(max(b - a, d - c) for tag, a, b, c, d in matcher.get_opcodes() if tag != "equal")
 
@@ -119,9 +121,13 @@ _SUM, _PRODUCT = (ast.Add, ast.Sub), (ast.Mult, ast.Div, ast.FloorDiv, ast.Pow)
 
 
 def _idle(node: ast.AST) -> bool:
-    """Arithmetic that does nothing (`x - 0`, `x * 1`, `x + 1 - 1`): another candidate says it plainly."""
+    """Arithmetic that another candidate says plainly: `x - 0`, `x * 1`, `x + 1 - 1`, `x += -1`."""
+    if isinstance(node, ast.AugAssign):
+        return isinstance(node.op, _SUM) and _is_negative(node.value)
     if not isinstance(node, ast.BinOp):
         return False
+    if isinstance(node.op, _SUM) and _is_negative(node.right):
+        return True
     right, left = _number(node.right), node.left
     if (right == 0 and isinstance(node.op, _SUM)) or (right == 1 and isinstance(node.op, _PRODUCT)):
         return True
@@ -129,6 +135,14 @@ def _idle(node: ast.AST) -> bool:
         return False
     sums = isinstance(node.op, _SUM) and isinstance(left.op, _SUM)
     return sums and right is not None and _number(left.right) == right
+
+
+def _is_negative(node: ast.expr) -> bool:
+    return (
+        isinstance(node, ast.UnaryOp)
+        and isinstance(node.op, ast.USub)
+        and isinstance(node.operand, ast.Constant)
+    )
 
 
 def _number(node: ast.expr) -> int | float | None:

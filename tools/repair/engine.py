@@ -128,7 +128,7 @@ class _State:
                 if not await self._round(base.spectrum, workers, replies):
                     return self.report(base)
                 if self._all_helped():
-                    return self._end(Outcome.FIXED, FIXED, spectrum=base.spectrum)
+                    return self._end(Outcome.FIXED, self._with_errors(FIXED, base), spectrum=base.spectrum)
 
     async def job(self) -> Job:
         if self.python is None:
@@ -171,6 +171,8 @@ class _State:
             names = ", ".join(test.id for test in unsteady[:5])
             reason = f"no test fails steadily; these do not come out the same each time or alone: {names}"
             return self._end(Outcome.UNSTEADY, reason, spectrum=spectrum)
+        if not spectrum.complete:
+            return self._end(Outcome.NOT_FOUND, "no failing test was met", spectrum=spectrum)
         return self._end(Outcome.ALL_PASS, "all tests pass", spectrum=spectrum)
 
     async def _round(self, spectrum: Spectrum, workers: Mapping[str, Worker], replies: Replies) -> bool:
@@ -247,7 +249,7 @@ class _State:
         sources = self.sources(spectrum, failing)
         suspects = rank(sources, failing, spectrum) if failing else []
         if not failing:
-            outcome, reason = Outcome.FIXED, FIXED
+            outcome, reason = Outcome.FIXED, self._with_errors(FIXED, base)
         elif self.fixes:
             outcome, reason = (
                 Outcome.PARTLY_FIXED,
@@ -264,6 +266,12 @@ class _State:
             if time.monotonic() >= self.deadline:
                 reason += "; the time is spent"
         return self._end(outcome, reason, spectrum=spectrum, failing=failing, suspects=suspects)
+
+    def _with_errors(self, reason: str, base: Baseline) -> str:
+        """Test files that could not be imported were not looked at, whatever the others say."""
+        if not base.errors:
+            return reason
+        return f"{reason}; not looked at, since they cannot be imported: {_listed([e['where'] for e in base.errors])}"
 
     def _not_collected(self, problem: str, errors: Sequence[Message]) -> RepairResult:
         details = "\n".join(each["message"] for each in errors) or problem
@@ -290,6 +298,9 @@ class _State:
         suspects: Sequence[Suspect] = (),
     ) -> RepairResult:
         tests = spectrum.tests if spectrum else ()
+        if spectrum and not spectrum.complete:
+            unknown = len(spectrum.standing("unknown"))
+            reason += f"; there was no time for {unknown} of {len(tests)} tests, so nothing is known of them"
         now = {test.id for test in tests if test.standing == "failed"}
         helped = len(now & {name for fix in self.fixes for name in fix.tests})
         return RepairResult(

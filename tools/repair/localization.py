@@ -54,7 +54,7 @@ def rank(sources: Mapping[str, Source], failing: Sequence[Test], spectrum: Spect
                 if behind not in ef:
                     scores[behind] = max(scores.get(behind, 0.0), score * INDIRECT)
         suspects += [_suspect(source, each, score, ef[each], ep[each]) for each, score in scores.items()]
-    return sorted(suspects, key=lambda each: (-each.score, each.path, each.line))
+    return sorted(suspects, key=lambda each: (-each.score, each.path, each.line, each.statement.col_offset))
 
 
 Table = Mapping[int, Sequence[ast.stmt]]

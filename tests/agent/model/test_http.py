@@ -253,7 +253,9 @@ def test_a_host_that_does_not_exist_is_named() -> None:
 
 def test_no_thread_is_left_behind_by_a_closed_client() -> None:
     with Loopback() as server:
+        before = set(threading.enumerate())
         post(server.url + "/chat/completions")
-        for thread in [each for each in threading.enumerate() if each.name == "model-connection"]:
+        started = set(threading.enumerate()) - before
+        for thread in [each for each in started if each.name == "model-connection"]:
             thread.join(5)
             assert not thread.is_alive()

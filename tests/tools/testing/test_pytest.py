@@ -155,6 +155,7 @@ def test_an_error_in_conftest_is_broken(project: Make) -> None:
     assert "No module named 'nonexistent'" in observation.text
 
 
+@pytest.mark.slow
 def test_tests_that_hang_are_killed_and_the_last_output_is_shown(project: Make) -> None:
     files = {"test_a.py": "import time\n\ndef test_quick(): pass\n\ndef test_slow():\n    time.sleep(60)\n"}
     at = project({**files, "pytest.ini": "[pytest]\naddopts = -v\n"}, test_timeout=6.0)

@@ -1,0 +1,221 @@
+"""The offline model: a pure function of the messages, driven here through the real tools."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agent.model.base import (
+    AssistantMessage,
+    Message,
+    Reply,
+    Request,
+    TextDelta,
+    ToolMessage,
+    ToolSpec,
+    UserMessage,
+)
+from agent.model.offline import OfflineModel, answer, commit_message
+from sandbox.errors import Fault, UserError
+from tests.tools.workspaces import workspace
+from tools.action import Action, Observation, ToolFailure
+from tools.edit import edit
+from tools.finish import finish
+from tools.plan import plan
+from tools.registry import Tool
+from tools.repair import localize, repair
+from tools.testing import run_tests
+from tools.workspace import Workspace
+
+TOOLS = (plan, run_tests, repair, localize, edit, finish)
+COMMIT = ToolSpec(name="git_commit", description="", parameters={"type": "object", "properties": {}})
+FIX = {
+    "path": "cart.py",
+    "line": 2,
+    "function": "fee",
+    "old": "    return 1",
+    "new": "    return 2",
+    "why": "`1` should be `2` in fee, line 2",
+    "tests": ["test_cart.py::test_fee"],
+}
+FAILED = {
+    "report": {"outcome": "failed", "passed": 1, "failed": 1, "failures": [{"id": "test_cart.py::test_fee"}]}
+}
+PASSED = {"report": {"outcome": "passed", "passed": 2, "failed": 0, "failures": []}}
+
+
+def specs(tools: Sequence[Tool] = TOOLS) -> list[ToolSpec]:
+    return [ToolSpec(name=t.name, description=t.description, parameters=t.parameters) for t in tools]
+
+
+def ask(messages: Sequence[Message], tools: Sequence[ToolSpec] | None = None) -> Reply:
+    return answer(Request(system="", messages=messages, tools=specs() if tools is None else tools))
+
+
+def only(reply: Reply) -> Action:
+    (action,) = reply.actions
+    return action
+
+
+def after(
+    *results: tuple[str, dict[str, Any], bool], tools: Sequence[ToolSpec] | None = None
+) -> list[Message]:
+    """The messages when the model's calls so far came out like this; each call must be of the named tool."""
+    messages: list[Message] = [UserMessage(text="make the failing tests pass")]
+    for tool, data, failed in results:
+        reply = ask(messages, tools)
+        assert only(reply).tool == tool
+        messages.append(AssistantMessage(text=reply.text, actions=reply.actions))
+        messages.append(ToolMessage(call=only(reply).id, name=tool, text=tool, data=data, failed=failed))
+    return messages
+
+
+PLANNED: tuple[str, dict[str, Any], bool] = ("plan", {}, False)
+RAN_RED: tuple[str, dict[str, Any], bool] = ("run_tests", FAILED, False)
+RAN_GREEN: tuple[str, dict[str, Any], bool] = ("run_tests", PASSED, False)
+FOUND: tuple[str, dict[str, Any], bool] = ("repair", {"repair": {"outcome": "fixed", "fixes": [FIX]}}, False)
+EDITED: tuple[str, dict[str, Any], bool] = ("edit", {}, False)
+
+
+@pytest.mark.slow
+def test_it_fixes_a_project_with_the_ordinary_tools(tmp_path: Path) -> None:
+    at = workspace(
+        tmp_path,
+        {
+            "cart.py": "def total(prices):\n    result = 0\n    for price in prices[1:]:\n"
+            "        result += price\n    return result\n",
+            "test_cart.py": "from cart import total\n\n\ndef test_total():\n    assert total([1, 2]) == 3\n\n\n"
+            "def test_one():\n    assert total([5]) == 5\n\n\ndef test_empty():\n    assert total([]) == 0\n",
+        },
+    )
+    calls, end = asyncio.run(drive(at, "please fix the failing tests"))
+    assert [call.tool for call in calls] == ["plan", "run_tests", "repair", "edit", "run_tests", "finish"]
+    assert end.data["status"] == "done"
+    assert "cart.py:3" in end.text
+    assert "prices[1:]" not in (at.root / "cart.py").read_text("utf-8")
+
+
+async def drive(at: Workspace, prompt: str) -> tuple[list[Action], Observation]:
+    """The loop at its smallest: ask, do, answer."""
+    tools = {tool.name: tool for tool in TOOLS}
+    messages: list[Message] = [UserMessage(text=prompt)]
+    calls: list[Action] = []
+    while True:
+        *deltas, reply = [
+            d async for d in OfflineModel().stream(Request(system="", messages=messages, tools=specs()))
+        ]
+        assert isinstance(reply, Reply)
+        assert "".join(d.text for d in deltas if isinstance(d, TextDelta)) == reply.text
+        action = only(reply)
+        calls.append(action)
+        messages.append(AssistantMessage(text=reply.text, actions=reply.actions))
+        tool = tools[action.tool]
+        try:
+            seen = await tool.run(**tool.validate(action.arguments), at=at)
+        except ToolFailure as failure:
+            seen = Observation(text=str(failure), data=failure.data, failed=True)
+        if tool.ends:
+            return calls, seen
+        messages.append(
+            ToolMessage(call=action.id, name=tool.name, text=seen.text, failed=seen.failed, data=seen.data)
+        )
+
+
+def test_the_same_messages_get_the_same_reply() -> None:
+    messages = after(PLANNED, RAN_RED, FOUND)
+    assert ask(messages) == ask(list(messages))
+    assert only(ask(messages)).arguments == {"path": "cart.py", "old": FIX["old"], "new": FIX["new"]}
+
+
+def test_failing_tests_are_named_to_the_search() -> None:
+    assert only(ask(after(PLANNED, RAN_RED))).arguments == {"targets": ["test_cart.py::test_fee"]}
+
+
+def test_passing_tests_leave_nothing_to_do() -> None:
+    action = only(ask(after(PLANNED, RAN_GREEN)))
+    assert (action.tool, action.arguments["status"]) == ("finish", "nothing to do")
+
+
+def test_it_commits_only_when_all_tests_pass() -> None:
+    offered = [*specs(), COMMIT]
+    green = after(PLANNED, RAN_RED, FOUND, EDITED, RAN_GREEN, tools=offered)
+    commit = only(ask(green, offered))
+    assert commit.tool == "git_commit"
+    assert commit.arguments["message"].startswith("Fix fee\n\n- cart.py: `1` should be `2`")
+    red = after(PLANNED, RAN_RED, FOUND, EDITED, RAN_RED, tools=offered)
+    ended = only(ask(red, offered))
+    assert (ended.tool, ended.arguments["status"]) == ("finish", "not achieved")
+    assert "test_cart.py::test_fee" in ended.arguments["summary"]
+
+
+def test_changes_that_break_another_test_are_taken_back() -> None:
+    worse = {"report": {**FAILED["report"], "failures": [{"id": "test_cart.py::test_other"}]}}
+    messages = after(PLANNED, RAN_RED, FOUND, EDITED, ("run_tests", worse, False))
+    back = only(ask(messages))
+    assert back.arguments == {"path": "cart.py", "old": FIX["new"], "new": FIX["old"]}
+    done = after(PLANNED, RAN_RED, FOUND, EDITED, ("run_tests", worse, False), EDITED)
+    ended = only(ask(done))
+    assert ended.arguments["status"] == "not achieved"
+    assert "test_other" in ended.arguments["summary"]
+    assert "as they were" in ended.arguments["summary"]
+
+
+def test_an_edit_that_fails_takes_the_earlier_ones_back() -> None:
+    two = {"repair": {"outcome": "fixed", "fixes": [FIX, {**FIX, "path": "order.py"}]}}
+    messages = after(PLANNED, RAN_RED, ("repair", two, False), EDITED, ("edit", {}, True))
+    back = only(ask(messages))
+    assert (back.tool, back.arguments["path"], back.arguments["old"]) == ("edit", "cart.py", FIX["new"])
+    done = after(PLANNED, RAN_RED, ("repair", two, False), EDITED, ("edit", {}, True), EDITED)
+    assert only(ask(done)).arguments["status"] == "not achieved"
+
+
+def test_what_was_not_found_is_said_with_the_tools_own_words() -> None:
+    nothing = ("repair", {"repair": {"outcome": "not-found", "fixes": []}}, True)
+    ended = only(ask(after(PLANNED, RAN_RED, nothing)))
+    assert ended.arguments["status"] == "not achieved"
+    assert "did not find a fix" in ended.arguments["summary"]
+
+
+def test_a_missing_tool_is_not_called_done() -> None:
+    without = [spec for spec in specs() if spec.name != "repair"]
+    ended = only(ask(after(PLANNED, RAN_RED, tools=without), without))
+    assert (ended.tool, ended.arguments["status"]) == ("finish", "not achieved")
+    assert "'repair'" in ended.arguments["summary"]
+
+
+@pytest.mark.parametrize("prompt", ["hello", "add a dark mode", "what does main.py do?"])
+def test_what_it_cannot_do_it_says_with_how_to_set_up_a_model(prompt: str) -> None:
+    with pytest.raises(UserError, match="needs a model") as raised:
+        ask([UserMessage(text=prompt)])
+    assert raised.value.fault is Fault.CONFIGURATION
+    for words in ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "--api-base", "--model"):
+        assert words in raised.value.hint
+
+
+def test_a_second_prompt_begins_anew() -> None:
+    messages = after(PLANNED, RAN_GREEN)
+    last = ask(messages)
+    messages += [
+        AssistantMessage(text=last.text, actions=last.actions),
+        ToolMessage(call=only(last).id, name="finish", text=""),
+        UserMessage(text="fix the tests again"),
+    ]
+    assert only(ask(messages)).tool == "plan"
+
+
+def test_a_steering_text_does_not_restart_the_work() -> None:
+    messages = [*after(PLANNED, RAN_RED), UserMessage(text="hurry up")]
+    assert only(ask(messages)).tool == "repair"
+
+
+def test_commit_subjects_stay_short() -> None:
+    many = [
+        {**FIX, "function": f"a_function_with_a_rather_long_name_{n}", "path": f"f{n}.py"} for n in range(9)
+    ]
+    subject = commit_message(many).split("\n")[0]
+    assert subject == "Fix 9 bugs in f0.py, f1.py, f2.py and 6 more"
+    assert len(subject) <= 72

@@ -1,0 +1,241 @@
+"""Ranking, templates and candidates as pure functions of source and spectrum."""
+
+from __future__ import annotations
+
+import ast
+import functools
+import itertools
+from textwrap import dedent
+
+import pytest
+
+from tools.repair.candidates import Candidate, candidates
+from tools.repair.engine import groups, hints, unique_pair
+from tools.repair.localization import rank
+from tools.repair.spectrum import Spectrum, Standing, Test, is_test_file, matching
+from tools.repair.templates import TEMPLATES, Hints, Source
+
+PROGRAM = dedent('''\
+    import math
+
+    LIMIT = 10
+
+
+    class Basket:
+        """Ein Korb für Äpfel."""
+
+        def __init__(self, items=None, größe=3):
+            self.items = items or []
+            self.size = größe
+
+        def add(self, item, count=1):
+            if item is None or count < 1:
+                raise ValueError("nothing to add")
+            for _ in range(count - 1):
+                self.items.append(item)
+            return len(self.items)
+
+        def fits(self, other):
+            return self.size >= other.size and not (self.items == other.items)
+
+
+    def area(radius, *, scale=1.0):
+        """π r²"""
+        label = f"{radius} → {scale:.2f}"; result = math.pi * radius ** 2 * scale
+        while result > LIMIT and scale:
+            result -= LIMIT / (scale + 1)
+            if result < 0:
+                break
+        return result, label
+
+
+    def pick(values, low, high):
+        first = values[low:high + 1][0]
+        last = values[-1] if values else None
+        return [v for v in values if first <= v < last] + [first, last]
+    ''')
+
+
+def test(index: int, standing: Standing, lines: set[int]) -> Test:
+    return Test(
+        index=index, id=f"t.py::{index}", file="t.py", standing=standing, lines={"a.py": frozenset(lines)}
+    )
+
+
+test.__test__ = False  # type: ignore[attr-defined]
+
+
+NO_HINTS = Hints()
+
+
+@functools.cache
+def everything(text: str, hints: Hints = NO_HINTS) -> list[Candidate]:
+    source = Source("a.py", text)
+    every = {node.lineno for node in source.statements}
+    failing = [test(0, "failed", every)]
+    spectrum = Spectrum(tests=failing, imported={}, complete=True)
+    sources = {"a.py": source}
+    return list(candidates(rank(sources, failing, spectrum), sources, hints))
+
+
+def results(text: str, hints: Hints = NO_HINTS) -> list[str]:
+    return [text[: c.change.start] + c.change.text + text[c.change.end :] for c in everything(text, hints)]
+
+
+def test_every_candidate_is_python_and_a_different_program() -> None:
+    found = results(PROGRAM)
+    assert len(found) > 1000
+    original = ast.dump(ast.parse(PROGRAM))
+    dumps = [ast.dump(ast.parse(each)) for each in found]
+    assert original not in dumps
+
+
+def test_most_candidates_are_made_once() -> None:
+    dumps = [ast.dump(ast.parse(each)) for each in results(PROGRAM)]
+    assert len(set(dumps)) > 0.97 * len(dumps)
+
+
+def test_candidates_come_in_the_same_order_every_time() -> None:
+    def listed() -> list[tuple[str, int, int, str]]:
+        everything.cache_clear()
+        return [(c.template, c.change.start, c.change.end, c.change.text) for c in everything(PROGRAM)]
+
+    assert listed() == listed()
+
+
+def test_candidates_come_by_falling_priority() -> None:
+    priorities = [candidate.priority for candidate in everything(PROGRAM)]
+    assert all(first >= second for first, second in itertools.pairwise(priorities))
+
+
+def test_every_template_has_candidates_or_waits_for_a_hint() -> None:
+    program = PROGRAM + dedent("""\
+
+
+        def rest(word, items):
+            total = 0
+            seen = []
+            if not word:
+                return False
+            for item in items:
+                if item == "x": continue
+                total = total + item.size
+                area(total, items)
+            try:
+                return totl + area(total, scale=2)
+            except KeyError:
+                items.appendd("y")
+                return
+        """)
+    told = Hints(missing_attributes=frozenset({"appendd"}), missing_names=frozenset({"totl"}))
+    used = {candidate.template for candidate in everything(program, told)}
+    assert {template.name for template in TEMPLATES} - used == set()
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("def f(a, b):\n    return a * b\n", "def f(a, b):\n    return (a + 1) * b\n"),
+        ("def f(a, b):\n    return a < b\n", "def f(a, b):\n    return a <= b\n"),
+        ("def f(a, b):\n    return 'ü', a < b  # é\n", "def f(a, b):\n    return 'ü', a <= b  # é\n"),
+        ("def f(a, b):\n    return not a\n", "def f(a, b):\n    return a\n"),
+        ("def f(a, b):\n    if a and b: return 1\n    return 2\n",
+         "def f(a, b):\n    if a or b: return 1\n    return 2\n"),
+        ("def f(a, b):\n    return g(a, b)\n", "def f(a, b):\n    return g(b, a)\n"),
+        ("def f(a, b):\n    a.sort()\n    a\n", "def f(a, b):\n    a.sort()\n    return a\n"),
+        ("def f(a, b):\n    for x in a:\n        b += x\n    return b\n",
+         "def f(a, b):\n    for x in a:\n        b -= x\n    return b\n"),
+        ("def f(a):\n    for x in a:\n        a += x\n        return a\n",
+         "def f(a):\n    for x in a:\n        a += x\n    return a\n"),
+        ("def f(words):\n    return len(wrds)\n", "def f(words):\n    return len(words)\n"),
+        ("def f(n):\n    if n == 0:\n        return 1\n    elif n == 1:\n        return 2\n",
+         "def f(n):\n    if n == 0:\n        return 1\n    elif n <= 1:\n        return 2\n"),
+    ],
+)  # fmt: skip
+def test_the_fix_is_among_the_candidates_and_leaves_the_rest_as_it_was(before: str, after: str) -> None:
+    assert after in results(before)
+
+
+def test_arithmetic_that_does_nothing_is_not_tried() -> None:
+    assert "def f(n):\n    return n - 0\n" not in results("def f(n):\n    return n - 1\n")
+
+
+def test_lines_that_only_failing_tests_run_come_first() -> None:
+    source = Source("a.py", "def f(a):\n    b = a\n    if a:\n        b = 2\n    return b\n")
+    tests = [test(0, "failed", {2, 3, 4, 5}), test(1, "passed", {2, 3, 5}), test(2, "passed", {2, 3, 5})]
+    suspects = rank({"a.py": source}, tests[:1], Spectrum(tests=tests, imported={}, complete=True))
+    assert [s.line for s in suspects] == [4, 2, 3, 5]
+    assert suspects[0].score == 1.0
+    assert (suspects[1].failing, suspects[1].passing) == (1, 2)
+
+
+def test_failing_tests_that_run_the_same_lines_are_searched_together() -> None:
+    tests = [test(0, "failed", {1, 2, 3}), test(1, "failed", {1, 2, 3, 4}), test(2, "failed", {9})]
+    assert [[t.index for t in group] for group in groups(tests)] == [[2], [0, 1]]
+
+
+def test_failures_tell_what_is_missing() -> None:
+    failed = Test(
+        index=0,
+        id="t",
+        file="t.py",
+        standing="failed",
+        error="AttributeError",
+        message="'C' object has no attribute 'nme'",
+    )
+    assert hints([failed]).missing_attributes == frozenset({"nme"})
+    assert "AttributeError" in hints([failed]).errors
+
+
+def test_old_text_grows_until_it_stands_at_one_place() -> None:
+    before = "def f():\n    x = 1\n    return x\n\n\ndef g():\n    x = 1\n    return x\n"
+    place = before.rindex("1")
+    after = before[:place] + "2" + before[place + 1 :]
+    old, new = unique_pair(before, after)
+    assert before.count(old) == 1
+    assert before.replace(old, new) == after
+
+
+@pytest.mark.parametrize("place", [0, 5, 12])
+def test_lines_that_are_only_added_or_removed_have_a_unique_pair_too(place: int) -> None:
+    lines = [f"line {n}\n" for n in range(12)]
+    shorter = "".join(lines)
+    longer = "".join([*lines[:place], "new\n", *lines[place:]])
+    for before, after in ((shorter, longer), (longer, shorter)):
+        old, new = unique_pair(before, after)
+        assert before.count(old) == 1
+        assert before.replace(old, new) == after
+
+
+@pytest.mark.parametrize(
+    ("path", "expected"),
+    [
+        ("test_a.py", True),
+        ("pkg/a_test.py", True),
+        ("tests/helper.py", True),
+        ("conftest.py", True),
+        ("tests.py", True),
+        ("attest.py", False),
+        ("pkg/contest.py", False),
+        ("testimony/a.py", False),
+    ],
+)
+def test_files_of_tests_are_known_by_their_place_and_name(path: str, expected: bool) -> None:
+    assert is_test_file(path) is expected
+
+
+@pytest.mark.parametrize(
+    "target",
+    [
+        "tests/test_a.py::T::test_x",
+        "./tests/test_a.py",
+        "tests",
+        "tests/",
+        "tests.test_a.T",
+        "tests.test_a.T.test_x",
+    ],
+)
+def test_targets_are_understood_in_every_spelling(target: str) -> None:
+    one = Test(index=0, id="tests/test_a.py::T::test_x[1/2]", file="tests/test_a.py", standing="failed")
+    other = Test(index=1, id="tests2/test_a.py::T::test_y", file="tests2/test_a.py", standing="failed")
+    assert matching([one, other], [target]) == [one]
