@@ -154,7 +154,7 @@ def test_the_last_event_comes_on_every_path(ledger: Path, tmp_path: Path) -> Non
 def test_a_signal_ends_the_turn_with_a_last_event(
     ledger: Path, tmp_path: Path, number: signal.Signals
 ) -> None:
-    turns = [{"calls": [call("shell", command="echo started; sleep 60")]}, {"text": "too late", "delay": 60}]
+    turns = [{"calls": [call("shell", command="echo started; sleep 61.7")]}, {"text": "too late", "delay": 60}]
     process = subprocess.Popen(
         [*PATCHWRIGHT, "run", "wait", "--output", "stream-json", "--model", script(tmp_path, turns)],
         cwd=ledger,
@@ -183,7 +183,7 @@ def test_a_signal_ends_the_turn_with_a_last_event(
     last = parse(lines[-1])
     assert isinstance(last, End)
     assert last.outcome == "interrupted"
-    assert subprocess.run(["pgrep", "-f", "sleep 60"], capture_output=True, check=False).returncode == 1
+    assert subprocess.run(["pgrep", "-f", "sleep 61.7"], capture_output=True, check=False).returncode == 1
 
 
 @pytest.mark.slow
@@ -206,10 +206,11 @@ def namespaces() -> bool:
 
 
 needs_namespaces = pytest.mark.skipif(
-    not namespaces(), reason="no user namespaces here to mount a small disk in" @ pytest.mark.slow
+    not namespaces(), reason="no user namespaces here to mount a small disk in"
 )
 
 
+@pytest.mark.slow
 @needs_namespaces
 def test_a_full_disk_loses_nothing_that_was_logged(ledger: Path, tmp_path: Path) -> None:
     """The home on a tiny disk fills up in the middle of a session: one line, its own code, the log still opens."""

@@ -30,6 +30,7 @@ def check_commit(ledger: Path, result: Result, model: str) -> None:
     assert "+    return ranked[:count]" in git(ledger, "show")
 
 
+@pytest.mark.slow
 def test_a_scripted_model_does_the_main_job(ledger: Path, tmp_path: Path) -> None:
     model = script(tmp_path, repair())
     result = run("run", PROMPT, "--model", model, cwd=ledger)

@@ -204,6 +204,7 @@ def test_a_file_cannot_grow_without_end(sandbox: Sandbox, workspace: Path) -> No
     assert (workspace / "src" / "big").stat().st_size == 1 << 20
 
 
+@pytest.mark.slow
 def test_many_processes_are_gone_after_the_time_limit(sandbox: Sandbox, workspace: Path, trace: str) -> None:
     bomb = f'bomb() {{ [ "$1" -gt 0 ] && {{ bomb $(($1 - 1)) & bomb $(($1 - 1)) & }}; {LINGER} {trace}; }}; bomb 6'
     done = sh(sandbox, workspace, bomb, timeout=1.5)

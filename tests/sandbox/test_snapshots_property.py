@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -88,6 +89,8 @@ def files(whole: Image) -> Image:
     return {path: state for path, state in whole.items() if not stat.S_ISDIR(state[0])}
 
 
+@pytest.mark.slow
+@pytest.mark.timeout(600)
 @settings(max_examples=EXAMPLES)
 @given(start=DEEDS, agent=DEEDS, user=DEEDS)
 def test_undo_restores_what_the_agent_did_and_loses_nothing_of_the_users(

@@ -9,6 +9,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Literal
 
+import pytest
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
@@ -106,6 +107,8 @@ def start(folder: Path) -> Repo:
     return repo
 
 
+@pytest.mark.slow
+@pytest.mark.timeout(600)
 @settings(max_examples=EXAMPLES)
 @given(user=EDITS, agent=EDITS)
 def test_a_commit_is_the_agents_alone_and_the_users_work_stays_as_it_was(

@@ -62,6 +62,7 @@ def prompts(root: Path) -> list[str]:
     return [event["text"] for event in log_of(root) if event["kind"] == "prompt"]
 
 
+@pytest.mark.slow
 def test_a_person_is_asked_when_commands_are_not_confined(shop: Path) -> None:
     turns = [
         {"calls": [call("shell", command="touch one"), call("shell", command="touch two")]},
@@ -104,6 +105,7 @@ def test_a_prompt_is_answered_with_markdown_and_a_summary(shop: Path) -> None:
         assert terminal.wait_for_end() == 0
 
 
+@pytest.mark.slow
 def test_actions_plan_and_diff_fit_a_small_terminal(shop: Path) -> None:
     turns = [
         {
@@ -131,6 +133,7 @@ def test_actions_plan_and_diff_fit_a_small_terminal(shop: Path) -> None:
         assert max(map(len, everything.split("\n"))) <= 40
 
 
+@pytest.mark.slow
 def test_enter_sends_and_other_ways_to_break_a_line_do_not(shop: Path) -> None:
     with talk(shop, [{"text": "Ok."}]) as terminal:
         terminal.wait(lambda: ready(terminal))
@@ -174,6 +177,7 @@ def test_ctrl_c_stops_the_step_and_the_conversation_goes_on(shop: Path) -> None:
         assert terminal.wait_for_end() == 0
 
 
+@pytest.mark.slow
 def test_two_ctrl_c_end_the_turn(shop: Path) -> None:
     turns = [{"text": "slow", "delay": 100}, {"text": "slow", "delay": 100}]
     with talk(shop, turns) as terminal:
@@ -188,6 +192,7 @@ def test_two_ctrl_c_end_the_turn(shop: Path) -> None:
         assert [event["outcome"] for event in log_of(shop) if event["kind"] == "end"] == ["interrupted"]
 
 
+@pytest.mark.slow
 def test_what_is_typed_while_it_works_is_delivered_after_the_batch(shop: Path) -> None:
     turns = [
         {"calls": [call("shell", command="touch started; until test -e go; do sleep 0.05; done")]},
@@ -240,6 +245,7 @@ def test_diff_shows_what_was_changed_and_undo_takes_it_back(shop: Path) -> None:
         terminal.wait("nothing to undo")
 
 
+@pytest.mark.slow
 def test_undo_refuses_to_overwrite_what_the_user_changed_since(shop: Path) -> None:
     with talk(
         shop, [{"calls": [call("edit", path="cart.py", old=" - 1", new="")]}, {"text": "Fixed."}]
@@ -255,6 +261,7 @@ def test_undo_refuses_to_overwrite_what_the_user_changed_since(shop: Path) -> No
         assert (shop / "cart.py").read_text() == "mine\n"
 
 
+@pytest.mark.slow
 def test_escape_sequences_in_untrusted_text_are_shown_and_do_nothing(shop: Path) -> None:
     turns = [
         {
@@ -272,6 +279,7 @@ def test_escape_sequences_in_untrusted_text_are_shown_and_do_nothing(shop: Path)
         assert "exit 3" in terminal.everything
 
 
+@pytest.mark.slow
 def test_the_model_can_be_switched_and_a_wrong_name_changes_nothing(shop: Path) -> None:
     # a script counts the assistant messages of the session it is in: the first one is not its own
     second = script(shop.parent, [{"text": "unused"}, {"text": "Second model here."}], name="second.json")
@@ -288,6 +296,7 @@ def test_the_model_can_be_switched_and_a_wrong_name_changes_nothing(shop: Path) 
         terminal.wait("Second model here.")
 
 
+@pytest.mark.slow
 def test_commands_and_files_are_completed(shop: Path) -> None:
     with talk(shop, [{"text": "Ok."}]) as terminal:
         terminal.wait(lambda: ready(terminal))
@@ -307,6 +316,7 @@ def test_commands_and_files_are_completed(shop: Path) -> None:
         assert prompts(shop) == ["look at @cart.py"]
 
 
+@pytest.mark.slow
 def test_sessions_help_and_cost_are_listed(shop: Path) -> None:
     with talk(
         shop, [{"text": "Ok.", "usage": {"input": 900, "output": 90, "cost": 0.0123}}], rows=40
@@ -325,6 +335,7 @@ def test_sessions_help_and_cost_are_listed(shop: Path) -> None:
         terminal.wait("no command '/udno'. Did you mean /undo?")
 
 
+@pytest.mark.slow
 def test_a_long_answer_streams_into_the_scrollback_and_is_printed_once(shop: Path) -> None:
     answer = (
         "\n\n".join(f"paragraph {number}" for number in range(200))
@@ -344,6 +355,7 @@ def test_a_long_answer_streams_into_the_scrollback_and_is_printed_once(shop: Pat
         assert lines.count("  code") == 200
 
 
+@pytest.mark.slow
 def test_a_resize_while_it_works_leaves_the_prompt_in_order(shop: Path) -> None:
     turns = [
         {"calls": [call("shell", command="touch started; until test -e go; do sleep 0.05; done")]},
@@ -363,6 +375,7 @@ def test_a_resize_while_it_works_leaves_the_prompt_in_order(shop: Path) -> None:
         assert terminal.text.count("> typed") == 1
 
 
+@pytest.mark.slow
 def test_a_closed_terminal_ends_the_turn_and_the_log_is_whole(shop: Path) -> None:
     with talk(shop, [{"calls": [call("shell", command="touch started; sleep 300")]}]) as terminal:
         terminal.wait(lambda: ready(terminal))
@@ -373,6 +386,7 @@ def test_a_closed_terminal_ends_the_turn_and_the_log_is_whole(shop: Path) -> Non
         assert [event["outcome"] for event in log_of(shop) if event["kind"] == "end"] == ["interrupted"]
 
 
+@pytest.mark.slow
 def test_a_dumb_terminal_gets_lines_and_no_control_sequences(shop: Path) -> None:
     turns = [{"text": "I read it.", "calls": [call("read", path="cart.py")]}, {"text": "It is **fine**."}]
     with talk(shop, turns, TERM="dumb") as terminal:
@@ -385,6 +399,7 @@ def test_a_dumb_terminal_gets_lines_and_no_control_sequences(shop: Path) -> None
         assert b"\x1b" not in terminal.raw
 
 
+@pytest.mark.slow
 def test_without_colour_nothing_is_coloured(shop: Path) -> None:
     with talk(
         shop, [{"text": "A `word`.", "calls": [call("read", path="cart.py")]}, {"text": "B"}], NO_COLOR="1"
@@ -395,6 +410,7 @@ def test_without_colour_nothing_is_coloured(shop: Path) -> None:
         assert not re.search(rb"\x1b\[[0-9;]*3[0-7]m", terminal.raw)
 
 
+@pytest.mark.slow
 def test_the_history_is_kept_for_the_user_alone(shop: Path) -> None:
     with talk(shop, [{"text": "Ok."}]) as terminal:
         terminal.wait(lambda: ready(terminal))

@@ -82,6 +82,7 @@ def results(text: str, hints: Hints = NO_HINTS) -> list[str]:
     return [text[: c.change.start] + c.change.text + text[c.change.end :] for c in everything(text, hints)]
 
 
+@pytest.mark.slow
 def test_every_candidate_is_python_and_a_different_program() -> None:
     found = results(PROGRAM)
     assert len(found) > 1000
@@ -90,6 +91,7 @@ def test_every_candidate_is_python_and_a_different_program() -> None:
     assert original not in dumps
 
 
+@pytest.mark.slow
 def test_most_candidates_are_made_once() -> None:
     dumps = [ast.dump(ast.parse(each)) for each in results(PROGRAM)]
     assert len(set(dumps)) > 0.97 * len(dumps)
