@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from agent.assemble import Options, assemble, locate
-from agent.events import End, ErrorEvent, Event, render
+from agent.events import End, ErrorEvent, Event, fields_of, line_of, render
 from agent.home import Home
 from agent.limits import Limit, MaxCost, MaxSteps, MaxTime, MaxTokens
 from agent.model.base import Model
@@ -195,10 +195,7 @@ def _subscribe(runtime: Runtime, settings: Settings, output: str) -> None:
 
 
 def _json_result(end: End, runtime: Runtime) -> bytes:
-    import json
-
-    fields = {"session": runtime.session.id, "model": runtime.model.name, **end.model_dump(exclude_none=True)}
-    return json.dumps(fields, ensure_ascii=False).encode() + b"\n"
+    return line_of({"session": runtime.session.id, "model": runtime.model.name, **fields_of(end)})
 
 
 def _write_line(line: bytes) -> None:

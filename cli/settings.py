@@ -4,29 +4,33 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
-
-from pydantic import BaseModel, ConfigDict, ValidationError
 
 from agent.home import Home
 from sandbox.errors import Fault, UserError
 from sandbox.policy import Approval, Mode
 
+_FORBID_UNKNOWN = {"extra": "forbid"}
+"""Pydantic's configuration of both classes: a setting that does not exist is a mistake to be told."""
 
-class TestSettings(BaseModel):
+
+@dataclass(kw_only=True)
+class TestSettings:
     """How a project is tested. `command` overrides what `run_tests` finds."""
 
-    model_config = ConfigDict(extra="forbid")
+    __pydantic_config__ = _FORBID_UNKNOWN
 
     command: str = ""
     timeout: float = 600.0
 
 
-class Settings(BaseModel):
+@dataclass(kw_only=True)
+class Settings:
     """All settings with their defaults; a file may give any part of them."""
 
-    model_config = ConfigDict(extra="forbid")
+    __pydantic_config__ = _FORBID_UNKNOWN
 
     model: str = ""
     api_base: str = ""
@@ -38,7 +42,7 @@ class Settings(BaseModel):
     max_cost: float | None = None
     max_tokens: int | None = None
     shell_timeout: float = 120.0
-    tests: TestSettings = TestSettings()
+    tests: TestSettings = field(default_factory=TestSettings)
 
 
 FROM_ENVIRONMENT = {"PATCHWRIGHT_MODEL": "model", "PATCHWRIGHT_API_BASE": "api_base"}
@@ -67,11 +71,15 @@ def load(
             )
         _check(project, project_file)
         values = {**values, **project}
-    values |= {key: env[name] for name, key in FROM_ENVIRONMENT.items() if env.get(name)}
-    values |= {key: value for key, value in flags.items() if value is not None and key != "test_command"}
     settings = _check(values, None)
-    if flags.get("test_command"):
-        settings.tests.command = str(flags["test_command"])
+    for name, key in FROM_ENVIRONMENT.items():
+        if env.get(name):
+            setattr(settings, key, env[name])
+    for key, value in flags.items():  # the command line has checked their types
+        if key == "test_command":
+            settings.tests.command = str(value)
+        else:
+            setattr(settings, key, Mode(value) if key == "mode" else value)
     return settings
 
 
@@ -91,18 +99,24 @@ def _read(path: Path) -> dict[str, Any]:
 
 
 def _check(values: Mapping[str, Any], path: Path | None) -> Settings:
+    """Settings from a file's values. Without any, pydantic is not even imported (a third of a run's start)."""
+    if not values:
+        return Settings()
+    from pydantic import TypeAdapter, ValidationError
+
     try:
-        return Settings.model_validate(dict(values))
+        return TypeAdapter(Settings).validate_python(dict(values))
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
-        key = ".".join(str(part) for part in first["loc"])
-        where = f" in {str(path)!r}" if path else ""
-        if first["type"] == "extra_forbidden":
-            import difflib
+    key = ".".join(str(part) for part in first["loc"])
+    where = f" in {str(path)!r}" if path else ""
+    if first["type"] == "unexpected_keyword_argument":
+        import difflib
 
-            near = difflib.get_close_matches(key, Settings.model_fields, n=1)
-            hint = f"Did you mean {near[0]!r}?" if near else f"Settings: {', '.join(Settings.model_fields)}."
-            raise UserError(Fault.CONFIGURATION, f"unknown setting {key!r}{where}", hint) from None
-        raise UserError(
-            Fault.CONFIGURATION, f"setting {key!r}{where}: {first['msg']} (got {first.get('input')!r})"
-        ) from None
+        known = [each.name for each in fields(Settings)]
+        near = difflib.get_close_matches(key, known, n=1)
+        hint = f"Did you mean {near[0]!r}?" if near else f"Settings: {', '.join(known)}."
+        raise UserError(Fault.CONFIGURATION, f"unknown setting {key!r}{where}", hint)
+    raise UserError(
+        Fault.CONFIGURATION, f"setting {key!r}{where}: {first['msg']} (got {first.get('input')!r})"
+    )

@@ -41,9 +41,22 @@ def test_events_come_back_as_they_were_written(tmp_path: Path) -> None:
     session.append(ObservationEvent(call="1", tool="read", text="1: x", data={"n": [1, None]}))
     written = session.replayed
     again = reopened(session)
-    assert [event.model_dump() for event in again.replayed] == [event.model_dump() for event in written]
+    assert again.replayed == written
     assert [event.id for event in again.replayed] == ["e1", "e2", "e3"]
     assert [event.parent for event in again.replayed] == ["", "e1", "e2"]
+
+
+def test_a_name_that_no_text_can_hold_does_not_spoil_the_log() -> None:
+    name = b"caf\xe9.txt".decode("utf-8", "surrogateescape")
+    event = parse(render(ActionEvent(call="1", tool="read", effect="read", paths=[name])))
+    assert isinstance(event, ActionEvent)
+    assert event.paths == ["caf?.txt"]
+
+
+def test_unknown_fields_of_the_parts_of_an_event_survive_too() -> None:
+    line = b'{"v":1,"id":"e1","parent":"","time":1.5,"kind":"message","actions":[{"id":"1","tool":"t","mood":"calm"}]}'
+    again = json.loads(render(parse(line)))
+    assert again["actions"][0]["mood"] == "calm"
 
 
 def test_unknown_fields_and_unknown_kinds_survive_a_round_trip() -> None:

@@ -154,7 +154,10 @@ def test_the_last_event_comes_on_every_path(ledger: Path, tmp_path: Path) -> Non
 def test_a_signal_ends_the_turn_with_a_last_event(
     ledger: Path, tmp_path: Path, number: signal.Signals
 ) -> None:
-    turns = [{"calls": [call("shell", command="echo started; sleep 61.7")]}, {"text": "too late", "delay": 60}]
+    turns = [
+        {"calls": [call("shell", command="echo started; sleep 61.7")]},
+        {"text": "too late", "delay": 60},
+    ]
     process = subprocess.Popen(
         [*PATCHWRIGHT, "run", "wait", "--output", "stream-json", "--model", script(tmp_path, turns)],
         cwd=ledger,
