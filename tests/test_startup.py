@@ -12,7 +12,18 @@ import pytest
 from tests.support.cli import environment, script
 from tests.support.loopback import Loopback
 
-HEAVY = {"litellm", "pydantic", "httpx", "openai", "git", "prompt_toolkit", "tree_sitter", "rich", "yaml", "pytest"}
+HEAVY = {
+    "litellm",
+    "pydantic",
+    "httpx",
+    "openai",
+    "git",
+    "prompt_toolkit",
+    "tree_sitter",
+    "rich",
+    "yaml",
+    "pytest",
+}
 
 
 def imported(*arguments: str, cwd: Path) -> set[str]:
