@@ -368,3 +368,27 @@ def test_the_tool_tells_hash_subject_and_lines(repo: Repo) -> None:
     assert observation.text == f"committed {sha[:10]} Add c\n  b.py +1 -0"
     assert observation.data["commit"] == sha
     assert observation.data["files"] == ["b.py"]
+
+
+def test_a_kill_between_commit_and_index_is_made_good_by_the_next_commit(repo: Repo) -> None:
+    at = repo.workspace()
+    repo.write("b.py", "staged by the user\n")
+    repo.git("add", "b.py")
+    agent_writes(at, "a.py", LINES.replace("line 3", "line three"))
+    before, changed = (repo.root / ".git/index").read_bytes(), dict(at.changed)
+    make(at)
+    (repo.root / ".git/index").write_bytes(before)  # as a kill right after the commit leaves it
+    at.changed.update(changed)
+    assert repo.git("status", "--porcelain") == "MM a.py\nM  b.py\n"
+    assert "has these changes already" in refusal(at)
+    assert repo.git("status", "--porcelain") == "M  b.py\n"
+
+
+def test_what_the_user_staged_back_after_a_commit_stays_so(repo: Repo) -> None:
+    at = repo.workspace()
+    agent_writes(at, "a.py", LINES.replace("line 3", "line three"))
+    make(at)
+    repo.git("reset", "-q", "HEAD~1", "--", "a.py")
+    agent_writes(at, "b.py", "more\n")
+    make(at, "Go on")
+    assert repo.git("status", "--porcelain") == "MM a.py\n"

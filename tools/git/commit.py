@@ -77,6 +77,7 @@ def _commit(at: Workspace, broker: Broker, message: str) -> CommitResult:
     _wait_for_lock(broker)
     _require_identity(broker)
     old = _head(broker)
+    _finish_cut_off(at, broker, old)
     with scratch() as folder:
         index = copy_of_index(broker, folder)
         # What the last commit holds, with the stat data of the user's index where it applies.
@@ -145,6 +146,29 @@ def _require_identity(broker: Broker) -> None:
 def _head(broker: Broker) -> str:
     """The last commit, "" before the first. Asked of git, which knows every way to store references."""
     return broker.run("rev-parse", "--verify", "--quiet", "HEAD", ok=(0, 1)).stdout.decode().strip()
+
+
+def _finish_cut_off(at: Workspace, broker: Broker, head: str) -> None:
+    """A kill between a commit and the index leaves the index behind: git would show the commit staged back.
+
+    That is so where the last commit is ours, the session does not know yet that it was made, and the index
+    still holds what stood before it.
+    """
+    if not head or not at.changed:
+        return
+    message = broker.run("log", "-1", "--no-show-signature", "--format=%P%n%B", head).stdout.decode(
+        "utf-8", "replace"
+    )
+    parent, _, text = message.partition("\n")
+    if " " in parent or f"\n{_TRAILER}: Patchwright" not in text:
+        return
+    entries, _ = staged(broker)
+    behind = {
+        path: (before, after)
+        for path, (before, after) in committed(broker, parent, head).items()
+        if path in at.changed and before != after and entries.get(path) == before
+    }
+    _bring_index(broker, behind)
 
 
 def _refuse_tampered(broker: Broker, files: Sequence[Touched]) -> None:
