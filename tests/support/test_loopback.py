@@ -30,7 +30,8 @@ def test_it_runs_as_a_program_and_logs_when_each_request_came_and_was_answered(t
             assert server.stdout is not None
             model = OpenAIChat("x", "x", f"http://127.0.0.1:{int(server.stdout.readline())}/v1", None)
             assert ask(model, [user("hi")]).text == "from the program"
-            deadline = time.monotonic() + 5  # the client has its answer before the server has written its line
+            # the client has its answer before the server has written its line
+            deadline = time.monotonic() + 5
             while len(log.read_text().splitlines()) < 2 and time.monotonic() < deadline:
                 time.sleep(0.01)
         finally:
