@@ -255,7 +255,8 @@ def _needed(private: Sequence[Path], program: Path, env: Mapping[str, str], netw
     named = [*env.get("PATH", "").split(os.pathsep), *(env.get(name, "") for name in FOLDER_VARIABLES)]
     paths = [_installation(Path(each)) for each in named if each.startswith(below)]
     paths += [home(), _installation(program.parent), _installation(program.resolve().parent)]
-    paths += [Path(sys.prefix), Path(sys.base_prefix)]  # ours: the runner of last resort for a project's tests
+    # Our own interpreter is the runner of last resort for a project's tests.
+    paths += [Path(sys.prefix), Path(sys.base_prefix)]
     paths += [Path(each) for each in SHOWN_IN_RUN]
     if network:
         paths.append(Path("/etc/resolv.conf").resolve())
