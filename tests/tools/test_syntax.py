@@ -35,7 +35,7 @@ def test_a_doubtful_escape_is_no_error() -> None:
     ("path", "source", "line"),
     [
         ("run.sh", "if true; then\n  echo a\n", 3),
-        ("package.json", '{\n  "a": 1,\n}\n', 3),
+        ("package.json", '{\n  "a":\n}\n', 3),
         ("pyproject.toml", "[a]\nb = \n", 2),
     ],
 )
