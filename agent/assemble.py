@@ -52,7 +52,14 @@ def locate(working: Path, *, need_git: bool) -> tuple[Path, bool]:
 
     if not working.is_dir():
         raise UserError(Fault.USAGE, f"no such folder: {str(working)!r}")
-    working = working.resolve()
+    try:
+        working = working.resolve()
+    except FileNotFoundError:
+        raise UserError(
+            Fault.USAGE,
+            "the current folder does not exist any more",
+            "Go to another one, or name it with -C DIR",
+        ) from None
     root = find_root(working)
     if root is None and need_git:
         raise not_a_repository(working)
@@ -126,7 +133,8 @@ def _runtime(
         Snapshots(root, home.project(root) / "snapshots") if options.mode is not Mode.READ_ONLY else None
     )
     if session.replayed:
-        restore_changes(session.replayed, workspace, snapshots)
+        if (found := restore_changes(session.replayed, workspace, snapshots)) is not None:
+            session.append(found)
     else:
         session.append(
             _start(options, root, model, session, workspace, offers_commit="git_commit" not in withheld)

@@ -10,6 +10,7 @@ of the time to its first request).
 from __future__ import annotations
 
 import json
+import math
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -115,13 +116,14 @@ class MessageEvent(Event):
 
 @dataclass(kw_only=True)
 class ActionEvent(Event):
-    """An action is about to run, with the effect it was judged by."""
+    """An action is about to run, with the effect it was judged by. `followed`: snapshots tell what it changes."""
 
     kind: Literal["action"] = "action"
     call: str
     tool: str
     effect: str
     paths: list[str] = field(default_factory=list)
+    followed: bool = False
 
 
 @dataclass(kw_only=True)
@@ -265,8 +267,15 @@ def render(event: Event) -> bytes:
 
 def line_of(fields: Mapping[str, Any]) -> bytes:
     """Fields as one line of JSON. They may hold parts of events."""
-    text = json.dumps(fields, ensure_ascii=False, separators=(",", ":"), default=_plain)
+    try:
+        text = _dumps(fields)
+    except (TypeError, ValueError):  # NaN, or a key that is no text: rare, so only then is all of it walked
+        text = _dumps(_tame(fields))
     return text.encode("utf-8", "replace") + b"\n"
+
+
+def _dumps(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=_plain, allow_nan=False)
 
 
 def _adapter(kind: type[Event]) -> TypeAdapter[Any]:
@@ -281,9 +290,26 @@ _ADAPTERS: dict[type[Event], TypeAdapter[Any]] = {}
 
 
 def _plain(value: object) -> object:
-    """What JSON has no form of: parts of events, and paths."""
+    """What JSON has no form of: parts of events, paths, and what a tool's data should not have held."""
     if isinstance(value, AskedAction | Spent):
         return {name: each for name, each in vars(value).items() if each is not None}
     if isinstance(value, os.PathLike):
         return os.fspath(value)
-    raise TypeError(f"an event cannot hold {value!r:.100}")
+    if isinstance(value, set | frozenset):
+        return sorted(value, key=repr)
+    return repr(value)
+
+
+def _tame(value: object) -> object:
+    """The same with text for keys, and for the numbers that JSON does not know."""
+    match value:
+        case float() if not math.isfinite(value):
+            return repr(value)
+        case Mapping():
+            return {key if isinstance(key, str) else repr(key): _tame(each) for key, each in value.items()}
+        case list() | tuple():
+            return [_tame(each) for each in value]
+        case AskedAction() | Spent() | set() | frozenset():
+            return _tame(_plain(value))
+        case _:
+            return value

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+
+from sandbox.errors import Fault, UserError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,7 +26,14 @@ class Home:
     def from_environment(cls, env: Mapping[str, str] = os.environ) -> Home:
         """`PATCHWRIGHT_HOME` if set, else the XDG base directories (freedesktop.org basedir spec 0.8)."""
         if own := env.get("PATCHWRIGHT_HOME"):
-            base = Path(own).expanduser().absolute()
+            try:
+                base = Path(own).expanduser().absolute()
+            except (RuntimeError, FileNotFoundError):  # `~nobody`, or relative to a folder that is gone
+                raise UserError(
+                    Fault.CONFIGURATION,
+                    f"PATCHWRIGHT_HOME names no folder: {own!r}",
+                    "Set it to a full path.",
+                ) from None
             return cls(data=base / "data", config=base / "config", cache=base / "cache")
         home = Path(env.get("HOME") or Path.home())
 
@@ -47,6 +57,15 @@ class Home:
 
 
 def private_folder(path: Path) -> Path:
-    """Make a folder (and its parents) that only the user can enter."""
-    path.mkdir(mode=0o700, parents=True, exist_ok=True)
+    """Make a folder (and its parents) that only the user can enter. Raises UserError where that is not possible."""
+    try:
+        path.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            raise UserError(Fault.STORAGE_FULL, f"no space left to make {str(path)!r}") from error
+        raise UserError(
+            Fault.READ_ONLY,
+            f"cannot make {str(path)!r}: {error.strerror}",
+            "Set PATCHWRIGHT_HOME to a folder that can be written.",
+        ) from error
     return path

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import contextlib
 import sqlite3
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from agent.events import End, Event, MessageEvent, Prompt, SessionStart
 from agent.home import Home, private_folder
 from agent.session import read
+from sandbox.errors import UserError
 
 _SCHEMA = """
 create table if not exists sessions (
@@ -40,16 +43,10 @@ def sessions(home: Home, project: Path | None = None) -> list[Summary]:
     logs = sorted((home.data / "projects").glob("*/sessions/*/log.jsonl"))
     if not logs:
         return []
-    with contextlib.closing(_connect(home)) as db:
-        known = {row[0]: (row[1], row[2]) for row in db.execute("select path, mtime, size from sessions")}
-        for log in logs:
-            status = log.stat()
-            if known.pop(str(log), None) != (status.st_mtime_ns, status.st_size):
-                _store(db, log, status.st_mtime_ns, status.st_size)
-        db.executemany("delete from sessions where path = ?", [(path,) for path in known])
-        db.commit()
-        columns = "path, id, project, title, model, created, updated, steps, cost, outcome"
-        rows = db.execute(f"select {columns} from sessions order by updated desc, id desc").fetchall()
+    try:
+        rows = _refreshed(_connect(home), logs)
+    except (sqlite3.Error, OSError, UserError):  # in use, full, not ours to write: slower without, as right
+        rows = _refreshed(_prepared(":memory:"), logs)
     found = [
         Summary(
             path=Path(path).parent,
@@ -68,17 +65,42 @@ def sessions(home: Home, project: Path | None = None) -> list[Summary]:
     return [each for each in found if project is None or each.project == str(project)]
 
 
+def _refreshed(database: sqlite3.Connection, logs: Sequence[Path]) -> list[tuple[Any, ...]]:
+    """All rows, the newest first, after a look at the logs that changed. Closes the database."""
+    with contextlib.closing(database) as db:
+        known = {row[0]: (row[1], row[2]) for row in db.execute("select path, mtime, size from sessions")}
+        for log in logs:
+            try:
+                status = log.stat()
+            except FileNotFoundError:  # removed since it was listed
+                continue
+            if known.pop(str(log), None) != (status.st_mtime_ns, status.st_size):
+                _store(db, log, status.st_mtime_ns, status.st_size)
+        db.executemany("delete from sessions where path = ?", [(path,) for path in known])
+        db.commit()
+        columns = "path, id, project, title, model, created, updated, steps, cost, outcome"
+        return db.execute(f"select {columns} from sessions order by updated desc, id desc").fetchall()
+
+
 def _connect(home: Home) -> sqlite3.Connection:
     path = private_folder(home.cache) / "sessions.sqlite"
     try:
-        db = sqlite3.connect(path, timeout=5)
-        db.execute(_SCHEMA)
-        return db
-    except sqlite3.DatabaseError:  # damaged or of another format: it is only a cache
+        return _prepared(path)
+    except sqlite3.OperationalError:  # in use, or not ours to write: no reason to delete it
+        raise
+    except sqlite3.DatabaseError:  # damaged: it is only a cache
         path.unlink(missing_ok=True)
-        db = sqlite3.connect(path, timeout=5)
+        return _prepared(path)
+
+
+def _prepared(path: Path | str) -> sqlite3.Connection:
+    db = sqlite3.connect(path, timeout=5)
+    try:
         db.execute(_SCHEMA)
-        return db
+    except sqlite3.Error:
+        db.close()
+        raise
+    return db
 
 
 def _store(db: sqlite3.Connection, log: Path, mtime: int, size: int) -> None:
@@ -109,7 +131,7 @@ def _summarise(log: Path) -> Summary:
     cost: float | None = None
     outcome = "unfinished"
     events: list[Event] = []
-    with contextlib.suppress(OSError, ValueError):  # a damaged log is listed with what could be read of it
+    with contextlib.suppress(OSError, UserError):  # a damaged log is listed with what could be read of it
         for event in read(log.parent):
             events.append(event)
     for event in events:

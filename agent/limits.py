@@ -9,6 +9,9 @@ from typing import Protocol
 
 from agent.events import Spent
 
+_A_DAY = 86_400.0
+"""Seconds that a step may take where no limit says less: longer than any that is still wanted."""
+
 
 @dataclass(slots=True, kw_only=True)
 class Tally:
@@ -87,3 +90,15 @@ class MaxCost:
 def first_reached(limits: Sequence[Limit], tally: Tally) -> str:
     """Why to stop, or ""."""
     return next((reason for limit in limits if (reason := limit.before_step(tally))), "")
+
+
+def seconds_left(limits: Sequence[Limit], tally: Tally) -> float:
+    """How long the next step may take before it is stopped in its middle."""
+    passed = time.monotonic() - tally.started
+    times = [limit.seconds - passed for limit in limits if isinstance(limit, MaxTime)]
+    return max(0.0, min(times, default=_A_DAY)) + 0.01  # a timer may fire a clock's tick too early
+
+
+def out_of_time(limits: Sequence[Limit], tally: Tally) -> str:
+    """Why a step was stopped in its middle, or ""."""
+    return first_reached([limit for limit in limits if isinstance(limit, MaxTime)], tally)

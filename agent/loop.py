@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 
 from agent.context.projection import Projection, compaction
 from agent.events import AskedAction, MessageEvent, Signal, Spent, Steer
-from agent.limits import Limit, Tally, first_reached
+from agent.limits import Limit, Tally, first_reached, out_of_time, seconds_left
 from agent.model.base import Delta, Model, ReasoningDelta, Reply, TextDelta
 from agent.session import Session
 from tools.action import Action
@@ -66,17 +66,23 @@ class Loop:
                 return TurnEnd(reason="limit", detail=reached)
             self._deliver()
             self._step = asyncio.ensure_future(self._one_step())
+            alarm = asyncio.get_running_loop().call_later(
+                seconds_left(self.limits, self.tally), self._step.cancel
+            )
             try:
                 end = await self._step
                 self._interrupts = 0
             except asyncio.CancelledError:
                 if not self._step.cancelled() or _cancelled_from_outside():
                     raise
+                if reached := out_of_time(self.limits, self.tally):
+                    return TurnEnd(reason="limit", detail=reached)
                 self.session.append(Signal(name="interrupt", detail="the user stopped this step"))
                 if not self._stop:
                     self.inbox.appendleft("I stopped that step. Do not repeat it; go on with what I asked.")
                 end = None
             finally:
+                alarm.cancel()
                 self._step = None
                 await self.session.sync()
             if end is not None and not (self.inbox and end.reason != "limit"):
@@ -117,6 +123,9 @@ class Loop:
         observations = await self.gateway.run(reply.actions)
         for action, observation in zip(reply.actions, observations, strict=True):
             if tool_ends_turn(self.gateway.toolbox, action, observation):
+                if any(each.failed for each in observations):
+                    self.inbox.appendleft(_UNSEEN)
+                    return None
                 return TurnEnd(reason="ended", text=str(observation.data.get("summary", reply.text)))
         return None
 
@@ -162,6 +171,10 @@ class Loop:
             )
         )
         return reply
+
+
+_UNSEEN = "The turn has not ended: an action asked for beside that one failed. Look at what it says first."
+"""To a model that ended the turn in the same batch: its summary was written before the failure could be seen."""
 
 
 def _cancelled_from_outside() -> bool:

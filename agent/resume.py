@@ -1,13 +1,23 @@
-"""What a session had changed, worked out again from its log: so that a resumed one commits and undoes all of it."""
+"""What a session had changed and how far its turn had come, worked out again from its log."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Protocol
 
-from agent.events import ActionEvent, Event, ObservationEvent, SnapshotEvent
+from agent.events import (
+    ActionEvent,
+    Event,
+    MessageEvent,
+    ObservationEvent,
+    Prompt,
+    SnapshotEvent,
+    Steer,
+)
+from agent.loop import TurnEnd
 from agent.session import INTERRUPTED
 from sandbox.snapshots import Snapshots
+from tools.registry import Toolbox
 from tools.workspace import Workspace
 
 
@@ -15,16 +25,31 @@ class _Paths(Protocol):
     def relative(self, path: str) -> str: ...
 
 
-def restore_changes(events: Sequence[Event], workspace: Workspace, snapshots: Snapshots | None) -> None:
-    """Fill `workspace.changed` with the paths that actions touched and no commit has taken in since."""
+def restore_changes(
+    events: Sequence[Event], workspace: Workspace, snapshots: Snapshots | None
+) -> SnapshotEvent | None:
+    """Fill `workspace.changed` with the paths that actions touched and no commit has taken in since.
+
+    What differs from before a command that a kill interrupted counts as its work. That is bounded by the next
+    snapshot; the one returned, if any, belongs in the log, so that no later resume counts what the user did since.
+    """
     if snapshots is None:
-        return
+        return None
+
+    def claim(before: str, after: str) -> None:
+        for change in snapshots.changed(before, after):
+            _remember(workspace, snapshots, before, change.path)
+
     tree = ""
+    cut_off = ""  # the snapshot before a command whose result a kill took with it, until the next snapshot
     begun: dict[str, ActionEvent] = {}
     for event in events:
         match event:
             case SnapshotEvent():
                 tree = event.tree
+                if cut_off:
+                    claim(cut_off, tree)
+                    cut_off = ""
             case ActionEvent():
                 begun[event.call] = event
             case ObservationEvent():
@@ -37,15 +62,57 @@ def restore_changes(events: Sequence[Event], workspace: Workspace, snapshots: Sn
                 if event.data.get("commit"):
                     for path in event.data.get("files", ()):
                         workspace.changed.pop(str(path), None)
-                if event.text == INTERRUPTED and action is not None and action.effect == "execute" and tree:
-                    # a kill took the command's result with it: what differs from before it counts as its work
-                    for change in snapshots.changed(tree, snapshots.take()):
-                        _remember(workspace, snapshots, tree, change.path)
+                if event.text == INTERRUPTED and action is not None and action.followed:
+                    cut_off = tree
+    if cut_off:
+        now = snapshots.take()
+        claim(cut_off, now)
+        return SnapshotEvent(tree=now, when="before")
+    return None
+
+
+def cut_off_turn(events: Iterable[Event]) -> list[Event]:
+    """The events of the last turn, its prompt first."""
+    turn: list[Event] = []
+    for event in events:
+        if isinstance(event, Prompt):
+            turn.clear()
+        turn.append(event)
+    return turn
+
+
+def ended_already(turn: Sequence[Event], toolbox: Toolbox) -> TurnEnd | None:
+    """How the model had ended the turn that a kill cut off; None if it was still at work."""
+    last: MessageEvent | None = None
+    answers: dict[str, ObservationEvent] = {}
+    for event in turn:
+        match event:
+            case Prompt() | Steer():
+                last = None
+            case MessageEvent():
+                last, answers = event, {}
+            case ObservationEvent():
+                answers[event.call] = event
+            case _:
+                continue
+    if last is None or last.partial:
+        return None
+    if not last.actions:
+        return TurnEnd(reason="refusal" if last.stop == "refusal" else "answer", text=last.text)
+    batch = [(each, answers.get(each.id)) for each in last.actions]
+    if any(answer is None or answer.failed for _, answer in batch):
+        return None
+    for asked, answer in batch:
+        tool = toolbox.get(asked.tool)
+        if answer is not None and tool is not None and tool.ends:
+            return TurnEnd(reason="ended", text=str(answer.data.get("summary", last.text)))
+    return None
 
 
 def _remember(workspace: Workspace, snapshots: Snapshots, tree: str, path: str) -> None:
     if tree and path not in workspace.changed:
-        workspace.changed[path] = snapshots.content_at(tree, path)
+        state = snapshots.state_at(tree, path)
+        workspace.remember_state(path, state, snapshots.content(state) if state else None)
 
 
 def _inside(files: _Paths, paths: Sequence[str]) -> list[str]:

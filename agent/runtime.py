@@ -30,7 +30,8 @@ from agent.limits import Limit, Tally
 from agent.loop import Loop, TurnEnd
 from agent.model.base import Delta, Model, ToolSpec
 from agent.outcome import BY_FAULT, Exit
-from agent.session import Session
+from agent.resume import cut_off_turn, ended_already
+from agent.session import Session, read
 from agent.verify.conclude import Evidence, judge, really_changed
 from sandbox.errors import Fault, UserError
 from sandbox.policy import Approver, Decision, Effect, Policy
@@ -53,7 +54,13 @@ class LogRecorder:
 
     def action(self, action: Action, effect: Effect) -> None:
         self.session.append(
-            ActionEvent(call=action.id, tool=action.tool, effect=effect.kind, paths=list(effect.paths))
+            ActionEvent(
+                call=action.id,
+                tool=action.tool,
+                effect=effect.kind,
+                paths=list(effect.paths),
+                followed=bool(effect.argv),
+            )
         )
 
     def decision(self, action: Action, decision: Decision, by: str) -> None:
@@ -145,9 +152,13 @@ class Runtime:
         end: End
         self._task = asyncio.current_task()
         try:
+            self.session.answer_orphans()
+            cut_off = None
             if prompt is not None:
                 self.session.append(Prompt(text=prompt))
-            end = await self._turn()
+            else:
+                cut_off = self._catch_up()
+            end = await self._turn(cut_off)
         except UserError as error:
             end = self._failed(error)
         except asyncio.CancelledError:
@@ -182,10 +193,14 @@ class Runtime:
             await self.session.settle()
         self.session.close()
 
-    async def _turn(self) -> End:
+    async def _turn(self, cut_off: TurnEnd | None) -> End:
+        """`cut_off`: the model had ended the turn before a kill, and only what follows that is left to do."""
         rechecks = 0
         while True:
-            ended = await self.loop.run()
+            if cut_off is None:
+                self.workspace.facts.pop("finish", None)
+            ended = cut_off or await self.loop.run()
+            cut_off = None
             if ended.reason == "limit":
                 return self._end(Exit.LIMIT, ended.detail)
             if ended.reason == "interrupted":
@@ -202,6 +217,13 @@ class Runtime:
             if verification.outcome == "passed" and self.commit:
                 await self._commit(ended)
             return self._end(self._judge(ended, verification), ended.text, verification)
+
+    def _catch_up(self) -> TurnEnd | None:
+        """Take in the part of the turn that is in the log already; how the model had ended it, if it had."""
+        events = cut_off_turn(read(self.session.folder))
+        for event in events:
+            self._note(event)
+        return ended_already(events, self.toolbox)
 
     async def _verify(self) -> Verification:
         """Run the whole suite if files were changed and it was not run since; log what came of it."""
@@ -236,7 +258,7 @@ class Runtime:
         return (await self.loop.gateway.run([action]))[0]
 
     def _judge(self, ended: TurnEnd, verification: Verification) -> Exit:
-        status = self.workspace.facts.pop("finish", "done")
+        status = self.workspace.facts.get("finish", "done")
         if verification.outcome == "failed":
             return Exit.TESTS_FAIL
         if verification.outcome == "unverified":
@@ -255,6 +277,9 @@ class Runtime:
 
     def _follow(self, event: Event) -> None:
         self.evidence.see(event)
+        self._note(event)
+
+    def _note(self, event: Event) -> None:
         self._wrote = self._wrote or isinstance(event, SnapshotEvent)
         if isinstance(event, ObservationEvent):
             self._last_observation = event.text
@@ -302,7 +327,9 @@ class Runtime:
     async def _snapshot_after(self) -> None:
         """The tree at the end of a turn that wrote something: what an undo takes back, and no more."""
         if self._wrote and self.snapshots is not None:
-            with suppress(UserError):  # a full disk: the turn has told of it, and its end must be told, too
+            with suppress(
+                UserError, OSError
+            ):  # a full disk, a folder that is gone: its end must be told, too
                 self.session.append(
                     SnapshotEvent(tree=await asyncio.to_thread(self.snapshots.take), when="after")
                 )

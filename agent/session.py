@@ -8,7 +8,9 @@ import fcntl
 import os
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
+from typing import BinaryIO
 
 from agent.events import ActionEvent, Event, MessageEvent, ObservationEvent, parse, render
 from agent.home import private_folder
@@ -19,6 +21,9 @@ Subscriber = Callable[[Event], None]
 INTERRUPTED = (
     "interrupted: the program ended before this action's result was recorded; it may have taken effect"
 )
+
+_NO_SUCH = (errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG)
+"""What the system says of a name that is no session's."""
 
 
 class Session:
@@ -33,6 +38,7 @@ class Session:
         self._size = os.fstat(descriptor).st_size
         self._subscribers: list[Subscriber] = []
         self._syncing: asyncio.Future[None] | None = None
+        self._unanswered = dict(unanswered(events))
         self.replayed = events
 
     @classmethod
@@ -56,14 +62,15 @@ class Session:
         path = folder / "log.jsonl"
         try:
             descriptor = _open(path, 0)
-        except FileNotFoundError:
-            raise UserError(
-                Fault.USAGE, f"no session {folder.name!r}", "List them: patchwright sessions"
-            ) from None
+        except OSError as error:
+            if error.errno in _NO_SUCH:
+                raise UserError(
+                    Fault.USAGE, f"no session {folder.name!r}", "List them: patchwright sessions"
+                ) from None
+            raise _storage(error, folder) from error
         events = _repair(path, descriptor)
         session = cls(folder, descriptor, events)
-        for call, tool in unanswered(events):
-            session.append(ObservationEvent(call=call, tool=tool, text=INTERRUPTED, failed=True))
+        session.answer_orphans()
         return session
 
     def subscribe(self, subscriber: Subscriber, *, replay: bool = False) -> None:
@@ -73,15 +80,20 @@ class Session:
                 subscriber(event)
         self._subscribers.append(subscriber)
 
+    def answer_orphans(self) -> None:
+        """Give each action that a kill or a full disk left without an observation one that says so."""
+        for call, tool in list(self._unanswered.items()):
+            self.append(ObservationEvent(call=call, tool=tool, text=INTERRUPTED, failed=True))
+
     def append(self, event: Event) -> Event:
         """Write one event and hand it to the subscribers. Raises UserError when the disk is full."""
-        self._count += 1
-        event.id = f"e{self._count}"
+        event.id = f"e{self._count + 1}"
         event.parent = self._last
         event.time = round(time.time(), 3)
-        line = render(event)
-        self._write(line)
+        self._write(render(event))
+        self._count += 1
         self._last = event.id
+        _track(self._unanswered, event)
         self.tell(event)
         return event
 
@@ -110,9 +122,10 @@ class Session:
     def close(self) -> None:
         """Sync and release the log. Safe to call twice."""
         if self._descriptor >= 0:
-            os.fsync(self._descriptor)
-            os.close(self._descriptor)
-            self._descriptor = -1
+            descriptor, self._descriptor = self._descriptor, -1
+            with suppress(OSError):  # the turn's own sync has told of a disk that is full
+                os.fsync(descriptor)
+            os.close(descriptor)
 
     def _write(self, line: bytes) -> None:
         """One write call per event; a short write (full disk) is taken back, so that the log stays whole."""
@@ -121,32 +134,42 @@ class Session:
             if written < len(line):
                 raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         except OSError as error:
-            self._count -= 1
             os.ftruncate(self._descriptor, self._size)
             raise _storage(error, self.folder) from error
         self._size += len(line)
 
 
 def read(folder: Path) -> Iterator[Event]:
-    """The events of a log that may be open elsewhere; a torn last line is left out."""
-    with (folder / "log.jsonl").open("rb") as file:
-        for line in file:
-            if not line.endswith(b"\n"):
-                return
-            yield parse(line)
+    """The events of a log that may be open elsewhere; a torn last line is left out.
+
+    Raises FileNotFoundError when there is no such log, UserError when it is damaged.
+    """
+    path = folder / "log.jsonl"
+    try:
+        file = path.open("rb")
+    except OSError as error:
+        if error.errno in _NO_SUCH:
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path)) from None
+        raise
+    with file:
+        yield from _whole_lines(path, file)
 
 
 def unanswered(events: list[Event]) -> list[tuple[str, str]]:
     """(call, tool) of each action that no observation answers, in the order in which they were asked."""
     open_calls: dict[str, str] = {}
     for event in events:
-        if isinstance(event, MessageEvent):
-            open_calls.update({action.id: action.tool for action in event.actions})
-        elif isinstance(event, ActionEvent):
-            open_calls.setdefault(event.call, event.tool)
-        elif isinstance(event, ObservationEvent):
-            open_calls.pop(event.call, None)
+        _track(open_calls, event)
     return list(open_calls.items())
+
+
+def _track(open_calls: dict[str, str], event: Event) -> None:
+    if isinstance(event, MessageEvent):
+        open_calls.update({action.id: action.tool for action in event.actions})
+    elif isinstance(event, ActionEvent):
+        open_calls.setdefault(event.call, event.tool)
+    elif isinstance(event, ObservationEvent):
+        open_calls.pop(event.call, None)
 
 
 def _open(path: Path, flags: int) -> int:
@@ -165,26 +188,33 @@ def _open(path: Path, flags: int) -> int:
 
 def _repair(path: Path, descriptor: int) -> list[Event]:
     """Read all whole lines; cut off what stands after the last one (a write that a kill tore)."""
-    events: list[Event] = []
-    whole = 0
     with path.open("rb") as file:
-        for line in file:
-            try:
-                if not line.endswith(b"\n"):
-                    break
-                events.append(parse(line))
-            except ValueError:
-                if file.read(1):  # not the tail: this is damage, not a torn write
-                    raise UserError(
-                        Fault.CONFIGURATION,
-                        f"the log {str(path)!r} is damaged after byte {whole}",
-                        "Keep a copy, cut the file there, and resume.",
-                    ) from None
-                break
-            whole += len(line)
+        events = list(_whole_lines(path, file))
+        whole = file.tell()
     if whole < os.fstat(descriptor).st_size:
         os.ftruncate(descriptor, whole)
     return events
+
+
+def _whole_lines(path: Path, file: BinaryIO) -> Iterator[Event]:
+    """The events of all whole lines; the file is left at the end of the last of them."""
+    whole = 0
+    while line := file.readline():
+        try:
+            if not line.endswith(b"\n"):
+                break
+            event = parse(line)
+        except ValueError:
+            if file.read(1):  # not the tail: this is damage, not a torn write
+                raise UserError(
+                    Fault.CONFIGURATION,
+                    f"the log {str(path)!r} is damaged after byte {whole}",
+                    "Keep a copy, cut the file there, and resume.",
+                ) from None
+            break
+        whole += len(line)
+        yield event
+    file.seek(whole)
 
 
 def _storage(error: OSError, folder: Path) -> UserError:

@@ -17,7 +17,7 @@ def demo(folder: Path | None, *, model: str, api_base: str | None) -> int:
     """Copy the example out, run the agent on it, and show what it did with git's own words."""
     keep = folder is not None
     with tempfile.TemporaryDirectory(prefix="patchwright-demo-", ignore_cleanup_errors=True) as temporary:
-        target = folder.absolute() if folder is not None else Path(temporary) / "ledger"
+        target = folder if folder is not None else Path(temporary) / "ledger"
         repository = materialise(target)
         _say(f"An example project stands in {repository}. Its history:")
         _git(repository, "log", "--oneline", "--no-decorate")

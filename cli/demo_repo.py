@@ -32,8 +32,8 @@ def materialise(target: Path) -> Path:
     if target.is_dir() and any(target.iterdir()):
         raise UserError(Fault.USAGE, f"{str(target)!r} is not empty.", "Name a new folder.")
     patches = sorted(str(patch) for patch in HISTORY.glob("*.patch"))
-    target = target.absolute()
     try:
+        target = target.absolute()
         target.mkdir(parents=True, exist_ok=True)
     except OSError as error:  # no permission, a file in the way: the system's words are passed on
         raise UserError(

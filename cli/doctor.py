@@ -45,7 +45,10 @@ class Finding:
 
 
 def doctor(folder: Path, *, as_json: bool) -> int:
-    """Print the findings; the exit code says whether the main job can be done here."""
+    """Print the findings; the exit code says whether the main job can be done here. Raises UserError: no folder."""
+    from agent.assemble import locate
+
+    locate(folder, need_git=False)
     found = report(folder, Home.from_environment(), os.environ)
     fit = all(finding.verdict != "bad" for finding in found)
     if as_json:
@@ -155,6 +158,8 @@ def _data(home: Home) -> Finding:
     try:
         with tempfile.TemporaryFile(dir=private_folder(home.data)):
             return Finding(name="data", verdict="good", detail=f"{home.data} can be written")
+    except UserError as error:
+        return Finding(name="data", verdict="bad", detail=error.message, hint=error.hint)
     except OSError as error:
         return Finding(
             name="data",

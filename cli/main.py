@@ -94,6 +94,7 @@ def root(
         print(f"patchwright {VERSION}")
         raise typer.Exit
     if context.invoked_subcommand is not None:
+        _refuse_misplaced(context)
         return
     flags = _flags(model=model, api_base=api_base, mode=mode, sandbox=sandbox, test_command=tests)
     if prompt is not None or not sys.stdin.isatty():
@@ -143,6 +144,8 @@ def run(
         max_time=max_time,
         max_tokens=max_tokens,
     )
+    if prompt is not None and option_prompt is not None:
+        raise typer.BadParameter("two prompts: give one, as PROMPT or with -p")
     text = prompt if prompt is not None else option_prompt
     raise typer.Exit(
         one_shot(folder, text, flags, output=output.value, commit=not no_commit, session=session)
@@ -224,6 +227,21 @@ def init(
     raise typer.Exit(draft(folder, force=force, show=show))
 
 
+def _refuse_misplaced(context: typer.Context) -> None:
+    """An option before the command would be lost, and `--mode read-only` with it."""
+    from sandbox.errors import Fault, UserError
+
+    for each in context.command.params:
+        source = context.get_parameter_source(each.name or "")
+        if source is not None and source.name == "COMMANDLINE":
+            option, command = each.opts[0], context.invoked_subcommand
+            raise UserError(
+                Fault.USAGE,
+                f"{option} stands before the command {command!r}, where it has no effect",
+                f"Put it after: patchwright {command} {option} …",
+            )
+
+
 def _flags(**values: object) -> dict[str, object]:
     """Flags that were given, as settings layers want them (enum members as their text)."""
     return {
@@ -234,14 +252,23 @@ def _flags(**values: object) -> dict[str, object]:
 
 
 def main() -> None:
-    """Entry point: a user's mistake ends in one clear line and its own exit code."""
-    from sandbox.errors import UserError
+    """Entry point: a user's mistake ends in one clear line and its own exit code, a fault of ours in another."""
+    from cli.report import tell
+    from cli.streams import open_missing, silence
 
+    open_missing()
     try:
-        app(prog_name="patchwright")
-    except UserError as error:
-        from agent.outcome import BY_FAULT
-        from cli.report import complain
-
-        complain(error)
-        sys.exit(int(BY_FAULT[error.fault]))
+        try:
+            app(prog_name="patchwright")
+        finally:
+            sys.stdout.flush()
+    except BrokenPipeError:  # `| head` has seen enough
+        silence(sys.stdout)
+    except SystemExit as end:
+        if not isinstance(end.__context__, BrokenPipeError):
+            raise
+        silence(sys.stdout)  # typer's own way of saying the same
+    except Exception as error:
+        if isinstance(error, OSError):
+            silence(sys.stdout)  # what it still holds would fail once more on the way out
+        sys.exit(tell(error))

@@ -1,14 +1,48 @@
-"""One clear line for a person's mistake, and a second that says what to do."""
+"""What ended a command early, told in one clear line, and a second that says what to do."""
 
 from __future__ import annotations
 
-import sys
+import errno
+from typing import TYPE_CHECKING
 
-from sandbox.errors import UserError
+from cli.streams import write_error
+from sandbox.errors import Fault, UserError
+
+if TYPE_CHECKING:
+    from agent.outcome import Exit
 
 
 def complain(error: UserError) -> None:
     """Write an error to standard error: `patchwright: what happened`, then what to do about it."""
-    print(f"patchwright: {error.message}", file=sys.stderr)
-    if error.hint:
-        print(f"  {error.hint}", file=sys.stderr)
+    write_error(f"patchwright: {error.message}\n" + (f"  {error.hint}\n" if error.hint else ""))
+
+
+def verdict(error: BaseException) -> tuple[Exit, UserError | None]:
+    """(exit code, what to tell) of anything that ended a command; None for a fault of our own."""
+    from agent.outcome import BY_FAULT, Exit
+
+    if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
+        where = f" for {error.filename!r}" if error.filename else ""
+        error = UserError(Fault.STORAGE_FULL, f"no space left on the device{where}")
+    if isinstance(error, UserError):
+        return BY_FAULT[error.fault], error
+    return (Exit.INTERRUPTED if isinstance(error, KeyboardInterrupt) else Exit.INTERNAL), None
+
+
+def tell(error: BaseException) -> int:
+    """Say on standard error what ended a command; returns the exit code. Our own faults come with a traceback."""
+    from agent.outcome import Exit
+
+    code, told = verdict(error)
+    if told is not None:
+        complain(told)
+    elif code is Exit.INTERRUPTED:
+        write_error("patchwright: interrupted\n")
+    else:
+        import traceback
+
+        write_error("".join(traceback.format_exception(error)))
+        write_error(
+            "patchwright: this is a fault in Patchwright itself; please report it with the lines above\n"
+        )
+    return int(code)

@@ -20,10 +20,11 @@ from agent.events import End, ErrorEvent, Event, fields_of, line_of, render
 from agent.home import Home
 from agent.limits import Limit, MaxCost, MaxSteps, MaxTime, MaxTokens
 from agent.model.base import Model
-from agent.outcome import BY_FAULT, Exit
+from agent.outcome import Exit
 from agent.runtime import Runtime
-from cli.report import complain
+from cli.report import tell, verdict
 from cli.settings import Settings, load
+from cli.streams import Lost, write_error, write_line
 from patchwright.version import VERSION
 from sandbox.errors import Fault, UserError
 from sandbox.policy import Approval
@@ -65,13 +66,13 @@ def one_shot(
 ) -> int:
     """Run one prompt to its end. Returns the exit code; every path ends with a last event."""
     invocation = Invocation(folder=folder, flags=flags, commit=commit, offer_commit=commit, session=session)
-    return _guarded(output, lambda: _run(invocation, _prompt(prompt), output))
+    return guarded(output, lambda: _run(invocation, _prompt(prompt), output))
 
 
 def go_on(folder: Path, flags: Mapping[str, Any], *, output: str, commit: bool, session: str) -> int:
     """Continue the turn of a session that was cut off."""
     invocation = Invocation(folder=folder, flags=flags, commit=commit, offer_commit=commit, session=session)
-    return _guarded(output, lambda: _run(invocation, None, output))
+    return guarded(output, lambda: _run(invocation, None, output))
 
 
 def settings_for(invocation: Invocation, home: Home) -> Settings:
@@ -121,23 +122,46 @@ def limits(settings: Settings) -> Sequence[Limit]:
     return found
 
 
-def _guarded(output: str, run: Callable[[], int]) -> int:
-    """Errors before there is a session: told like those after, with a last event where events are asked for."""
+def guarded(output: str, run: Callable[[], int]) -> int:
+    """Run; what ends it outside a turn is told like what ends it inside, last event included."""
+    for number in _endings():  # until a turn takes them over
+        signal.signal(number, _terminated)
     try:
-        return run()
-    except UserError as error:
-        code = BY_FAULT[error.fault]
-        if output == "text":
-            complain(error)
-        else:
-            events: list[Event] = [
-                ErrorEvent(fault=error.fault, message=error.message, hint=error.hint),
-                End(outcome=code.label, exit_code=int(code), summary=error.message),
-            ]
-            for event in events if output == "stream-json" else events[-1:]:
-                event.time = round(time.time(), 3)
-                _write_line(render(event))
+        code = run()
+    except (Exception, KeyboardInterrupt) as error:
+        code = _ended_early(output, error)
+    if Lost.error is None:
+        return code
+    reason = Lost.error.strerror or str(Lost.error)
+    write_error(f"patchwright: the answer could not be written to standard output: {reason}\n")
+    return int(Exit.STORAGE_FULL)
+
+
+def _endings() -> Sequence[signal.Signals]:
+    """The signals that end a run: not SIGHUP where `nohup` has it ignored."""
+    ignored = signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
+    return (signal.SIGTERM,) if ignored else (signal.SIGTERM, signal.SIGHUP)
+
+
+def _terminated(number: int, frame: object) -> None:
+    raise KeyboardInterrupt
+
+
+def _ended_early(output: str, error: BaseException) -> int:
+    code, told = verdict(error)
+    if output == "text" or code is Exit.INTERNAL:
+        tell(error)
+    if output == "text":
         return int(code)
+    message = told.message if told else "interrupted" if code is Exit.INTERRUPTED else repr(error)
+    events: list[Event] = [End(outcome=code.label, exit_code=int(code), summary=message)]
+    if output == "stream-json" and code is not Exit.INTERRUPTED:
+        fault, hint = (str(told.fault), told.hint) if told else ("internal", "")
+        events.insert(0, ErrorEvent(fault=fault, message=message, hint=hint))
+    for event in events:
+        event.time = round(time.time(), 3)
+        write_line(render(event))
+    return int(code)
 
 
 def _run(invocation: Invocation, prompt: str | None, output: str) -> int:
@@ -152,13 +176,13 @@ async def _turn(invocation: Invocation, prompt: str | None, output: str) -> int:
         _subscribe(runtime, settings, output)
         loop = asyncio.get_running_loop()
         loop.add_signal_handler(signal.SIGINT, _interrupt, runtime)
-        for number in (signal.SIGTERM, signal.SIGHUP):
+        for number in _endings():
             loop.add_signal_handler(number, runtime.stop)
         end = await runtime.turn(prompt)
         if output == "json":
-            _write_line(_json_result(end, runtime))
+            write_line(_json_result(end, runtime))
         elif output == "text" and end.summary and end.exit_code in _ANSWERS:
-            _write_line(end.summary.rstrip().encode("utf-8", "replace") + b"\n")
+            write_line(end.summary.rstrip().encode("utf-8", "replace") + b"\n")
         return end.exit_code
     finally:
         await runtime.close()
@@ -170,15 +194,15 @@ _ANSWERS = {Exit.DONE, Exit.TESTS_FAIL, Exit.NOTHING_TO_DO, Exit.NO_TEST_RUNNER,
 
 def _interrupt(runtime: Runtime) -> None:
     if runtime.loop.stepping:
-        print("patchwright: stopping this step; Ctrl-C again ends the turn", file=sys.stderr)
+        write_error("patchwright: stopping this step; Ctrl-C again ends the turn\n")
     runtime.interrupt()
 
 
 def _subscribe(runtime: Runtime, settings: Settings, output: str) -> None:
     if output == "stream-json":
         for event in runtime.session.replayed:
-            _write_line(render(event))
-        runtime.session.subscribe(lambda event: _write_line(render(event)))
+            write_line(render(event))
+        runtime.session.subscribe(lambda event: write_line(render(event)))
         return
     if output == "json":
         return
@@ -186,33 +210,16 @@ def _subscribe(runtime: Runtime, settings: Settings, output: str) -> None:
     from cli.render.terminal import Terminal
 
     terminal = Terminal.of(sys.stderr)
-    view = LineView(_write_error, colour=terminal.colour, width=terminal.columns, unicode=terminal.unicode)
+    view = LineView(write_error, colour=terminal.colour, width=terminal.columns, unicode=terminal.unicode)
     if warning := runtime.workspace.sandbox.warning:
-        _write_error(f"patchwright: {warning}\n")
+        write_error(f"patchwright: {warning}\n")
     if not settings.model and runtime.model.name == "offline":
-        _write_error(f"patchwright: {NO_MODEL}\n")
+        write_error(f"patchwright: {NO_MODEL}\n")
     runtime.session.subscribe(view.event)
 
 
 def _json_result(end: End, runtime: Runtime) -> bytes:
     return line_of({"session": runtime.session.id, "model": runtime.model.name, **fields_of(end)})
-
-
-def _write_line(line: bytes) -> None:
-    """To standard output, whole; a reader that went away (`| head`) ends nothing but the output."""
-    try:
-        sys.stdout.buffer.write(line)
-        sys.stdout.buffer.flush()
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-
-
-def _write_error(text: str) -> None:
-    try:
-        sys.stderr.write(text)
-        sys.stderr.flush()
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stderr.fileno())
 
 
 def _prompt(given: str | None) -> str:

@@ -56,6 +56,20 @@ def resume_session(
     commit: bool,
 ) -> int:
     """Go on with a session: say `prompt`, continue an unfinished turn, or open it in the terminal."""
+    from cli.run import guarded
+
+    return guarded(output, lambda: _resume(folder, session, prompt, flags, output=output, commit=commit))
+
+
+def _resume(
+    folder: Path,
+    session: str,
+    prompt: str | None,
+    flags: Mapping[str, Any],
+    *,
+    output: str,
+    commit: bool,
+) -> int:
     home = Home.from_environment()
     root, _ = locate(folder, need_git=False)
     session = session or _newest(home, root)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
@@ -47,6 +47,16 @@ class Settings:
 
 FROM_ENVIRONMENT = {"PATCHWRIGHT_MODEL": "model", "PATCHWRIGHT_API_BASE": "api_base"}
 
+LEAST = {
+    "max_steps": 1,
+    "max_tokens": 1,
+    "max_time": 0,
+    "max_cost": 0,
+    "shell_timeout": 1,
+    "tests.timeout": 1,
+}
+"""The smallest sensible value of each number: less would stop every turn, or every command, before it starts."""
+
 FROM_PROJECT = {"tests"}
 """What a repository may set: its test command runs in the sandbox like any command. It can name no model,
 no URL, no mode: those would redirect or loosen something before the user trusts it."""
@@ -80,6 +90,7 @@ def load(
             settings.tests.command = str(value)
         else:
             setattr(settings, key, Mode(value) if key == "mode" else value)
+    _check_ranges(flags, Fault.USAGE, lambda key: f"--{key.replace('_', '-')}")
     return settings
 
 
@@ -105,7 +116,11 @@ def _check(values: Mapping[str, Any], path: Path | None) -> Settings:
     from pydantic import TypeAdapter, ValidationError
 
     try:
-        return TypeAdapter(Settings).validate_python(dict(values))
+        settings = TypeAdapter(Settings).validate_python(dict(values))
+        where = f" in {str(path)!r}" if path else ""
+        flat = {**vars(settings), **{f"tests.{key}": each for key, each in vars(settings.tests).items()}}
+        _check_ranges(flat, Fault.CONFIGURATION, lambda key: f"setting {key!r}{where}")
+        return settings
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
     key = ".".join(str(part) for part in first["loc"])
@@ -120,3 +135,10 @@ def _check(values: Mapping[str, Any], path: Path | None) -> Settings:
     raise UserError(
         Fault.CONFIGURATION, f"setting {key!r}{where}: {first['msg']} (got {first.get('input')!r})"
     )
+
+
+def _check_ranges(values: Mapping[str, Any], fault: Fault, called: Callable[[str], str]) -> None:
+    for key, least in LEAST.items():
+        value = values.get(key)
+        if value is not None and not value >= least:  # so that "nan" is refused, too
+            raise UserError(fault, f"{called(key)}: has to be {least} or more (got {value!r})")

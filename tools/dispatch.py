@@ -6,14 +6,16 @@ import asyncio
 import time
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from sandbox.errors import Fault, UserError
 from sandbox.policy import Approval, Approver, Decision, Effect, Policy
-from sandbox.snapshots import Change, State
 from tools.action import Action, Observation, ToolFailure
 from tools.registry import Tool, Toolbox
 from tools.workspace import Workspace
+
+if TYPE_CHECKING:
+    from sandbox.snapshots import Change, State
 
 MAX_TEXT = 24_000
 """Characters of one observation that reach a model, whatever a tool returns: about 7k tokens (peers: 8 to 61 KB)."""
@@ -59,6 +61,7 @@ class Gateway:
         self._recorder = recorder
         self._snapshots = snapshots
         self._tree = ""
+        self._open: set[str] = set()  # ids of the batch's actions that have no observation yet
 
     async def run(self, actions: Sequence[Action]) -> list[Observation]:
         """Run one batch: neighbouring actions that only read at once, all others in order.
@@ -66,11 +69,10 @@ class Gateway:
         Each action is answered by exactly one recorded observation, also when the batch is cancelled.
         """
         answered: dict[int, Observation] = {}
-        started: set[int] = set()
+        self._open = {action.id for action in actions}
         snapped = [False]
         try:
             for group in self._groups(actions):
-                started.update(group)
                 # return_exceptions: also when cancelled, each of them is waited for and records its own end
                 results = await asyncio.gather(
                     *(self._one(actions[i], snapped) for i in group), return_exceptions=True
@@ -79,9 +81,9 @@ class Gateway:
                     if isinstance(result, BaseException):
                         raise result
                     answered[i] = result
-        except (asyncio.CancelledError, UserError):
-            for i, action in enumerate(actions):
-                if i not in started:  # those that had started have recorded their own end
+        except BaseException:
+            for action in actions:
+                if action.id in self._open:  # those that had started have recorded their own end
                     self._record(
                         action, Observation(text="not run: the step was interrupted", failed=True), 0.0
                     )
@@ -115,7 +117,7 @@ class Gateway:
                 raise  # nothing the model does can mend it: the turn ends with its work kept
             return observation
         except asyncio.CancelledError:
-            text = "interrupted by the user; it may have taken effect in part"
+            text = "interrupted; it may have taken effect in part"
             self._record(action, Observation(text=text, failed=True), time.monotonic() - started)
             raise
         except Exception as error:  # a fault of ours in one tool must not take the session with it
@@ -157,12 +159,8 @@ class Gateway:
             return []
         changes = snapshots.changed(before, after)
         for change in changes:
-            if change.path not in self.workspace.changed:
-                self.workspace.changed[change.path] = (
-                    snapshots.content(change.before) if change.before else None
-                )
-                if change.before:
-                    self.workspace.modes[change.path] = change.before.mode
+            content = snapshots.content(change.before) if change.before else None
+            self.workspace.remember_state(change.path, change.before, content)
         return [change.path for change in changes]
 
     def _unknown(self, name: str) -> str:
@@ -194,6 +192,7 @@ class Gateway:
 
     def _record(self, action: Action, observation: Observation, seconds: float) -> Observation:
         observation = self._shape(observation)
+        self._open.discard(action.id)
         self._recorder.observation(action, observation, seconds)
         return observation
 
@@ -202,7 +201,7 @@ class Gateway:
         text, ref = observation.text, observation.ref
         if len(text) > KEEP_WHOLE and not ref:
             try:
-                ref = self.workspace.artifacts.save(text.encode())
+                ref = self.workspace.artifacts.save(text.encode("utf-8", "replace"))
             except OSError:  # disk full: the observation itself matters more than its copy
                 ref = ""
         if len(text) > MAX_TEXT:

@@ -61,9 +61,22 @@ async def search(pattern: str, path: str = ".", glob: str | None = None, *, at: 
             raise ToolFailure(missing(at, "search", where))
     if not pattern:
         raise ToolFailure("search: the pattern is empty: list shows the files of a folder")
-    scope = (*BASE, "--max-filesize=20M", *((f"--glob={glob}",) if glob else ()))
+    for name, text in (("pattern", pattern), ("glob", glob or "")):
+        if not _expressible(text):
+            raise ToolFailure(f"search: the {name} {text!r} holds a character that no text file has")
+    # Only for patterns that ask for it: it lets \s and negated classes match line ends as well.
+    lines = ("--multiline",) if "\n" in pattern or "\\n" in pattern else ()
+    scope = (*BASE, "--max-filesize=20M", *lines, *((f"--glob={glob}",) if glob else ()))
     hits, names = await asyncio.gather(_content(at, scope, pattern, where), _names(at, scope, pattern, where))
     return Observation(text=_text(hits, names, pattern, where), data=hits.as_data(names))
+
+
+def _expressible(text: str) -> bool:
+    """It can stand on a command line: no NUL, no half of a surrogate pair."""
+    try:
+        return b"\0" not in text.encode()
+    except UnicodeEncodeError:
+        return False
 
 
 @cache

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import stat
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from sandbox.paths import Tree
 from sandbox.policy import Mode
 from sandbox.process import Sandbox
 from tools.artifacts import Artifacts
+
+if TYPE_CHECKING:
+    from sandbox.snapshots import State
 
 
 @dataclass(slots=True, kw_only=True)
@@ -39,6 +43,7 @@ class Workspace:
 
     changed: files that tools changed, in order of first change; content before it, None if there was none
     modes: st_mode of those files before the change, as far as it was noted (a link's, if the link is meant)
+    lost: those of them whose content before was too large to keep: `changed` says None, and nobody knows
     read: content hash of each file as the model last saw it
     progress: called with a line of text while something long runs (shown to a person, never logged)
     """
@@ -51,6 +56,7 @@ class Workspace:
     mode: Mode = Mode.WORKSPACE
     changed: dict[str, bytes | None] = field(default_factory=dict)
     modes: dict[str, int] = field(default_factory=dict)
+    lost: set[str] = field(default_factory=set)
     read: dict[str, str] = field(default_factory=dict)
     plan: list[PlanItem] = field(default_factory=list)
     facts: dict[str, Any] = field(default_factory=dict)
@@ -64,3 +70,13 @@ class Workspace:
         self.changed[path] = self.files.read(path) if there else None
         if there:
             self.modes[path] = (self.root / path).stat().st_mode
+
+    def remember_state(self, path: str, state: State | None, content: bytes | None) -> None:
+        """Note a file as a snapshot has it from before a command first changed it in this session."""
+        if path in self.changed:
+            return
+        self.changed[path] = content
+        if state is not None:
+            self.modes[path] = state.mode
+            if stat.S_ISREG(state.mode) and not state.kept:
+                self.lost.add(path)

@@ -60,7 +60,7 @@ class Projection:
 
     def correct(self, reported: int) -> None:
         """Take a provider's count of the input tokens of the last request to correct the estimate."""
-        size = self._bytes + len(self.system.encode())
+        size = self._bytes + _size(self.system)
         if size > 2000 and reported:  # below that, fixed overheads would dominate the ratio
             self._tokens_per_byte = min(max(reported / size, 0.1), 1.0)
 
@@ -70,7 +70,7 @@ class Projection:
         for event_id, place in self._place.items():
             message = self.messages[place]
             assert isinstance(message, ToolMessage)
-            found.append((event_id, len(message.text.encode())))
+            found.append((event_id, _size(message.text)))
         return found
 
     def _say(self, message: Message) -> None:
@@ -118,16 +118,21 @@ class Projection:
             ref = self._refs.pop(event_id, "")
             how = f'; recall(ref="{ref}") shows it' if ref else ""
             text = f"[{old.name}: output of {len(old.text)} characters left out to save space{how}]"
-            self._bytes += len(text.encode()) - len(old.text.encode())
+            self._bytes += _size(text) - _size(old.text)
             self.messages[place] = ToolMessage(
                 call=old.call, name=old.name, text=text, failed=old.failed, data=old.data
             )
 
     def _push(self, message: Message) -> None:
-        self._bytes += len(message.text.encode())
+        self._bytes += _size(message.text)
         if isinstance(message, AssistantMessage):
             self._bytes += sum(len(a.raw) or len(repr(a.arguments)) for a in message.actions)
         self.messages.append(message)
+
+
+def _size(text: str) -> int:
+    """Bytes on the wire. Lone surrogates (from odd file names, from a model's JSON) are sent as `?`."""
+    return len(text.encode("utf-8", "replace"))
 
 
 def compaction(projection: Projection, window: int) -> Compaction | None:

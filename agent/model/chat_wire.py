@@ -76,7 +76,7 @@ def parse_action(call: str, tool: str, raw: str, *, cut: bool = False) -> Action
     """
     try:
         arguments = json.loads(raw, strict=False) if raw.strip() else {}
-    except ValueError as error:  # the model's mistake: it is told, and nothing runs
+    except (ValueError, RecursionError) as error:  # the model's mistake: it is told, and nothing runs
         why = "the answer reached its output limit inside them" if cut else str(error)
         return Action(id=call, tool=tool, arguments={}, raw=raw, problem=f"the arguments are not JSON: {why}")
     if not isinstance(arguments, dict):

@@ -130,7 +130,12 @@ class OpenAIChat:
     ) -> AsyncGenerator[TextDelta | ReasoningDelta, None]:
         async with aclosing(self._texts(answer)) as texts:
             async for text in texts:
-                for delta in assembler.feed(self._piece(text)):
+                piece = self._piece(text)
+                try:
+                    deltas = list(assembler.feed(piece))
+                except (AttributeError, KeyError, TypeError, ValueError):  # JSON, but of another shape
+                    raise WireError(f"it sent {_shown(text, 80)!r}, which is no piece of a reply") from None
+                for delta in deltas:
                     yield delta
         if not assembler.finished:
             raise WireError("the answer broke off")

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import hashlib
+import os
+import stat
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from agent.events import Event, ObservationEvent, Verification
+from agent.events import Event, ObservationEvent, Prompt, Verification
 from tools.workspace import Workspace
 
 
@@ -23,6 +25,7 @@ class Evidence:
     """Follows the log: which whole-suite test run was the last, and on what state of the files.
 
     `first` is the report before anything was changed in this session, if the tests were run then.
+    `denied`: the last action of the turn that did anything was denied.
     """
 
     def __init__(self, workspace: Workspace) -> None:
@@ -34,10 +37,13 @@ class Evidence:
 
     def see(self, event: Event) -> None:
         """Take in an event as it is logged."""
+        if isinstance(event, Prompt):
+            self.denied = False
         if not isinstance(event, ObservationEvent):
             return
         self._paths.update(self._workspace.changed)
-        self.denied = bool(event.data.get("denied"))
+        if "summary" not in event.data:  # a word at the end of the turn mends no denial
+            self.denied = bool(event.data.get("denied"))
         report = event.data.get("report")
         if not isinstance(report, dict) or report.get("targets"):
             return
@@ -63,13 +69,40 @@ class Evidence:
 
 
 def content_of(workspace: Workspace, path: str) -> bytes | None:
-    """A file's bytes, None when there is no such file."""
-    return workspace.files.read(path) if workspace.files.is_file(path) else None
+    """A file's bytes, or a link's target where that is what counts; None when there is neither."""
+    if not stat.S_ISLNK(workspace.modes.get(path, 0)):
+        try:
+            if workspace.files.is_file(path):
+                return workspace.files.read(path)
+        except PermissionError:  # there, and no more can be known
+            return b""
+        except (
+            ValueError,
+            OSError,
+        ):  # a link out of the workspace or in a circle; or just removed
+            pass
+    try:
+        return os.fsencode((workspace.root / path).readlink())
+    except (ValueError, OSError):
+        return None
 
 
 def really_changed(workspace: Workspace) -> list[str]:
-    """Paths whose content differs from what this session found."""
-    return [path for path, original in workspace.changed.items() if content_of(workspace, path) != original]
+    """Paths whose content, or whether they can be run, differs from what this session found."""
+    return [path for path in workspace.changed if _differs(workspace, path)]
+
+
+def _differs(workspace: Workspace, path: str) -> bool:
+    if path in workspace.lost or content_of(workspace, path) != workspace.changed[path]:
+        return True
+    before = workspace.modes.get(path)
+    if before is None or stat.S_ISLNK(before):
+        return False
+    try:
+        now = (workspace.root / path).stat().st_mode
+    except OSError:
+        return False
+    return bool((before ^ now) & stat.S_IXUSR)
 
 
 def judge(report: Mapping[str, Any], before: Mapping[str, Any] | None) -> Verification:

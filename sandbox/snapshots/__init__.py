@@ -14,7 +14,8 @@ from sandbox.snapshots.present import MAX_FILE_SIZE, large_mark, read_plain
 from sandbox.snapshots.restore import Restored, restore
 from sandbox.snapshots.state import GIT_FILE, GIT_NESTED, GIT_TREE, Change, Extra, State, git_mode
 from sandbox.snapshots.store import EMPTY_TREE, Entry, Store
-from sandbox.snapshots.view import View, compare
+from sandbox.snapshots.unveiled import differing
+from sandbox.snapshots.view import View
 from sandbox.snapshots.walk import Scan, Signature, Walker
 
 __all__ = ["Change", "Restored", "Snapshots", "State"]
@@ -50,18 +51,17 @@ class Snapshots:
             return self._take()
 
     def changed(self, old: str, new: str) -> list[Change]:
-        """Every path that differs between two snapshots, sorted."""
-        return compare(View.load(self._store, old), View.load(self._store, new))
+        """Every path that changed between two snapshots, sorted; not those that merely came into sight."""
+        return differing(View.load(self._store, old), View.load(self._store, new))
 
     def content(self, state: State) -> bytes | None:
         """The bytes of a file in that state (a link's target), None when they were not kept."""
         return self._store.read(state.id) if state.kept else None
 
-    def content_at(self, snapshot: str, path: str) -> bytes | None:
-        """The bytes of the file at `path` in a snapshot, None when it was not there or not kept."""
+    def state_at(self, snapshot: str, path: str) -> State | None:
+        """The file at `path` in a snapshot, None when there was none."""
         view = View.load(self._store, snapshot)
-        state = view.state(path, view.find(path))
-        return None if state is None else self.content(state)
+        return view.state(path, view.find(path))
 
     def restore(self, before: str, after: str, *, skip_clashes: bool = False) -> Restored:
         """Take back what happened between two snapshots, as far as nothing else has happened to it since.

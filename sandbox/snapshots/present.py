@@ -70,9 +70,13 @@ class Workspace:
             _unlink(name, folder)
 
     def make_folder(self, path: str) -> None:
-        """Make an empty folder, with missing parents, if nothing is there."""
-        with self._folder(path, make=True) as (folder, name):
-            _make_folder(name, folder)
+        """Make an empty folder, with missing parents, if nothing is there or in its parents' place."""
+        try:
+            with self._folder(path, make=True) as (folder, name):
+                _make_folder(name, folder)
+        except OSError as error:
+            if error.errno not in _ABSENT:  # else a file or link of the user's has taken a parent's place
+                raise
 
     def remove_empty(self, path: str) -> bool:
         """Remove a folder unless something is in it."""

@@ -10,7 +10,8 @@ from pathlib import Path, PurePosixPath
 from sandbox.snapshots.present import Workspace
 from sandbox.snapshots.state import GIT_NESTED, Change, State
 from sandbox.snapshots.store import Store, told
-from sandbox.snapshots.view import View, compare
+from sandbox.snapshots.unveiled import differing
+from sandbox.snapshots.view import View
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,7 +38,7 @@ def restore(root: Path, store: Store, before: View, after: View, *, skip_clashes
     """See `Snapshots.restore`."""
     workspace = Workspace(root)
     with told(root):
-        steps, clashes = _plan(workspace, compare(before, after))
+        steps, clashes = _plan(workspace, differing(before, after))
         if clashes and not skip_clashes:
             return Restored(changes=(), clashes=clashes)
         _apply(workspace, store, steps)

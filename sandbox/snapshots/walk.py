@@ -63,6 +63,10 @@ class Walker:
             self._ignored.clear()
         return found
 
+    def ignored(self, paths: list[str]) -> set[str]:
+        """Those of the paths that a rule leaves out, whether they are there or not."""
+        return self._ask("check-ignore", "-z", "--stdin", "--no-index", paths=paths)
+
     def _walk(self) -> Scan:
         found = Scan()
         level = [""]
@@ -125,7 +129,7 @@ class Walker:
         if not unknown:
             return []
         names = [path for path, _ in unknown]
-        ignored = self._ask("check-ignore", "-z", "--stdin", "--no-index", paths=names)
+        ignored = self.ignored(names)
         if self._hidden:
             ignored.add(self._hidden)
         for path, signature in unknown:

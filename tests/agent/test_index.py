@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import sqlite3
 from pathlib import Path
 
 from agent.events import End, MessageEvent, Prompt, SessionStart, Spent
@@ -60,3 +62,18 @@ def test_a_deleted_session_is_no_longer_listed(tmp_path: Path) -> None:
     shutil.rmtree(session.folder)
     start(home, tmp_path, "two", "done").close()
     assert [each.title for each in sessions(home)] == ["two"]
+
+
+def test_an_index_of_another_format_or_that_cannot_be_made_is_done_without(tmp_path: Path) -> None:
+    home = Home.from_environment()
+    start(home, tmp_path, "one", "done").close()
+    before = sessions(home)
+    cache = home.cache / "sessions.sqlite"
+    cache.unlink()
+    with contextlib.closing(sqlite3.connect(cache)) as db:
+        db.execute("create table sessions (path text, mtime integer, size integer)")
+        db.commit()
+    assert sessions(home) == before
+    cache.unlink()
+    cache.mkdir()
+    assert sessions(home) == before

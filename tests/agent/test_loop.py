@@ -130,7 +130,7 @@ def test_the_first_interrupt_stops_the_step_and_the_model_is_told(tmp_path: Path
     end = it.turn("go", interrupt)
     assert end.summary == "What instead?"
     assert observations(it) == [
-        "interrupted by the user; it may have taken effect in part",
+        "interrupted; it may have taken effect in part",
         "not run: the step was interrupted",
     ]
     assert not (it.runtime.workspace.root / "never").exists()
@@ -188,6 +188,13 @@ def test_a_limit_stops_before_the_step_that_would_pass_it(tmp_path: Path, limit:
     assert (end.outcome, end.exit_code) == ("limit", 4)
     assert said in end.summary
     assert end.steps <= 2
+
+
+def test_the_time_limit_stops_a_step_in_its_middle(tmp_path: Path) -> None:
+    it = bench(tmp_path, [{"calls": [call("wait")]}, {"text": "no"}], TOOLS, limits=[MaxTime(0.3)])
+    end = it.turn("go")
+    assert (end.outcome, end.exit_code, end.steps) == ("limit", 4, 1)
+    assert unanswered(list(read(it.runtime.session.folder))) == []
 
 
 def test_an_unknown_tool_and_arguments_that_do_not_fit_are_answered(tmp_path: Path) -> None:

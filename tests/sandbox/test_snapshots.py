@@ -276,6 +276,20 @@ def test_a_folder_with_the_users_files_blocks_the_file_that_was_there(
     assert repo.read("a.py/agent.txt") == "agent\n"
 
 
+def test_an_empty_folder_does_not_come_back_where_a_file_of_the_users_stands(
+    repo: Repo, snapshots: Snapshots
+) -> None:
+    (repo.root / "out/deep").mkdir(parents=True)
+    first = snapshots.take()
+    (repo.root / "out/deep").rmdir()
+    (repo.root / "out").rmdir()
+    repo.write("a.py", "agent\n")
+    second = snapshots.take()
+    repo.write("out", "the user's\n")
+    assert not snapshots.restore(first, second).clashes
+    assert (repo.read("a.py"), repo.read("out")) == ("one\n", "the user's\n")
+
+
 def test_undo_does_not_write_through_a_link_that_took_a_folders_place(
     repo: Repo, snapshots: Snapshots, tmp_path: Path
 ) -> None:

@@ -55,6 +55,12 @@ def test_a_commit_has_the_changed_file_the_identity_and_the_trailer(repo: Repo) 
     assert repo.git("status", "--porcelain") == ""
 
 
+def test_a_message_with_a_character_that_cannot_be_written_is_committed(repo: Repo) -> None:
+    at = repo.workspace()
+    agent_writes(at, "b.py", "1\n")
+    assert make(at, "Fix it \ud83d").subject == "Fix it ?"
+
+
 def test_an_existing_trailer_paragraph_is_continued_and_a_lone_subject_is_not_one(repo: Repo) -> None:
     at = repo.workspace(model="")
     agent_writes(at, "b.py", "1\n")

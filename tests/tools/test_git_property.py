@@ -72,7 +72,7 @@ def user_does(repo: Repo, edit: Edit) -> None:
     elif edit.verb == "remove":
         path.unlink()
     if edit.stage:
-        repo.git("add", "-A", "--", edit.name)
+        repo.git("add", "-A", "--", edit.name, check=path.exists())  # made and removed: nothing to add
 
 
 def agent_does(repo: Repo, at: Workspace, edit: Edit) -> None:

@@ -131,6 +131,19 @@ def test_missing_places_and_empty_patterns_are_refused(tmp_path: Path) -> None:
     assert "pattern is empty" in refused(search, at, pattern="")
 
 
+@pytest.mark.parametrize("pattern", ["Cart:\n    def", r"Cart:\n\s+def"])
+def test_a_pattern_may_go_over_line_ends(tmp_path: Path, pattern: str) -> None:
+    observation = call(search, workspace(tmp_path, SHOP), pattern=pattern)
+    assert observation.text.splitlines()[-2:] == ["src/cart.py", "  1: class Cart:"]
+
+
+@pytest.mark.parametrize("text", ["a\0b", "\ud800"])
+def test_what_no_command_line_can_hold_is_refused(tmp_path: Path, text: str) -> None:
+    at = workspace(tmp_path, SHOP)
+    assert "holds a character that no text file has" in refused(search, at, pattern=text)
+    assert "the glob" in refused(search, at, pattern="a", glob=text)
+
+
 def test_ripgrep_is_found_on_the_path_or_beside_our_python(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

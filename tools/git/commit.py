@@ -102,7 +102,8 @@ def _commit(at: Workspace, broker: Broker, message: str) -> CommitResult:
 
 
 def _with_trailer(message: str, model: str) -> str:
-    text = message.replace("\r\n", "\n").strip()
+    # Half of a surrogate pair, as a reply that was cut may hold, cannot be written.
+    text = message.replace("\r\n", "\n").strip().encode("utf-8", "replace").decode()
     if not text or "\0" in text:
         raise ToolFailure("git_commit: nothing was committed: give a message (a subject line, then details)")
     maker = f"{_TRAILER}: Patchwright" + (f" ({' '.join(model.split())})" if model.strip() else "")

@@ -33,12 +33,14 @@ class Touched:
     keys: its names in `Workspace.changed` (more than one when it was changed through a link as well)
     base: before the first change, None if it was not there
     now: at present, None if it is gone
+    lost: there was a version before, of which nobody kept the content
     """
 
     path: str
     keys: tuple[str, ...]
     base: Version | None
     now: Version | None
+    lost: bool = False
 
 
 def touched(at: Workspace, root: Path, head: Mapping[str, Entry]) -> list[Touched]:
@@ -56,8 +58,9 @@ def touched(at: Workspace, root: Path, head: Mapping[str, Entry]) -> list[Touche
     found = []
     for path, names in keys.items():
         base, now = _base(at, names[0]), _now(real / path)
-        if base != now and not (base and now and _same(base, now)):
-            found.append(Touched(path=path, keys=tuple(names), base=base, now=now))
+        lost = not at.lost.isdisjoint(names)
+        if lost or (base != now and not (base and now and _same(base, now))):
+            found.append(Touched(path=path, keys=tuple(names), base=base, now=now, lost=lost))
     return found
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -32,6 +33,9 @@ PYTEST_CONFIG = {
     "test/conftest.py": "",
 }
 """Files that say "pytest", and the text that must stand in them to mean it."""
+
+_PYTEST_WAY = re.compile(r"^(?:async )?def test|^class Test\w*(?:\(\))?:|^(?:import|from) pytest\b", re.M)
+"""A test function, a test class without a base, or the use of pytest."""
 
 VENVS = (".venv", "venv", "env")
 """Where projects keep their environment, by custom."""
@@ -139,9 +143,19 @@ async def interpreter(at: Workspace, project: Project, *, pytest: bool) -> Inter
         if found.pytest or not pytest:
             return found
         asked.append(project.typed((path,)))
+        if Path(path).is_relative_to(at.root) and _needs_no_pytest(project):
+            break  # another interpreter may have pytest, but not what this project depends on
     raise TestsNotRunnable(
         f"pytest cannot be imported by any Python here (asked: {', '.join(asked) or 'none works'})"
     )
+
+
+def _needs_no_pytest(project: Project) -> bool:
+    """unittest runs all of the tests: nothing is configured for pytest, and no test is written in its way."""
+    if any(project.mentions(name, text) for name, text in PYTEST_CONFIG.items()):
+        return False
+    texts = [project.text(name) for name in project.python_tests]
+    return any("TestCase" in text for text in texts) and not any(map(_PYTEST_WAY.search, texts))
 
 
 def _candidates(root: Path) -> Iterator[str]:

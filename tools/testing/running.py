@@ -39,7 +39,7 @@ async def _run(at: Workspace, targets: tuple[str, ...], reports: Path) -> TestRe
     except TestsNotRunnable as problem:
         return _no_runner(str(problem))
     except UserError as error:  # the program is not installed, or the sandbox refused
-        return _no_runner(f"{error.message} {error.hint}".strip())
+        return _no_runner(". ".join(part.rstrip(".") for part in (error.message, error.hint) if part))
     return await asyncio.to_thread(_report, at, launch, completed, started, reports)
 
 

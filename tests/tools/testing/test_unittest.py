@@ -113,3 +113,22 @@ def test_pytest_style_tests_without_pytest_are_refused_with_the_reason(
     assert text.startswith("tests were not run: pytest cannot be imported by any Python here (asked: ")
     assert "tests.command" in text
     assert at.facts["tests"].outcome == "no-runner"
+
+
+@pytest.mark.parametrize(
+    ("more", "runner"),
+    [
+        ({}, "unittest"),
+        ({"test_b.py": "def test_b(): pass\n"}, "pytest"),
+        ({"pytest.ini": "[pytest]\n"}, "pytest"),
+    ],
+)
+def test_the_projects_own_environment_runs_tests_that_need_no_pytest(
+    tmp_path: Path, more: dict[str, str], runner: str
+) -> None:
+    test = "import unittest\nclass A(unittest.TestCase):\n    def test_a(self): pass\n"
+    own = f'#!/bin/sh\nexec {sys.executable} -S "$@"\n'  # without site-packages, so without pytest
+    at = workspace(tmp_path, {"test_a.py": test, ".venv/bin/python": own, **more})
+    (at.root / ".venv/bin/python").chmod(0o755)
+    _, report = run(at)
+    assert (report.runner, report.outcome) == (runner, "passed")

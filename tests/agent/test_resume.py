@@ -1,0 +1,136 @@
+"""A session that was cut off: what it had done and how far its turn had come are read from its log."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from agent.events import ActionEvent, AskedAction, MessageEvent, ObservationEvent, Prompt, Steer
+from agent.resume import ended_already
+from agent.session import Session, read, unanswered
+from sandbox.errors import UserError
+from tests.support.cli import call, git, run, script
+from tests.support.repo import Repo
+from tools.defaults import default_tools
+from tools.registry import Toolbox
+
+
+def cut(log: Path, kind: str, **fields: str) -> None:
+    """Cut a log after the first such event, as a kill at that moment would."""
+    lines = log.read_bytes().splitlines(keepends=True)
+    for place, line in enumerate(lines):
+        event = json.loads(line)
+        if event["kind"] == kind and all(event.get(name) == value for name, value in fields.items()):
+            log.write_bytes(b"".join(lines[: place + 1]))
+            return
+    raise AssertionError(f"no {kind} in {log}")
+
+
+def the_log() -> Path:
+    (log,) = Path(os.environ["PATCHWRIGHT_HOME"]).glob("data/projects/*/sessions/*/log.jsonl")
+    return log
+
+
+def project(tmp_path: Path) -> Repo:
+    repo = Repo(tmp_path / "repo")
+    repo.write("test_it.py", "def test_it():\n    assert True\n")
+    repo.commit_all()
+    return repo
+
+
+def test_a_kill_during_the_last_check_asks_the_model_nothing_more(tmp_path: Path) -> None:
+    repo = project(tmp_path)
+    turns = [{"calls": [call("write", path="a.txt", content="1\n")]}, {"text": "Written."}]
+    model = script(tmp_path, turns)
+    assert run("run", "go", "--model", model, cwd=repo.root).code == 0
+    git(repo.root, "reset", "-q", "--mixed", "HEAD~1")
+    cut(the_log(), "action", tool="run_tests")
+    resumed = run("resume", "--model", model, cwd=repo.root)
+    assert (resumed.code, resumed.out) == (0, "Written.\n"), resumed.err
+    assert repo.committed() == ["a.txt"]
+
+
+def test_a_commit_made_before_the_kill_is_still_checked_and_told(tmp_path: Path) -> None:
+    repo = project(tmp_path)
+    turns = [
+        {"calls": [call("write", path="a.txt", content="1\n"), call("git_commit", message="Add a")]},
+        {"text": "Committed."},
+    ]
+    model = script(tmp_path, turns)
+    assert run("run", "go", "--model", model, cwd=repo.root).code == 0
+    cut(the_log(), "observation", tool="git_commit")
+    resumed = run("resume", "--model", model, "--output", "json", cwd=repo.root)
+    end = json.loads(resumed.out)
+    assert (resumed.code, end["commit"], end["files"]) == (0, repo.head(), ["a.txt"]), end
+    assert end["verification"].startswith("passed")
+
+
+def test_what_the_user_did_after_an_interrupted_command_stays_the_users(tmp_path: Path) -> None:
+    repo = project(tmp_path)
+    turns = [{"calls": [call("shell", command="echo 1 > a.txt")]}, {"text": "Made."}, {"text": "Four."}]
+    model = script(tmp_path, turns)
+    assert run("run", "go", "--no-commit", "--model", model, cwd=repo.root).code == 0
+    cut(the_log(), "snapshot")
+    assert run("resume", "--model", model, cwd=repo.root).code == 0
+    assert repo.committed() == ["a.txt"], "the command's own work, though its result was lost"
+    repo.write("mine.txt", "the user's\n")
+    again = run("resume", "-p", "how many?", "--model", model, "--output", "json", cwd=repo.root)
+    assert (again.code, json.loads(again.out)["files"]) == (0, []), again.out
+    assert git(repo.root, "status", "--porcelain") == "?? mine.txt\n"
+
+
+def ending(*events: MessageEvent | ObservationEvent | Steer) -> str | None:
+    end = ended_already([Prompt(text="go"), *events], Toolbox(default_tools()))
+    return None if end is None else f"{end.reason}: {end.text}"
+
+
+def test_how_a_turn_had_ended_is_read_from_its_log() -> None:
+    asked = MessageEvent(actions=[AskedAction(id="1", tool="finish"), AskedAction(id="2", tool="read")])
+    one = ObservationEvent(call="1", tool="finish", text="ok", data={"summary": "all done"})
+    two = ObservationEvent(call="2", tool="read", text="1: x")
+    assert ending(MessageEvent(text="four")) == "answer: four"
+    assert ending(MessageEvent(text="no", stop="refusal")) == "refusal: no"
+    assert ending(MessageEvent(text="fo", partial=True)) is None
+    assert ending(MessageEvent(text="four"), Steer(text="and five?")) is None
+    assert ending(asked, one, two) == "ended: all done"
+    assert ending(asked, one) is None
+    assert ending(asked, one, ObservationEvent(call="2", tool="read", text="no", failed=True)) is None
+    assert ending() is None
+
+
+def test_actions_that_a_full_disk_left_unanswered_are_answered_before_the_next_turn(tmp_path: Path) -> None:
+    session = Session.create(tmp_path)
+    session.append(MessageEvent(actions=[AskedAction(id="1", tool="read")]))
+    session.append(ActionEvent(call="h", tool="run_tests", effect="execute"))
+    session.answer_orphans()
+    assert unanswered(list(read(session.folder))) == []
+    session.answer_orphans()
+    assert [event.kind for event in read(session.folder)] == [
+        "message",
+        "action",
+        "observation",
+        "observation",
+    ]
+
+
+@pytest.mark.parametrize("name", ["nope", "{}/log.jsonl", "x" * 300])
+def test_a_name_that_is_no_session_is_one_clear_line(tmp_path: Path, name: str) -> None:
+    session = Session.create(tmp_path)
+    with pytest.raises(UserError, match="no session"):
+        Session.open(tmp_path / name.format(session.id))
+    with pytest.raises(FileNotFoundError):
+        list(read(tmp_path / name.format(session.id)))
+
+
+def test_a_damaged_log_is_one_clear_line(tmp_path: Path) -> None:
+    repo = project(tmp_path)
+    model = script(tmp_path, [{"text": "hi"}])
+    assert run("run", "go", "--model", model, cwd=repo.root).code == 0
+    log = the_log()
+    log.write_bytes(log.read_bytes().replace(b'"text":"go"', b'"text":'))
+    resumed = run("resume", "-p", "x", cwd=repo.root)
+    assert (resumed.code, "is damaged after byte" in resumed.err) == (6, True), resumed.err
+    assert "Traceback" not in resumed.err
