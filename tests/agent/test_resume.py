@@ -17,6 +17,8 @@ from tests.support.repo import Repo
 from tools.defaults import default_tools
 from tools.registry import Toolbox
 
+pytestmark = pytest.mark.slow  # each test starts whole programs or real repositories
+
 
 def cut(log: Path, kind: str, **fields: str) -> None:
     """Cut a log after the first such event, as a kill at that moment would."""

@@ -14,6 +14,8 @@ import pytest
 from agent.events import End, parse
 from tests.support.cli import PATCHWRIGHT, Result, environment, git, script
 
+pytestmark = pytest.mark.slow  # each test starts whole programs or real repositories
+
 full = pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device that is always full")
 
 

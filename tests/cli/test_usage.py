@@ -9,6 +9,8 @@ import pytest
 from agent.home import Home
 from tests.support.cli import Result, git, run, script
 
+pytestmark = pytest.mark.slow  # each test starts whole programs or real repositories
+
 
 @pytest.fixture
 def plain(tmp_path: Path) -> Path:

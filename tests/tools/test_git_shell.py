@@ -18,6 +18,8 @@ from tools.registry import Toolbox
 from tools.shell import shell
 from tools.workspace import Workspace
 
+pytestmark = pytest.mark.slow  # each test starts whole programs or real repositories
+
 LARGE = b"\0" * 10_000_001
 """More than a snapshot keeps."""
 
