@@ -81,7 +81,7 @@ def assemble(options: Options, home: Home) -> Runtime:
     opened.append(session)
     try:
         return _runtime(options, home, root, is_git, model, session)
-    except BaseException:
+    except BaseException:  # whatever it was, the log is released; the error goes on
         session.close()
         raise
 

@@ -326,7 +326,7 @@ def _replace(place: _Place, content: bytes, old: os.stat_result | None) -> None:
                 _keep_ownership(descriptor, old)
             os.fsync(descriptor)
         os.rename(temporary, place.name, src_dir_fd=place.folder, dst_dir_fd=place.folder)
-    except BaseException:
+    except BaseException:  # an interrupt, too, leaves no temporary file; the error goes on
         with suppress(OSError):
             os.unlink(temporary, dir_fd=place.folder)
         raise

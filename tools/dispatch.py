@@ -81,7 +81,7 @@ class Gateway:
                     if isinstance(result, BaseException):
                         raise result
                     answered[i] = result
-        except BaseException:
+        except BaseException:  # an interrupt, too, leaves no action unanswered; the error goes on
             for action in actions:
                 if action.id in self._open:  # those that had started have recorded their own end
                     self._record(
