@@ -1,8 +1,9 @@
-"""Text files that come back byte for byte: encoding, byte-order mark and line endings are remembered."""
+"""Text files that come back byte for byte: encoding, byte-order mark, line endings; and fingerprints."""
 
 from __future__ import annotations
 
 import codecs
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
@@ -69,6 +70,29 @@ def encode(text: str, like: TextFile | None) -> bytes:
         ) from None
 
 
+def fingerprint(content: bytes) -> str:
+    """Names a file's content: equal for equal bytes."""
+    import hashlib
+
+    return hashlib.blake2b(content, digest_size=_FINGERPRINT_BYTES).hexdigest()
+
+
+def fingerprint_of(descriptor: int) -> str:
+    """The fingerprint of what a freshly opened file holds."""
+    import hashlib
+
+    digest = hashlib.blake2b(digest_size=_FINGERPRINT_BYTES)
+    while piece := os.read(descriptor, _PIECE):
+        digest.update(piece)
+    return digest.hexdigest()
+
+
+_FINGERPRINT_BYTES = 16
+"""Enough that no two contents ever meet by chance; short enough to be kept for every file that was read."""
+
+_PIECE = 1 << 20
+"""Bytes read at once: a file of any size passes through little memory."""
+
 _MARKS = (
     (codecs.BOM_UTF8, "utf-8"),
     (codecs.BOM_UTF32_LE, "utf-32-le"),  # before UTF-16, whose mark it starts with
@@ -109,27 +133,27 @@ def _lines(raw: str, encoding: str, bom: bytes) -> TextFile:
 
 
 def _with_endings(text: str, like: TextFile) -> str:
-    """Put the line endings back: the old ones on old lines, the file's usual one on new lines."""
+    """Put the line endings back: the old ones on old lines and on those in their place, the usual one on others."""
     if like.newline == "\n" and not like.exceptions:
         return text
     if not like.exceptions and "\r" not in like.text:
         return text.replace("\r\n", "\n").replace("\n", like.newline)
     new = text.split("\n")
     old = like.text.split("\n")
-    kept = {there: here for here, there in _unchanged(old, new)}
+    origins = {now: before for before, now in _counterparts(old, new)}
     last = len(new) - 1
     pieces = []
     for number, line in enumerate(new):
-        before = kept.get(number)
-        if before is None:
+        before = origins.get(number)
+        if before is None or old[before] != line:
             line = line.removesuffix("\r")  # whoever wrote it meant the ending, not one more character
         ending = like.newline if before is None else like.exceptions.get(before, like.newline)
         pieces.append(line if number == last else line + ending)
     return "".join(pieces)
 
 
-def _unchanged(old: Sequence[str], new: Sequence[str]) -> Iterator[tuple[int, int]]:
-    """Pairs (number before, number now) of lines that stayed: common start, common end, a diff between."""
+def _counterparts(old: Sequence[str], new: Sequence[str]) -> Iterator[tuple[int, int]]:
+    """Pairs (number before, number now) of lines that stayed, and of those that took the place of another."""
     shortest = min(len(old), len(new))
     start = next((i for i in range(shortest) if old[i] != new[i]), shortest)
     rest = shortest - start
@@ -140,5 +164,5 @@ def _unchanged(old: Sequence[str], new: Sequence[str]) -> Iterator[tuple[int, in
     if middle_old and middle_new:
         from difflib import SequenceMatcher
 
-        for block in SequenceMatcher(None, middle_old, middle_new, autojunk=False).get_matching_blocks():
-            yield from ((start + block.a + i, start + block.b + i) for i in range(block.size))
+        for _, a, b, c, d in SequenceMatcher(None, middle_old, middle_new, autojunk=False).get_opcodes():
+            yield from ((start + a + i, start + c + i) for i in range(min(b - a, d - c)))

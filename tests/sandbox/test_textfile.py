@@ -56,6 +56,22 @@ def test_lines_that_stay_keep_their_bytes_when_one_is_taken_out(
     assert encode("\n".join(new), file) == "".join(lines[:at] + lines[at + 1 :]).encode()
 
 
+@given(st.lists(st.tuples(st.text("xyz", max_size=3), ENDINGS), min_size=1, max_size=12), st.data())
+def test_lines_that_are_replaced_keep_their_endings(
+    lines: list[tuple[str, str]], data: st.DataObject
+) -> None:
+    content = "".join(line + ending for line, ending in lines).encode()
+    file = decode(content)
+    old = file.text.split("\n")
+    first = data.draw(st.integers(0, len(old) - 1))
+    end = data.draw(st.integers(first + 1, len(old)))
+    changed = ["NEW" if first <= number < end else line for number, line in enumerate(old)]
+    written = decode(encode("\n".join(changed), file))
+    assert written.text == "\n".join(changed)
+    if len(old) > 1:
+        assert (written.newline, written.exceptions) == (file.newline, file.exceptions)
+
+
 def test_text_has_one_kind_of_line_ending() -> None:
     file = decode(b"a\r\nb\nc\r\n")
     assert (file.text, file.newline, dict(file.exceptions)) == ("a\nb\nc\n", "\r\n", {1: "\n"})
@@ -65,6 +81,12 @@ def test_text_has_one_kind_of_line_ending() -> None:
 def test_new_lines_take_the_usual_ending() -> None:
     file = decode(b"a\r\nb\r\nc\n")
     assert encode("a\nnew\nb\nc\nlast\n", file) == b"a\r\nnew\r\nb\r\nc\nlast\r\n"
+
+
+def test_of_several_lines_in_the_place_of_one_the_first_takes_its_ending() -> None:
+    file = decode(b"a\r\nb\nc\r\nd\r\n")
+    assert encode("a\nx\nc\nd\n", file) == b"a\r\nx\nc\r\nd\r\n"
+    assert encode("a\nx\ny\nc\nd\n", file) == b"a\r\nx\ny\r\nc\r\nd\r\n"
 
 
 def test_an_ending_spelled_out_in_new_text_is_not_doubled() -> None:
