@@ -6,8 +6,9 @@ import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from agent.events import Event, SessionStart
+from agent.events import Event, SessionStart, Signal
 from agent.home import Home, private_folder
 from agent.limits import Limit
 from agent.model.base import Model
@@ -19,6 +20,9 @@ from sandbox.policy import Approval, Approver, Mode, Policy
 from tools.registry import Toolbox
 from tools.workspace import ToolSettings, Workspace
 
+if TYPE_CHECKING:
+    from tools.edit.offer import Format
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
@@ -28,6 +32,7 @@ class Options:
     model: makes the model; its second argument is told, in a quiet line each, of retries
     session: id of a session to resume, "" for a new one
     commit: commit at the end of a verified turn; False also withholds the commit tool when `git` is False
+    edit_formats: in which the model is told to write edits; without any, those that its family writes well
     """
 
     working: Path
@@ -42,6 +47,9 @@ class Options:
     test_command: str = ""
     test_timeout: float = 600.0
     shell_timeout: float = 120.0
+    edit_formats: Sequence[Format] = ()
+    refuse_syntax_errors: bool = False
+    lint: bool = True
     version: str = ""
     approver: Approver | None = None
 
@@ -96,11 +104,12 @@ def _session(options: Options, project: Path) -> Session:
 def _runtime(
     options: Options, home: Home, root: Path, is_git: bool, model: Model, session: Session
 ) -> Runtime:
+    from agent.model.family import family
     from sandbox.backends import choose
     from sandbox.paths import Tree
     from sandbox.snapshots import Snapshots
     from tools.artifacts import Artifacts
-    from tools.defaults import default_tools
+    from tools.defaults import default_tools, understood_tools
 
     sandbox = choose(
         root,
@@ -115,10 +124,13 @@ def _runtime(
         files=Tree(root),
         sandbox=sandbox,
         artifacts=Artifacts(session.folder / "artifacts"),
+        journal=home.project(root) / "journal",
         settings=ToolSettings(
             test_command=options.test_command,
             test_timeout=options.test_timeout,
             shell_timeout=options.shell_timeout,
+            refuse_syntax_errors=options.refuse_syntax_errors,
+            lint=options.lint,
             cache=private_folder(home.cache / "work" / session.id),
         ),
         mode=options.mode,
@@ -127,11 +139,16 @@ def _runtime(
     if not (options.offer_commit and is_git):
         withheld.add("git_commit")
     if options.mode is Mode.READ_ONLY:
-        withheld |= {"edit", "write", "git_commit"}
-    toolbox = Toolbox([tool for tool in default_tools() if tool.name not in withheld])
+        withheld |= {"git_commit", *(tool.name for tool in understood_tools())}
+    formats = options.edit_formats or family(model.name).formats
+    toolbox = Toolbox(
+        [tool for tool in default_tools(formats) if tool.name not in withheld],
+        understood=[tool for tool in understood_tools() if tool.name not in withheld],
+    )
     snapshots = (
         Snapshots(root, home.project(root) / "snapshots") if options.mode is not Mode.READ_ONLY else None
     )
+    recovered = _recovered(workspace)
     if session.replayed:
         if (found := restore_changes(session.replayed, workspace, snapshots)) is not None:
             session.append(found)
@@ -139,6 +156,8 @@ def _runtime(
         session.append(
             _start(options, root, model, session, workspace, offers_commit="git_commit" not in withheld)
         )
+    if recovered:
+        session.append(Signal(name="recovery", detail=recovered))
     return Runtime(
         session=session,
         workspace=workspace,
@@ -150,6 +169,17 @@ def _runtime(
         limits=options.limits,
         commit=options.commit and "git_commit" not in withheld,
     )
+
+
+def _recovered(workspace: Workspace) -> str:
+    """End what a killed process had begun to write; what was done about it, "" if there was nothing."""
+    if workspace.mode is Mode.READ_ONLY or not workspace.journal.is_dir():
+        return ""
+    try:
+        found = workspace.transactions.recover()
+    except UserError as problem:  # a full disk, say: the next edit tries again
+        return f"an interrupted edit could not be ended yet: {problem.message}"
+    return str(found) if found else ""
 
 
 def _start(

@@ -73,6 +73,7 @@ def report(folder: Path, home: Home, env: Mapping[str, str]) -> list[Finding]:
             _ripgrep(),
             _data(home),
             _keys(env),
+            _edits(home, root, env),
             *asyncio.run(_local_servers()),
             _terminal(),
             _project(folder, root),
@@ -188,6 +189,27 @@ def _keys(env: Mapping[str, str]) -> Finding:
     )
 
 
+def _edits(home: Home, root: Path | None, env: Mapping[str, str]) -> Finding:
+    """In which formats the model that would be used is told to write edits."""
+    from agent.model.family import family
+    from agent.model.resolve import default_model
+    from cli.settings import load
+
+    try:
+        settings = load(home, root, {}, env)
+    except UserError as error:
+        return Finding(name="settings", verdict="bad", detail=error.message, hint=error.hint)
+    model = settings.model or default_model(env) or "offline"
+    known = family(model)
+    why = (
+        "as edit.formats says"
+        if settings.edit.formats
+        else f"what models of its family ({known.name}) write well"
+    )
+    formats = ", ".join(settings.edit.formats or known.formats)
+    return Finding(name="edits", verdict="good", detail=f"{model} writes {formats}: {why}")
+
+
 async def _local_servers() -> list[Finding]:
     answers = await asyncio.gather(*(_models_on(port) for _, port in LOCAL_SERVERS))
     found = []
@@ -257,6 +279,7 @@ def _tests(root: Path | None, sandbox: Sandbox | None, scratch: Path) -> list[Fi
         files=Tree(root),
         sandbox=sandbox,
         artifacts=Artifacts(scratch / "artifacts"),
+        journal=scratch / "journal",
         settings=ToolSettings(cache=scratch),
     )
     try:

@@ -37,6 +37,15 @@ class SandboxOption(StrEnum):
     unconfined = "unconfined"
 
 
+class EditFormat(StrEnum):
+    """How edits are written."""
+
+    auto = "auto"
+    blocks = "blocks"
+    patch = "patch"
+    diff = "diff"
+
+
 Folder = Annotated[Path, typer.Option("-C", metavar="DIR", help="Work in this folder.")]
 Model = Annotated[
     str | None,
@@ -188,6 +197,28 @@ def sessions(
     from cli.sessions import list_sessions
 
     raise typer.Exit(list_sessions(folder, all_projects=all_projects, as_json=as_json))
+
+
+@app.command()
+def apply(
+    patch: Annotated[
+        str, typer.Argument(metavar="FILE", help="File with the edits; `-` reads standard input.")
+    ],
+    folder: Folder = Path("."),
+    check: Annotated[bool, typer.Option("--check", help="Say what would happen, write nothing.")] = False,
+    exact: Annotated[bool, typer.Option("--exact", help="Only edits that fit to the letter.")] = False,
+    form: Annotated[
+        EditFormat, typer.Option("--format", help="Format of the edits; found out if not given.")
+    ] = EditFormat.auto,
+    as_json: Annotated[bool, typer.Option("--json", help="As one JSON object.")] = False,
+) -> None:
+    """Apply edits to the files of a folder: all of them, or none. Needs no model and no repository.
+
+    Formats: SEARCH/REPLACE blocks, *** Begin Patch, unified diff.
+    """
+    from cli.apply import apply_edits
+
+    raise typer.Exit(apply_edits(folder, patch, form=form.value, check=check, exact=exact, as_json=as_json))
 
 
 @app.command()

@@ -96,6 +96,9 @@ def make_runtime(invocation: Invocation, home: Home, settings: Settings) -> Runt
         test_command=settings.tests.command,
         test_timeout=settings.tests.timeout,
         shell_timeout=settings.shell_timeout,
+        edit_formats=settings.edit.formats or (),
+        refuse_syntax_errors=settings.edit.syntax_errors == "refuse",
+        lint=settings.edit.lint,
         version=VERSION,
     )
     runtime = assemble(options, home)

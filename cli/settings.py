@@ -6,11 +6,12 @@ import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from agent.home import Home
 from sandbox.errors import Fault, UserError
 from sandbox.policy import Approval, Mode
+from tools.edit.offer import WAYS, Format
 
 _FORBID_UNKNOWN = {"extra": "forbid"}
 """Pydantic's configuration of both classes: a setting that does not exist is a mistake to be told."""
@@ -24,6 +25,17 @@ class TestSettings:
 
     command: str = ""
     timeout: float = 600.0
+
+
+@dataclass(kw_only=True)
+class EditSettings:
+    """How a model edits files. `formats`: in which it is told to write; None: those that its family writes well."""
+
+    __pydantic_config__ = _FORBID_UNKNOWN
+
+    formats: list[Format] | None = None
+    syntax_errors: Literal["report", "refuse"] = "report"
+    lint: bool = True
 
 
 @dataclass(kw_only=True)
@@ -43,6 +55,7 @@ class Settings:
     max_tokens: int | None = None
     shell_timeout: float = 120.0
     tests: TestSettings = field(default_factory=TestSettings)
+    edit: EditSettings = field(default_factory=EditSettings)
 
 
 FROM_ENVIRONMENT = {"PATCHWRIGHT_MODEL": "model", "PATCHWRIGHT_API_BASE": "api_base"}
@@ -120,6 +133,7 @@ def _check(values: Mapping[str, Any], path: Path | None) -> Settings:
         where = f" in {str(path)!r}" if path else ""
         flat = {**vars(settings), **{f"tests.{key}": each for key, each in vars(settings.tests).items()}}
         _check_ranges(flat, Fault.CONFIGURATION, lambda key: f"setting {key!r}{where}")
+        _check_formats(settings.edit.formats, where)
         return settings
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
@@ -128,13 +142,31 @@ def _check(values: Mapping[str, Any], path: Path | None) -> Settings:
     if first["type"] == "unexpected_keyword_argument":
         import difflib
 
-        known = [each.name for each in fields(Settings)]
+        known = _names()
         near = difflib.get_close_matches(key, known, n=1)
         hint = f"Did you mean {near[0]!r}?" if near else f"Settings: {', '.join(known)}."
         raise UserError(Fault.CONFIGURATION, f"unknown setting {key!r}{where}", hint)
     raise UserError(
         Fault.CONFIGURATION, f"setting {key!r}{where}: {first['msg']} (got {first.get('input')!r})"
     )
+
+
+def _names() -> list[str]:
+    """All settings, as they are written with dots."""
+    parts = {"tests": TestSettings, "edit": EditSettings}
+    nested = [f"{part}.{each.name}" for part, of in parts.items() for each in fields(of)]
+    return [each.name for each in fields(Settings) if each.name not in parts] + nested
+
+
+def _check_formats(formats: list[Format] | None, where: str) -> None:
+    """A model has to be able to make a file."""
+    if formats is not None and not any(WAYS[each].creates for each in formats):
+        creating = ", ".join(name for name, way in WAYS.items() if way.creates)
+        raise UserError(
+            Fault.CONFIGURATION,
+            f"setting 'edit.formats'{where}: no new file can be written in {', '.join(formats) or 'none at all'}",
+            f"Add one of {creating}.",
+        )
 
 
 def _check_ranges(values: Mapping[str, Any], fault: Fault, called: Callable[[str], str]) -> None:

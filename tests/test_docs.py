@@ -13,14 +13,19 @@ from agent.outcome import MEANING, Exit
 from cli.settings import load
 from tests.support.cli import CHECKOUT, Result, run
 from tests.support.loopback import Loopback
+from tools.edit.ladder import Rung
 
 README = CHECKOUT / "README.md"
+EDITING = CHECKOUT / "docs/editing.md"
 
 NOT_RUN_HERE = {"make demo", "make test", "pipx install .", "export OPENAI_API_KEY=…", "patchwright"}
 """Run by others: the first by CI and the packaging tests, the last one by the terminal's tests."""
 
-ENDS = {"doctor": {0}, "sessions": {0}, "resume": {2}, "init": {0}}
+ENDS = {"doctor": {0}, "sessions": {0}, "resume": {2}, "init": {0}, "apply": {0}}
 """Exit codes of the examples that ask no model, in a fresh project."""
+
+
+A_DIFF = "--- /dev/null\n+++ b/notes.txt\n@@ -0,0 +1 @@\n+to do\n"
 
 
 def commands(document: Path) -> list[str]:
@@ -31,13 +36,15 @@ def commands(document: Path) -> list[str]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("line", commands(README))
-def test_every_command_of_the_readme_runs(line: str, ledger: Path) -> None:
+@pytest.mark.parametrize("line", [*commands(README), *commands(EDITING)])
+def test_every_command_of_the_documents_runs(line: str, ledger: Path) -> None:
+    (ledger / "edits.txt").write_text(A_DIFF)
+    (ledger.parent / "other").mkdir()
     piped, _, rest = line.rpartition(" | ")
     words = shlex.split(rest)
     assert words[0] == "patchwright", line
     with Loopback() as server:
-        result = _run(words[1:], server.url, ledger, stdin="some diff" if piped else "")
+        result = _run(words[1:], server.url, ledger, stdin=A_DIFF if piped else "")
     asks_a_model = words[1] == "run" and ("--model" in words or piped)
     expected = {0} if asks_a_model or words[1] == "run" else ENDS[words[1]]
     assert result.code in expected, f"{line}: {result.code}\n{result.err}"
@@ -60,6 +67,25 @@ def _run(words: list[str], server: str, folder: Path, stdin: str) -> Result:
 def test_the_readme_lists_every_exit_code_with_its_meaning() -> None:
     rows = re.findall(r"^\| (\d+) \| (.+) \|$", README.read_text("utf-8"), re.MULTILINE)
     assert {int(code): meaning for code, meaning in rows} == {int(code): MEANING[code] for code in Exit}
+
+
+@pytest.mark.parametrize("number", range(3))
+def test_the_examples_of_edits_do_what_they_say(number: int, tmp_path: Path) -> None:
+    blocks = re.findall(r"^```\n(.*?)^```", EDITING.read_text("utf-8"), re.DOTALL | re.MULTILINE)
+    assert len(blocks) == 3
+    (tmp_path / "src").mkdir()
+    (tmp_path / "src/cart.py").write_text("def total(items):\n    return sum(items)\n")
+    (tmp_path / "src/old.py").write_text("")
+    result = run("apply", "--exact", "-", cwd=tmp_path, stdin=blocks[number])
+    assert result.code == 0, result.err
+    [changed] = [path for path in (tmp_path / "src").iterdir() if path.name in ("cart.py", "basket.py")]
+    assert changed.read_text() == "def total(items):\n    return round(sum(items), 2)\n"
+
+
+def test_the_editing_page_lists_every_rung_in_order() -> None:
+    table = re.findall(r"^\| ([a-z ]+) \| ", EDITING.read_text("utf-8"), re.MULTILINE)
+    rungs = [each.value for each in Rung if each not in (Rung.POSITION, Rung.SYMBOL, Rung.WHOLE)]
+    assert [name for name in table if name in rungs] == rungs
 
 
 def test_the_readmes_settings_are_settings() -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from importlib import import_module
 
+from tools.edit.offer import EDITORS, FORMATS, Format, told
 from tools.registry import Tool
 
 TOOLS = (
@@ -11,6 +13,9 @@ TOOLS = (
     ("tools.files", "list_files"),
     ("tools.search", "search"),
     ("tools.edit", "edit"),
+    ("tools.edit", "edit_symbol"),
+    ("tools.edit", "edit_lines"),
+    ("tools.edit", "apply_patch"),
     ("tools.files", "write"),
     ("tools.shell", "shell"),
     ("tools.testing", "run_tests"),
@@ -25,10 +30,26 @@ TOOLS = (
 )
 """Module and name of each. They are imported when a session asks for them, not with this module."""
 
+UNTOLD = (("tools.edit.several", "edit_several"),)
+"""Tools of which no model is told."""
 
-def default_tools() -> list[Tool]:
-    """All tools, imported now."""
-    return [_load(module, name) for module, name in TOOLS]
+
+def default_tools(formats: Sequence[Format] = FORMATS) -> list[Tool]:
+    """All tools, imported now; of those that edit, the ones that take these formats."""
+    tools = []
+    for tool in (_load(module, name) for module, name in TOOLS):
+        shown = told(tool, formats) if tool.name in EDITORS else tool
+        if shown is not None:
+            tools.append(shown)
+    return tools
+
+
+def understood_tools() -> list[Tool]:
+    """Every tool that edits, told or not: models call those that they know from elsewhere."""
+    return [_load(module, name) for module, name in (*TOOLS, *UNTOLD) if name in _UNDERSTOOD]
+
+
+_UNDERSTOOD = EDITORS | {name for _, name in UNTOLD}
 
 
 def _load(module: str, name: str) -> Tool:

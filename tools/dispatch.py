@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from sandbox.errors import Fault, UserError
 from sandbox.policy import Approval, Approver, Decision, Effect, Policy
 from tools.action import Action, Observation, ToolFailure
+from tools.aliases import meant
 from tools.registry import Tool, Toolbox
 from tools.workspace import Workspace
 
@@ -62,12 +63,17 @@ class Gateway:
         self._snapshots = snapshots
         self._tree = ""
         self._open: set[str] = set()  # ids of the batch's actions that have no observation yet
+        self._taken: set[tuple[str, str]] = (
+            set()
+        )  # (name called, tool taken for it) of which the model has been told
+        self._notes: dict[str, str] = {}  # by id of the action whose observation they go with
 
     async def run(self, actions: Sequence[Action]) -> list[Observation]:
         """Run one batch: neighbouring actions that only read at once, all others in order.
 
         Each action is answered by exactly one recorded observation, also when the batch is cancelled.
         """
+        actions = [self._meant(action) for action in actions]
         answered: dict[int, Observation] = {}
         self._open = {action.id for action in actions}
         snapped = [False]
@@ -89,6 +95,15 @@ class Gateway:
                     )
             raise
         return [answered[i] for i in range(len(actions))]
+
+    def _meant(self, action: Action) -> Action:
+        """The action as one of our tools takes it; the first time, the model is told how that is called."""
+        ours = meant(action, self.toolbox)
+        tool = self.toolbox.get(ours.tool)
+        if ours is not action and tool is not None and (action.tool, ours.tool) not in self._taken:
+            self._taken.add((action.tool, ours.tool))
+            self._notes[action.id] = f"note: this call was taken as {tool.signature}; call it so"
+        return ours
 
     def _groups(self, actions: Sequence[Action]) -> list[list[int]]:
         groups: list[list[int]] = []
@@ -191,6 +206,8 @@ class Gateway:
             self._recorder.snapshot(tree)
 
     def _record(self, action: Action, observation: Observation, seconds: float) -> Observation:
+        if note := self._notes.pop(action.id, ""):
+            observation = replace(observation, text=f"{observation.text}\n{note}")
         observation = self._shape(observation)
         self._open.discard(action.id)
         self._recorder.observation(action, observation, seconds)

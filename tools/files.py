@@ -12,10 +12,13 @@ from pathlib import Path
 from typing import BinaryIO
 
 from tools.action import Observation, ToolFailure
-from tools.change import apply, load
+from tools.edit.change import Change, load, perform
+from tools.edit.changes import Create
+from tools.edit.making import advised
 from tools.locate import existing_file, located, missing, refusals
 from tools.registry import tool
 from tools.search import BASE, file_names
+from tools.seen import version
 from tools.text import listed, plural, size
 from tools.window import Window, window
 from tools.workspace import Workspace
@@ -65,11 +68,12 @@ async def list_files(path: str = ".", depth: int = 2, *, at: Workspace) -> Obser
 
 @tool(effect="write")
 async def write(path: str, content: str, *, at: Workspace) -> Observation:
-    """Create a file, or replace one that was read before. For a part of a file use edit.
+    """Create a file, or replace one that was read before.
 
     content: the whole text
     """
-    return await asyncio.to_thread(_write, at, path, content.replace("\r\n", "\n"))
+    observation, change = await asyncio.to_thread(_write, at, path, content.replace("\r\n", "\n"))
+    return await advised(at, observation, [change])
 
 
 def _read(at: Workspace, path: str, start: int, end: int | None) -> Observation:
@@ -94,7 +98,7 @@ def _whole(at: Workspace, path: str, start: int, end: int | None) -> tuple[Windo
     """A window on a file of ordinary size; its content counts as seen."""
     before = load(at, "read", path)
     part = window(io.BytesIO(before.text.encode("utf-8", "replace")), start, end, tool="read")
-    at.read[path] = before.fingerprint
+    at.read[path] = version(before.fingerprint, before.text)
     facts = []
     if before.file.encoding.lower().replace("_", "-") not in ("utf-8", "ascii"):
         facts.append(before.file.encoding)
@@ -185,23 +189,16 @@ def _count(tree: _Folder) -> int:
     return sum(1 + _count(below) for below in tree.folders.values())
 
 
-def _write(at: Workspace, path: str, content: str) -> Observation:
+def _write(at: Workspace, path: str, content: str) -> tuple[Observation, Change]:
     relative = located(at, "write", path)
     with refusals("write", relative):
         if at.files.is_dir(relative):
             raise ToolFailure(f"write: {relative!r} is a folder; nothing was written")
-        exists = at.files.is_file(relative)
-    before = load(at, "write", relative) if exists else None
-    if before is not None and relative not in at.read and before.text:
-        raise ToolFailure(
-            f"write: {relative} exists and was not read; nothing was written. Read it first, or use edit"
-        )
-    if before is not None and before.stale:
-        raise ToolFailure(f"write: {relative} changed on disk since you read it; nothing was written")
-    if before is not None and before.text == content:
-        return Observation(text=f"write: {relative}: no change: it already has this content")
-    change = apply(at, "write", relative, before, content)
-    verb = "replaced" if before else "created"
+    [change] = perform(at, "write", [Create(path=relative, content=content)])
+    if not change.planned.changes:
+        return Observation(text=f"write: {relative}: no change: it already has this content"), change
+    existed = change.planned.before is not None
     lines = plural(content.count("\n") + (not content.endswith("\n") and bool(content)), "line")
-    head = f"write: {relative}: {verb}, {lines}" + (f" (+{change.added} −{change.removed})" if before else "")
-    return Observation(text="\n".join([head, *change.notes]), data=change.as_data())
+    counts = f" (+{change.added} −{change.removed})" if existed else ""
+    head = f"write: {relative}: {'replaced' if existed else 'created'}, {lines}{counts}"
+    return Observation(text="\n".join([head, *change.notes]), data=change.as_data()), change

@@ -103,16 +103,20 @@ def tool(
 
 
 class Toolbox:
-    """The tools of a session, in the order in which the model is told of them."""
+    """The tools of a session, in the order in which the model is told of them.
 
-    def __init__(self, tools: Sequence[Tool]) -> None:
+    understood: more tools that are found by their name, but of which the model is not told
+    """
+
+    def __init__(self, tools: Sequence[Tool], understood: Sequence[Tool] = ()) -> None:
         self._tools = {each.name: each for each in tools}
+        self._all = {**{each.name: each for each in understood}, **self._tools}
 
     def __iter__(self) -> typing.Iterator[Tool]:
         return iter(self._tools.values())
 
     def get(self, name: str) -> Tool | None:
-        return self._tools.get(name)
+        return self._all.get(name)
 
     def nearest(self, name: str) -> str:
         """The known name most like an unknown one, or ""."""

@@ -5,6 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
+from sandbox.textfile import fingerprint as fingerprint
+from tools.seen import differing
+
 MAX_LINE = 500
 """Characters of one line that are shown: longer ones are generated or minified, and say little."""
 
@@ -36,20 +39,89 @@ def numbered(lines: Iterable[str], first: int, *, width: int = 1) -> list[str]:
     return [f"{number:>{width}}\t{clip(line)}" for number, line in enumerate(lines, first)]
 
 
-def fingerprint(content: bytes) -> str:
-    """Names a file's content: equal for equal bytes (see `Workspace.read`)."""
-    import hashlib
+def unified(path: str, before: str, after: str, old_path: str = "") -> str:
+    """A unified diff; `--- /dev/null` for a file that was not there or was empty. old_path: if it moved"""
+    skipped, old, new = _around_changes(before, after)
+    changes = differing(old, new)
+    if not changes:
+        return ""
+    names = (f"a/{old_path or path}" if before else "/dev/null", f"b/{path}" if after else "/dev/null")
+    parts = [f"--- {names[0]}\n", f"+++ {names[1]}\n"]
+    for group in _groups(changes):
+        first, last = group[0], group[-1]
+        a, b = max(first[0] - CONTEXT, 0), min(last[1] + CONTEXT, len(old))
+        c, d = max(first[2] - CONTEXT, 0), min(last[3] + CONTEXT, len(new))
+        parts.append(f"@@ -{_extent(skipped + a, skipped + b)} +{_extent(skipped + c, skipped + d)} @@\n")
+        at = a
+        for old_first, old_end, new_first, new_end in group:
+            parts += [f" {line}" for line in old[at:old_first]]
+            parts += [f"-{line}" for line in old[old_first:old_end]]
+            parts += [f"+{line}" for line in new[new_first:new_end]]
+            at = old_end
+        parts += [f" {line}" for line in old[at:b]]
+    return "".join(_terminated(parts))
 
-    return hashlib.blake2b(content, digest_size=16).hexdigest()
+
+def _around_changes(before: str, after: str) -> tuple[int, list[str], list[str]]:
+    """Lines of both texts without those at the start and the end that are the same, but for some of context.
+
+    Also how many were left out in front. Comparing whole strings is far cheaper than splitting them.
+    """
+    start = _common_prefix(before, after)
+    for _ in range(CONTEXT + 1):
+        start = before.rfind("\n", 0, max(start, 0))
+    start += 1
+    end = _common_suffix(before, after, start)
+    for _ in range(CONTEXT + 1):
+        found = before.find("\n", len(before) - end)
+        end = len(before) - found - 1 if found >= 0 else 0
+    old, new = before[start : len(before) - end], after[start : len(after) - end]
+    return before.count("\n", 0, start), _lines(old), _lines(new)
 
 
-def unified(path: str, before: str, after: str) -> str:
-    """A unified diff; `--- /dev/null` for a file that was not there or was empty."""
-    import difflib
+def _common_prefix(one: str, other: str) -> int:
+    low, high = 0, min(len(one), len(other))
+    while low < high:
+        middle = (low + high + 1) // 2
+        if one[low:middle] == other[low:middle]:
+            low = middle
+        else:
+            high = middle - 1
+    return low
 
-    old, new = _lines(before), _lines(after)
-    names = (f"a/{path}" if before else "/dev/null", f"b/{path}" if after else "/dev/null")
-    return "".join(_terminated(difflib.unified_diff(old, new, *names)))
+
+def _common_suffix(one: str, other: str, start: int) -> int:
+    low, high = 0, min(len(one), len(other)) - start
+    while low < high:
+        middle = (low + high + 1) // 2
+        if one[len(one) - middle : len(one) - low] == other[len(other) - middle : len(other) - low]:
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
+CONTEXT = 3
+"""Unchanged lines around a change in a diff, as git has it."""
+
+
+def _groups(changes: Sequence[tuple[int, int, int, int]]) -> list[list[tuple[int, int, int, int]]]:
+    """Changes whose contexts touch belong to one hunk."""
+    groups: list[list[tuple[int, int, int, int]]] = []
+    for change in changes:
+        if groups and change[0] - groups[-1][-1][1] <= 2 * CONTEXT:
+            groups[-1].append(change)
+        else:
+            groups.append([change])
+    return groups
+
+
+def _extent(first: int, end: int) -> str:
+    """Lines as a hunk's header counts them: an empty range is named by the line before it."""
+    count = end - first
+    if count == 1:
+        return str(first + 1)
+    return f"{first + 1 if count else first},{count}"
 
 
 def added_removed(diff: str) -> tuple[int, int]:

@@ -15,6 +15,8 @@ from tools.artifacts import Artifacts
 
 if TYPE_CHECKING:
     from sandbox.snapshots import State
+    from sandbox.transaction import Transactions
+    from tools.seen import Version
 
 
 @dataclass(slots=True, kw_only=True)
@@ -22,12 +24,16 @@ class ToolSettings:
     """Settings that tools read.
 
     test_command: how to run the tests when the user named it, else "" (it is found)
+    refuse_syntax_errors: an edit that brings one in is not made; else it is made, and reported
+    lint: after an edit say what the project's own linter newly finds
     cache: folder of ours for byte code, coverage and reports; outside the workspace
     """
 
     test_command: str = ""
     shell_timeout: float = 120.0
     test_timeout: float = 600.0
+    refuse_syntax_errors: bool = False
+    lint: bool = True
     cache: Path
 
 
@@ -44,7 +50,8 @@ class Workspace:
     changed: files that tools changed, in order of first change; content before it, None if there was none
     modes: st_mode of those files before the change, as far as it was noted (a link's, if the link is meant)
     lost: those of them whose content before was too large to keep: `changed` says None, and nobody knows
-    read: content hash of each file as the model last saw it
+    read: each file as the model last saw it
+    journal: private folder in which changes of several files are noted until they are whole
     progress: called with a line of text while something long runs (shown to a person, never logged)
     """
 
@@ -53,23 +60,38 @@ class Workspace:
     sandbox: Sandbox
     artifacts: Artifacts
     settings: ToolSettings
+    journal: Path
     mode: Mode = Mode.WORKSPACE
     changed: dict[str, bytes | None] = field(default_factory=dict)
     modes: dict[str, int] = field(default_factory=dict)
     lost: set[str] = field(default_factory=set)
-    read: dict[str, str] = field(default_factory=dict)
+    read: dict[str, Version] = field(default_factory=dict)
     plan: list[PlanItem] = field(default_factory=list)
     facts: dict[str, Any] = field(default_factory=dict)
     progress: Callable[[str], None] = lambda line: None
 
+    @property
+    def transactions(self) -> Transactions:
+        """Writes files of this workspace, wholly or not at all."""
+        from sandbox.transaction import Transactions
+
+        return Transactions(self.files, self.journal)
+
     def remember_original(self, path: str) -> None:
         """Note a file's content before a tool first changes it in this session."""
+        if path not in self.changed:
+            there = self.files.is_file(path)
+            self.changed[path] = self.files.read(path) if there else None
+            if there:
+                self.modes[path] = (self.root / path).stat().st_mode
+
+    def remember_content(self, path: str, content: bytes | None) -> None:
+        """The same, with the content (a link's text, if the link is meant) that was read already."""
         if path in self.changed:
             return
-        there = self.files.is_file(path)
-        self.changed[path] = self.files.read(path) if there else None
-        if there:
-            self.modes[path] = (self.root / path).stat().st_mode
+        self.changed[path] = content
+        if content is not None:
+            self.modes[path] = (self.root / path).lstat().st_mode
 
     def remember_state(self, path: str, state: State | None, content: bytes | None) -> None:
         """Note a file as a snapshot has it from before a command first changed it in this session."""

@@ -32,6 +32,7 @@ def workspace(root: Path, own: Path) -> Workspace:
         files=Tree(root),
         sandbox=Unconfined(root, spill=own),
         artifacts=Artifacts(own / "artifacts"),
+        journal=own / "journal",
         settings=ToolSettings(cache=own / "cache"),
     )
 

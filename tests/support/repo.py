@@ -73,6 +73,7 @@ class Repo:
             files=Tree(self.root / folder),
             sandbox=Unconfined(self.root, spill=place / "spill"),
             artifacts=Artifacts(place / "artifacts"),
+            journal=place / "journal",
             settings=ToolSettings(cache=place / "cache"),
             facts={"model": model},
         )

@@ -197,7 +197,9 @@ def test_write_creates_files_and_their_folders(tmp_path: Path) -> None:
 
 def test_write_replaces_only_what_was_read(tmp_path: Path) -> None:
     at = workspace(tmp_path, {"a.txt": "one\n"})
-    assert "was not read; nothing was written" in refused(write, at, path="a.txt", content="two\n")
+    assert refused(write, at, path="a.txt", content="two\n") == (
+        "write: a.txt: no change: exists and was not read: read it first, or edit a part of it"
+    )
     call(read, at, path="a.txt")
     put(at.root, {"a.txt": "changed by someone\n"})
     assert "changed on disk since you read it" in refused(write, at, path="a.txt", content="two\n")

@@ -69,7 +69,7 @@ def test_finish_ends_the_turn_with_its_summary(tmp_path: Path) -> None:
     assert finish.ends
 
 
-def test_all_tools_together_are_told_in_seven_kilobytes() -> None:
+def test_all_tools_together_are_told_in_eight_kilobytes() -> None:
     tools = default_tools()
     assert [tool.name for tool in tools if tool.ends] == ["finish"]
     specs = [
@@ -79,7 +79,7 @@ def test_all_tools_together_are_told_in_seven_kilobytes() -> None:
         }
         for tool in tools
     ]
-    assert len(json.dumps(specs)) < 7_000
+    assert len(json.dumps(specs)) < 8_000
     assert len({tool.name for tool in tools}) == len(TOOLS)
 
 

@@ -30,6 +30,7 @@ def workspace(folder: Path, files: Mapping[str, str | bytes] = {}, **settings: A
         files=Tree(root),
         sandbox=choose(root, spill=spill),
         artifacts=Artifacts(folder / "artifacts"),
+        journal=folder / "journal",
         settings=ToolSettings(cache=folder / "cache", **settings),
     )
 

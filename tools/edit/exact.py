@@ -9,6 +9,9 @@ from dataclasses import dataclass
 MAX_COMPARED = 4_000
 """Lines compared with `old` to find the nearest place: about 50 ms; beyond, those near a line of it."""
 
+LONGEST = 400
+"""Characters of a line that are compared to find the nearest place: its beginning tells it."""
+
 NEAR_ENOUGH = 0.5
 """Share of likeness from which a place is worth showing; below it is chance."""
 
@@ -29,29 +32,56 @@ class Nearest:
 
 
 def sites(text: str, old: str) -> list[int]:
-    """Offsets at which `old` stands, not overlapping.
+    """Offsets at which `old` stands, overlapping ones included.
 
     An identifier is not cut in two: `x = 1` does not stand in `maxx = 1`, nor in `x = 10`.
     """
     found: list[int] = []
     offset = text.find(old)
     while offset >= 0:
-        if _whole(text, offset, old):
+        if whole(text, offset, offset + len(old)):
             found.append(offset)
-            offset = text.find(old, offset + len(old))
-        else:
-            offset = text.find(old, offset + 1)
+        offset = text.find(old, offset + 1)
     return found
 
 
-def replaced(text: str, old: str, new: str, offsets: Sequence[int]) -> str:
-    """The text with `new` in place of `old` at these offsets."""
-    parts: list[str] = []
-    end = 0
+def apart(offsets: Sequence[int], length: int) -> list[int]:
+    """Those of the offsets that can be replaced together: from the first on, none within another."""
+    chosen: list[int] = []
     for offset in offsets:
-        parts += [text[end:offset], new]
-        end = offset + len(old)
-    return "".join([*parts, text[end:]])
+        if not chosen or offset >= chosen[-1] + length:
+            chosen.append(offset)
+    return chosen
+
+
+def whole(text: str, start: int, end: int) -> bool:
+    """No identifier is cut by either end of this part of a text."""
+    if start >= end:
+        return True
+    cut_before = start > 0 and _WORD.match(text[start]) and _WORD.match(text[start - 1])
+    cut_after = end < len(text) and _WORD.match(text[end - 1]) and _WORD.match(text[end])
+    return not (cut_before or cut_after)
+
+
+def line_sites(text: str, lines: Sequence[str]) -> list[int]:
+    """Line numbers, from 0, at which these lines stand exactly, as whole lines."""
+    if not lines:
+        return []
+    block = "\n".join(lines)
+    found = []
+    number = counted = 0
+    offset = text.find(block)
+    while offset >= 0:
+        end = offset + len(block)
+        starts = offset == 0 or text[offset - 1] == "\n"
+        behind_all = end == len(text) and lines[-1] == "" and text  # behind the last newline is no line
+        if starts and (end == len(text) or text[end] == "\n") and not behind_all:
+            number += text.count("\n", counted, offset)
+            counted = offset
+            found.append(number)
+        newline = text.find("\n", offset)
+        offset = text.find(block, newline + 1) if newline >= 0 else -1
+    return found
 
 
 def line_of(text: str, offset: int) -> int:
@@ -78,9 +108,9 @@ def nearest(text: str, old: str) -> Nearest | None:
     """The lines most like those of `old`, None when nothing comes near."""
     import difflib
 
-    wanted = [line.strip() for line in old.strip("\n").split("\n")]
+    wanted = [line.strip()[:LONGEST] for line in old.strip("\n").split("\n")]
     lines = text.split("\n")
-    stripped = [line.strip() for line in lines]
+    stripped = [line.strip()[:LONGEST] for line in lines]
     size = len(wanted)
     matcher = difflib.SequenceMatcher(autojunk=False)
     matcher.set_seq2("\n".join(wanted))
@@ -104,10 +134,3 @@ def _starts(lines: Sequence[str], wanted: Sequence[str]) -> list[int]:
     places = {line: index for index, line in reversed(list(enumerate(wanted))) if len(line) > 3}
     starts = {number - places[line] for number, line in enumerate(lines) if line in places}
     return sorted(start for start in starts if 0 <= start <= last)[:200]
-
-
-def _whole(text: str, offset: int, old: str) -> bool:
-    end = offset + len(old)
-    cut_before = offset > 0 and _WORD.match(old[0]) and _WORD.match(text[offset - 1])
-    cut_after = end < len(text) and _WORD.match(old[-1]) and _WORD.match(text[end])
-    return not (cut_before or cut_after)

@@ -1,31 +1,47 @@
-"""Exact replacement as pure functions of texts."""
+"""Exact places as pure functions of texts."""
 
 from __future__ import annotations
 
+import re
 from itertools import pairwise
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tools.edit.exact import line_of, nearest, owner, replaced, sites
+from tools.edit.exact import apart, line_of, line_sites, nearest, owner, sites, whole
 
 pieces = st.text(alphabet="ab_ (\n", max_size=40)
+short = st.text(alphabet="ab_ (\n", min_size=1, max_size=4)
 
 
-@given(pieces, st.text(alphabet="ab_ (\n", min_size=1, max_size=4), pieces)
-def test_sites_do_not_overlap_and_hold_the_text(text: str, old: str, new: str) -> None:
+@given(pieces, short)
+def test_sites_are_all_the_places_that_cut_no_identifier(text: str, old: str) -> None:
+    everywhere = [match.start() for match in re.finditer(f"(?={re.escape(old)})", text)]
+    assert sites(text, old) == [offset for offset in everywhere if whole(text, offset, offset + len(old))]
+
+
+@given(pieces, short)
+def test_sites_that_are_apart_can_be_replaced_together(text: str, old: str) -> None:
     found = sites(text, old)
-    assert all(text[offset : offset + len(old)] == old for offset in found)
-    assert all(later - earlier >= len(old) for earlier, later in pairwise(found))
-    result = replaced(text, old, new, found)
-    assert len(result) == len(text) + len(found) * (len(new) - len(old))
+    chosen = apart(found, len(old))
+    assert set(chosen) <= set(found)
+    assert chosen[:1] == found[:1]
+    assert all(later - earlier >= len(old) for earlier, later in pairwise(chosen))
+    left_out = set(found) - set(chosen)
+    assert all(any(each < offset < each + len(old) for each in chosen) for offset in left_out)
 
 
-@given(pieces, st.text(alphabet="ab_ (\n", min_size=1, max_size=4))
-def test_replacing_there_and_back_gives_the_text(text: str, old: str) -> None:
-    found = sites(text, old)
-    marked = replaced(text, old, "§" * len(old), found)
-    assert replaced(marked, "§" * len(old), old, found) == text
+@given(st.lists(st.sampled_from(["", "a", "b", " a"]), max_size=8), st.data())
+def test_line_sites_are_those_of_whole_lines(lines: list[str], data: st.DataObject) -> None:
+    wanted = data.draw(st.lists(st.sampled_from(["", "a", "b"]), min_size=1, max_size=3))
+    text = "".join(f"{line}\n" for line in lines)
+    size = len(wanted)
+    expected = [at for at in range(len(lines) - size + 1) if lines[at : at + size] == wanted]
+    found = line_sites(text, wanted)
+    if wanted[-1]:
+        assert found == expected
+    else:  # the end of the text may stand for an empty last line
+        assert set(expected) <= set(found)
 
 
 def test_identifiers_are_whole_on_both_sides() -> None:
@@ -34,6 +50,11 @@ def test_identifiers_are_whole_on_both_sides() -> None:
     assert sites("größe = 1", "e = 1") == []
     assert sites("a.x = 1;", "x = 1") == [2]
     assert sites("(x)(x)", "(x)") == [0, 3]
+
+
+def test_places_that_overlap_are_several() -> None:
+    assert sites("((((", "((") == [0, 1, 2]
+    assert apart([0, 1, 2], 2) == [0, 2]
 
 
 def test_lines_are_counted_from_one() -> None:

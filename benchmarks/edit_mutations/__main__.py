@@ -1,0 +1,153 @@
+"""Run the benchmark: `python -m benchmarks.edit_mutations CLONE… [--peer aider=/path/to/python] …`."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+from collections import Counter
+from collections.abc import Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchmarks.edit_mutations import matchers, report
+from benchmarks.edit_mutations.catalogue import NAMES, Form, cases
+from benchmarks.edit_mutations.draft import Draft
+from benchmarks.edit_mutations.histories import clone, hunks
+from benchmarks.edit_mutations.judge import WRONGLY, Outcome, Tally
+
+SEED = 20261121
+"""What the published figures were made with."""
+
+FORMS: tuple[Form, ...] = ("block", "patch", "diff")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """What to run and what to show."""
+
+    seed: int
+    only: tuple[str, ...]
+    forms: tuple[Form, ...]
+    peers: tuple[str, ...]
+    show: int
+    of: str
+    outcomes: tuple[Outcome, ...]
+
+
+def main() -> None:
+    """Draw hunks, make cases, ask every matcher, print the tables."""
+    options = _parser().parse_args()
+    wanted = Wanted(
+        seed=options.seed,
+        only=_named(options.only),
+        forms=tuple(options.form or FORMS),
+        peers=tuple(options.peer),
+        show=options.show,
+        of=options.of,
+        outcomes=tuple(options.outcome or WRONGLY),
+    )
+    clones = [clone(path) for path in options.clones]
+    started = time.monotonic()
+    drafts = hunks(clones, options.hunks, wanted.seed)
+    numbered = list(enumerate(drafts))
+    if options.hunk is not None:
+        numbered = [numbered[options.hunk]]
+    print(f"{len(drafts)} hunks of {len(clones)} repositories, seed {wanted.seed}", file=sys.stderr)
+    tally = Tally()
+    with ProcessPoolExecutor(options.jobs) as pool:
+        parts = [numbered[part :: options.jobs] for part in range(options.jobs)]
+        for counted, shows in pool.map(_run, parts, [wanted] * options.jobs):
+            tally.merge(counted)
+            print("\n".join(shows))
+    total = sum(sum(counter.values()) for counter in (*tally.counts.values(), *tally.traps.values()))
+    print("# Edits as models write them\n")
+    for each in clones:
+        print(f"- {each.name} at {each.head}")
+    print(
+        f"\nSeed {wanted.seed}; {len(numbered)} hunks; {total} answers in {time.monotonic() - started:.0f} s\n"
+    )
+    print("\n".join(report.lines(tally)))
+    if options.json:
+        head = {
+            "seed": wanted.seed,
+            "hunks": len(numbered),
+            "commits": {each.name: each.head for each in clones},
+        }
+        options.json.write_text(json.dumps({**head, **report.as_data(tally)}, indent=1) + "\n")
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.edit_mutations", description=__doc__)
+    parser.add_argument("clones", nargs="+", type=Path, metavar="CLONE", help="a git clone, bare or not")
+    parser.add_argument("--hunks", type=int, default=3000, help="hunks to draw (3000)")
+    parser.add_argument("--seed", type=int, default=SEED)
+    parser.add_argument(
+        "--only", action="append", default=[], metavar="NAME", help="a perturbation, or a part of its name"
+    )
+    parser.add_argument("--form", action="append", choices=FORMS, help="only edits in this form")
+    parser.add_argument(
+        "--peer",
+        action="append",
+        default=[],
+        metavar="NAME=PROGRAM",
+        help=(
+            "aider, gptme or openhands with the interpreter that has its package; codex or git with its program"
+        ),
+    )
+    parser.add_argument(
+        "--show", type=int, default=0, metavar="K", help="print K cases per matcher and perturbation in full"
+    )
+    parser.add_argument(
+        "--outcome",
+        action="append",
+        choices=("refused", "guessed", *WRONGLY),
+        help="which to show: the wrong ones",
+    )
+    parser.add_argument(
+        "--of", default="patchwright", metavar="MATCHER", help="whose cases to show: patchwright's"
+    )
+    parser.add_argument("--hunk", type=int, help="this hunk alone, by its number")
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the counts there")
+    return parser
+
+
+def _named(parts: Sequence[str]) -> tuple[str, ...]:
+    found = tuple(name for name in NAMES if not parts or any(part in name for part in parts))
+    if not found:
+        raise SystemExit(f"no perturbation is called {' or '.join(parts)}; there are: {', '.join(NAMES)}")
+    return found
+
+
+def _run(numbered: Sequence[tuple[int, Draft]], wanted: Wanted) -> tuple[Tally, list[str]]:
+    """All cases of these hunks, in a process of its own."""
+    asked: list[matchers.Matcher] = [matchers.Ours(), matchers.OursInLine(), matchers.Strict()]
+    for peer in wanted.peers:
+        name, _, program = peer.partition("=")
+        asked += matchers.peers(name, program)
+    tally, shows, seen = Tally(), list[str](), Counter[tuple[str, str, str, Outcome]]()
+    for number, draft in numbered:
+        for case in cases(draft, f"{wanted.seed} {number}", wanted.only):
+            if case.form not in wanted.forms:
+                continue
+            for matcher in asked:
+                if case.form not in matcher.forms or (case.by_line and not matcher.by_line):
+                    continue
+                answer = matcher.answer(case)
+                outcome = tally.add(matcher.name, case, answer)
+                place = (matcher.name, case.form, case.name, outcome)
+                right = outcome == "recovered" or (case.refuse and outcome == "refused")
+                if matcher.name.startswith(wanted.of) and outcome in wanted.outcomes and not right:
+                    seen[place] += 1
+                    if seen[place] <= wanted.show:
+                        shows += report.shown(matcher.name, number, case, answer, outcome)
+    for matcher in asked:
+        matcher.close()
+    return tally, shows
+
+
+if __name__ == "__main__":
+    main()

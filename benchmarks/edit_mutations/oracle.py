@@ -1,0 +1,222 @@
+"""What a careful reader would say of a hunk as it is written: it is meant here, it could be meant elsewhere too, …
+
+This decides what a case expects. It must not be lenient towards anyone: where the written lines alone do not
+tell which place is meant, the only right answer is a refusal; where they say another place than the one they
+were made from, there is no right answer and the case is dropped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from difflib import SequenceMatcher
+from enum import Enum
+from functools import lru_cache
+
+from benchmarks.edit_mutations.draft import PUNCTUATION, Draft, Text, new_lines, old_lines, squeezed
+
+MARGIN = 0.02
+"""Two places whose likeness differs by less are equally like."""
+
+MOST_SEEN = 40
+"""A line that stands at more places says nothing about which is meant (`}`, `end`, a blank line)."""
+
+ALIKE = 0.7
+"""Similarity from which a line may be another one with a slip."""
+
+LIKELY = 0.9
+"""What a line with a slip counts, of what it would to the letter."""
+
+SLACK = 3
+"""Lines that may be missing or invented around a place without its being another."""
+
+
+class Verdict(Enum):
+    """What is right: to apply it, to refuse it; None of these: it says something else than was meant."""
+
+    APPLY = "apply"
+    REFUSE = "refuse"
+    DROP = "drop"
+
+
+def verdict(draft: Draft) -> Verdict:
+    """What is right for this case."""
+    given = old_lines(draft.given)
+    if given == new_lines(draft.given):
+        return Verdict.DROP
+    if not draft.meant:
+        return Verdict.DROP if any(_places(draft.text, given)) else Verdict.REFUSE
+    if draft.torn or not any(line.strip() for line in given):
+        return Verdict.REFUSE
+    if draft.elided:
+        return _of_elided(draft, given)
+    return _of_lines(draft, given) or _of_filled(draft, given) or _of_likeness(draft, given)
+
+
+def exact_places(lines: Sequence[str], wanted: Sequence[str]) -> list[int]:
+    """Indices at which the lines stand, to the letter."""
+    first, count, wanted = wanted[0], len(wanted), tuple(wanted)
+    found = (index for index, line in enumerate(lines) if line == first)
+    return [index for index in found if tuple(lines[index : index + count]) == wanted]
+
+
+def _of_lines(draft: Draft, given: tuple[str, ...]) -> Verdict | None:
+    """Where as many lines stand that are alike but for white space and punctuation; None if not here."""
+    levels = dict(_places(draft.text, given))
+    here = levels.pop(draft.start, None)
+    if here is None or len(given) != len(old_lines(draft.truth)):
+        return None
+    elsewhere = [level for place, level in levels.items() if not _the_same_made(draft, place, len(given))]
+    if any(level < here for level in elsewhere):
+        return Verdict.DROP
+    return Verdict.REFUSE if here in elsewhere else Verdict.APPLY
+
+
+def _the_same_made(draft: Draft, place: int, count: int) -> bool:
+    """Applied at this other place, the file would be the same: one of two equal lines removed, say."""
+    if abs(place - draft.start) >= count:
+        return False
+    lines = draft.text.lines
+    if lines[place : place + count] != old_lines(draft.truth):
+        return False
+    return (*lines[:place], *new_lines(draft.truth), *lines[place + count :]) == draft.applied()
+
+
+def _of_filled(draft: Draft, given: tuple[str, ...]) -> Verdict | None:
+    """Where the lines stand if blank ones do not count; None if not here."""
+    wanted = tuple(filter(None, map(squeezed, given)))
+    text = draft.text
+    filled = text.filled
+    lines = tuple(text.squeezed[index] for index in filled)
+    found = exact_places(lines, wanted)
+    written = [line for line in given if line.strip()]
+    levels = {
+        filled[index]: _level([text.lines[each] for each in filled[index : index + len(wanted)]], written)
+        for index in found
+    }
+    here = [
+        level for place, level in levels.items() if draft.start <= place < max(draft.stop, draft.start + 1)
+    ]
+    if not here:
+        return None
+    others = sorted(levels.values())
+    others.remove(here[0])
+    if not others or here[0] < others[0]:
+        return Verdict.APPLY
+    return Verdict.REFUSE if here[0] == others[0] else Verdict.DROP
+
+
+def _of_likeness(draft: Draft, given: tuple[str, ...]) -> Verdict:
+    """Where most of the lines stand, in their order."""
+    wanted = [_Wanted(line, draft.text) for line in map(squeezed, given) if line]
+    here = _likeness(draft.text, wanted, draft.start, draft.stop)
+    if here < 3:
+        return Verdict.REFUSE  # not one word to hold on to
+    most = 0.0
+    for start in _voted(draft.text, wanted, len(given)):
+        if start < draft.stop and start + len(given) > draft.start:
+            continue
+        if _most(draft.text, wanted, start, start + len(given)) >= here * (1 - MARGIN):
+            most = max(most, _likeness(draft.text, wanted, start, start + len(given)))
+    if most > here * (1 + MARGIN):
+        return Verdict.DROP
+    return Verdict.REFUSE if most >= here * (1 - MARGIN) else Verdict.APPLY
+
+
+class _Wanted:
+    """A line that is looked for: the more it says, the more it weighs. One that is nowhere may stand drifted."""
+
+    def __init__(self, line: str, text: Text) -> None:
+        self.line = line
+        self.weight = float(min(sum(map(str.isalnum, line)), 40)) or 0.1
+        self.drifted = line not in text.where
+
+    def worth(self, other: str) -> float:
+        """What it counts if this line stands in its place. Likely ones count alike: by how much tells nothing."""
+        if self.line == other:
+            return self.weight
+        return LIKELY * self.weight if self.drifted and _alike(self.line, other) else 0.0
+
+
+@lru_cache(maxsize=4096)
+def _alike(line: str, other: str) -> bool:
+    matcher = SequenceMatcher(None, line, other, autojunk=False)
+    return matcher.real_quick_ratio() > ALIKE and matcher.quick_ratio() > ALIKE and matcher.ratio() > ALIKE
+
+
+def _voted(text: Text, wanted: Sequence[_Wanted], count: int) -> set[int]:
+    """Indices at which the lines might begin, by each of their lines that tells something."""
+    found: set[int] = set()
+    for offset, each in enumerate(wanted):
+        places = text.where.get(each.line, [])
+        if len(places) <= MOST_SEEN:
+            found |= {max(0, place - offset) for place in places}
+    return found
+
+
+def _window(text: Text, start: int, stop: int) -> tuple[str, ...]:
+    return text.squeezed[max(0, start - SLACK) : stop + SLACK]
+
+
+def _most(text: Text, wanted: Sequence[_Wanted], start: int, stop: int) -> float:
+    """No more than this can be alike."""
+    there = set(_window(text, start, stop))
+    return sum(each.weight for each in wanted if each.drifted or each.line in there)
+
+
+def _likeness(text: Text, wanted: Sequence[_Wanted], start: int, stop: int) -> float:
+    """The weight of the lines that stand there in this order: a longest common subsequence."""
+    best = [0.0] * (len(wanted) + 1)
+    for line in _window(text, start, stop):
+        if not line:
+            continue
+        before = 0.0
+        for index, each in enumerate(wanted):
+            above = best[index + 1]
+            best[index + 1] = max(above, best[index], before + each.worth(line))
+            before = above
+    return best[-1]
+
+
+def _of_elided(draft: Draft, given: tuple[str, ...]) -> Verdict:
+    """Each part around the dots must stand at one place only; if all stand at several, nobody can tell."""
+    dots = [index for index, line in enumerate(given) if line.strip() == "..."]
+    parts = [given[a + 1 : b] for a, b in zip([-1, *dots], [*dots, len(given)], strict=True)]
+    counts = [len(list(_places(draft.text, part))) if part else 0 for part in parts]
+    if all(count == 1 for count in counts):
+        return Verdict.APPLY
+    return Verdict.REFUSE if all(count > 1 for count in counts) else Verdict.DROP
+
+
+def _places(text: Text, given: tuple[str, ...]) -> Iterator[tuple[int, int]]:
+    """Index and level of each place where these lines stand but for white space and punctuation.
+
+    Levels: 0 to the letter; 1 but for trailing white space; 2 all indented by as much more or less; 3 indented
+    otherwise, other punctuation; 4 other white space within lines.
+    """
+    wanted = tuple(map(squeezed, given))
+    offset = min(range(len(wanted)), key=lambda index: len(text.where.get(wanted[index], ())))
+    for place in text.where.get(wanted[offset], ()):
+        start = place - offset
+        if start >= 0 and text.squeezed[start : start + len(wanted)] == wanted:
+            yield start, _level(text.lines[start : start + len(wanted)], given)
+
+
+def _level(there: Sequence[str], given: Sequence[str]) -> int:
+    if tuple(there) == tuple(given):
+        return 0
+    pairs = [(a.rstrip(), b.rstrip()) for a, b in zip(there, given, strict=True)]
+    if all(a == b for a, b in pairs):
+        return 1
+    if any(a.lstrip() != b.lstrip() for a, b in pairs):
+        inner = [(a.translate(PUNCTUATION).strip(), b.translate(PUNCTUATION).strip()) for a, b in pairs]
+        return 3 if all(a == b for a, b in inner) else 4
+    return 2 if len({_shift(a, b) for a, b in pairs if a}) == 1 else 3
+
+
+def _shift(there: str, given: str) -> tuple[str, str]:
+    """What of the indentation is too much on either side."""
+    a = there[: len(there) - len(there.lstrip())]
+    b = given[: len(given) - len(given.lstrip())]
+    if a.endswith(b):
+        return a.removesuffix(b), ""
+    return ("", b.removesuffix(a)) if b.endswith(a) else (a, b)

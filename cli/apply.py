@@ -1,0 +1,205 @@
+"""`patchwright apply`: edits in any format, applied to a folder from the command line, without a model."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+from agent.home import Home, private_folder
+from agent.outcome import BY_FAULT, Exit
+from cli.render.inert import inert
+from cli.report import complain
+from cli.streams import write_error
+from sandbox.errors import Fault, UserError
+
+if TYPE_CHECKING:
+    from sandbox.paths import Tree
+    from tools.edit.changes import FileChange
+    from tools.edit.formats import Form
+    from tools.edit.planning import Planned, PlanRefused
+
+
+def apply_edits(folder: Path, patch: str, *, form: str, check: bool, exact: bool, as_json: bool) -> int:
+    """Exit code: DONE, NOTHING_TO_DO if all is so already, NOT_ACHIEVED if an edit does not fit. Raises UserError.
+
+    as_json: whatever happens, one object on standard output
+    """
+    try:
+        root = _root(folder)
+        changes = _changes(patch, cast("Form", form))
+        return _applied(root, changes, check=check, exact=exact, as_json=as_json)
+    except UserError as error:
+        if not as_json:
+            raise
+        complain(error)
+        code = BY_FAULT[error.fault]
+        _print_json(applied=False, exit=code.label, problems=[{"path": "", "problem": error.message}])
+        return code
+
+
+def _root(folder: Path) -> Path:
+    if not folder.is_dir():
+        raise UserError(Fault.USAGE, f"no such folder: {str(folder)!r}")
+    try:
+        return folder.resolve()
+    except FileNotFoundError:
+        raise UserError(
+            Fault.USAGE,
+            "the current folder does not exist any more",
+            "Go to another one, or name it with -C DIR",
+        ) from None
+
+
+def _changes(patch: str, form: Form) -> list[FileChange]:
+    from tools.edit.changes import MalformedEdit
+    from tools.edit.formats import parse
+
+    name = "standard input" if patch == "-" else repr(patch)
+    try:
+        return parse(_text(patch, name), form)
+    except MalformedEdit as problem:
+        raise UserError(Fault.USAGE, f"{name} cannot be read as edits: {inert(str(problem))}") from None
+
+
+def _text(patch: str, name: str) -> str:
+    """The edits as text. A byte that is no UTF-8 is an error: it could not be written back."""
+    try:
+        content = sys.stdin.buffer.read() if patch == "-" else Path(patch).read_bytes()
+    except OSError as error:
+        raise UserError(Fault.USAGE, f"cannot read {name}: {error.strerror}") from None
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise UserError(Fault.USAGE, f"{name} is not UTF-8 (line {line})") from None
+
+
+def _applied(root: Path, changes: Sequence[FileChange], *, check: bool, exact: bool, as_json: bool) -> int:
+    from sandbox.paths import Tree
+    from sandbox.transaction import Conflict
+    from tools.edit.planning import PlanRefused
+
+    tree = Tree(root)
+    try:
+        planned = (_checked if check else _written)(tree, changes, exact)
+    except PlanRefused as refusal:
+        return _refused(refusal, as_json)
+    except Conflict as conflict:  # somebody else changed a file in this moment
+        return _failed(str(conflict), "Try again.", as_json)
+    except ValueError as problem:  # the tree's: two names of one file, a file where a folder has to be
+        return _failed(str(problem), "", as_json)
+    _told(planned, check, as_json)
+    return Exit.DONE if any(each.changes for each in planned) else Exit.NOTHING_TO_DO
+
+
+def _checked(tree: Tree, changes: Sequence[FileChange], exact: bool) -> list[Planned]:
+    """Everything but the writing: not even a lock is made."""
+    from sandbox.transaction.planning import plan as steps
+    from tools.edit.change import as_writes
+    from tools.edit.planning import plan
+
+    planned = plan(tree, changes, strictest=exact)
+    steps(tree, as_writes(planned))
+    return planned
+
+
+def _written(tree: Tree, changes: Sequence[FileChange], exact: bool) -> list[Planned]:
+    from sandbox.transaction import Transactions
+    from tools.edit.change import as_writes
+    from tools.edit.planning import plan
+
+    journal = private_folder(Home.from_environment().project(tree.root)) / "journal"
+    transactions = Transactions(tree, journal)
+    with transactions.exclusive() as recovery:
+        if recovery is not None:
+            write_error(f"patchwright: {inert(str(recovery))}\n")
+        planned = plan(tree, changes, strictest=exact)
+        transactions.commit(as_writes(planned))
+    return planned
+
+
+def _refused(refusal: PlanRefused, as_json: bool) -> int:
+    """Everything already so is nothing to do; anything else that does not fit is a failure."""
+    code = Exit.NOTHING_TO_DO if refusal.already else Exit.NOT_ACHIEVED
+    if as_json:
+        problems = [
+            {"path": each.path, "problem": each.text, "already": each.already} for each in refusal.problems
+        ]
+        _print_json(applied=False, exit=code.label, problems=problems)
+        return code
+    for each in refusal.problems:
+        write_error(inert(f"{each.path}: {each.text}") + "\n")
+    write_error(f"patchwright: {'nothing to do' if refusal.already else 'nothing was written'}\n")
+    return code
+
+
+def _failed(problem: str, hint: str, as_json: bool) -> int:
+    """What a plan could not know: an error of the tree as a whole."""
+    if as_json:
+        _print_json(applied=False, exit=Exit.NOT_ACHIEVED.label, problems=[{"path": "", "problem": problem}])
+    write_error(f"patchwright: {inert(problem)}\n" + (f"  {hint}\n" if hint else ""))
+    return Exit.NOT_ACHIEVED
+
+
+def _told(planned: Sequence[Planned], check: bool, as_json: bool) -> None:
+    from tools.text import added_removed, plural, unified
+
+    shown = [each for each in planned if not each.to]
+    counts = []
+    for each in shown:
+        diff = unified(each.path, each.old_text, each.new_text, each.source)
+        counts.append(added_removed(diff) if diff else (0, 0))
+    number = sum(each.changes for each in shown)
+    if as_json:
+        code = Exit.DONE if number else Exit.NOTHING_TO_DO
+        files = [_as_data(each, *count) for each, count in zip(shown, counts, strict=True)]
+        _print_json(applied=bool(number) and not check, exit=code.label, files=files)
+        return
+    for each, (added, removed) in zip(shown, counts, strict=True):
+        print(inert(f"{each.path}: {_verb(each)} (+{added} −{removed})"))
+        for place in each.places:
+            lines = (
+                f"line {place.first}" if place.last <= place.first else f"lines {place.first}–{place.last}"
+            )
+            note = f", {place.note}" if place.note else ""
+            print(f"  edit {place.edit + 1}: {place.rung}, {lines}{note}")
+        for text in each.notes:
+            print(inert(f"  note: {text}"))
+    total = f"+{sum(added for added, _ in counts)} −{sum(removed for _, removed in counts)}"
+    print(f"{plural(number, 'file')} {'would change' if check else 'changed'} ({total})")
+
+
+def _verb(planned: Planned) -> str:
+    return next(verb for applies, verb in _VERBS if applies(planned)).format(planned.source)
+
+
+_VERBS: tuple[tuple[Callable[[Planned], bool], str], ...] = (
+    (lambda each: each.after is None, "removed"),
+    (lambda each: bool(each.source), "moved here from {}"),
+    (lambda each: each.before is None, "created"),
+    (lambda each: each.before != each.after, "changed"),
+    (lambda each: each.changes, "mode changed"),
+    (lambda each: True, "already so"),
+)
+
+
+def _as_data(planned: Planned, added: int, removed: int) -> dict[str, Any]:
+    edits = [
+        {
+            "edit": place.edit + 1,
+            "rung": place.rung,
+            "first": place.first,
+            "last": place.last,
+            "note": place.note,
+        }
+        for place in planned.places
+    ]
+    data = {"path": planned.path, "verb": _verb(planned), "added": added, "removed": removed, "edits": edits}
+    return {**data, "notes": list(planned.notes)}
+
+
+def _print_json(**fields: Any) -> None:
+    print(json.dumps(fields))

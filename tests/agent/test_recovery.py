@@ -1,0 +1,46 @@
+"""A session begins by ending what a killed process had begun to write."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from agent.home import Home
+from sandbox.paths import Tree
+from sandbox.textfile import fingerprint
+from sandbox.transaction import Write
+from sandbox.transaction.doing import prepare
+from sandbox.transaction.planning import plan
+from sandbox.transaction.record import Journal
+from tests.support.cli import run, script
+from tests.support.repo import Repo
+
+pytestmark = pytest.mark.slow
+
+
+def half_written(root: Path) -> None:
+    """What a process leaves that is killed between its decision to write two files and the writing."""
+    tree = Tree(root)
+    writes = [Write(path=name, content=b"new\n", before=fingerprint(b"old\n")) for name in ("a.txt", "b.txt")]
+    record = plan(tree, writes)
+    journal = Journal(Home.from_environment().project(root) / "journal")
+    journal.lock().close()
+    journal.write(record, durable=False)
+    prepare(tree, record, writes)
+    journal.mark()
+
+
+def test_it_is_finished_and_told_once(tmp_path: Path) -> None:
+    repo = Repo(tmp_path / "repo")
+    for name in ("a.txt", "b.txt"):
+        repo.write(name, "old\n")
+    repo.commit_all()
+    half_written(repo.root)
+    model = script(tmp_path, [{"text": "hello"}])
+    told = []
+    for mode in ("read-only", "workspace", "workspace"):
+        result = run("run", "hi", "--model", model, "--mode", mode, "--output", "stream-json", cwd=repo.root)
+        told.append([each["detail"] for each in result.events if each.get("name") == "recovery"])
+    assert told == [[], ["an interrupted edit of 2 files was finished"], []]
+    assert (repo.read("a.txt"), repo.read("b.txt")) == ("new\n", "new\n")

@@ -1,0 +1,188 @@
+"""The mutation benchmark says what is meant, and nothing that nobody could tell."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from benchmarks.edit_mutations import twins, whitespace, wording
+from benchmarks.edit_mutations.catalogue import NAMES, Case, cases
+from benchmarks.edit_mutations.draft import Draft, Source, Text, new_lines, old_lines, texts
+from benchmarks.edit_mutations.histories import clone, hunks
+from benchmarks.edit_mutations.judge import judged
+from benchmarks.edit_mutations.matchers import Answer, Strict
+from benchmarks.edit_mutations.oracle import Verdict, verdict
+from tools.edit.changes import Line, Op
+
+SEED = int(os.environ.get("PATCHWRIGHT_SEED", "20261121"))
+
+FILE = """\
+class Cart:
+    def add(self, item, count=1):
+        # keep the order in which they came
+        self.items.append((item, count))
+
+        self.changed = True
+
+    def total(self):
+        result = 0
+        for item, count in self.items:
+            result += item.price * count
+        return result
+
+    def clear(self):
+        self.items.clear()
+        self.changed = True
+"""
+
+SOURCE = Source(repository="shop", commit="0" * 40, path="cart.py", newline="\n", final_newline=True, bom=b"")
+
+
+def draft(marked: str, file: str = FILE) -> Draft:
+    """The hunk whose lines begin with their op, at the first place where its old lines stand."""
+    ops: dict[str, Op] = {" ": " ", "-": "-", "+": "+"}
+    truth = tuple(Line(ops[line[0]], line[1:]) for line in marked.splitlines())
+    lines, old = tuple(file.splitlines()), old_lines(truth)
+    start = next(index for index in range(len(lines)) if lines[index : index + len(old)] == old)
+    return Draft(source=SOURCE, text=Text(lines), start=start, truth=truth, given=truth)
+
+
+TOTAL = """\
+         result = 0
+         for item, count in self.items:
+-            result += item.price * count
++            result += item.price * max(count, 0)
+         return result
+"""
+
+
+def all_cases(hunk: Draft) -> list[Case]:
+    return [case for number in range(4) for case in cases(hunk, f"{SEED} {number}")]
+
+
+def written(hunk: Draft) -> list[tuple[str, str, str, str, bool]]:
+    return [(case.name, case.form, case.sent, case.draft.old(), case.refuse) for case in cases(hunk, "7")]
+
+
+def history(at: Path) -> Path:
+    """A repository in which one file was changed in two places, and once in its line endings."""
+    at.mkdir()
+    (at / "cart.py").write_text(FILE)
+    changes = [
+        FILE.replace("count=1", "count=None").replace("result = 0", "result = None"),
+        FILE.replace("count=1", "count=None"),
+        FILE.replace("count=1", "count=None").replace("\n", "\r\n"),
+    ]
+    git = ["git", "-c", "user.name=a", "-c", "user.email=a@a", "-c", "core.autocrlf=false"]
+    env = {**os.environ, "GIT_CONFIG_GLOBAL": os.devnull, "HOME": str(at)}
+    for words in (["init", "-q"], ["add", "cart.py"], ["commit", "-qm", "first"]):
+        subprocess.run([*git, *words], cwd=at, env=env, check=True)
+    for text in changes:
+        (at / "cart.py").write_text(text, newline="")
+        subprocess.run([*git, "commit", "-qam", "next"], cwd=at, env=env, check=True)
+    return at
+
+
+def test_hunks_are_drawn_from_a_history_but_not_those_that_change_line_endings(tmp_path: Path) -> None:
+    drawn = hunks([clone(history(tmp_path / "shop"))], 10, SEED)
+    assert len(drawn) == 2
+    for hunk in drawn:
+        assert hunk.text.lines[hunk.start : hunk.stop] == old_lines(hunk.truth)
+        assert hunk.applied() != hunk.text.lines
+
+
+def test_the_same_seed_gives_the_same_cases(tmp_path: Path) -> None:
+    shop = history(tmp_path / "shop")
+    one, other = (hunks([clone(shop)], 10, SEED) for _ in range(2))
+    assert [written(hunk) for hunk in one] == [written(hunk) for hunk in other]
+
+
+def test_fewer_names_give_the_same_cases() -> None:
+    every = [case for case in cases(draft(TOTAL), "7") if case.name == "two at once"]
+    alone = list(cases(draft(TOTAL), "7", ["two at once"]))
+    assert [case.draft.given for case in alone] == [case.draft.given for case in every]
+
+
+def test_the_hunk_as_it_is_gives_what_is_right() -> None:
+    plain = [case for case in all_cases(draft(TOTAL)) if case.name == "none" and case.form == "block"]
+    assert plain
+    for case in plain:
+        assert judged(case, Strict().answer(case)) == "recovered"
+
+
+@pytest.mark.parametrize(
+    "name", [name for name in NAMES if name.startswith(("word", "comment", "blank", "oper"))]
+)
+def test_added_lines_are_left_alone(name: str) -> None:
+    for case in all_cases(draft(TOTAL)):
+        if case.name == name:
+            assert texts(case.draft.given, "+") == texts(case.draft.truth, "+")
+
+
+def test_what_indents_and_what_is_indented_shift_together() -> None:
+    shifted = whitespace.unindented(Random(SEED), draft(TOTAL))
+    assert shifted is not None
+    assert new_lines(shifted.given)[0] == "result = 0"
+    assert texts(shifted.given, "+") == ("    result += item.price * max(count, 0)",)
+
+
+def test_a_blank_line_next_to_an_insertion_is_not_dropped() -> None:
+    beside = "         self.items.append((item, count))\n+        self.count += 1\n \n         self.changed = True\n"
+    assert all(whitespace.blank_dropped(Random(seed), draft(beside)) is None for seed in range(10))
+
+
+def test_a_context_line_next_to_an_insertion_is_not_left_out() -> None:
+    beside = "         result = 0\n+        count = 0\n         for item, count in self.items:\n"
+    assert all(wording.line_missing(Random(seed), draft(beside)) is None for seed in range(10))
+
+
+def test_two_equal_places_are_to_be_refused() -> None:
+    assert verdict(draft("-        self.changed = True\n+        self.changed = None\n")) is Verdict.REFUSE
+    for seed in range(10):
+        twice = twins.duplicated(Random(seed), draft(TOTAL))
+        assert twice is not None
+        assert verdict(twice) is Verdict.REFUSE
+
+
+def test_a_place_between_two_likenesses_is_to_be_refused() -> None:
+    told = [twins.contested(Random(seed), draft(TOTAL)) for seed in range(10)]
+    assert {verdict(each) for each in told if each} == {Verdict.REFUSE}
+
+
+def test_what_stands_only_within_a_longer_name_is_to_be_refused() -> None:
+    within = twins.within_a_name(Random(SEED), draft("-        result = 0\n+        result = 1\n"))
+    assert within is not None
+    assert verdict(within) is Verdict.REFUSE
+
+
+def test_a_near_twin_leaves_one_place_that_is_meant() -> None:
+    for seed in range(10):
+        near = twins.near_twin(Random(seed), draft(TOTAL))
+        assert near is not None
+        assert verdict(near) is Verdict.APPLY
+        assert near.text.lines[near.start : near.stop] == old_lines(near.truth)
+
+
+def test_lines_that_say_another_place_are_dropped() -> None:
+    elsewhere = draft("-        self.items.clear()\n+        pass\n").written(
+        [Line("-", "        return result"), Line("+", "        pass")]
+    )
+    assert verdict(elsewhere) is not Verdict.APPLY
+
+
+def test_an_answer_is_judged_by_its_bytes() -> None:
+    case = next(case for case in all_cases(draft(TOTAL)) if case.name == "none")
+    wrong = case.right.replace(b"max", b"min")
+    answers = {
+        case.right: "recovered",
+        case.before: "refused",
+        case.right.replace(b"\n", b"\r\n"): "endings",
+        case.right.replace(b"    ", b"\t"): "white space",
+        wrong: "wrong",
+    }
+    assert {content: judged(case, Answer(content=content)) for content in answers} == answers
+    assert judged(case, Answer(content=None)) == "refused"

@@ -1,0 +1,8 @@
+class A {
+    f() {
+        if (ok) {
+          run();
+          stop();
+        }
+    }
+}

@@ -1,0 +1,6 @@
+func f() {
+	if ok {
+		run()
+		stop()
+	}
+}

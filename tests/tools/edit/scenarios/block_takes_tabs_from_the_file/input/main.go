@@ -1,0 +1,5 @@
+func f() {
+	if ok {
+		run()
+	}
+}

@@ -1,0 +1,9 @@
+function first() {
+  let a = 2;
+  step();
+  step();
+  return a;
+}
+function second() {
+  return b;
+}

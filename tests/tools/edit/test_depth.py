@@ -1,0 +1,38 @@
+"""How deep further lines stand when `old` is one line without all of its indentation: decided, or refused."""
+
+from __future__ import annotations
+
+import pytest
+
+from tools.edit.changes import Replace
+from tools.edit.engine import EditRefused, patched
+
+PYTHON = "def f():\n    a = 1\n    return a\n"
+
+
+def part(text: str, old: str, new: str, path: str) -> str:
+    return patched(text, [Replace(old=old, new=new)], path=path).text
+
+
+def test_the_syntax_decides_where_only_one_reading_parses() -> None:
+    assert part(PYTHON, "a = 1", "a = 1\nb = 2", "a.py") == "def f():\n    a = 1\n    b = 2\n    return a\n"
+    assert (
+        part(PYTHON, "a = 1", "a = 1\n    b = 2", "a.py") == "def f():\n    a = 1\n    b = 2\n    return a\n"
+    )
+
+
+def test_brackets_decide_in_a_language_of_braces() -> None:
+    text = "function f() {\n  a();\n}\n"
+    assert part(text, "a();", "a();\nb();", "a.js") == "function f() {\n  a();\n  b();\n}\n"
+    assert part(text, "a();", "a();\n}\nfunction g() {\n  b();", "a.js") == (
+        "function f() {\n  a();\n}\nfunction g() {\n  b();\n}\n"
+    )
+
+
+def test_what_neither_decides_is_refused() -> None:
+    with pytest.raises(EditRefused, match="lacks its indentation"):
+        part("- one\n  - two\n", "- two", "- two\n- three", "a.txt")
+
+
+def test_a_whole_line_has_nothing_to_decide() -> None:
+    assert part("a\nb\n", "a", "a\n  c", "a.txt") == "a\n  c\nb\n"

@@ -1,0 +1,56 @@
+"""What the model has seen of a file, told apart from what has changed since: by lines, without their text."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tools.seen import after_edit, changed_since, differing, version
+
+LINES = st.lists(st.sampled_from(["a", "b", "c", ""]), max_size=12)
+
+
+@given(LINES, LINES)
+def test_what_differs_is_all_that_differs(old: list[str], new: list[str]) -> None:
+    rebuilt, at = [], 0
+    for first, end, new_first, new_end in differing(old, new):
+        rebuilt += old[at:first] + new[new_first:new_end]
+        at = end
+    assert rebuilt + old[at:] == new
+    assert all(first < end or new_first < new_end for first, end, new_first, new_end in differing(old, new))
+
+
+def test_lines_that_changed_are_numbered_as_they_stand_now() -> None:
+    seen = version("1", "a\nb\nc\nd")
+    assert changed_since(seen, "a\nb\nc\nd") == []
+    assert changed_since(seen, "new\na\nB\nc\nd") == [(0, 1), (2, 3)]
+    assert changed_since(seen, "a\nd") == [(1, 1)]
+
+
+def test_an_edit_makes_nothing_else_known() -> None:
+    seen = version("1", "a\nb\nc\nd\ne\nf")
+    on_disk = "a\nB\nc\nd\ne\nf"
+    edited = "a\nB\nc\nd\none\ntwo\nf"
+    after = after_edit(seen, on_disk, edited)
+    assert after.fingerprint == ""
+    assert changed_since(after, edited) == [(1, 2)]
+
+
+def test_the_lines_of_a_foreign_change_move_with_an_edit_above_them() -> None:
+    seen = version("1", "a\nb\nc\nd\ne\nf")
+    on_disk = "a\nb\nc\nd\nE\nf"
+    edited = "a\none\ntwo\nthree\nc\nd\nE\nf"
+    assert changed_since(after_edit(seen, on_disk, edited), edited) == [(6, 7)]
+
+
+@given(st.integers(0, 9), st.integers(0, 9), st.lists(st.sampled_from("xyz"), min_size=1, max_size=4))
+def test_after_an_edit_only_the_foreign_line_is_unknown(foreign: int, mine: int, new: list[str]) -> None:
+    if foreign == mine:
+        mine = (foreign + 5) % 10
+    lines = [f"line {number}" for number in range(10)]
+    on_disk = [*lines]
+    on_disk[foreign] = "foreign"
+    edited = [*on_disk[:mine], *new, *on_disk[mine + 1 :]]
+    after = after_edit(version("1", "\n".join(lines)), "\n".join(on_disk), "\n".join(edited))
+    at = edited.index("foreign")
+    assert changed_since(after, "\n".join(edited)) == [(at, at + 1)]

@@ -1,0 +1,267 @@
+"""The two last rungs: an elided middle, and lines that only partly agree but are held in place by those that do."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+
+from tools.edit.formats.placeholders import stands_for_lines
+from tools.edit.indentation import indent_of
+from tools.edit.ladder import STEPS, Rung, Site, Source, Step, site_of, sites, tokens_only
+
+MAX_ASSIGNMENTS = 50
+"""Ways to lay the parts around elisions over a file that are followed up: two are too many already."""
+
+FLOOR = 0.8
+"""Likeness, weighted by length, of all wanted lines to the file's. A line reworded among five is about 0.85."""
+
+LINE_FLOOR = 0.55
+"""Likeness of one line: below it, it is another line."""
+
+REMOVED_FLOOR = 0.75
+"""The same for a line that is to be replaced: what goes has to be what was meant."""
+
+MARGIN = 0.12
+"""How much less alike any other place has to be."""
+
+RIVAL = 0.8
+"""Share of what stands exactly at the best place, from which another place may be the one that is meant."""
+
+HELD = 0.4
+"""Share of what is wanted that has to stand exactly."""
+
+ALIKE, HELD_IF_ALIKE = 0.9, 0.2
+"""When all is as alike as this, less of it has to: other quotes go through all lines."""
+
+LEAST_HELD = 8
+"""Characters that have to stand exactly: brackets alone hold nothing in place."""
+
+LONGEST = 1_000
+"""Characters of a line that is compared by parts: longer ones are generated, and would take seconds."""
+
+SLACK = 4
+"""Lines that may be missing or made up on either side of what is looked for."""
+
+
+def elided(source: Source, wanted: Sequence[str]) -> tuple[Step | None, list[Site]]:
+    """Sites of wanted lines of which some are elisions ("..."), each standing for any number of the file's lines.
+
+    The step is the strictest at which every part occurs; all parts are seen in the same way.
+    """
+    parts = list(_parts(wanted))
+    if len(parts) < 2:
+        return None, []
+    for step in STEPS:
+        places = []
+        for start, end in parts:
+            found = sites(source, wanted[start:end], step)
+            if not found:
+                break
+            places.append([_moved(site, start) for site in found])
+        else:
+            if found := list(_assignments(source, wanted, places)):
+                return step, found
+    return None, []
+
+
+def anchored(source: Source, wanted: Sequence[str], removed: Sequence[bool]) -> list[Site]:
+    """Sites at which most wanted lines stand and the others are alike; best first, at most two.
+
+    removed: for each wanted line whether it is to go
+    """
+    view = source.view(_TOKENS)
+    numbers = [i for i, line in enumerate(wanted) if line.strip()]
+    keys = [tokens_only(wanted[i]) for i in numbers]
+    if len(keys) < 2:
+        return []
+    alignments: list[_Alignment] = []
+    for position in _starts(view.places, keys):
+        for low in {
+            max(position - SLACK, 0),
+            position,
+        }:  # with no slack before: else a copy there would be taken
+            window = view.keys[low : position + len(keys) + SLACK]
+            alignments.append(_align(keys, window, low))
+    found: list[_Alignment] = []
+    for alignment in sorted(alignments, key=lambda each: -each.likeness):
+        if not any(alignment.overlaps(other) for other in found):
+            found.append(alignment)
+    if not found or not _holds(found[0], keys, [removed[i] for i in numbers]):
+        return []
+    rivals = [each for each in found[1:] if each.rivals(found[0])]
+    best = [found[0], *rivals[:1]]
+    rows = view.rows(0, len(view.keys))
+    return [site_of(source, wanted, [(numbers[i], rows[row]) for i, row, _ in each.pairs]) for each in best]
+
+
+_TOKENS = next(step for step in STEPS if step.rung is Rung.WHITE_SPACE and step.skips_blank)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Alignment:
+    """Pairs (wanted, file), both counted without blank lines, with the likeness of each, and of the whole.
+
+    held: share of the whole that stands exactly
+    """
+
+    pairs: tuple[tuple[int, int, float], ...]
+    likeness: float
+    held: float
+
+    def rivals(self, best: _Alignment) -> bool:
+        """It might be this one that is meant: nearly as alike, or as much of it stands exactly."""
+        return self.likeness > best.likeness - MARGIN or self.held >= RIVAL * best.held
+
+    def overlaps(self, other: _Alignment) -> bool:
+        rows = {row for _, row, _ in other.pairs}
+        return any(row in rows for _, row, _ in self.pairs)
+
+
+def _parts(wanted: Sequence[str]) -> Iterator[tuple[int, int]]:
+    """Ranges of lines between elisions, without those that are blank throughout."""
+    start = 0
+    for i in [*(i for i, line in enumerate(wanted) if stands_for_lines(line)), len(wanted)]:
+        if any(line.strip() for line in wanted[start:i]):
+            yield start, i
+        start = i + 1
+
+
+def _moved(site: Site, by: int) -> Site:
+    return Site(first=site.first, end=site.end, pairs=tuple((wanted + by, row) for wanted, row in site.pairs))
+
+
+def _assignments(source: Source, wanted: Sequence[str], places: Sequence[Sequence[Site]]) -> Iterator[Site]:
+    """Every way to choose a place for each part such that they follow one another."""
+    left = MAX_ASSIGNMENTS
+    stack = [[site] for site in reversed(places[0])]
+    while stack and left:
+        chosen = stack.pop()
+        if len(chosen) == len(places):
+            left -= 1
+            pairs = tuple(pair for site in chosen for pair in site.pairs)
+            yield Site(first=chosen[0].first, end=chosen[-1].end, pairs=pairs)
+            continue
+        before = chosen[-1]
+        marker = next(
+            wanted[i] for i in range(before.pairs[-1][0] + 1, len(wanted)) if stands_for_lines(wanted[i])
+        )
+        deeper = _depth(source, wanted, before, marker)
+        for site in reversed(places[len(chosen)]):
+            if site.first >= before.end and _within(source, before.end, site.first, deeper):
+                stack.append([*chosen, site])
+
+
+def _depth(source: Source, wanted: Sequence[str], before: Site, marker: str) -> int:
+    """Columns by which elided lines are indented at least: as the elision is, seen from the line before it."""
+    number, row = before.pairs[-1]
+    shift = len(indent_of(source.lines[row]).expandtabs(4)) - len(indent_of(wanted[number]).expandtabs(4))
+    return len(indent_of(marker).expandtabs(4)) + shift
+
+
+def _within(source: Source, first: int, end: int, columns: int) -> bool:
+    return columns <= 0 or all(
+        len(indent_of(line).expandtabs(4)) >= columns for line in source.lines[first:end] if line.strip()
+    )
+
+
+def _starts(places: dict[str, list[int]], keys: Sequence[str]) -> list[int]:
+    """Where a site may begin: lines of what is wanted that occur in the file vote, long and rare ones more."""
+    votes: Counter[int] = Counter()
+    for i, key in enumerate(keys):
+        where = places.get(key, ())
+        if len(where) <= 200:  # closing brackets stand everywhere and say nothing
+            for row in where:
+                votes[row - i] += len(key)
+    near: Counter[int] = Counter()
+    for start, weight in votes.items():
+        near[start] = sum(votes.get(start + by, 0) for by in range(-2, 3)) * 1000 + weight
+    return [max(start, 0) for start, _ in near.most_common(24)]
+
+
+def _align(keys: Sequence[str], window: Sequence[str], low: int) -> _Alignment:
+    """Equal lines first; between them, in order, those that are most alike."""
+    pairs: list[tuple[int, int, float]] = []
+    mine = there = 0
+    blocks = SequenceMatcher(None, keys, window, autojunk=False).get_matching_blocks()
+    for block in blocks:
+        pairs += _alike(keys, window, (mine, block.a), (there, block.b), low)
+        pairs += [(block.a + i, low + block.b + i, 1.0) for i in range(block.size)]
+        mine, there = block.a + block.size, block.b + block.size
+    weight = max(sum(map(len, keys)), 1)
+    return _Alignment(
+        pairs=tuple(pairs),
+        likeness=sum(len(keys[i]) * likeness for i, _, likeness in pairs) / weight,
+        held=sum(len(keys[i]) for i, _, likeness in pairs if likeness == 1.0) / weight,
+    )
+
+
+def _alike(
+    keys: Sequence[str], window: Sequence[str], mine: tuple[int, int], there: tuple[int, int], low: int
+) -> list[tuple[int, int, float]]:
+    """Pairs of lines that are versions of one another: the best way to lay two short runs side by side."""
+    rows, columns = mine[1] - mine[0], there[1] - there[0]
+    if not rows or not columns or rows * columns > 400:
+        return []
+    likeness = [
+        [_likeness(keys[mine[0] + i], window[there[0] + j]) for j in range(columns)] for i in range(rows)
+    ]
+    beside = _beside(likeness, first=mine[0] == 0, last=mine[1] == len(keys))
+    pairs = beside or [
+        (i, j)
+        for i, j in _in_order(likeness)
+        if all(other <= likeness[i][j] - MARGIN for k, other in enumerate(likeness[i]) if k != j)
+    ]
+    return [(mine[0] + i, low + there[0] + j, likeness[i][j]) for i, j in pairs]
+
+
+def _beside(likeness: Sequence[Sequence[float]], *, first: bool, last: bool) -> list[tuple[int, int]]:
+    """Each line with its neighbour, if they are all alike: at the ends counted from what stands exactly."""
+    rows, columns = len(likeness), len(likeness[0])
+    if columns < rows or not (first or last or rows == columns):
+        return []
+    shift = columns - rows if first else 0
+    pairs = [(i, i + shift) for i in range(rows)]
+    return pairs if all(likeness[i][j] for i, j in pairs) else []
+
+
+def _in_order(likeness: Sequence[Sequence[float]]) -> list[tuple[int, int]]:
+    """The pairs, none crossing another, that are most alike together."""
+    rows, columns = len(likeness), len(likeness[0])
+    best = [[0.0] * (columns + 1) for _ in range(rows + 1)]
+    for i in range(rows - 1, -1, -1):
+        for j in range(columns - 1, -1, -1):
+            best[i][j] = max(best[i + 1][j], best[i][j + 1], best[i + 1][j + 1] + likeness[i][j])
+    found = []
+    i = j = 0
+    while i < rows and j < columns:
+        if likeness[i][j] and best[i][j] == best[i + 1][j + 1] + likeness[i][j]:
+            found.append((i, j))
+            i, j = i + 1, j + 1
+        elif best[i][j] == best[i + 1][j]:
+            i += 1
+        else:
+            j += 1
+    return found
+
+
+def _likeness(one: str, other: str) -> float:
+    if max(len(one), len(other)) > LONGEST:
+        return 0.0
+    matcher = SequenceMatcher(None, one, other, autojunk=False)
+    if matcher.real_quick_ratio() < LINE_FLOOR or matcher.quick_ratio() < LINE_FLOOR:
+        return 0.0
+    ratio = matcher.ratio()
+    return ratio if ratio >= LINE_FLOOR else 0.0
+
+
+def _holds(best: _Alignment, keys: Sequence[str], removed: Sequence[bool]) -> bool:
+    """Enough lines stand exactly, and every line that is to go is there."""
+    likeness = {i: value for i, _, value in best.pairs}
+    if best.likeness < FLOOR:
+        return False
+    characters = sum(len(keys[i]) for i, value in likeness.items() if value == 1.0)
+    if characters < LEAST_HELD or best.held < (HELD_IF_ALIKE if best.likeness >= ALIKE else HELD):
+        return False
+    return all(likeness.get(i, 0.0) >= REMOVED_FLOOR for i, gone in enumerate(removed) if gone)

@@ -1,0 +1,272 @@
+"""How a tool changes files: planned, checked against what the model saw, written at once, described."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from sandbox.textfile import TextFile, decode, fingerprint
+from sandbox.transaction import Conflict, Remove, Transactions, Write
+from tools import syntax
+from tools.action import ToolFailure
+from tools.edit.changes import FileChange
+from tools.edit.planning import Planned, PlanRefused, Problem, identity, plan
+from tools.locate import missing, refusals
+from tools.seen import Version, after_edit, changed_since, differing, version
+from tools.text import added_removed, clip, plural, unified
+from tools.workspace import Workspace
+
+NEIGHBOURHOOD = 3
+"""Lines around an edit that have to be as the model saw them, when the file has changed since."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Loaded:
+    """A text file as it is now.
+
+    stale: it is not as the model last saw it
+    """
+
+    file: TextFile
+    text: str
+    fingerprint: str
+    stale: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """A file that was changed, or was as it should be.
+
+    notes: lines for the model on what it should know of it
+    made_before: how it is known that the change was made before, when that was seen only by its edits
+    """
+
+    planned: Planned
+    diff: str
+    added: int
+    removed: int
+    notes: tuple[str, ...]
+    made_before: str = ""
+
+    @property
+    def path(self) -> str:
+        return self.planned.path
+
+    def as_data(self) -> dict[str, Any]:
+        rungs = [place.rung.value for place in self.planned.places]
+        data: dict[str, Any] = {"path": self.path, "diff": self.diff}
+        return {**data, "rungs": rungs} if rungs else data
+
+
+def load(at: Workspace, tool: str, path: str) -> Loaded:
+    """The file's text. Raises ToolFailure for one that is binary."""
+    with refusals(tool, path):
+        content = at.files.read(path)
+        file = decode(content)
+    now = fingerprint(content)
+    seen = at.read.get(path)
+    stale = seen is not None and seen.fingerprint != now
+    return Loaded(file=file, text=file.text, fingerprint=now, stale=stale)
+
+
+def perform(at: Workspace, tool: str, changes: Sequence[FileChange]) -> list[Change]:
+    """Make all of the changes or none. Raises ToolFailure, in words for the model, when one of them cannot be made.
+
+    Files that come out as they were are among the results, with an empty diff; so are those of a call of which
+    every change had been made before.
+    """
+    transactions = at.transactions
+    with transactions.exclusive() as recovery:
+        try:
+            made = _performed(at, tool, changes, transactions)
+        except ToolFailure as failure:
+            if recovery is None:
+                raise
+            raise ToolFailure(f"{failure}\nnote: {recovery}", **failure.data) from None
+    if recovery is not None:
+        made[0] = replace(made[0], notes=(f"note: {recovery}", *made[0].notes))
+    return made
+
+
+def _performed(
+    at: Workspace, tool: str, changes: Sequence[FileChange], transactions: Transactions
+) -> list[Change]:
+    try:
+        planned = plan(at.files, changes, known=lambda path: path in at.read)
+    except PlanRefused as refusal:
+        if refusal.already:
+            return [_made_before(each) for each in refusal.problems]
+        raise ToolFailure(_refused(at, tool, refusal)) from None
+    foreign = {each.path: _conflicts(at, tool, each) for each in planned}
+    problems = {each.path: _syntax(at, tool, each) for each in planned}
+    _write(at, transactions, tool, planned)
+    seen = {each.path: at.read.get(each.source or each.path) for each in planned}
+    for each in planned:
+        _note_as_seen(at, each, seen[each.path], stale=bool(foreign[each.path]))
+    return [_described(each, (*foreign[each.path], *problems[each.path])) for each in planned if not each.to]
+
+
+def as_writes(planned: Sequence[Planned]) -> list[Write | Remove]:
+    """What a transaction has to do for a plan."""
+    writes: list[Write | Remove] = []
+    for each in planned:
+        before = identity(each.before)
+        if not each.changes:
+            continue
+        if each.after is not None:
+            writes.append(Write(path=each.path, content=each.after, before=before, mode=each.mode))
+        elif before is not None:
+            writes.append(Remove(path=each.path, before=before))
+    return writes
+
+
+def _made_before(problem: Problem) -> Change:
+    nothing = Planned(path=problem.path, before=b"", after=b"", old_text="", new_text="")
+    reason = "it is gone already" if problem.gone else problem.text
+    return Change(planned=nothing, diff="", added=0, removed=0, notes=(), made_before=reason)
+
+
+def _refused(at: Workspace, tool: str, refusal: PlanRefused) -> str:
+    problems = refusal.problems
+    if len(problems) == 1:
+        only = problems[0]
+        if only.missing:
+            return f"{missing(at, tool, only.missing)} To create it: write(path={only.missing!r}, content=…)"
+        others = plural(refusal.fitting, "other change")
+        rest = f"\nNothing was written; {others} would fit." if refusal.fitting else ""
+        return f"{tool}: {only.path}: no change: {_text(at, tool, only)}{rest}"
+    fits = f"; {plural(refusal.fitting, 'other change')} would fit" if refusal.fitting else ""
+    head = f"{tool}: nothing was written: {plural(len(problems), 'problem')}{fits}"
+    return "\n".join([head, *(f"{each.path}: {_text(at, tool, each)}" for each in problems)])
+
+
+def _text(at: Workspace, tool: str, problem: Problem) -> str:
+    if problem.missing:
+        return missing(at, tool, problem.missing).partition(": ")[2]
+    if problem.folder:
+        return f"{problem.text}: use list(path={problem.path + '/'!r})"
+    return problem.text
+
+
+def _write(at: Workspace, transactions: Transactions, tool: str, planned: Sequence[Planned]) -> None:
+    """Write everything, having noted what was there; where nothing is written nothing stays noted."""
+    changing = [each for each in planned if each.changes]
+    noted = [each.path for each in changing if each.path not in at.changed]
+    try:
+        for each in changing:
+            with refusals(tool, each.path):
+                at.remember_content(each.path, each.before)
+        with refusals(tool, planned[0].path):
+            _commit(at, transactions, tool, changing)
+    except BaseException:  # a conflict, a full disk, an interrupt: the error goes on
+        if not _written(at, changing):
+            for path in noted:
+                at.changed.pop(path, None)
+                at.modes.pop(path, None)
+        raise
+
+
+def _commit(at: Workspace, transactions: Transactions, tool: str, changing: Sequence[Planned]) -> None:
+    try:
+        transactions.commit(as_writes(changing))
+    except Conflict as conflict:
+        if _written(at, changing):
+            rest = "The other files of this call were written: read all of them again"
+        else:
+            rest = "Read again, then edit"
+        raise ToolFailure(f"{tool}: {conflict}. {rest}.") from None
+
+
+def _written(at: Workspace, changing: Sequence[Planned]) -> bool:
+    """Some change of a plan came to be."""
+    writes = [each for each in changing if each.after is not None and each.after != each.before]
+    return any(at.files.is_file(each.path) and at.files.read(each.path) == each.after for each in writes)
+
+
+def _conflicts(at: Workspace, tool: str, planned: Planned) -> list[str]:
+    """What changed on disk since the model read the file. Raises ToolFailure if that touches what is edited."""
+    if planned.to or not planned.changes:
+        return []
+    if planned.source and (lost := _foreign(at, planned.path, planned.before)):
+        raise ToolFailure(_overtaken(tool, planned.path, *lost, "where another file would move"))
+    path = planned.source or planned.path
+    content = planned.before
+    if planned.source:
+        content = at.files.read(path) if at.files.is_file(path) else None
+    found = _foreign(at, path, content)
+    if found is None:
+        return []
+    lines, foreign = found
+    whole = planned.after is None or not (planned.places or planned.source)
+    touched = [] if planned.after is None else differing(lines, planned.new_text.split("\n"))
+    if whole or any(_near(first, end, touched) for first, end in foreign):
+        raise ToolFailure(_overtaken(tool, planned.path, lines, foreign, "where you would change it"))
+    places = ", ".join(_where(first, end) for first, end in foreign[:5])
+    return [f"note: {path} has changed on disk since you read it ({places}), away from this edit"]
+
+
+def _foreign(
+    at: Workspace, path: str, content: bytes | None
+) -> tuple[list[str], list[tuple[int, int]]] | None:
+    """A file's lines, and the ranges of those that the model has not seen; None if it knows all, or never knew any."""
+    seen = at.read.get(path)
+    if seen is None or content is None or seen.fingerprint == fingerprint(content):
+        return None
+    text = decode(content).text
+    foreign = changed_since(seen, text)
+    return (text.split("\n"), foreign) if foreign else None
+
+
+def _near(first: int, end: int, touched: Sequence[tuple[int, int, int, int]]) -> bool:
+    return any(
+        first < mine_end + NEIGHBOURHOOD and mine_first - NEIGHBOURHOOD < max(end, first + 1)
+        for mine_first, mine_end, _, _ in touched
+    )
+
+
+def _overtaken(
+    tool: str, path: str, lines: Sequence[str], foreign: Sequence[tuple[int, int]], where: str
+) -> str:
+    first, end = foreign[0]
+    return (
+        f"{tool}: {path}: no change: it changed on disk since you read it, {where}.\n"
+        f"Now {_where(first, end)}:\n{_shown(lines, first, end)}\nRead it again, then edit."
+    )
+
+
+def _where(first: int, end: int) -> str:
+    if end - first > 1:
+        return f"lines {first + 1}–{end}"
+    return f"line {first + 1}" if end > first else f"lines are gone before line {first + 1}"
+
+
+def _shown(lines: Sequence[str], first: int, end: int) -> str:
+    low, high = max(first - 2, 0), min(max(end, first + 1) + 2, len(lines), first + 20)
+    return "\n".join(f"{number + 1:>6}\t{clip(lines[number])}" for number in range(low, high))
+
+
+def _syntax(at: Workspace, tool: str, planned: Planned) -> list[str]:
+    if planned.after is None or planned.before == planned.after:
+        return []
+    old = planned.old_text if planned.before is not None or planned.source else None
+    problem = syntax.note(planned.path, old, planned.new_text)
+    if problem and at.settings.refuse_syntax_errors:
+        raise ToolFailure(f"{tool}: nothing was written: the result would not parse\n{problem}")
+    return [problem] if problem else []
+
+
+def _note_as_seen(at: Workspace, planned: Planned, seen: Version | None, *, stale: bool) -> None:
+    """The model knows what it has written; of a file that it never read it knows no more than that."""
+    if planned.after is not None and seen is not None and stale:
+        at.read[planned.path] = after_edit(seen, planned.old_text, planned.new_text)
+    elif planned.after is not None and (seen or (planned.before is None and not planned.source)):
+        at.read[planned.path] = version(fingerprint(planned.after), planned.new_text)
+    else:
+        at.read.pop(planned.path, None)
+
+
+def _described(planned: Planned, notes: Sequence[str]) -> Change:
+    diff = unified(planned.path, planned.old_text, planned.new_text, planned.source)
+    added, removed = added_removed(diff) if diff else (0, 0)
+    return Change(planned=planned, diff=diff, added=added, removed=removed, notes=(*planned.notes, *notes))

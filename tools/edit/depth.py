@@ -1,0 +1,87 @@
+"""How deep the further lines of `new` stand when `old` is one line given without all of its indentation.
+
+Two readings are common: the model left out the indentation of the first line only, or of all lines. Where they
+differ, brackets or the syntax decide; where these do not, nobody can know.
+"""
+
+from __future__ import annotations
+
+from tools.edit.indentation import indent_of
+from tools.edit.ladder import Source
+from tools.edit.refusals import EditRefused
+
+_BRACES = (
+    ".c",
+    ".h",
+    ".cc",
+    ".cpp",
+    ".hpp",
+    ".cs",
+    ".css",
+    ".go",
+    ".java",
+    ".js",
+    ".jsx",
+    ".kt",
+    ".php",
+    ".rs",
+)
+_BRACES_TOO = (".scss", ".swift", ".ts", ".tsx", ".mjs", ".cjs", ".scala", ".dart", ".json")
+_OPENERS = (":", "{", "(", "[", "do", "then")
+
+
+def settled(source: Source, start: int, old: str, new: str, path: str) -> str:
+    """`new` with the indentation of its further lines as it is meant. Raises EditRefused if that is not clear."""
+    text = source.text
+    line_start = text.rfind("\n", 0, start) + 1
+    indent = text[line_start:start]
+    later = [line for line in new.split("\n")[1:] if line.strip()]
+    if indent and not indent.strip() and not old[0].isspace() and new.startswith(indent):
+        return new.removeprefix(indent)  # it has the indentation that `old` left out, in all lines
+    if not indent or indent.strip() or not later or "\n" in old.strip("\n"):
+        return new
+    first, *rest = new.split("\n")
+    shifted = "\n".join([first, *(indent + line if line.strip() else line for line in rest)])
+    end = start + len(old)
+    decided = _by_syntax(path, text, [text[:start] + each + text[end:] for each in (new, shifted)])
+    if decided is None:
+        decided = _by_shape(first, later, indent + indent_of(old), indent_of(old), path)
+    if decided is None:
+        raise EditRefused(
+            f"`old` was found at line {source.line_at(start) + 1}, but lacks its indentation, so how deep the "
+            "other lines of `new` stand is not clear: give both with the indentation of the file"
+        )
+    return (new, shifted)[decided]
+
+
+def _by_syntax(path: str, before: str, results: list[str]) -> int | None:
+    from tools.syntax import new_problems
+
+    wrong = [bool(new_problems(path, before, after)) for after in results]
+    return wrong.index(False) if wrong[0] != wrong[1] else None
+
+
+def _by_shape(first: str, later: list[str], indent: str, given: str, path: str) -> int | None:
+    """0: as given, 1: all shifted. indent: of the file's line. given: what of it `old` has"""
+    least = min((indent_of(line) for line in later), key=len)
+    if given and len(least) < len(indent):
+        return 1 if least.startswith(given) else None
+    if len(least) >= len(indent):
+        opens = first.rstrip().endswith(_OPENERS) and len(indent_of(later[0])) <= len(indent)
+        return None if opens else 0
+    if path.endswith(_BRACES + _BRACES_TOO):
+        return 0 if _closes_more("\n".join([first, *later])) else 1
+    return None
+
+
+def _closes_more(text: str) -> bool:
+    """At some point more brackets are closed than opened: the text leaves the block that it begins in."""
+    depth = 0
+    for character in text:
+        if character in "({[":
+            depth += 1
+        elif character in ")}]":
+            depth -= 1
+            if depth < 0:
+                return True
+    return False

@@ -1,0 +1,162 @@
+"""What models leave around or in a text that they copy, taken off. Each gives None when there is nothing of it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from tools.edit.formats.placeholders import is_elision
+
+_NUMBERED = re.compile(r"(?P<pad>[ \t]*)(?P<number>\d{1,7})(?P<mark>\t|→|[ ]?[|│][ ]?|:[ ]?|[.)][ ]|[ ]*\Z)")
+_TAG_NAMES = (
+    "code|source|old|new|old_str|new_str|old_string|new_string|old_text|new_text|search|replace|content|text|file|diff"
+    "|snippet|original|updated"
+)
+_OPENING_TAG = re.compile(rf"\s*<({_TAG_NAMES})>[ \t]*\n?", re.IGNORECASE)
+_FENCE = re.compile(r"(`{3,}(?!`)|~{3,}(?!~))[^`\n]*\Z")
+_ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|([nrt\"'\\/`$]))")
+_ESCAPED = {"n": "\n", "r": "\r", "t": "\t"}
+
+
+def without_line_numbers(text: str) -> str | None:
+    """Numbers before the lines, as `cat -n` shows them ("   12\\ttext"), or "12: text", "12|text", "12→text".
+
+    Every line that is not blank has one, or is an elision; they go up by one, and further only over an elision.
+    """
+    lines = text.split("\n")
+    matches = [_NUMBERED.match(line) for line in lines]
+    if not _counted(lines, matches):
+        return None
+    marks = {match["mark"].strip(" ") for match in matches if match and match["mark"].strip(" ")}
+    if len(marks) != 1:
+        return None
+    spaced = all(
+        match["mark"].endswith(" ") or match.end() == len(line)
+        for line, match in zip(lines, matches, strict=True)
+        if match
+    )
+    mark = marks.pop()
+    if mark not in "\t→" and sum(match is not None for match in matches) == 1 and not _is_padded(matches):
+        return None
+    return "\n".join(
+        line if match is None else _content(line, match, keeps_space=not spaced)
+        for line, match in zip(lines, matches, strict=True)
+    )
+
+
+def without_fence(text: str) -> str | None:
+    """A fence (``` or ~~~) that holds the whole text, a tag such as `<code>`, CDATA; several within one another."""
+    result: str | None = None
+    inner: str | None = text
+    while inner is not None:
+        result = inner if inner is not text else result
+        undone = (undo(inner) for undo in (_without_one_fence, _without_tag, _without_cdata))
+        inner = next((each for each in undone if each is not None), None)
+    return result
+
+
+def unescaped(text: str) -> str | None:
+    """Escapes that JSON leaves when a text went through it twice: `\\n`, `\\t`, `\\"` in a text of one line.
+
+    In a text of several lines only quotes can be so, and only if there is no other quote.
+    """
+    if "\n" in text.rstrip("\n"):
+        plain = text.replace('\\"', '"') if text.count('"') == text.count('\\"') else text
+    elif _ESCAPE.search(text):
+        plain = _ESCAPE.sub(_unescape, text)
+    else:
+        return None
+    return plain if plain != text else None
+
+
+def without_diff_marks(text: str) -> str | None:
+    """The marks of a diff: every line begins with a space or "-", or every line with a space or "+"."""
+    lines = text.split("\n")
+    marks = {line[0] for line in lines if line}
+    if marks not in ({"-"}, {"+"}, {"-", " "}, {"+", " "}):
+        return None
+    return "\n".join(line[1:] for line in lines)
+
+
+def _counted(lines: Sequence[str], matches: Sequence[re.Match[str] | None]) -> bool:
+    """The numbers go up as those of lines do. A blank line may have lost its number."""
+    expected: int | None = None
+    blank = 0
+    for line, match in zip(lines, matches, strict=True):
+        if match is None:
+            if is_elision(line):
+                expected, blank = None, 0
+            elif line.strip():
+                return False
+            else:
+                blank += 1
+            continue
+        number = int(match["number"])
+        if expected is not None and not expected <= number <= expected + blank:
+            return False
+        expected, blank = number + 1, 0
+    return any(match is not None for match in matches)
+
+
+def _is_padded(matches: Sequence[re.Match[str] | None]) -> bool:
+    return any(match is not None and match["pad"] for match in matches)
+
+
+def _content(line: str, match: re.Match[str], *, keeps_space: bool) -> str:
+    rest = line[match.end() :]
+    return " " + rest if keeps_space and match["mark"].endswith(" ") else rest
+
+
+def _without_one_fence(text: str) -> str | None:
+    body = text.strip("\n")
+    first, _, rest = body.strip().partition("\n")
+    opening = _FENCE.match(first.strip())
+    inside, newline, last = rest.rpartition("\n")
+    if opening is None or not (newline or rest):
+        return None
+    fence = opening[1]
+    if (
+        "\n" in text
+        and opening.group().strip() != fence
+        and not any(_closes(each, "`~"[fence[0] == "~"]) for each in rest.split("\n"))
+    ):
+        return text.strip("\n").partition("\n")[2] + ("\n" if text.endswith("\n") else "")  # never closed
+    if not _closes(last, fence) or any(_closes(line, fence) for line in inside.split("\n")):
+        return None
+    return inside + "\n" if text.endswith("\n") and inside else inside
+
+
+def _closes(line: str, fence: str) -> bool:
+    text = line.strip()
+    return text.startswith(fence) and not text.strip(fence[0])
+
+
+def _without_tag(text: str) -> str | None:
+    opening = _OPENING_TAG.match(text)
+    if opening is None:
+        return None
+    body = text[opening.end() :].rstrip()
+    closing = f"</{opening[1]}>"
+    if not body.lower().endswith(closing.lower()):
+        return None
+    inside = body[: -len(closing)]
+    return _as_ended(inside, text)
+
+
+def _without_cdata(text: str) -> str | None:
+    body = text.strip()
+    if not (body.startswith("<![CDATA[") and body.endswith("]]>")):
+        return None
+    return _as_ended(body[len("<![CDATA[") : -len("]]>")].removeprefix("\n"), text)
+
+
+def _as_ended(inside: str, text: str) -> str:
+    """The line ending before a closing tag is the tag's, unless the text itself ends with one."""
+    inside = inside.rstrip(" \t") if inside.rstrip(" \t").endswith("\n") else inside
+    return inside.removesuffix("\n") + ("\n" if text.endswith("\n") else "")
+
+
+def _unescape(match: re.Match[str]) -> str:
+    if match[1]:
+        return chr(int(match[1], 16))
+    return _ESCAPED.get(match[2], match[2])

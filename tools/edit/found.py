@@ -1,0 +1,475 @@
+"""Find the one place that an edit means, and what to put there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from tools.edit import exact
+from tools.edit.changes import Hunk, Line, Lines, Replace, Symbol
+from tools.edit.depth import settled
+from tools.edit.formats.clean import without_line_numbers
+from tools.edit.formats.placeholders import is_placeholder, stands_for_lines
+from tools.edit.ghosts import without_ghosts
+from tools.edit.heads import scopes
+from tools.edit.ladder import STEPS, Rung, Site, Source, says_enough, sites
+from tools.edit.merge import Splice, Unclear, splices
+from tools.edit.readings import Reading, readings
+from tools.edit.refusals import EditRefused, not_found, several
+from tools.edit.unwrap import unwrapped
+
+MAX_COMPARED = 5
+"""Sites whose results are compared: equal ones (two equal lines, one to go) are no ambiguity."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TextSplice:
+    """Characters `start` to `end` (not included) of a text are replaced by `new`."""
+
+    start: int
+    end: int
+    new: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """Where an edit was found, how, and what it puts there.
+
+    note: what was undone in the given text
+    apart: each splice is a place of its own
+    """
+
+    rung: Rung
+    splices: tuple[TextSplice, ...]
+    note: str = ""
+    apart: bool = False
+
+
+def find_replace(
+    source: Source, edit: Replace, path: str, written: Sequence[tuple[int, int]], strictest: bool
+) -> Found:
+    """Raises EditRefused. written: parts of the text that earlier edits made, where others come first"""
+    if not edit.old.strip():
+        raise EditRefused("`old` is empty: give the text to replace")
+    if edit.old == edit.new:
+        raise EditRefused("`old` and `new` are the same")
+    if "\r" in edit.old + edit.new and "\r" not in source.text:
+        edit = replace(edit, old=_unix(edit.old), new=_unix(edit.new))
+    if edit.old.endswith("\n") and not source.text.endswith("\n") and source.text.endswith(edit.old[:-1]):
+        edit = replace(
+            edit, old=edit.old[:-1], new=edit.new.removesuffix("\n")
+        )  # the file's end has no newline
+    options = list(readings(edit))[: 1 if strictest else None]
+    for reading in options:
+        if found := _exact(source, edit, reading, path, written):
+            return found
+    if edit.all:
+        raise EditRefused(not_found(source, edit.old))
+    if not strictest and says_enough(edit.old):
+        hunks = [(reading, _hunk(reading)) for reading in options]
+        for found in _loose(source, hunks):
+            return found
+    if edit.whole_lines and not strictest and (part := _part_of_line(source, edit)):
+        return part
+    for reading in options:
+        _refuse_made(source, reading.old, reading.new)
+    raise EditRefused(not_found(source, edit.old))
+
+
+def find_hunk(source: Source, hunk: Hunk, strictest: bool) -> Found:
+    """Raises EditRefused."""
+    allowed = scopes(source, hunk.heads)
+    if not allowed and hunk.old:
+        allowed = None  # no such head: lines that stand only once need none
+    if not any(line.op != "+" for line in hunk.lines):
+        return _added(source, hunk, allowed)
+    _refuse_placeholders(source, hunk.lines)
+    everywhere = exact.line_sites(source.text, hunk.old)
+    numbers = _allowed(everywhere, len(hunk.old), hunk, allowed, source)
+    if everywhere and not numbers:
+        numbers = everywhere  # not where the head says: then only lines that stand just once can be meant
+    if len(numbers) > 1 and hunk.start is not None and hunk.counted and hunk.start - 1 in numbers:
+        numbers = [
+            hunk.start - 1
+        ]  # the diff knows its file: its counts are right, and its lines stand where it says
+    if numbers:
+        found = [_exact_site(number, len(hunk.old)) for number in numbers]
+        return _one(source, found, hunk, Rung.EXACT)
+    if not strictest and says_enough("\n".join(hunk.old)):
+        for loose in _loose(source, [(None, hunk), *_without_numbers(hunk)], allowed):
+            return loose
+    if len(made := exact.line_sites(source.text, hunk.new)) == 1 and hunk.new:
+        raise EditRefused(f"already applied: its new lines stand at line {made[0] + 1}", already=True)
+    where = f"{_after_heads(hunk)}: " if hunk.heads else ""
+    raise EditRefused(where + not_found(source, "\n".join(hunk.old)))
+
+
+def find_lines(source: Source, edit: Lines) -> Found:
+    """Raises EditRefused."""
+    total = len(source.lines)
+    if not (1 <= edit.first <= edit.last + 1 and edit.last <= total):
+        raise EditRefused(f"there are no lines {edit.first}–{edit.last}: the file has {total}")
+    new = edit.new.removesuffix("\n").split("\n") if edit.new else []
+    splice = Splice(first=edit.first - 1, end=edit.last, lines=tuple(new))
+    return Found(rung=Rung.POSITION, splices=(_as_text(source, splice),))
+
+
+def find_symbol(source: Source, edit: Symbol, path: str) -> Found:
+    """Raises EditRefused."""
+    from tools.symbols import SymbolAmbiguous, SymbolNotFound, find, replacement
+
+    try:
+        definition = find(path, source.text, edit.name)
+        first, last, new = replacement(source.text, definition, edit.new)
+    except (SymbolNotFound, SymbolAmbiguous, ValueError) as problem:
+        raise EditRefused(str(problem)) from None
+    lines = new.removesuffix("\n").split("\n") if new else []
+    splice = Splice(first=first - 1, end=last, lines=tuple(lines))
+    return Found(rung=Rung.SYMBOL, splices=(_as_text(source, splice),))
+
+
+def _part_of_line(source: Source, edit: Replace) -> Found | None:
+    """A block's one line that is a part of the only line that has it."""
+    old, new = edit.old.removesuffix("\n"), edit.new.removesuffix("\n")
+    starts = exact.sites(source.text, old) if "\n" not in old else []
+    if len(starts) != 1 or "\n" in new:
+        return None
+    splice = TextSplice(start=starts[0], end=starts[0] + len(old), new=new)
+    return Found(rung=Rung.EXACT, splices=(splice,), note="taken as a part of a line")
+
+
+def _without_numbers(hunk: Hunk) -> list[tuple[Reading, Hunk]]:
+    """The hunk without line numbers that were copied behind the marks."""
+    plain = without_line_numbers("\n".join(hunk.old))
+    if plain is None:
+        return []
+    old = iter(plain.split("\n"))
+    lines = []
+    for line in hunk.lines:
+        if line.op == "+":
+            lines.append(Line("+", without_line_numbers(line.text) or line.text))
+        else:
+            lines.append(Line(line.op, next(old)))
+    note = "line numbers removed"
+    return [(Reading(old="", new="", note=note), replace(hunk, lines=tuple(lines)))]
+
+
+def _unix(text: str) -> str:
+    return text.replace("\r\n", "\n").removesuffix("\r")
+
+
+def _exact(
+    source: Source, edit: Replace, reading: Reading, path: str, written: Sequence[tuple[int, int]]
+) -> Found | None:
+    if edit.whole_lines:
+        hunk = _hunk(reading)
+        starts = [source.offsets[number] for number in exact.line_sites(source.text, hunk.old)]
+    else:
+        starts = exact.sites(source.text, reading.old)
+    starts = _outside(starts, len(reading.old), written)
+    if not starts:
+        return None
+    _refuse_placeholders(source, _hunk(reading).lines)
+    if edit.all:
+        parts = exact.apart(starts, len(reading.old))
+        found = tuple(
+            TextSplice(start=start, end=start + len(reading.old), new=reading.new) for start in parts
+        )
+        return Found(rung=Rung.EXACT, splices=found, note=reading.note, apart=True)
+    if len(starts) > 1:
+        results = {_literal(source, start, reading) for start in starts[:MAX_COMPARED]}
+        if len(results) > 1 or len(starts) > MAX_COMPARED:
+            hint = "" if edit.whole_lines else ", or all=true"
+            raise EditRefused(several(source, [source.line_at(start) for start in starts], "", hint))
+    start = starts[0]
+    _refuse_repeated(source, start, reading)
+    if path:
+        new, note = unwrapped(path, source.text, start, reading.old, reading.new)
+        reading = replace(reading, new=new, note=", ".join(filter(None, (reading.note, note))))
+    if _whole_lines(source.text, start, reading.old):
+        hunk = Hunk(
+            lines=tuple(_diffed(*_as_lines(reading, literal=not _glues(source.text, start, reading))))
+        )
+        site = _exact_site(source.line_at(start), len(hunk.old))
+        return _at(source, site, hunk, Rung.EXACT, reading.note)
+    end = start + len(reading.old)
+    if not reading.new and _rest_of_lines(source.text, start, reading.old):
+        start = source.text.rfind("\n", 0, start) + 1
+        end = min(end + (not reading.old.endswith("\n")), len(source.text))
+    new = settled(source, start, reading.old, reading.new, path)
+    splice = TextSplice(start=start, end=end, new=new)
+    return Found(rung=Rung.EXACT, splices=(splice,), note=reading.note)
+
+
+def _loose(
+    source: Source,
+    options: Sequence[tuple[Reading | None, Hunk]],
+    allowed: Sequence[tuple[int, int]] | None = None,
+) -> Iterable[Found]:
+    """The strictest rung, below the exact one, at which one of the options has its one site."""
+    from tools.edit.approximate import anchored, elided
+
+    for reading, hunk in options:
+        if reading is None or not reading.note:
+            _refuse_placeholders(source, hunk.lines)
+    for step in STEPS[1:]:
+        for reading, hunk in options:
+            if found := _in(sites(source, hunk.old, step), hunk, allowed, source):
+                yield _one(source, found, hunk, step.rung, reading)
+    for reading, hunk in options:
+        if any(stands_for_lines(line) for line in hunk.old):
+            _, found = elided(source, hunk.old)
+            if found := _in(found, hunk, allowed, source):
+                yield _one(source, found, hunk, Rung.ELISION, reading)
+    for reading, hunk in options:
+        removed = [line.op == "-" for line in hunk.lines if line.op != "+"]
+        if found := _in(anchored(source, hunk.old, removed), hunk, allowed, source):
+            yield _one(source, found, hunk, Rung.ANCHORS, reading)
+
+
+def _one(
+    source: Source, found: Sequence[Site], hunk: Hunk, rung: Rung, reading: Reading | None = None
+) -> Found:
+    """The edit at its one site. Raises EditRefused if there are several that differ in what they would give."""
+    note = reading.note if reading else ""
+    if len(found) > 1:
+        results = set()
+        for site in found[:MAX_COMPARED]:
+            try:
+                results.add(_result(source, _at(source, site, hunk, rung, note).splices))
+            except EditRefused:
+                results.add(f"unclear at {site.first}")
+        if len(results) > 1 or len(found) > MAX_COMPARED:
+            how = "" if rung is Rung.EXACT else f" ({rung})"
+            raise EditRefused(several(source, [site.first for site in found], how))
+    return _at(source, found[0], hunk, rung, note)
+
+
+def _at(source: Source, site: Site, hunk: Hunk, rung: Rung, note: str) -> Found:
+    try:
+        if not hunk.given and rung is not Rung.EXACT:
+            hunk, site = _without_ghosts(hunk, site)
+        found = splices(source, hunk.lines, site, rung)
+    except Unclear as problem:
+        raise EditRefused(f"`old` was found at line {site.first + 1} ({rung}), but {problem}") from None
+    if rung is not Rung.EXACT and any(_stands(source, splice) for splice in found):
+        raise EditRefused(f"already applied: its lines stand at line {site.first + 1} ({rung})", already=True)
+    texts = [_as_text(source, splice) for splice in found]
+    if site.end == len(source.lines) and found:
+        texts = _ended(source, hunk, texts)
+    changed = tuple(each for each in texts if source.text[each.start : each.end] != each.new)
+    if not changed:
+        raise EditRefused(f"line {site.first + 1} is already so ({rung})", already=True)
+    return Found(rung=rung, splices=changed, note=note)
+
+
+def _stands(source: Source, splice: Splice) -> bool:
+    """Lines that are only added, and are there already, just before or just behind."""
+    size, at = len(splice.lines), splice.first
+    if splice.end > at or not any(line.strip() for line in splice.lines):
+        return False
+    beside = (source.lines[at : at + size], source.lines[max(at - size, 0) : at])
+    return any(tuple(lines) == splice.lines for lines in beside)
+
+
+def _without_ghosts(hunk: Hunk, site: Site) -> tuple[Hunk, Site]:
+    """A hunk made of two texts, made anew without the blank lines of the old one that the file has not."""
+    old, new = hunk.old, hunk.new
+    paired = {number for number, _ in site.pairs}
+    ghosts = [i for i, line in enumerate(old) if not line.strip() and i not in paired]
+    if not ghosts:
+        return hunk, site
+    kept_old, kept_new = without_ghosts(old, new, ghosts)
+    numbers = {number: i for i, number in enumerate(i for i in range(len(old)) if i not in set(ghosts))}
+    pairs = tuple((numbers[number], row) for number, row in site.pairs)
+    lines = tuple(_diffed(kept_old, kept_new))
+    return replace(hunk, lines=lines), replace(site, pairs=pairs)
+
+
+def _ended(source: Source, hunk: Hunk, splices: list[TextSplice]) -> list[TextSplice]:
+    """The splices of a hunk at the end of the file, with what it says of the final newline."""
+    size = len(source.text)
+    last = splices[-1]
+    reaches_end = last.end == size
+    if hunk.no_newline == "+" and source.ends_with_newline:
+        if reaches_end:
+            return [*splices[:-1], replace(last, new=last.new.removesuffix("\n"))]
+        return [*splices, TextSplice(start=size - 1, end=size, new="")]
+    wants = hunk.no_newline == "-" or (hunk.appends and reaches_end)
+    if (
+        wants
+        and not source.ends_with_newline
+        and source.text
+        and not (reaches_end and last.new.endswith("\n"))
+    ):
+        return [*splices, TextSplice(start=size, end=size, new="\n")]
+    return splices
+
+
+def _as_text(source: Source, splice: Splice) -> TextSplice:
+    """A splice of lines as one of characters. A file without a final newline stays without."""
+    start, end = source.offsets[splice.first], source.offsets[splice.end]
+    new = "".join(f"{line}\n" for line in splice.lines)
+    if splice.end < len(source.lines) or source.ends_with_newline or not source.text:
+        return TextSplice(start=start, end=end, new=new)
+    if splice.first == len(source.lines):
+        return TextSplice(start=end, end=end, new=f"\n{new.removesuffix(chr(10))}" if new else "")
+    if not new:
+        start = max(start - 1, 0)
+    return TextSplice(start=start, end=end, new=new.removesuffix("\n"))
+
+
+def _added(source: Source, hunk: Hunk, allowed: Sequence[tuple[int, int]] | None) -> Found:
+    """Lines to add, without one that says where: after the last head, or at the end."""
+    lines = tuple(line.text for line in hunk.lines)
+    if hunk.heads and allowed is not None:
+        if len(allowed) != 1:
+            raise EditRefused(_heads_problem(source, hunk, allowed))
+        at = allowed[0][0]
+    elif hunk.appends or hunk.at_end or not source.lines:
+        at = len(source.lines)
+    else:
+        raise EditRefused("it adds lines, but has none that says where: give lines of context")
+    splice = _as_text(source, Splice(first=at, end=at, lines=lines))
+    texts = [splice]
+    if at == len(source.lines):
+        texts = _ended(source, hunk, texts)
+    return Found(rung=Rung.EXACT, splices=tuple(texts))
+
+
+def _allowed(
+    numbers: Sequence[int], size: int, hunk: Hunk, allowed: Sequence[tuple[int, int]] | None, source: Source
+) -> list[int]:
+    found = [_exact_site(number, size) for number in numbers]
+    return [site.first for site in _in(found, hunk, allowed, source)]
+
+
+def _in(
+    found: Sequence[Site], hunk: Hunk, allowed: Sequence[tuple[int, int]] | None, source: Source
+) -> list[Site]:
+    """Those of the sites that are where the hunk says: below its heads, at the end of the file."""
+    kept = list(found)
+    if allowed is not None:
+        kept = [site for site in kept if any(first <= site.first < end for first, end in allowed)]
+    if hunk.no_newline in ("-", " "):
+        kept = [
+            site for site in kept if site.end == len(source.lines)
+        ]  # its old lines are said to be the last
+    if hunk.at_end and len(kept) > 1:
+        kept = [site for site in kept if not any(line.strip() for line in source.lines[site.end :])]
+    return kept
+
+
+def _exact_site(number: int, size: int) -> Site:
+    return Site(first=number, end=number + size, pairs=tuple((i, number + i) for i in range(size)))
+
+
+def _outside(starts: Sequence[int], length: int, written: Sequence[tuple[int, int]]) -> list[int]:
+    """What the model saw comes before what its own earlier edits made."""
+    free = [s for s in starts if not any(s < end and start < s + length for start, end in written)]
+    return free or list(starts)
+
+
+def _whole_lines(text: str, start: int, old: str) -> bool:
+    end = start + len(old)
+    begins = start == 0 or text[start - 1] == "\n"
+    return begins and (old.endswith("\n") or end == len(text) or text[end] == "\n")
+
+
+def _rest_of_lines(text: str, start: int, old: str) -> bool:
+    """Whole lines but for the indentation of the first: when they go, it goes, too."""
+    end = start + len(old)
+    before = text[text.rfind("\n", 0, start) + 1 : start]
+    return not before.strip() and (old.endswith("\n") or end == len(text) or text[end] == "\n")
+
+
+def _glues(text: str, start: int, reading: Reading) -> bool:
+    """Only `old` ends with a newline, so that the next line would be glued to what comes instead."""
+    end = start + len(reading.old)
+    slip = reading.old.endswith("\n") and not reading.new.endswith("\n")
+    return slip and bool(reading.new) and end < len(text) and text[end] != "\n"
+
+
+def _hunk(reading: Reading) -> Hunk:
+    """The same edit as lines of a diff: what both texts have is context."""
+    return Hunk(lines=tuple(_diffed(*_as_lines(reading, literal=False))), given=False)
+
+
+def _as_lines(reading: Reading, *, literal: bool) -> tuple[list[str], list[str]]:
+    """Lines of both texts. literal: a newline that only `old` ends with is meant, not a slip."""
+    old, new = reading.old, reading.new
+    if literal and old.endswith("\n") and new and not new.endswith("\n"):
+        return old.split("\n"), new.split("\n")
+    if old.endswith("\n"):
+        return old[:-1].split("\n"), new.removesuffix("\n").split("\n") if new else []
+    return old.split("\n"), new.split("\n") if new else []
+
+
+def _diffed(old: Sequence[str], new: Sequence[str]) -> Iterable[Line]:
+    from difflib import SequenceMatcher
+
+    for tag, a, b, c, d in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
+        if tag == "equal":
+            yield from (Line(" ", text) for text in old[a:b])
+        else:
+            yield from (Line("-", text) for text in old[a:b])
+            yield from (Line("+", text) for text in new[c:d])
+
+
+def _literal(source: Source, start: int, reading: Reading) -> str:
+    return source.text[:start] + reading.new + source.text[start + len(reading.old) :]
+
+
+def _result(source: Source, made: Sequence[TextSplice]) -> str:
+    text = source.text
+    for splice in sorted(made, key=lambda each: -each.start):
+        text = text[: splice.start] + splice.new + text[splice.end :]
+    return text
+
+
+def _refuse_placeholders(source: Source, lines: Iterable[Line]) -> None:
+    old = {line.text.strip() for line in lines if line.op != "+"}
+    for line in lines:
+        text = line.text.strip()
+        if line.op == "+" and is_placeholder(text) and text not in old and text not in source.text:
+            raise EditRefused(
+                f"`new` has a placeholder for code it leaves out ({text[:60]!r}): "
+                "give all lines, or a smaller `old`"
+            )
+
+
+def _refuse_repeated(source: Source, start: int, reading: Reading) -> None:
+    """An insertion whose result already stands there was made before."""
+    old, new = reading.old, reading.new
+    if not (new.startswith(old) or new.endswith(old)) or not old.strip():
+        return
+    begin = start if new.startswith(old) else start - (len(new) - len(old))
+    if (
+        begin >= 0
+        and source.text.startswith(new, begin)
+        and exact.whole(source.text, begin, begin + len(new))
+    ):
+        raise EditRefused(f"already applied: `new` stands at line {source.line_at(begin) + 1}", already=True)
+
+
+def _refuse_made(source: Source, old: str, new: str) -> None:
+    """`old` is nowhere, and `new`, which is a version of it, stands at one place."""
+    from difflib import SequenceMatcher
+
+    stripped = new.strip("\n")
+    if len(stripped.strip()) < 8 or len(places := exact.sites(source.text, stripped)) != 1:
+        return
+    if SequenceMatcher(None, old[:2000], new[:2000], autojunk=False).ratio() > 0.4:
+        line = source.line_at(places[0]) + 1
+        raise EditRefused(f"already applied: `new` stands at line {line}, and `old` nowhere", already=True)
+
+
+def _after_heads(hunk: Hunk) -> str:
+    return "after " + " / ".join(repr(head) for head in hunk.heads)
+
+
+def _heads_problem(source: Source, hunk: Hunk, allowed: Sequence[tuple[int, int]]) -> str:
+    if not allowed:
+        return f"no line {_after_heads(hunk).removeprefix('after ')} in the file"
+    places = ", ".join(str(first) for first, _ in allowed)
+    return f"{_after_heads(hunk)} is said of several places (lines {places}): give lines of context"

@@ -1,0 +1,156 @@
+"""How the model's indentation maps to the file's: learned from lines that were matched, applied to added ones."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from math import gcd
+
+Mapping = Callable[[str], str | None]
+"""From the model's indentation of a line to the file's; None where the evidence does not tell."""
+
+
+def indent_of(line: str) -> str:
+    """The white space that a line begins with."""
+    return line[: len(line) - len(line.lstrip())]
+
+
+def fitted(
+    pairs: Iterable[tuple[str, str]], added: Sequence[str], file: Sequence[str], tabs: bool | None
+) -> Mapping | None:
+    """The mapping that gives every pair (model's indentation, file's), None if there is no plain one.
+
+    added: the lines to be mapped, which tell the model's unit
+    file: the file's lines, which tell its own
+    tabs: the file is indented by tabs, or by spaces; None if by both
+    """
+    points = sorted(set(pairs), key=lambda pair: (len(pair[0]), pair[1]))
+    if len({model for model, _ in points}) < len(points):
+        return None  # the same indentation stands for two: what was nested is not any more
+    given = [indent_of(line) for line in added if line.strip()]
+    known = {model for model, _ in points}
+    if not _mixes(given, tabs):
+        if mapping := _prefix(points):
+            return mapping
+    elif all(each in known for each in given):
+        return dict(points).get
+    return _scaled(points, given, file, tabs)
+
+
+def tab_indented(lines: Iterable[str]) -> bool | None:
+    """Whether lines are indented by tabs (True) or by spaces (False); None if mixed or not at all.
+
+    One space is no indentation: it aligns comments of C.
+    """
+    tabs = spaces = False
+    for line in lines:
+        if line.startswith("\t"):
+            tabs = True
+        elif line.startswith("  ") and line.strip():
+            spaces = True
+        if tabs and spaces:
+            return None
+    return tabs if tabs or spaces else None
+
+
+def unit_of(lines: Iterable[str]) -> int:
+    """Columns of one level in lines that are indented by spaces: the most frequent step down; 4 without any."""
+    steps: Counter[int] = Counter()
+    before = 0
+    for line in lines:
+        if not line.strip():
+            continue
+        width = len(indent_of(line))
+        if width > before and width - before in (2, 3, 4, 8):
+            steps[width - before] += 1
+        before = width
+    return steps.most_common(1)[0][0] if steps else 4
+
+
+def _mixes(given: Sequence[str], tabs: bool | None) -> bool:
+    """The added lines are indented by tabs where the file has spaces, or the other way round."""
+    ours = tab_indented(f"{each}x" for each in given)
+    return ours is not None and tabs is not None and ours != tabs
+
+
+def _prefix(points: Sequence[tuple[str, str]]) -> Mapping | None:
+    """The file's is the model's with something in front, or the model's has something too much."""
+    if not points:
+        return lambda indent: indent
+    model, there = points[0]
+    if there.endswith(model):
+        more = there[: len(there) - len(model)]
+        if all(f == more + m for m, f in points):
+            return lambda indent: more + indent
+    if model.endswith(there):
+        less = model[: len(model) - len(there)]
+        if all(m == less + f for m, f in points):
+            return lambda indent: indent[len(less) :] if indent.startswith(less) else None
+    return None
+
+
+def _scaled(
+    points: Sequence[tuple[str, str]], given: Sequence[str], file: Sequence[str], tabs: bool | None
+) -> Mapping | None:
+    """Levels of another width or kind: the file's columns are a linear function of the model's."""
+    there = [f for _, f in points if f]
+    if there:
+        tabs = tab_indented(f"{each}x" for each in there)
+    if any(set(each) - {"\t", " "} for pair in points for each in pair):
+        return None
+    if tabs is None or any(set(each) - ({"\t"} if tabs else {" "}) for each in there):
+        return None
+    widths = [(len(m.expandtabs(1)), len(f)) for m, f in points]
+    mine = tab_indented(f"{each}x" for each in [*given, *(m for m, _ in points)])
+    slope = _slope(widths, given, file, mine, tabs)
+    if slope is None:
+        return None
+    over, under = slope
+    base_model, base_file = widths[0] if widths else (0, 0)
+    kind = tab_indented(f"{m}x" for m, _ in points)
+    character = "\t" if tabs else " "
+
+    def mapping(indent: str) -> str | None:
+        aligned = " " if mine and indent.endswith(" ") and not indent.endswith("  ") else ""  # as " *" in C
+        indent = indent.removesuffix(aligned)
+        if len(set(indent)) > 1:
+            return None  # tabs and spaces in one line: alignment, which has no level
+        if indent and kind is not None and kind != (indent[0] == "\t"):
+            return (
+                None if base_model or base_file else indent
+            )  # what was too narrow for one of the model's levels
+        columns = base_file * under + (len(indent) - base_model) * over
+        return character * (columns // under) + aligned if columns >= 0 and columns % under == 0 else None
+
+    return mapping if all(mapping(m) == f for m, f in points) else None
+
+
+def _slope(
+    widths: Sequence[tuple[int, int]],
+    given: Sequence[str],
+    file: Sequence[str],
+    mine: bool | None,
+    tabs: bool,
+) -> tuple[int, int] | None:
+    """File's columns for a number of the model's, as a fraction (over, under)."""
+    for model, there in widths[1:]:
+        if model != widths[0][0]:
+            over, under = there - widths[0][1], model - widths[0][0]
+            if over <= 0 or under <= 0:
+                return None
+            common = gcd(over, under)
+            return over // common, under // common
+    base = widths[0] if widths else (0, 0)
+    if mine == tabs or mine is None:
+        return 1, 1
+    if mine:  # the model's tabs in a file of spaces
+        if base[0] and base[1]:
+            return (base[1] // base[0], 1) if base[1] % base[0] == 0 else None
+        return unit_of(file), 1
+    if base[0] and base[1]:  # the model's spaces in a file of tabs
+        return (1, base[0] // base[1]) if base[0] % base[1] == 0 else None
+    steps = sorted({abs(len(each) - base[0]) for each in given} - {0})
+    # without a pair to measure by, the smallest step is one level if all others are whole levels of it
+    if steps and steps[0] in (2, 3, 4, 8) and all(step % steps[0] == 0 for step in steps):
+        return 1, steps[0]
+    return None

@@ -1,0 +1,293 @@
+"""Where given lines stand in a file: rungs from exact to approximate, each taken only if it names one site.
+
+A rung is a way of looking at a line (its `key`). Lines that are equal under the key of a rung stand for one
+another there. What differs between the model's line and the file's is learned from the match and undone in the
+lines that the model adds (see `tools.edit.merge`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from functools import cached_property
+from itertools import pairwise
+
+
+class Rung(StrEnum):
+    """How a site was found, from strict to lenient."""
+
+    EXACT = "exact"
+    TRAILING = "trailing space"
+    INDENTATION = "indentation"
+    PUNCTUATION = "punctuation"
+    WHITE_SPACE = "white space"
+    ELISION = "elision"
+    ANCHORS = "anchors"
+    POSITION = "position"
+    SYMBOL = "symbol"
+    WHOLE = "whole file"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Site:
+    """A place in a file. Lines count from 0.
+
+    first, end: the lines it takes, `end` not included
+    pairs: (number of the wanted line, number of the file's line) of those that stand for one another, in order
+    """
+
+    first: int
+    end: int
+    pairs: tuple[tuple[int, int], ...]
+
+
+class Source:
+    """The lines of a text, and each line as every rung sees it (worked out when first asked for)."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        lines = text.split("\n")
+        self.ends_with_newline = len(lines) > 1 and lines[-1] == ""
+        if self.ends_with_newline or text == "":
+            lines.pop()
+        self.lines = lines
+        self._views: dict[tuple[str, bool], _View] = {}
+
+    @cached_property
+    def offsets(self) -> list[int]:
+        """Where each line begins, and the end of the text."""
+        offsets, at = [0], 0
+        for line in self.lines:
+            at += len(line) + 1
+            offsets.append(at)
+        offsets[-1] = len(self.text)
+        return offsets
+
+    @cached_property
+    def tabs(self) -> bool | None:
+        """Indented by tabs, or by spaces; None if by both or not at all. Searched, not walked: this is hot."""
+        tabs = self.text.startswith("\t") or "\n\t" in self.text
+        spaces = self.text.startswith("  ") or "\n  " in self.text
+        return tabs if tabs != spaces else None
+
+    def line_at(self, offset: int) -> int:
+        """Number, from 0, of the line that holds an offset."""
+        return self.text.count("\n", 0, offset)
+
+    def view(self, step: Step) -> _View:
+        name = (step.key.__name__, step.skips_blank)
+        if name not in self._views:
+            whole = self.view(replace(step, skips_blank=False)) if step.skips_blank else None
+            self._views[name] = _View(self.lines, step, whole)
+        return self._views[name]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """One way of looking at lines. skips_blank: blank lines count neither in the file nor in what is wanted"""
+
+    rung: Rung
+    key: Callable[[str], str]
+    skips_blank: bool = False
+
+
+def as_it_is(line: str) -> str:
+    return line
+
+
+def without_trailing(line: str) -> str:
+    return line.rstrip()
+
+
+def without_indentation(line: str) -> str:
+    return line.strip()
+
+
+def plain_punctuation(line: str) -> str:
+    """Look-alikes of ASCII characters as these, what cannot be seen left out, accents as one character."""
+    if line.isascii():
+        return line.strip()
+    from unicodedata import normalize
+
+    return normalize("NFC", line).translate(LOOK_ALIKES).strip()
+
+
+def tokens_only(line: str) -> str:
+    """White space only where it parts two words; one kind of quotes."""
+    plain = " ".join(plain_punctuation(line).split())
+    return _NEEDLESS.sub("", plain).replace('"', "'") if " " in plain else plain.replace('"', "'")
+
+
+LOOK_ALIKES: dict[int, str | None] = {
+    **dict.fromkeys(map(ord, "‘’‚‛′ʼ＇"), "'"),
+    **dict.fromkeys(map(ord, "“”„‟″＂"), '"'),
+    **dict.fromkeys(map(ord, "‐‑‒–—―−﹣－"), "-"),
+    **dict.fromkeys(
+        map(ord, "\u00a0\u1680\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u202f\u205f\u3000"), " "
+    ),
+    **dict.fromkeys(map(ord, "\u200b\u200c\u200d\u2060\ufeff\u00ad"), None),
+    ord("…"): "...",
+    ord("（"): "(",
+    ord("）"): ")",
+    ord("，"): ",",
+    ord("："): ":",
+    ord("；"): ";",
+    ord("！"): "!",
+    ord("？"): "?",
+    ord("×"): "x",
+    ord("→"): "->",
+    ord("⇒"): "=>",
+    ord("≠"): "!=",
+    ord("≤"): "<=",
+    ord("≥"): ">=",
+}
+"""Characters that editors, chats and models put where code has an ASCII one; None: cannot be seen at all."""
+
+STEPS: tuple[Step, ...] = (
+    Step(rung=Rung.EXACT, key=as_it_is),
+    Step(rung=Rung.TRAILING, key=without_trailing),
+    Step(rung=Rung.TRAILING, key=without_trailing, skips_blank=True),
+    Step(rung=Rung.INDENTATION, key=without_indentation),
+    Step(rung=Rung.INDENTATION, key=without_indentation, skips_blank=True),
+    Step(rung=Rung.PUNCTUATION, key=plain_punctuation),
+    Step(rung=Rung.WHITE_SPACE, key=tokens_only),
+    Step(rung=Rung.WHITE_SPACE, key=tokens_only, skips_blank=True),
+)
+"""From strict to lenient; elision and anchors, which are no matter of single lines, come after these."""
+
+
+def sites(
+    source: Source, wanted: Sequence[str], step: Step, first: int = 0, end: int | None = None
+) -> list[Site]:
+    """All places, within lines `first` to `end`, where the wanted lines stand as `step` sees them.
+
+    Blank lines around what is wanted are not looked for, but by the exact step.
+    """
+    if step.rung is Rung.EXACT:
+        head, tail = 0, len(wanted)
+    else:
+        head, tail = _trimmed(wanted)
+    indices = [i for i in range(head, tail) if not (step.skips_blank and not wanted[i].strip())]
+    keys = [step.key(wanted[i]) for i in indices]
+    if not keys or not any(keys):
+        return []
+    view = source.view(step)
+    limit = len(source.lines) if end is None else end
+    found = []
+    for position in view.runs(keys):
+        rows = view.rows(position, len(keys))
+        if rows[0] >= first and rows[-1] < limit:
+            pairs = list(zip(indices, rows, strict=True))
+            found.append(site_of(source, wanted, pairs) if step.rung is not Rung.EXACT else _plain(pairs))
+    return found
+
+
+def says_enough(text: str) -> bool:
+    """Enough to look for it in a lenient way: not only brackets and words that stand everywhere."""
+    if sum(1 for line in text.split("\n") if _WORD.search(line)) > 1:
+        return True
+    return any(word not in _EVERYWHERE for word in _WORD.findall(text))
+
+
+def site_of(source: Source, wanted: Sequence[str], pairs: Sequence[tuple[int, int]]) -> Site:
+    """The site of lines that were matched, with the blank lines between and around them that match, too."""
+    lines = source.lines
+    complete = list(pairs)
+    for (one, above), (other, below) in pairwise(pairs):
+        given, there = range(one + 1, other), range(above + 1, below)
+        if not any(wanted[i].strip() for i in given) and not any(lines[row].strip() for row in there):
+            complete += zip(given, there, strict=False)
+    for (number, row), by in ((pairs[0], -1), (pairs[-1], 1)):
+        number, row = number + by, row + by
+        while 0 <= number < len(wanted) and 0 <= row < len(lines):
+            if wanted[number].strip() or lines[row].strip():
+                break
+            complete.append((number, row))
+            number, row = number + by, row + by
+    return _plain(sorted(complete))
+
+
+def _plain(pairs: Sequence[tuple[int, int]]) -> Site:
+    return Site(first=pairs[0][1], end=pairs[-1][1] + 1, pairs=tuple(pairs))
+
+
+class _View:
+    """A file's lines as one step sees them, and where each of them occurs."""
+
+    def __init__(self, lines: Sequence[str], step: Step, whole: _View | None) -> None:
+        self.keys: list[str]
+        self._numbers: list[int] | None = None
+        if whole is not None:
+            self._numbers = [i for i, key in enumerate(whole.keys) if key]
+            self.keys = [whole.keys[i] for i in self._numbers]
+        else:
+            self.keys = list(lines) if step.key is as_it_is else [step.key(line) for line in lines]
+
+    def rows(self, position: int, count: int) -> Sequence[int]:
+        """Numbers of the file's lines that a run of `count` keys takes."""
+        if self._numbers is None:
+            return range(position, position + count)
+        return self._numbers[position : position + count]
+
+    def runs(self, keys: Sequence[str]) -> Iterator[int]:
+        """Positions at which these keys follow one another. The longest of them is looked for first."""
+        size = len(keys)
+        wanted = list(keys)
+        back = max(range(size), key=lambda i: len(keys[i]))
+        for place in self._found(keys[back]):
+            start = place - back
+            if start >= 0 and self.keys[start : start + size] == wanted:
+                yield start
+
+    def _found(self, key: str) -> Iterator[int]:
+        """Where a key occurs: by search, which is much faster than an index that is used once."""
+        place = -1
+        while True:
+            try:
+                place = self.keys.index(key, place + 1)
+            except ValueError:  # no further one
+                return
+            yield place
+
+    @cached_property
+    def places(self) -> dict[str, list[int]]:
+        places: dict[str, list[int]] = {}
+        for number, key in enumerate(self.keys):
+            places.setdefault(key, []).append(number)
+        return places
+
+
+_WORD = re.compile(r"\w+")
+_EVERYWHERE = frozenset(
+    [
+        "begin",
+        "break",
+        "continue",
+        "do",
+        "done",
+        "else",
+        "end",
+        "endif",
+        "esac",
+        "fi",
+        "finally",
+        "pass",
+        "return",
+        "then",
+        "try",
+    ]
+)
+
+_NEEDLESS = re.compile(r" (?!\w)|(?<!\w) ")
+
+
+def _trimmed(lines: Sequence[str]) -> tuple[int, int]:
+    """The lines without blank ones at both ends, as a range."""
+    head, tail = 0, len(lines)
+    while head < tail and not lines[head].strip():
+        head += 1
+    while tail > head and not lines[tail - 1].strip():
+        tail -= 1
+    return head, tail

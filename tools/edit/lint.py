@@ -1,0 +1,217 @@
+"""What the project's own linter says of the lines that a change touched, and did not say before."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from sandbox.errors import UserError
+from sandbox.process import Command
+
+if TYPE_CHECKING:
+    from tools.workspace import Workspace
+
+TIMEOUT = 3.0
+"""Seconds for both versions. An edit does not wait longer for advice."""
+
+MAX_COMPLAINTS = 5
+"""A change that breaks a rule often breaks it many times."""
+
+MAX_CHARACTERS = 2_000_000
+"""Longer files are generated: nobody lints them."""
+
+MAX_DIFFED = 4_000
+"""Lines between the first and the last change. With more of them all count as changed: a diff would take seconds."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Complaint:
+    """One finding. line: counted from 1"""
+
+    line: int
+    code: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Linter:
+    """A linter of Python files that reads one from its input.
+
+    configured: names of the files that configure it → what such a file must contain
+    arguments: after the program; "{path}" is the file's name
+    line: a finding, with the groups line, code and message
+    """
+
+    program: str
+    configured: Mapping[str, re.Pattern[str]]
+    arguments: tuple[str, ...]
+    line: re.Pattern[str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """The linter of a folder and where its program is."""
+
+    linter: Linter
+    program: Path
+
+
+_ANYTHING = re.compile("")
+_FLAKE8 = re.compile(r"^\[flake8\]", re.MULTILINE)
+
+LINTERS = (
+    Linter(
+        program="ruff",
+        configured={
+            "ruff.toml": _ANYTHING,
+            ".ruff.toml": _ANYTHING,
+            "pyproject.toml": re.compile(r"^\[tool\.ruff[.\]]", re.MULTILINE),
+        },
+        arguments=("check", "--no-fix", "--no-cache", "--quiet", "--force-exclude", "--output-format", "concise",
+                   "--stdin-filename", "{path}", "-"),
+        line=re.compile(r".*?:(?P<line>\d+):\d+: (?P<code>[A-Z]+\d+) (?P<message>.*)"),
+    ),
+    Linter(
+        program="flake8",
+        configured={".flake8": _FLAKE8, "setup.cfg": _FLAKE8, "tox.ini": _FLAKE8},
+        arguments=("--format=%(row)d:%(code)s:%(text)s", "--stdin-display-name", "{path}", "-"),
+        line=re.compile(r"(?P<line>\d+):(?P<code>(?!E9)[A-Z]+\d+):(?P<message>.*)"),  # E9: what cannot be parsed
+    ),
+)  # fmt: skip
+
+
+async def complaints(at: Workspace, path: str, before: str, after: str) -> list[str]:
+    """New complaints about changed lines, as "cart.py:12: F821 undefined name 'x'".
+
+    path: relative to the workspace
+    before: "" for a new file
+    Nothing where no linter is configured or found, nothing in time, and nothing without confinement: what
+    configures a linter is the repository's, and may run its code.
+    """
+    import asyncio
+
+    if not path.endswith((".py", ".pyi")) or before == after or max(len(before), len(after)) > MAX_CHARACTERS:
+        return []
+    if at.sandbox.name == "unconfined" or (found := _linter(at, path)) is None:
+        return []
+    changed = _changed_lines(before, after)
+    try:
+        async with asyncio.timeout(TIMEOUT):
+            now = [each for each in await _run(at, found, path, after) if each.line in changed]
+            if not now:
+                return []
+            known = _counted(before, await _run(at, found, path, before)) if before else Counter()
+    except TimeoutError:
+        return []
+    return [f"{path}:{each.line}: {each.code} {each.message}" for each in _new(after, now, known)][
+        :MAX_COMPLAINTS
+    ]
+
+
+def _linter(at: Workspace, path: str) -> Found | None:
+    """The linter that the file's folder, or the nearest one above it, configures. Searched once a session."""
+    decided: dict[str, Found | None] = at.facts.setdefault("linters", {})
+    folder = str(Path(path).parent)
+    if folder not in decided:
+        folders = [at.root / folder, *(at.root / folder).parents]
+        inside = [each for each in folders if each == at.root or at.root in each.parents]
+        linter = next((each for place in inside if (each := _configured(place)) is not None), None)
+        program = _program(at.root, linter.program) if linter else None
+        decided[folder] = Found(linter=linter, program=program) if linter and program else None
+    return decided[folder]
+
+
+def _configured(folder: Path) -> Linter | None:
+    for linter in LINTERS:
+        for name, content in linter.configured.items():
+            try:
+                if content.search((folder / name).read_text(encoding="utf-8", errors="replace")):
+                    return linter
+            except OSError:  # there is none, or none that can be read
+                continue
+    return None
+
+
+def _program(root: Path, name: str) -> Path | None:
+    """The project's own one, else the user's."""
+    import shutil
+
+    for environment in (".venv", "venv"):
+        own = root / environment / "bin" / name
+        if own.is_file():
+            return own
+    there = shutil.which(name)
+    return Path(there).absolute() if there else None
+
+
+async def _run(at: Workspace, found: Found, path: str, text: str) -> list[Complaint]:
+    command = Command(
+        argv=(str(found.program), *(each.replace("{path}", path) for each in found.linter.arguments)),
+        cwd=at.root,
+        stdin=text.encode("utf-8", "replace"),
+        timeout=TIMEOUT,
+        stderr="separate",
+        scope="read-only",
+    )
+    try:
+        done = await at.sandbox.run(command)
+    except UserError:  # it cannot be started here: advice is not worth a failure
+        return []
+    if done.ended != "exited" or done.stdout.cut:
+        return []
+    matches = map(found.linter.line.fullmatch, done.stdout.text().splitlines())
+    return [
+        Complaint(line=int(match["line"]), code=match["code"], message=match["message"].strip())
+        for match in matches
+        if match
+    ]
+
+
+def _changed_lines(before: str, after: str) -> set[int]:
+    """Lines of `after`, from 1, that `before` has not."""
+    import difflib
+
+    old, new = before.split("\n"), after.split("\n")
+    start = 0
+    while start < min(len(old), len(new)) and old[start] == new[start]:
+        start += 1
+    end = 0
+    while end < min(len(old), len(new)) - start and old[-1 - end] == new[-1 - end]:
+        end += 1
+    if len(old) + len(new) - 2 * (start + end) > MAX_DIFFED:
+        return set(range(start + 1, len(new) - end + 1))
+    matcher = difflib.SequenceMatcher(
+        None, old[start : len(old) - end], new[start : len(new) - end], autojunk=False
+    )
+    return {
+        start + row + 1
+        for tag, _, _, first, last in matcher.get_opcodes()
+        if tag != "equal"
+        for row in range(first, last)
+    }
+
+
+def _key(lines: list[str], each: Complaint) -> tuple[str, str, str]:
+    """By which a complaint is known again when its line has moved."""
+    return each.code, each.message, lines[each.line - 1].strip() if each.line <= len(lines) else ""
+
+
+def _counted(text: str, there: list[Complaint]) -> Counter[tuple[str, str, str]]:
+    lines = text.split("\n")
+    return Counter(_key(lines, each) for each in there)
+
+
+def _new(text: str, now: list[Complaint], known: Counter[tuple[str, str, str]]) -> list[Complaint]:
+    lines = text.split("\n")
+    fresh = []
+    for each in now:
+        key = _key(lines, each)
+        if known[key]:
+            known[key] -= 1
+        else:
+            fresh.append(each)
+    return fresh

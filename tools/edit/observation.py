@@ -1,0 +1,96 @@
+"""What a model is told of the edits it made: what matched and how, and the lines as they stand now."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from tools.action import Observation
+from tools.edit.change import Change
+from tools.edit.engine import Place
+from tools.edit.ladder import Rung
+from tools.text import numbered, plural
+
+CONTEXT = 3
+"""Lines shown around a change: enough to see whether it stands where it was meant to."""
+
+MAX_SHOWN = 4
+"""Changed places of a file that are shown with their context."""
+
+MAX_LINES = 60
+"""Lines of one place that are shown: the model has just written them."""
+
+MAX_FILES = 10
+"""Files of which places are shown; of more there is one line each."""
+
+_PLAIN = (Rung.EXACT, Rung.POSITION, Rung.SYMBOL)
+
+
+def observed(tool: str, changes: Sequence[Change]) -> Observation:
+    """One observation for all files of a call."""
+    lines: list[str] = []
+    made = [each for each in changes if each.planned.changes]
+    if len(changes) > 1 and not made:
+        lines.append(f"{tool}: no change: all of it is so already")
+    elif len(changes) > 1:
+        added, removed = sum(each.added for each in made), sum(each.removed for each in made)
+        lines.append(f"{tool}: {plural(len(made), 'file')} changed (+{added} −{removed})")
+    for number, change in enumerate(changes):
+        head = summary(change)
+        lines.append(head if len(changes) > 1 else f"{tool}: {head}")
+        lines += change.notes
+        if number < MAX_FILES and change.planned.after is not None:
+            lines += _shown(change.planned.places, change.planned.new_text)
+    if len(changes) == 1:
+        return Observation(text="\n".join(lines), data=changes[0].as_data())
+    return Observation(text="\n".join(lines), data=_together(made))
+
+
+def _together(made: Sequence[Change]) -> dict[str, Any]:
+    rungs = [place.rung.value for each in made for place in each.planned.places]
+    return {
+        "files": [each.path for each in made],
+        "diff": "".join(each.diff for each in made),
+        "rungs": rungs,
+    }
+
+
+def summary(change: Change) -> str:
+    """What became of one file, in a line."""
+    planned = change.planned
+    counts = f"(+{change.added} −{change.removed})"
+    if planned.after is None:
+        return f"{planned.path}: removed"
+    if planned.source:
+        return f"{planned.path}: moved here from {planned.source} {counts}"
+    if planned.before is None:
+        return f"{planned.path}: created {counts}"
+    if not planned.changes:
+        return f"{planned.path}: no change: {change.made_before or 'it already has this content'}"
+    if not planned.places:
+        return f"{planned.path}: replaced {counts}"
+    return f"{planned.path}: changed {plural(len(planned.places), 'place')} {counts}{_how(planned.places)}"
+
+
+def _how(places: Sequence[Place]) -> str:
+    """The rungs that were not plain, and what was undone in the given text."""
+    rungs = list(dict.fromkeys(place.rung.value for place in places if place.rung not in _PLAIN))
+    notes = list(dict.fromkeys(place.note for place in places if place.note))
+    words = [f"matched by {', '.join(rungs)}"] if rungs else []
+    return f"; {'; '.join([*words, *notes])}" if words or notes else ""
+
+
+def _shown(places: Sequence[Place], text: str) -> Iterator[str]:
+    lines = text.removesuffix("\n").split("\n")
+    shown_to = 0
+    for place in sorted(places, key=lambda each: each.first)[:MAX_SHOWN]:
+        first = max(place.first - CONTEXT, shown_to + 1, 1)
+        last = min(max(place.last, place.first) + CONTEXT, len(lines), first + MAX_LINES)
+        if last <= shown_to:
+            continue
+        if shown_to and first > shown_to + 1:
+            yield "  …"
+        yield from numbered(lines[first - 1 : last], first)
+        shown_to = last
+    if len(places) > MAX_SHOWN:
+        yield f"… and {len(places) - MAX_SHOWN} more places"

@@ -1,0 +1,434 @@
+"""Work out what changes would make of the files, in memory: all of it, or a refusal that names every problem."""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from typing import TypeVar
+
+from sandbox.paths import Tree
+from sandbox.places import check_writable
+from sandbox.textfile import BinaryFile, TextFile, decode, encode, fingerprint
+from tools.edit.changes import Create, Delete, Edit, FileChange, Hunk, Line, Update
+from tools.edit.engine import EditRefused, Place, patched
+from tools.seen import differing
+from tools.text import plural
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Planned:
+    """What becomes of one file. Content is None where there is no file; of a link that is removed it is its text.
+
+    places: where each edit was made
+    source: the path of the file that moved here, "" if it was here
+    to: where the file that was here moved, "" if it did not
+    mode: permission bits to set, None to keep them
+    """
+
+    path: str
+    before: bytes | None
+    after: bytes | None
+    old_text: str
+    new_text: str
+    places: tuple[Place, ...] = ()
+    source: str = ""
+    to: str = ""
+    mode: int | None = None
+    notes: tuple[str, ...] = ()
+
+    @property
+    def changes(self) -> bool:
+        return self.before != self.after or self.mode is not None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Problem:
+    """Why one change cannot be made.
+
+    already: because it is made. folder: the path is that of a folder. missing: the path, if there is no such file
+    gone: it is missing because it was to be removed
+    """
+
+    path: str
+    text: str
+    already: bool = False
+    folder: bool = False
+    missing: str = ""
+    gone: bool = False
+
+
+class PlanRefused(ValueError):
+    """Some of the changes cannot be made, so none is.
+
+    fitting: how many of the others could be
+    already: there is nothing to do, because all of them are made
+    """
+
+    def __init__(self, problems: Sequence[Problem], fitting: int, *, already: bool = False) -> None:
+        super().__init__("\n".join(f"{each.path}: {each.text}" for each in problems))
+        self.problems = tuple(problems)
+        self.fitting = fitting
+        self.already = already
+
+
+def plan(
+    files: Tree,
+    changes: Sequence[FileChange],
+    *,
+    known: Callable[[str], bool] = lambda path: True,
+    strictest: bool = False,
+) -> list[Planned]:
+    """What the changes make of the files, in the order in which these are first named. Raises PlanRefused.
+
+    known: whether whoever gives the changes knows what an existing file contains, so that it may be replaced whole
+    strictest: edits have to fit exactly
+    """
+    planner = _Planner(files, known, strictest)
+    problems = [found for each in changes if (found := _problem(each.path, planner.add, each))]
+    problems += [found for path in planner.states if (found := _problem(path, planner.finish, path))]
+    if problems:
+        already = _all_made(problems, planner.planned)
+        raise PlanRefused(problems, max(len(changes) - len(problems), 0), already=already)
+    return planner.planned
+
+
+def _problem(path: str, work: Callable[[_Given], None], given: _Given) -> Problem | None:
+    """What stands against a piece of work, None if it was done."""
+    try:
+        work(given)
+    except _Refused as refusal:
+        return refusal.problem
+    except ValueError as refusal:  # the tree's or the encoding's: outside, protected, binary, not a file
+        return Problem(path=path, text=str(refusal))
+    except OSError as error:
+        return Problem(path=path, text=error.strerror or str(error))
+    return None
+
+
+def _all_made(problems: Sequence[Problem], planned: Sequence[Planned]) -> bool:
+    """What is to be removed is gone, all else as it is to be; something of it has to be there as evidence."""
+    made = all(each.already or each.gone for each in problems) and not any(each.changes for each in planned)
+    return made and (any(each.already for each in problems) or bool(planned))
+
+
+_Given = TypeVar("_Given")
+
+
+class _Refused(Exception):
+    def __init__(self, problem: Problem) -> None:
+        super().__init__(problem.text)
+        self.problem = problem
+
+
+@dataclass(slots=True, kw_only=True)
+class _State:
+    """A file as it will be.
+
+    text: None where there will be none; "" of a file that is no text
+    unreadable: why it is no text: then `before` is what it goes on to contain
+    edits: how many edits have been made
+    """
+
+    before: bytes | None
+    like: TextFile | None = None
+    text: str | None = None
+    unreadable: str = ""
+    kept: bytes | None = None
+    edits: int = 0
+    places: list[Place] = field(default_factory=list)
+    source: str = ""
+    to: str = ""
+    mode: int | None = None
+    notes: list[str] = field(default_factory=list)
+
+
+class _Planner:
+    def __init__(self, files: Tree, known: Callable[[str], bool], strictest: bool) -> None:
+        self._files, self._known, self._strictest = files, known, strictest
+        self.states: dict[str, _State] = {}
+        self.planned: list[Planned] = []
+
+    def add(self, change: FileChange) -> None:
+        match change:
+            case Update():
+                self._update(change)
+            case Create():
+                self._create(change)
+            case Delete():
+                self._delete(change)
+
+    def finish(self, path: str) -> None:
+        """Put down what becomes of a file. Raises ValueError when its encoding lacks a character."""
+        state = self.states[path]
+        origin = self.states[state.source].like if state.source else state.like
+        if state.text is None:
+            after = None
+        elif state.unreadable:
+            after = state.kept
+        elif state.like and state.text == state.like.text and not state.source:
+            after = state.before
+        else:
+            after = encode(state.text, state.like)
+        result = Planned(
+            path=path,
+            before=state.before,
+            after=after,
+            old_text=origin.text if origin and (state.source or state.before is not None) else "",
+            new_text=state.text or "",
+            places=tuple(state.places),
+            source=state.source,
+            to=state.to,
+            mode=self._mode_to_set(path, state),
+            notes=tuple(state.notes),
+        )
+        self.planned.append(result)
+
+    def _update(self, change: Update) -> None:
+        try:
+            path, note = self._existing(change.path)
+        except _Refused as refusal:
+            if change.to and self._moved_already(change):
+                raise _Refused(
+                    Problem(path=change.path, text=f"already moved to {change.to!r}", already=True)
+                ) from None
+            raise refusal
+        check_writable(path)
+        state = self._state(path)
+        if state.text is None:
+            raise self._missing(change.path)
+        if change.edits:
+            self._edit(path, state, change.edits)
+        if note:
+            state.notes.append(note)
+        state.mode = change.mode if change.mode is not None else state.mode
+        if change.to:
+            self._move(path, state, change.to)
+
+    def _edit(self, path: str, state: _State, edits: Sequence[Edit]) -> None:
+        text = self._text(state)
+        edits = _with_endings_of(edits, state.like)
+        try:
+            result = patched(text, edits, path=path, strictest=self._strictest)
+        except EditRefused as refusal:
+            number = f"edit {refusal.edit + 1} of {len(edits)}: " if len(edits) > 1 else ""
+            made = refusal.already and all(self._made(text, each, path) for each in edits)
+            raise _Refused(Problem(path=path, text=number + str(refusal), already=made)) from None
+        new = [replace(place, edit=place.edit + state.edits) for place in result.places]
+        state.places = [*_carried(state.places, text, result.text), *new]
+        state.edits += len(edits)
+        state.text = result.text
+
+    def _made(self, text: str, edit: Edit, path: str) -> bool:
+        """The edit was made already, if it stood alone."""
+        try:
+            patched(text, [edit], path=path, strictest=self._strictest)
+        except EditRefused as refusal:
+            return refusal.already
+        return False
+
+    def _moved_already(self, change: Update) -> bool:
+        """The file that is to move stands at its target, with all edits made."""
+        target = self._files.relative(_plain(change.to))
+        if not self._files.is_file(target):
+            return False
+        text = decode(self._files.read(target)).text if change.edits else ""
+        return all(self._made(text, each, target) for each in change.edits)
+
+    def _move(self, path: str, state: _State, to: str) -> None:
+        target = self._files.relative(_plain(to))
+        if target == path:
+            return
+        check_writable(target)
+        if self._files.is_dir(target):
+            raise _Refused(Problem(path=path, text=f"cannot move to {target!r}: it is a folder"))
+        if state.before is not None and state.source:
+            raise _Refused(
+                Problem(
+                    path=path, text="another file moves here and this one away: do that one after another"
+                )
+            )
+        there = self._state(target)
+        if there.text is not None and not self._known(target):
+            raise _Refused(Problem(path=path, text=f"cannot move to {target!r}: it exists and was not read"))
+        source = state.source or path
+        mode = state.mode
+        if mode is None and self._files.is_file(source):
+            mode = self._mode(source)
+        content = state.kept if state.source else state.before
+        moved = replace(state, before=there.before, kept=content, source=source, mode=mode, to="")
+        self.states[path] = _State(before=state.before, like=None if state.source else state.like, to=target)
+        if source == target:  # there and back
+            moved.source = ""
+        self.states[target] = moved
+
+    def _create(self, change: Create) -> None:
+        path = self._files.relative(_plain(change.path))
+        check_writable(path)
+        if self._files.is_dir(path):
+            raise _Refused(Problem(path=path, text="is a folder", folder=True))
+        state = self._state(path)
+        if state.text and state.text != change.content:
+            if change.new:
+                raise _Refused(Problem(path=path, text="is there already, and the diff makes a new file"))
+            if not self._known(path):
+                raise _Refused(
+                    Problem(path=path, text="exists and was not read: read it first, or edit a part of it")
+                )
+        if state.text is not None:
+            self._text(state)
+        state.unreadable, state.to = "", ""
+        state.text = change.content
+        state.mode = change.mode if change.mode is not None else state.mode
+
+    def _delete(self, change: Delete) -> None:
+        if link := self._link(change.path):
+            path, target = link
+            check_writable(path)
+            if change.hunks:
+                self._confirm(path, os.fsdecode(target), change)
+            self.states[path] = _State(before=target)
+            return
+        try:
+            path, note = self._existing(change.path)
+        except _Refused as refusal:
+            raise _Refused(replace(refusal.problem, gone=bool(refusal.problem.missing))) from None
+        check_writable(path)
+        state = self._state(path)
+        if state.text is None:
+            raise self._missing(change.path)
+        if change.hunks and state.text:
+            self._confirm(path, state.text, change)
+        if note:
+            state.notes.append(note)
+        state.text, state.places = None, []
+
+    def _confirm(self, path: str, text: str, change: Delete) -> None:
+        """A diff that removes a file shows what it removes: something else is not thrown away."""
+        try:
+            hunks = _with_endings_of(change.hunks, self.states[path].like if path in self.states else None)
+            left = patched(text, hunks, path=path, strictest=self._strictest).text
+        except EditRefused as refusal:
+            raise _Refused(
+                Problem(path=path, text=f"is not as the diff that removes it says: {refusal}")
+            ) from None
+        if left.strip():
+            kept = plural(left.strip().count("\n") + 1, "line")
+            raise _Refused(Problem(path=path, text=f"the diff removes the file, but leaves {kept} of it"))
+
+    def _state(self, path: str) -> _State:
+        if path not in self.states:
+            self.states[path] = self._found(path)
+        return self.states[path]
+
+    def _found(self, path: str) -> _State:
+        if not self._files.is_file(path):
+            return _State(before=None)
+        content = self._files.read(path)
+        try:
+            like = decode(content)
+        except BinaryFile as problem:  # it can be moved and removed all the same
+            return _State(before=content, text="", unreadable=str(problem), kept=content)
+        return _State(before=content, like=like, text=like.text)
+
+    def _text(self, state: _State) -> str:
+        if state.unreadable:
+            raise BinaryFile(state.unreadable)
+        return state.text or ""
+
+    def _link(self, path: str) -> tuple[str, bytes] | None:
+        """Path and text of the link that is named, None if it is none."""
+        for candidate in _spellings(path, self._files.root.name):
+            with suppress(ValueError), self._files.place(candidate, follow_last=False) as place:
+                found = place.stat()
+                if found and stat.S_ISLNK(found.st_mode):
+                    return place.path, os.fsencode(os.readlink(place.name, dir_fd=place.folder))
+        return None
+
+    def _existing(self, path: str) -> tuple[str, str]:
+        """The file that is meant, and a note if the path is not quite its own."""
+        for candidate in _spellings(path, self._files.root.name):
+            try:
+                relative = self._files.relative(candidate)
+            except (
+                ValueError
+            ):  # another spelling may be inside; if none is, the error of the last line is told
+                continue
+            if relative in self.states or self._files.is_file(relative):
+                note = (
+                    f"{path!r} was taken to mean {relative!r}"
+                    if candidate not in (path, _plain(path))
+                    else ""
+                )
+                return relative, note
+            if self._files.is_dir(relative) and relative != ".":
+                raise _Refused(Problem(path=path, text="is a folder", folder=True))
+        self._files.relative(_plain(path))
+        raise self._missing(path)
+
+    def _missing(self, path: str) -> _Refused:
+        return _Refused(Problem(path=path, text="no such file", missing=path))
+
+    def _mode(self, path: str) -> int:
+        return stat.S_IMODE((self._files.root / path).stat().st_mode)
+
+    def _mode_to_set(self, path: str, state: _State) -> int | None:
+        """The mode that a file is to get, None if it has it."""
+        if state.text is None or state.mode is None:
+            return None
+        if state.before is not None and self._mode(path) == state.mode:
+            return None
+        return state.mode
+
+
+def _with_endings_of(edits: Sequence[Edit], file: TextFile | None) -> Sequence[Edit]:
+    """A diff of a file with CRLF shows the CR of each line, of which the file's text here has none."""
+    if file is None or "\r\n" not in (file.newline, *file.exceptions.values()):
+        return edits
+    return [
+        replace(each, lines=tuple(Line(op, text.removesuffix("\r")) for op, text in each.lines))
+        if isinstance(each, Hunk)
+        else each
+        for each in edits
+    ]
+
+
+def _carried(places: Sequence[Place], before: str, after: str) -> list[Place]:
+    """Places of earlier edits, as lines of the text after later ones."""
+    if not places:
+        return []
+    changes = differing(before.split("\n"), after.split("\n"))
+    carried = []
+    for place in places:
+        shift = next((new - old for _, old, _, new in reversed(changes) if old < place.first), 0)
+        carried.append(replace(place, first=place.first + shift, last=place.last + shift))
+    return carried
+
+
+def identity(content: bytes | None) -> str | None:
+    """The fingerprint of a content, None for none: what a transaction compares before it writes."""
+    return None if content is None else fingerprint(content)
+
+
+_URI = re.compile(r"^file://")
+
+
+def _plain(path: str) -> str:
+    """A path as the system spells it, of one that a model wrote."""
+    cleaned = _URI.sub("", path.strip().strip("`'\""))
+    return os.path.normpath(cleaned.replace("\\", "/")) if cleaned else path
+
+
+def _spellings(path: str, root: str) -> list[str]:
+    """The path, then what it may stand for: behind a diff's prefix, from the root of the disk, in the root's name."""
+    found = [path] if path == _plain(path) else [path, _plain(path)]
+    path = found[-1]
+    first, _, rest = path.lstrip("/").partition("/")
+    if path.startswith("/"):
+        found.append(path.lstrip("/"))
+    if rest and first in ("a", "b", "i", "w", root, "workspace", "repo", "project"):
+        found.append(rest)
+    return found

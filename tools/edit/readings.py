@@ -1,0 +1,80 @@
+"""What a model may have meant by `old` and `new` when they do not stand in the file as given."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from tools.edit.changes import Replace
+from tools.edit.formats.clean import unescaped, without_diff_marks, without_fence, without_line_numbers
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reading:
+    """One way to take an edit. note: what was undone, "" for the text as given"""
+
+    old: str
+    new: str
+    note: str = ""
+
+
+def readings(edit: Replace) -> Iterator[Reading]:
+    """The edit as given, then with each kind of wrapping that it has taken off; never twice the same."""
+    seen = {(edit.old, edit.new)}
+    yield Reading(old=edit.old, new=edit.new)
+    todo = [Reading(old=edit.old, new=edit.new)]
+    while todo:
+        reading = todo.pop(0)
+        for note, undo in _WRAPPINGS:
+            if note in reading.note:
+                continue
+            old = undo(reading.old)
+            if old is None or not old.strip():
+                continue
+            new = undo(reading.new)
+            if new is None and undo is _lines_in_fence and reading.new and not reading.new.endswith("\n"):
+                new = f"{reading.new}\n"
+            notes = f"{reading.note}, {note}" if reading.note else note
+            found = Reading(old=old, new=reading.new if new is None else new, note=notes)
+            if (found.old, found.new) not in seen:
+                seen.add((found.old, found.new))
+                yield found
+                todo.append(found)
+
+
+def _lines_in_fence(text: str) -> str | None:
+    """A fence holds whole lines."""
+    inside = without_fence(text)
+    if inside is None or not inside:
+        return inside
+    return inside if text.endswith("\n") else f"{inside}\n"
+
+
+def _with_space(text: str) -> str | None:
+    """Whether the space behind "12|" belongs to the number or to the line can only be told from the file."""
+    plain = without_line_numbers(text)
+    if plain is None:
+        return None
+    kept = []
+    for line, given in zip(plain.split("\n"), text.split("\n"), strict=True):
+        if line.strip() and given != line and not given.endswith((f"| {line}", f": {line}")):
+            return None
+        kept.append(f" {line}" if line.strip() and given != line else line)
+    return "\n".join(kept)
+
+
+def _entities(text: str) -> str | None:
+    plain = html.unescape(text)
+    return plain if plain != text else None
+
+
+_WRAPPINGS: tuple[tuple[str, Callable[[str], str | None]], ...] = (
+    ("fence removed", _lines_in_fence),
+    ("line numbers removed", without_line_numbers),
+    ("line numbers removed, their space kept", _with_space),
+    ("escapes undone", unescaped),
+    ("diff marks removed", without_diff_marks),
+    ("HTML entities undone", _entities),
+)
+"""What models leave around or in the text that they copy."""

@@ -1,0 +1,82 @@
+"""The words of refusals: what stands in the file instead, with line numbers, and what to give to be understood."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tools.edit.exact import line_of, nearest, owner
+from tools.edit.ladder import Source
+from tools.text import clip
+
+MAX_SITES = 20
+"""Places listed when an edit fits several."""
+
+
+class EditRefused(ValueError):
+    """An edit that was not made; the text tells the model why, what is nearest, and what to give instead.
+
+    already: the file is already as the edit would make it
+    edit: number, from 0, of the edit among those given together
+    """
+
+    def __init__(self, text: str, *, already: bool = False) -> None:
+        super().__init__(text)
+        self.already = already
+        self.edit = 0
+
+
+def not_found(source: Source, old: str) -> str:
+    """Shows the lines most like `old`, and how they differ."""
+    text = source.text
+    head = "`old` does not occur."
+    if not text.strip():
+        return f"{head} The file is empty."
+    inside = text.find(old.strip("\n"))
+    if inside >= 0:
+        where = f"line {line_of(text, inside)}"
+        return f"{head} It stands only within longer names ({where}): give whole identifiers."
+    letters = old.strip("\n").replace("\n", "\\n")
+    if "\n" in old.strip("\n") and (inside := text.find(letters)) >= 0:
+        where = f"line {line_of(text, inside)}"
+        return f"{head} Where `old` breaks the line, the file has the letters \\n ({where}): {clip(letters, 200)}"
+    near = nearest(text, old)
+    if near is None:
+        return f"{head} Nothing in the file is like it: read the file first."
+    last = near.line + len(near.lines) - 1
+    place = f"line {near.line}" if last == near.line else f"lines {near.line}–{last}"
+    wanted = old.strip("\n").split("\n")
+    if [line.strip() for line in near.lines] == [line.strip() for line in wanted]:
+        why = "Only white space differs, but so that how deep to indent is not clear."
+    else:
+        why = f"{near.likeness:.0%} alike."
+    return (
+        f"{head} Nearest: {place}. {why}\n{_difference(near.lines, wanted)}\nGive `old` as the file has it."
+    )
+
+
+def several(source: Source, lines: Sequence[int], how: str, hint: str = "") -> str:
+    """Lists the places (line numbers from 0) that an edit fits equally well."""
+    head = f"`old` matches {len(lines)} places{how}:"
+    body = []
+    for number in lines[:MAX_SITES]:
+        around = owner(source.lines, number + 1)
+        inside = f"    ({around})" if around else ""
+        shown = source.lines[number].strip() if number < len(source.lines) else ""
+        body.append(f"  {number + 1}: {clip(shown, 120)}{inside}")
+    if len(lines) > MAX_SITES:
+        body.append(f"  … and {len(lines) - MAX_SITES} more")
+    return "\n".join([head, *body, f"Give more of the surrounding lines{hint}."])
+
+
+def overlapping(source: Source, offset: int, first: int, second: int) -> str:
+    """Two edits of one call meet."""
+    line = source.line_at(offset) + 1
+    return f"edits {first + 1} and {second + 1} change the same lines (line {line}): make them one"
+
+
+def _difference(lines: Sequence[str], wanted: Sequence[str]) -> str:
+    import difflib
+
+    diff = list(difflib.ndiff([*wanted], [*lines]))
+    body = [clip(line, 200) for line in diff if not line.startswith("?")][:60]
+    return "\n".join(["(- `old` as given, + the file)", *body])

@@ -1,0 +1,27 @@
+"""What a syntax error is to the model: a line and a few words."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Problem:
+    """A syntax error. line: counted from 1, in the text after the change"""
+
+    line: int
+    message: str
+
+
+def unknown(before: str, old: list[Problem], after: str, now: list[Problem]) -> list[Problem]:
+    """Those of the errors now that were not there before.
+
+    Errors are known again by the text of their lines: line numbers move with every edit.
+    """
+    known = {_line(before, each) for each in old}
+    return [each for each in now if _line(after, each) not in known]
+
+
+def _line(source: str, problem: Problem) -> str:
+    lines = source.split("\n")
+    return lines[problem.line - 1].strip() if problem.line <= len(lines) else ""
