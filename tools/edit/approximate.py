@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 
@@ -76,24 +76,17 @@ def anchored(source: Source, wanted: Sequence[str], removed: Sequence[bool]) -> 
     keys = [tokens_only(wanted[i]) for i in numbers]
     if len(keys) < 2:
         return []
-    alignments: list[_Alignment] = []
-    for position in _starts(view.places, keys):
-        for low in {
-            max(position - SLACK, 0),
-            position,
-        }:  # with no slack before: else a copy there would be taken
-            window = view.keys[low : position + len(keys) + SLACK]
-            alignments.append(_align(keys, window, low))
-    found: list[_Alignment] = []
-    for alignment in sorted(alignments, key=lambda each: -each.likeness):
-        if not any(alignment.overlaps(other) for other in found):
-            found.append(alignment)
-    if not found or not _holds(found[0], keys, [removed[i] for i in numbers]):
+    starts = _starts(view.places, keys)
+    best = _best(view.keys, keys, starts)
+    if best is None or not _holds(best, keys, [removed[i] for i in numbers]):
         return []
-    rivals = [each for each in found[1:] if each.rivals(found[0])]
-    best = [found[0], *rivals[:1]]
+    hidden = list(view.keys)  # what the best place takes is nobody else's: so that one beside it is seen, too
+    for _, row, _ in best.pairs:
+        hidden[row] = "\0"
+    other = _best(hidden, keys, starts)
+    found = [best, other] if other is not None and other.rivals(best) else [best]
     rows = view.rows(0, len(view.keys))
-    return [site_of(source, wanted, [(numbers[i], rows[row]) for i, row, _ in each.pairs]) for each in best]
+    return [site_of(source, wanted, [(numbers[i], rows[row]) for i, row, _ in each.pairs]) for each in found]
 
 
 _TOKENS = next(step for step in STEPS if step.rung is Rung.WHITE_SPACE and step.skips_blank)
@@ -113,10 +106,6 @@ class _Alignment:
     def rivals(self, best: _Alignment) -> bool:
         """It might be this one that is meant: nearly as alike, or as much of it stands exactly."""
         return self.likeness > best.likeness - MARGIN or self.held >= RIVAL * best.held
-
-    def overlaps(self, other: _Alignment) -> bool:
-        rows = {row for _, row, _ in other.pairs}
-        return any(row in rows for _, row, _ in self.pairs)
 
 
 def _parts(wanted: Sequence[str]) -> Iterator[tuple[int, int]]:
@@ -178,6 +167,16 @@ def _starts(places: dict[str, list[int]], keys: Sequence[str]) -> list[int]:
     for start, weight in votes.items():
         near[start] = sum(votes.get(start + by, 0) for by in range(-2, 3)) * 1000 + weight
     return [max(start, 0) for start, _ in near.most_common(24)]
+
+
+def _best(lines: Sequence[str], keys: Sequence[str], starts: Sequence[int]) -> _Alignment | None:
+    best: _Alignment | None = None
+    for position in starts:
+        for low in {max(position - SLACK, 0), position}:  # with slack in front a copy there might be taken
+            alignment = _align(keys, lines[low : position + len(keys) + SLACK], low)
+            if alignment.pairs and (best is None or alignment.likeness > best.likeness):
+                best = alignment
+    return best
 
 
 def _align(keys: Sequence[str], window: Sequence[str], low: int) -> _Alignment:
@@ -264,4 +263,12 @@ def _holds(best: _Alignment, keys: Sequence[str], removed: Sequence[bool]) -> bo
     characters = sum(len(keys[i]) for i, value in likeness.items() if value == 1.0)
     if characters < LEAST_HELD or best.held < (HELD_IF_ALIKE if best.likeness >= ALIKE else HELD):
         return False
-    return all(likeness.get(i, 0.0) >= REMOVED_FLOOR for i, gone in enumerate(removed) if gone)
+    rows = {i: row for i, row, _ in best.pairs}
+    return all(
+        likeness.get(i, 0.0) >= REMOVED_FLOOR and _joined(rows, i) for i, gone in enumerate(removed) if gone
+    )
+
+
+def _joined(rows: Mapping[int, int], number: int) -> bool:
+    """A line stands right beside one of its neighbours: one further off, however alike, is another."""
+    return rows.get(number - 1) == rows[number] - 1 or rows.get(number + 1) == rows[number] + 1

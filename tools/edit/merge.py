@@ -150,6 +150,7 @@ class _Adapter:
     def __init__(self, source: Source, lines: Sequence[Line], row_of: dict[int, int], rung: Rung) -> None:
         self._source, self._lines, self._row_of, self._rung = source, lines, row_of, rung
         self._indent = self._fit()
+        self._taken_over = self._lines_of_old()
         self._needs_bases = self._indent is None or rung in APPROXIMATE
         self._characters = self._learned() if rung is not Rung.EXACT else {}
 
@@ -160,8 +161,20 @@ class _Adapter:
             if not text.strip():
                 yield self._blank(text)
                 continue
+            if (known := self._taken_over.get(text)) is not None:
+                yield known
+                continue
             indented = self._indented(i, text, bases.get(i))
             yield self._worded(indented, bases.get(i))
+
+    def _lines_of_old(self) -> dict[str, str]:
+        """For a line of the old text the file's: where the new text has it too, moved, that is what is meant."""
+        if self._rung is Rung.EXACT:
+            return {}
+        known: dict[str, set[str]] = {}
+        for i, row in self._row_of.items():
+            known.setdefault(self._lines[i].text, set()).add(self._source.lines[row])
+        return {text: lines.pop() for text, lines in known.items() if len(lines) == 1}
 
     def _blank(self, text: str) -> str:
         mapped = self._indent(text) if self._indent and text and self._rung is not Rung.EXACT else text

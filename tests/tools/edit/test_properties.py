@@ -44,6 +44,8 @@ def stands_once(edit: Drawn, form: str) -> bool:
 @given(edits())
 def test_a_true_edit_gives_the_intended_text_wherever_its_lines_stand_once(edit: Drawn) -> None:
     for name, form in forms(edit).items():
+        if name == "part" and edit.old and not edit.old[-1].strip():
+            continue  # an argument lacks its last line end: a blank line at its end is none
         try:
             result = patched(edit.text, [form]).text
         except EditRefused:
