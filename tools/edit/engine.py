@@ -7,9 +7,10 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from tools.edit.changes import Edit, Hunk, Lines, Replace, Symbol
-from tools.edit.found import Found, TextSplice, find_hunk, find_lines, find_replace, find_symbol
+from tools.edit.found import Found, find_hunk, find_lines, find_replace, find_symbol
 from tools.edit.ladder import Rung, Source
 from tools.edit.refusals import EditRefused, overlapping
+from tools.edit.splicing import TextSplice
 
 __all__ = ["EditRefused", "Patched", "Place", "patched"]
 

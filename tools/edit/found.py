@@ -6,29 +6,22 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from tools.edit import exact
+from tools.edit.already import refuse_made, refuse_placeholders, refuse_repeated, stands
 from tools.edit.changes import Hunk, Line, Lines, Replace, Symbol
 from tools.edit.depth import settled
 from tools.edit.formats.clean import without_line_numbers
-from tools.edit.formats.placeholders import is_placeholder, stands_for_lines
+from tools.edit.formats.placeholders import stands_for_lines
 from tools.edit.ghosts import without_ghosts
 from tools.edit.heads import scopes
 from tools.edit.ladder import STEPS, Rung, Site, Source, says_enough, sites
 from tools.edit.merge import Splice, Unclear, splices
 from tools.edit.readings import Reading, readings
 from tools.edit.refusals import EditRefused, not_found, several
+from tools.edit.splicing import TextSplice, as_text, ended, spliced
 from tools.edit.unwrap import unwrapped
 
 MAX_COMPARED = 5
 """Sites whose results are compared: equal ones (two equal lines, one to go) are no ambiguity."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TextSplice:
-    """Characters `start` to `end` (not included) of a text are replaced by `new`."""
-
-    start: int
-    end: int
-    new: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,7 +65,7 @@ def find_replace(
     if edit.whole_lines and not strictest and (part := _part_of_line(source, edit)):
         return part
     for reading in options:
-        _refuse_made(source, reading.old, reading.new)
+        refuse_made(source, reading.old, reading.new)
     raise EditRefused(not_found(source, edit.old))
 
 
@@ -83,7 +76,7 @@ def find_hunk(source: Source, hunk: Hunk, strictest: bool) -> Found:
         allowed = None  # no such head: lines that stand only once need none
     if not any(line.op != "+" for line in hunk.lines):
         return _added(source, hunk, allowed)
-    _refuse_placeholders(source, hunk.lines)
+    refuse_placeholders(source, hunk.lines)
     everywhere = exact.line_sites(source.text, hunk.old)
     numbers = _allowed(everywhere, len(hunk.old), hunk, allowed, source)
     if everywhere and not numbers:
@@ -111,7 +104,7 @@ def find_lines(source: Source, edit: Lines) -> Found:
         raise EditRefused(f"there are no lines {edit.first}–{edit.last}: the file has {total}")
     new = edit.new.removesuffix("\n").split("\n") if edit.new else []
     splice = Splice(first=edit.first - 1, end=edit.last, lines=tuple(new))
-    return Found(rung=Rung.POSITION, splices=(_as_text(source, splice),))
+    return Found(rung=Rung.POSITION, splices=(as_text(source, splice),))
 
 
 def find_symbol(source: Source, edit: Symbol, path: str) -> Found:
@@ -125,7 +118,7 @@ def find_symbol(source: Source, edit: Symbol, path: str) -> Found:
         raise EditRefused(str(problem)) from None
     lines = new.removesuffix("\n").split("\n") if new else []
     splice = Splice(first=first - 1, end=last, lines=tuple(lines))
-    return Found(rung=Rung.SYMBOL, splices=(_as_text(source, splice),))
+    return Found(rung=Rung.SYMBOL, splices=(as_text(source, splice),))
 
 
 def _part_of_line(source: Source, edit: Replace) -> Found | None:
@@ -163,13 +156,13 @@ def _exact(
 ) -> Found | None:
     if edit.whole_lines:
         hunk = _hunk(reading)
-        starts = [source.offsets[number] for number in exact.line_sites(source.text, hunk.old)]
+        starts = [source.offset(number) for number in exact.line_sites(source.text, hunk.old)]
     else:
         starts = exact.sites(source.text, reading.old)
     starts = _outside(starts, len(reading.old), written)
     if not starts:
         return None
-    _refuse_placeholders(source, _hunk(reading).lines)
+    refuse_placeholders(source, _hunk(reading).lines)
     if edit.all:
         parts = exact.apart(starts, len(reading.old))
         found = tuple(
@@ -182,7 +175,7 @@ def _exact(
             hint = "" if edit.whole_lines else ", or all=true"
             raise EditRefused(several(source, [source.line_at(start) for start in starts], "", hint))
     start = starts[0]
-    _refuse_repeated(source, start, reading)
+    refuse_repeated(source, start, reading)
     if path:
         new, note = unwrapped(path, source.text, start, reading.old, reading.new)
         reading = replace(reading, new=new, note=", ".join(filter(None, (reading.note, note))))
@@ -211,7 +204,7 @@ def _loose(
 
     for reading, hunk in options:
         if reading is None or not reading.note:
-            _refuse_placeholders(source, hunk.lines)
+            refuse_placeholders(source, hunk.lines)
     for step in STEPS[1:]:
         for reading, hunk in options:
             if found := _in(sites(source, hunk.old, step), hunk, allowed, source):
@@ -236,7 +229,7 @@ def _one(
         results = set()
         for site in found[:MAX_COMPARED]:
             try:
-                results.add(_result(source, _at(source, site, hunk, rung, note).splices))
+                results.add(spliced(source, _at(source, site, hunk, rung, note).splices))
             except EditRefused:
                 results.add(f"unclear at {site.first}")
         if len(results) > 1 or len(found) > MAX_COMPARED:
@@ -252,24 +245,15 @@ def _at(source: Source, site: Site, hunk: Hunk, rung: Rung, note: str) -> Found:
         found = splices(source, hunk.lines, site, rung)
     except Unclear as problem:
         raise EditRefused(f"`old` was found at line {site.first + 1} ({rung}), but {problem}") from None
-    if rung is not Rung.EXACT and any(_stands(source, splice) for splice in found):
+    if rung is not Rung.EXACT and any(stands(source, splice) for splice in found):
         raise EditRefused(f"already applied: its lines stand at line {site.first + 1} ({rung})", already=True)
-    texts = [_as_text(source, splice) for splice in found]
+    texts = [as_text(source, splice) for splice in found]
     if site.end == len(source.lines) and found:
-        texts = _ended(source, hunk, texts)
+        texts = ended(source, hunk, texts)
     changed = tuple(each for each in texts if source.text[each.start : each.end] != each.new)
     if not changed:
         raise EditRefused(f"line {site.first + 1} is already so ({rung})", already=True)
     return Found(rung=rung, splices=changed, note=note)
-
-
-def _stands(source: Source, splice: Splice) -> bool:
-    """Lines that are only added, and are there already, just before or just behind."""
-    size, at = len(splice.lines), splice.first
-    if splice.end > at or not any(line.strip() for line in splice.lines):
-        return False
-    beside = (source.lines[at : at + size], source.lines[max(at - size, 0) : at])
-    return any(tuple(lines) == splice.lines for lines in beside)
 
 
 def _without_ghosts(hunk: Hunk, site: Site) -> tuple[Hunk, Site]:
@@ -286,39 +270,6 @@ def _without_ghosts(hunk: Hunk, site: Site) -> tuple[Hunk, Site]:
     return replace(hunk, lines=lines), replace(site, pairs=pairs)
 
 
-def _ended(source: Source, hunk: Hunk, splices: list[TextSplice]) -> list[TextSplice]:
-    """The splices of a hunk at the end of the file, with what it says of the final newline."""
-    size = len(source.text)
-    last = splices[-1]
-    reaches_end = last.end == size
-    if hunk.no_newline == "+" and source.ends_with_newline:
-        if reaches_end:
-            return [*splices[:-1], replace(last, new=last.new.removesuffix("\n"))]
-        return [*splices, TextSplice(start=size - 1, end=size, new="")]
-    wants = hunk.no_newline == "-" or (hunk.appends and reaches_end)
-    if (
-        wants
-        and not source.ends_with_newline
-        and source.text
-        and not (reaches_end and last.new.endswith("\n"))
-    ):
-        return [*splices, TextSplice(start=size, end=size, new="\n")]
-    return splices
-
-
-def _as_text(source: Source, splice: Splice) -> TextSplice:
-    """A splice of lines as one of characters. A file without a final newline stays without."""
-    start, end = source.offsets[splice.first], source.offsets[splice.end]
-    new = "".join(f"{line}\n" for line in splice.lines)
-    if splice.end < len(source.lines) or source.ends_with_newline or not source.text:
-        return TextSplice(start=start, end=end, new=new)
-    if splice.first == len(source.lines):
-        return TextSplice(start=end, end=end, new=f"\n{new.removesuffix(chr(10))}" if new else "")
-    if not new:
-        start = max(start - 1, 0)
-    return TextSplice(start=start, end=end, new=new.removesuffix("\n"))
-
-
 def _added(source: Source, hunk: Hunk, allowed: Sequence[tuple[int, int]] | None) -> Found:
     """Lines to add, without one that says where: after the last head, or at the end."""
     lines = tuple(line.text for line in hunk.lines)
@@ -330,10 +281,10 @@ def _added(source: Source, hunk: Hunk, allowed: Sequence[tuple[int, int]] | None
         at = len(source.lines)
     else:
         raise EditRefused("it adds lines, but has none that says where: give lines of context")
-    splice = _as_text(source, Splice(first=at, end=at, lines=lines))
+    splice = as_text(source, Splice(first=at, end=at, lines=lines))
     texts = [splice]
     if at == len(source.lines):
-        texts = _ended(source, hunk, texts)
+        texts = ended(source, hunk, texts)
     return Found(rung=Rung.EXACT, splices=tuple(texts))
 
 
@@ -418,50 +369,6 @@ def _diffed(old: Sequence[str], new: Sequence[str]) -> Iterable[Line]:
 
 def _literal(source: Source, start: int, reading: Reading) -> str:
     return source.text[:start] + reading.new + source.text[start + len(reading.old) :]
-
-
-def _result(source: Source, made: Sequence[TextSplice]) -> str:
-    text = source.text
-    for splice in sorted(made, key=lambda each: -each.start):
-        text = text[: splice.start] + splice.new + text[splice.end :]
-    return text
-
-
-def _refuse_placeholders(source: Source, lines: Iterable[Line]) -> None:
-    old = {line.text.strip() for line in lines if line.op != "+"}
-    for line in lines:
-        text = line.text.strip()
-        if line.op == "+" and is_placeholder(text) and text not in old and text not in source.text:
-            raise EditRefused(
-                f"`new` has a placeholder for code it leaves out ({text[:60]!r}): "
-                "give all lines, or a smaller `old`"
-            )
-
-
-def _refuse_repeated(source: Source, start: int, reading: Reading) -> None:
-    """An insertion whose result already stands there was made before."""
-    old, new = reading.old, reading.new
-    if not (new.startswith(old) or new.endswith(old)) or not old.strip():
-        return
-    begin = start if new.startswith(old) else start - (len(new) - len(old))
-    if (
-        begin >= 0
-        and source.text.startswith(new, begin)
-        and exact.whole(source.text, begin, begin + len(new))
-    ):
-        raise EditRefused(f"already applied: `new` stands at line {source.line_at(begin) + 1}", already=True)
-
-
-def _refuse_made(source: Source, old: str, new: str) -> None:
-    """`old` is nowhere, and `new`, which is a version of it, stands at one place."""
-    from difflib import SequenceMatcher
-
-    stripped = new.strip("\n")
-    if len(stripped.strip()) < 8 or len(places := exact.sites(source.text, stripped)) != 1:
-        return
-    if SequenceMatcher(None, old[:2000], new[:2000], autojunk=False).ratio() > 0.4:
-        line = source.line_at(places[0]) + 1
-        raise EditRefused(f"already applied: `new` stands at line {line}, and `old` nowhere", already=True)
 
 
 def _after_heads(hunk: Hunk) -> str:

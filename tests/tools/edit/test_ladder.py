@@ -68,4 +68,5 @@ def test_a_text_knows_its_lines_and_its_end() -> None:
     assert (Source("a\nb\n").lines, Source("a\nb\n").ends_with_newline) == (["a", "b"], True)
     assert (Source("a\nb").lines, Source("a\nb").ends_with_newline) == (["a", "b"], False)
     assert Source("").lines == []
-    assert Source("a\nbc\n").offsets == [0, 2, 5]
+    source = Source("a\nbc\n")
+    assert [source.offset(number) for number in range(3)] == [0, 2, 5]

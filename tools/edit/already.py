@@ -1,0 +1,60 @@
+"""Edits that are recognised as made before, or as leaving something out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from tools.edit import exact
+from tools.edit.changes import Line
+from tools.edit.formats.placeholders import is_placeholder
+from tools.edit.ladder import Source
+from tools.edit.merge import Splice
+from tools.edit.readings import Reading
+from tools.edit.refusals import EditRefused
+
+
+def refuse_placeholders(source: Source, lines: Iterable[Line]) -> None:
+    """New lines that only say that there are more."""
+    old = {line.text.strip() for line in lines if line.op != "+"}
+    for line in lines:
+        text = line.text.strip()
+        if line.op == "+" and is_placeholder(text) and text not in old and text not in source.text:
+            raise EditRefused(
+                f"`new` has a placeholder for code it leaves out ({text[:60]!r}): "
+                "give all lines, or a smaller `old`"
+            )
+
+
+def refuse_repeated(source: Source, start: int, reading: Reading) -> None:
+    """An insertion whose result already stands there was made before."""
+    old, new = reading.old, reading.new
+    if not (new.startswith(old) or new.endswith(old)) or not old.strip():
+        return
+    begin = start if new.startswith(old) else start - (len(new) - len(old))
+    if (
+        begin >= 0
+        and source.text.startswith(new, begin)
+        and exact.whole(source.text, begin, begin + len(new))
+    ):
+        raise EditRefused(f"already applied: `new` stands at line {source.line_at(begin) + 1}", already=True)
+
+
+def refuse_made(source: Source, old: str, new: str) -> None:
+    """`old` is nowhere, and `new`, which is a version of it, stands at one place."""
+    from difflib import SequenceMatcher
+
+    stripped = new.strip("\n")
+    if len(stripped.strip()) < 8 or len(places := exact.sites(source.text, stripped)) != 1:
+        return
+    if SequenceMatcher(None, old[:2000], new[:2000], autojunk=False).ratio() > 0.4:
+        line = source.line_at(places[0]) + 1
+        raise EditRefused(f"already applied: `new` stands at line {line}, and `old` nowhere", already=True)
+
+
+def stands(source: Source, splice: Splice) -> bool:
+    """Lines that are only added, and are there already, just before or just behind."""
+    size, at = len(splice.lines), splice.first
+    if splice.end > at or not any(line.strip() for line in splice.lines):
+        return False
+    beside = (source.lines[at : at + size], source.lines[max(at - size, 0) : at])
+    return any(tuple(lines) == splice.lines for lines in beside)
