@@ -7,21 +7,26 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Literal, Protocol
 
-EffectKind = Literal["none", "read", "write", "execute", "network", "git", "destructive"]
+EffectKind = Literal["none", "read", "write", "execute", "network", "git", "destructive", "unknown"]
+"""What is "unknown" was not understood: it is to be asked about, never taken for harmless."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Effect:
     """What an action would touch, as far as that is known before it runs.
 
-    paths: relative to the workspace
+    paths: relative to the workspace; absolute when `outside`
     argv: the command line, for kind "execute"
+    outside: the paths lie outside the workspace, or are protected inside it
+    reason: why this is so, as a clause; "" when the kind says it all
     """
 
     kind: EffectKind
     paths: tuple[str, ...] = ()
     hosts: tuple[str, ...] = ()
     argv: tuple[str, ...] = ()
+    outside: bool = False
+    reason: str = ""
 
 
 class Mode(StrEnum):

@@ -1,0 +1,7 @@
+"""What a shell command would do, judged by its parse before it runs."""
+
+from __future__ import annotations
+
+from sandbox.shell.judging import Judgement, Segment, judge, suggest_rule
+
+__all__ = ["Judgement", "Segment", "judge", "suggest_rule"]

@@ -1,0 +1,158 @@
+"""Programs within commands: what a sed or awk script does beside looking at text."""
+
+from __future__ import annotations
+
+import re
+
+_BLANKS = re.compile(r"[ \t]*")
+_ADDRESS = re.compile(r"[0-9]+(?:~[0-9]+)?|\$")
+_ADDRESS_FLAGS = re.compile(r"[IM]*")
+_SECOND = re.compile(r"[ \t]*,[ \t]*(?:[+~][0-9]+|(?P<other>))")
+_FLAGS = re.compile(r"[gpiIMm0-9]*")
+_LABEL = re.compile(r"[ \t]*[A-Za-z0-9_]*[ \t]*(?=[;\n}]|\Z)")
+_NUMBER = re.compile(r"[ \t]*[0-9]*")
+_AFTER = re.compile(r"[ \t]*(?:[;\n]|(?=\})|\Z|(?=#))")
+_PLAIN_COMMANDS = frozenset("=dDgGhHnNpPxzF")
+_AWK_SUSPECT = re.compile(r"system|getline|@|\||>|close|fflush|ENVIRON|PROCINFO|extension|\\\n")
+_AWK_HARMLESS = re.compile(r"\|\||>=")
+
+
+def sed_trouble(script: str) -> str:
+    """Why a sed script is not known to only print, "" if it is."""
+    return _Sed(script).trouble()
+
+
+def awk_trouble(program: str) -> str:
+    """Why an awk program is not known to only print, "" if it is.
+
+    Strings and regular expressions are not told from code: what looks like a string may stand between two
+    regular expressions with a quote each.
+    """
+    match = _AWK_SUSPECT.search(_AWK_HARMLESS.sub(" ", program))
+    return f"its program may run commands or write files ({match[0]!r})" if match else ""
+
+
+class _Sed:
+    """Reads one command after the other; at the first that isn't surely understood, it gives up."""
+
+    def __init__(self, script: str) -> None:
+        self._script = script
+        self._at = 0
+
+    def trouble(self) -> str:
+        if "\0" in self._script or "\r" in self._script:
+            return "its script is not understood"
+        while True:
+            self._take(re.compile(r"[\s;{}]*"))
+            if self._at >= len(self._script):
+                return ""
+            if reason := self._command():
+                return reason
+
+    def _command(self) -> str:
+        if self._char() == "#":
+            end = self._script.find("\n", self._at)
+            self._at = end if end >= 0 else len(self._script)
+            return ""
+        if not self._addresses():
+            return "an address in its script is not understood"
+        self._take(re.compile(r"[ \t!]*"))
+        name = self._char()
+        self._at += 1
+        if name == "{":
+            return ""
+        if name in _PLAIN_COMMANDS and name:
+            return self._ended()
+        if name in ("q", "Q", "l", "L") and name:
+            self._take(_NUMBER)
+            return self._ended()
+        if name in (":", "b", "t", "T") and name:
+            return (
+                self._ended() if self._take(_LABEL) is not None else "a label in its script is not understood"
+            )
+        if name in ("s", "y") and name:
+            return self._substitution(name)
+        if name in ("a", "i", "c") and name:
+            return self._text()
+        if name in ("w", "W", "e", "r", "R", "v") and name:
+            return f"its script has the command {name!r}"
+        return "its script is not understood"
+
+    def _char(self) -> str:
+        return self._script[self._at : self._at + 1]
+
+    def _take(self, pattern: re.Pattern[str]) -> str | None:
+        match = pattern.match(self._script, self._at)
+        if not match:
+            return None
+        self._at = match.end()
+        return match[0]
+
+    def _ended(self) -> str:
+        return "" if self._take(_AFTER) is not None else "its script is not understood"
+
+    def _addresses(self) -> bool:
+        if not self._address():
+            return self._char() not in ("/", "\\", "$", ",") and not self._char().isdigit()
+        match = _SECOND.match(self._script, self._at)
+        if not match:
+            return True
+        self._at = match.end()
+        return match["other"] is None or self._address()
+
+    def _address(self) -> bool:
+        if self._take(_ADDRESS):
+            return True
+        if self._char() == "/":
+            self._at += 1
+            found = self._until("/")
+        elif self._char() == "\\" and self._script[self._at + 1 : self._at + 2] not in ("", "\n", "\\"):
+            delimiter = self._script[self._at + 1]
+            self._at += 2
+            found = self._until(delimiter)
+        else:
+            return False
+        self._take(_ADDRESS_FLAGS)
+        return found
+
+    def _until(self, delimiter: str) -> bool:
+        """Step over a part and its delimiter. In brackets a delimiter means one thing to one sed, another to others."""
+        start = self._at
+        while (char := self._char()) != "":
+            if char == "\\":
+                self._at += 2
+            elif char == delimiter:
+                part = self._script[start : self._at].replace("\\[", "")
+                self._at += 1
+                return "[" not in part or "]" in part[part.rindex("[") :]
+            elif char == "\n":
+                return False
+            else:
+                self._at += 1
+        return False
+
+    def _substitution(self, name: str) -> str:
+        delimiter = self._char()
+        self._at += 1
+        if delimiter in ("", "\\", "\n", " ", ";", "[", "]") or delimiter.isalnum():
+            return "its script is not understood"
+        if not self._until(delimiter) or not self._until(delimiter):
+            return "its script is not understood"
+        if name == "s":
+            self._take(_FLAGS)
+            if self._char() in ("e", "w"):
+                return f"its script has the flag {self._char()!r}, which runs or writes"
+        return self._ended()
+
+    def _text(self) -> str:
+        r"""`a`, `i` and `c`: the rest of the line, and further lines after a backslash each."""
+        while True:
+            end = self._script.find("\n", self._at)
+            line = self._script[self._at : end if end >= 0 else len(self._script)]
+            self._at = end + 1 if end >= 0 else len(self._script)
+            if end < 0:
+                return ""
+            if not line.endswith("\\"):
+                return ""
+            if line.endswith("\\\\"):
+                return "its script is not understood"

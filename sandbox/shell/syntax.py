@@ -1,0 +1,121 @@
+"""What a reading of bash source is made of: words and their parts, assignments, redirections, commands."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+PartKind = Literal["text", "quoted", "value", "split", "list", "number"]
+"""Of a word, in the order in which bash looks at them:
+
+text: literal, where braces, globs and a leading tilde are still active
+quoted: literal and inert
+value: something unknown in double quotes: exactly one piece, maybe empty
+split: something unknown without quotes: may become any number of words
+list: "$@" and its like: any number of words, none of them split
+number: something unknown that is digits: an exit status, a length, a result of arithmetic
+"""
+
+
+class Misread(Exception):
+    """The source is not bash that we understand. What was read before still stands."""
+
+
+@dataclass(slots=True, kw_only=True)
+class Word:
+    """One word of the source. Built piece by piece while it is read, left alone afterwards."""
+
+    start: int
+    end: int = 0
+    parts: list[tuple[PartKind, str]] = field(default_factory=list)
+
+    def literal(self) -> str | None:
+        """Its text, when nothing in it is expanded; None otherwise."""
+        if any(kind not in ("text", "quoted") for kind, _ in self.parts):
+            return None
+        return "".join(text for _, text in self.parts)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Assignment:
+    """`NAME=value`. `value` is None for an array."""
+
+    name: str
+    value: Word | None
+    start: int
+    end: int
+
+
+@dataclass(slots=True, kw_only=True)
+class Redirect:
+    """`2>file`, `<<E`, `<<<word` …
+
+    target: None for a here-document
+    body: of a here-document, None until its lines are read
+    variable: of `{variable}>file`
+    """
+
+    operator: str
+    start: int
+    end: int
+    target: Word | None = None
+    body: Word | None = None
+    variable: str = ""
+
+
+@dataclass(slots=True, kw_only=True)
+class Simple:
+    """A command with its words, or what stands in the place of one.
+
+    words: empty for a bare assignment, and for the redirections of a compound command
+    repeated: stands in a loop or a function: what comes later in the source may run before it
+    """
+
+    start: int
+    end: int = 0
+    words: list[Word] = field(default_factory=list)
+    assignments: list[Assignment] = field(default_factory=list)
+    redirects: list[Redirect] = field(default_factory=list)
+    repeated: bool = False
+
+
+@dataclass(slots=True, kw_only=True)
+class Reading:
+    """Everything found in one source, nested sources included, in the order of the text.
+
+    source: the UTF-8 bytes of the command, a character each: places are the same for every reader
+    functions: names that the source defines, with the place after which each is surely defined; -1: nowhere
+    bound: variables that get a value we don't know (loops, `read`, `${x:=y}`)
+    calculated: variables that arithmetic evaluates
+    assigned: variables that arithmetic sets
+    problems: what was not understood, in words
+    """
+
+    source: str
+    commands: list[Simple] = field(default_factory=list)
+    functions: dict[str, int] = field(default_factory=dict)
+    bound: set[str] = field(default_factory=set)
+    calculated: set[str] = field(default_factory=set)
+    problems: list[str] = field(default_factory=list)
+
+
+def wordset(text: str) -> frozenset[str]:
+    """Words written with blanks between them, as a set: for tables."""
+    return frozenset(text.split())
+
+
+def as_source(command: str) -> str:
+    """UTF-8 bytes as characters. Raises UnicodeEncodeError for a lone surrogate."""
+    return command.encode().decode("latin-1")
+
+
+def as_text(source: str) -> str:
+    """Back again; what is not UTF-8 (`$'\\xff'`) becomes a lone surrogate, as everywhere in Python."""
+    if source.isascii():
+        return source
+    return source.encode("latin-1").decode("utf-8", "surrogateescape")
+
+
+def texts(sources: Sequence[str]) -> tuple[str, ...]:
+    return tuple(as_text(each) for each in sources)
