@@ -47,6 +47,7 @@ class Options:
     test_command: str = ""
     test_timeout: float = 600.0
     shell_timeout: float = 120.0
+    secrets_allowed: tuple[str, ...] = ()
     edit_formats: Sequence[Format] = ()
     refuse_syntax_errors: bool = False
     lint: bool = True
@@ -129,6 +130,7 @@ def _runtime(
             test_command=options.test_command,
             test_timeout=options.test_timeout,
             shell_timeout=options.shell_timeout,
+            secrets_allowed=options.secrets_allowed,
             refuse_syntax_errors=options.refuse_syntax_errors,
             lint=options.lint,
             cache=private_folder(home.cache / "work" / session.id),

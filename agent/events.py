@@ -16,6 +16,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
+from sandbox.inert import inert_json
+
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
 
@@ -266,12 +268,12 @@ def render(event: Event) -> bytes:
 
 
 def line_of(fields: Mapping[str, Any]) -> bytes:
-    """Fields as one line of JSON. They may hold parts of events."""
+    """Fields as one line of JSON that can be looked at in a terminal. They may hold parts of events."""
     try:
         text = _dumps(fields)
     except (TypeError, ValueError):  # NaN, or a key that is no text: rare, so only then is all of it walked
         text = _dumps(_tame(fields))
-    return text.encode("utf-8", "replace") + b"\n"
+    return inert_json(text).encode("utf-8", "replace") + b"\n"
 
 
 def _dumps(value: object) -> str:

@@ -19,6 +19,7 @@ from agent.events import (
     End,
     ErrorEvent,
     Event,
+    MessageEvent,
     ObservationEvent,
     PlanEvent,
     Prompt,
@@ -28,15 +29,17 @@ from agent.events import (
 )
 from agent.limits import Limit, Tally
 from agent.loop import Loop, TurnEnd
-from agent.model.base import Delta, Model, ToolSpec
+from agent.model.base import Delta, Model, TextDelta, ToolSpec
 from agent.outcome import BY_FAULT, Exit
 from agent.resume import cut_off_turn, ended_already
 from agent.session import Session, read
 from agent.verify.conclude import Evidence, judge, really_changed
 from sandbox.errors import Fault, UserError
 from sandbox.policy import Approver, Decision, Effect, Policy
+from sandbox.secrets import Redactor, redact
 from tools.action import Action, Observation
 from tools.dispatch import Gateway, Snapshotter
+from tools.framing import quoted
 from tools.registry import Toolbox
 from tools.workspace import Workspace
 
@@ -117,6 +120,7 @@ class Runtime:
     _harness_actions: int = 0
     _wrote: bool = False
     _task: asyncio.Task[object] | None = None
+    _streamed: Redactor = field(default_factory=Redactor)
 
     def __post_init__(self) -> None:
         specs = [
@@ -140,7 +144,7 @@ class Runtime:
             model=self.model,
             gateway=gateway,
             limits=self.limits,
-            on_delta=lambda delta: self.on_delta(delta),
+            on_delta=self._delta,
         )
         self.workspace.facts["model"] = self.model.name
 
@@ -211,7 +215,8 @@ class Runtime:
                 rechecks += 1
                 self.loop.inbox.append(
                     "The tests were run after your changes, and fail: "
-                    f"{verification.detail}.\n{self._last_observation}\nGo on, or finish and say why not."
+                    f"{verification.detail}.\n{quoted(self._last_observation.splitlines())}\n"
+                    "Go on, or finish and say why not."
                 )
                 continue
             if verification.outcome == "passed" and self.commit:
@@ -275,7 +280,18 @@ class Runtime:
                 return Exit.TESTS_FAIL
         return Exit.NOT_ACHIEVED if status == "not achieved" else Exit.DONE
 
+    def _delta(self, delta: Delta) -> None:
+        """Text as it streams, a word or two behind: a key that comes in pieces is seen before it is shown."""
+        if not isinstance(delta, TextDelta):
+            self.on_delta(delta)
+        elif text := self._streamed.feed(delta.text):
+            self.on_delta(TextDelta(text=text))
+
     def _follow(self, event: Event) -> None:
+        if isinstance(event, MessageEvent):
+            rest, self._streamed = self._streamed.close(), Redactor()
+            if rest:
+                self.on_delta(TextDelta(text=rest))
         self.evidence.see(event)
         self._note(event)
 
@@ -311,7 +327,7 @@ class Runtime:
         report = self.session.folder / "traceback.txt"
         text = f"{type(error).__name__}: {error}"
         try:
-            report.write_text("".join(traceback.format_exception(error)), "utf-8")
+            report.write_text(redact("".join(traceback.format_exception(error))), "utf-8")
         except OSError:  # the disk may be the cause; the line below still says what happened
             report = Path("(not written)")
         self._announce(ErrorEvent(fault="internal", message=text, hint=f"Traceback: {report}"))

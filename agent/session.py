@@ -15,6 +15,7 @@ from typing import BinaryIO
 from agent.events import ActionEvent, Event, MessageEvent, ObservationEvent, parse, render
 from agent.home import private_folder
 from sandbox.errors import Fault, UserError
+from sandbox.secrets import redact, redact_values
 
 Subscriber = Callable[[Event], None]
 
@@ -86,7 +87,9 @@ class Session:
             self.append(ObservationEvent(call=call, tool=tool, text=INTERRUPTED, failed=True))
 
     def append(self, event: Event) -> Event:
-        """Write one event and hand it to the subscribers. Raises UserError when the disk is full."""
+        """Write one event and hand it to the subscribers, without the secrets in it: what is not in the log is
+        neither shown nor sent. Raises UserError when the disk is full."""
+        _redact(event)
         event.id = f"e{self._count + 1}"
         event.parent = self._last
         event.time = round(time.time(), 3)
@@ -161,6 +164,19 @@ def unanswered(events: list[Event]) -> list[tuple[str, str]]:
     for event in events:
         _track(open_calls, event)
     return list(open_calls.items())
+
+
+def _redact(event: Event) -> None:
+    fields = {name: value for name, value in vars(event).items() if isinstance(value, str | dict | list)}
+    asked = event.actions if isinstance(event, MessageEvent) else []
+    whole = {**fields, "actions": [[each.arguments, each.raw] for each in asked]} if asked else fields
+    if redact_values(whole) is whole:
+        return
+    for name, value in fields.items():
+        setattr(event, name, redact_values(value))
+    for each in asked:
+        each.arguments = {key: redact_values(value) for key, value in each.arguments.items()}
+        each.raw = redact(each.raw)
 
 
 def _track(open_calls: dict[str, str], event: Event) -> None:

@@ -61,11 +61,12 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         subprocess.run(["git", "init", "--quiet", folder], check=True)
         times = asyncio.run(measure(ways(Path(folder)), rounds))
-    base = statistics.median(times["plain asyncio"])
-    print(f"{'':14}  median     min    over plain   (ms, {rounds} rounds)")
+    base, floor = statistics.median(times["plain asyncio"]), min(times["plain asyncio"])
+    print(f"{'':14}  median     min   median over plain   min over plain   (ms, {rounds} rounds)")
     for name, values in times.items():
-        middle = statistics.median(values)
-        print(f"{name:14} {middle:7.2f} {min(values):7.2f} {middle - base:10.2f}")
+        middle, least = statistics.median(values), min(values)
+        over = f"{middle - base:10.2f} ({middle / base:4.1f}x) {least - floor:10.2f} ({least / floor:4.1f}x)"
+        print(f"{name:14} {middle:7.2f} {least:7.2f} {over}")
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from agent.home import Home, private_folder
 from agent.outcome import BY_FAULT, Exit
-from cli.render.inert import inert
+from sandbox.inert import inert
 from cli.report import complain
 from cli.streams import write_error
 from sandbox.errors import Fault, UserError

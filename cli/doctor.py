@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING, Literal
 
 from agent.home import Home, private_folder
 from agent.outcome import Exit
-from cli.render.inert import inert
 from cli.render.paint import MARKS, Style, painter
 from cli.render.terminal import Terminal
 from sandbox.errors import UserError
+from sandbox.inert import inert, inert_json
 
 if TYPE_CHECKING:
     from sandbox.process import Sandbox
@@ -52,7 +52,8 @@ def doctor(folder: Path, *, as_json: bool) -> int:
     found = report(folder, Home.from_environment(), os.environ)
     fit = all(finding.verdict != "bad" for finding in found)
     if as_json:
-        print(json.dumps({"ready": fit, "findings": [asdict(each) for each in found]}, ensure_ascii=False))
+        page = {"ready": fit, "findings": [asdict(each) for each in found]}
+        print(inert_json(json.dumps(page, ensure_ascii=False)))
     else:
         sys.stdout.write(_page(found, fit, Terminal.of(sys.stdout)))
     return int(Exit.DONE if fit else Exit.CONFIGURATION)

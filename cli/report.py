@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 from cli.streams import write_error
 from sandbox.errors import Fault, UserError
+from sandbox.inert import inert
+from sandbox.secrets import redact
 
 if TYPE_CHECKING:
     from agent.outcome import Exit
@@ -14,7 +16,7 @@ if TYPE_CHECKING:
 
 def complain(error: UserError) -> None:
     """Write an error to standard error: `patchwright: what happened`, then what to do about it."""
-    write_error(f"patchwright: {error.message}\n" + (f"  {error.hint}\n" if error.hint else ""))
+    write_error(_safe(f"patchwright: {error.message}\n" + (f"  {error.hint}\n" if error.hint else "")))
 
 
 def verdict(error: BaseException) -> tuple[Exit, UserError | None]:
@@ -41,8 +43,13 @@ def tell(error: BaseException) -> int:
     else:
         import traceback
 
-        write_error("".join(traceback.format_exception(error)))
+        write_error(_safe("".join(traceback.format_exception(error))))
         write_error(
             "patchwright: this is a fault in Patchwright itself; please report it with the lines above\n"
         )
     return int(code)
+
+
+def _safe(text: str) -> str:
+    """An error quotes what it is about: a file's name, a server's answer, a line of code."""
+    return inert(redact(text))

@@ -27,7 +27,10 @@ from cli.settings import Settings, load
 from cli.streams import Lost, write_error, write_line
 from patchwright.version import VERSION
 from sandbox.errors import Fault, UserError
+from sandbox.inert import inert
 from sandbox.policy import Approval
+from sandbox.secrets import redact
+from tools.framing import enclosed
 
 STDIN_PATIENCE = 0.3
 """Seconds, counted from the start, that a prompt given as an argument waits for piped input to begin. A pipe that
@@ -96,6 +99,7 @@ def make_runtime(invocation: Invocation, home: Home, settings: Settings) -> Runt
         test_command=settings.tests.command,
         test_timeout=settings.tests.timeout,
         shell_timeout=settings.shell_timeout,
+        secrets_allowed=tuple(settings.secrets_allowed),
         edit_formats=settings.edit.formats or (),
         refuse_syntax_errors=settings.edit.syntax_errors == "refuse",
         lint=settings.edit.lint,
@@ -156,7 +160,7 @@ def _ended_early(output: str, error: BaseException) -> int:
         tell(error)
     if output == "text":
         return int(code)
-    message = told.message if told else "interrupted" if code is Exit.INTERRUPTED else repr(error)
+    message = redact(told.message if told else "interrupted" if code is Exit.INTERRUPTED else repr(error))
     events: list[Event] = [End(outcome=code.label, exit_code=int(code), summary=message)]
     if output == "stream-json" and code is not Exit.INTERRUPTED:
         fault, hint = (str(told.fault), told.hint) if told else ("internal", "")
@@ -185,7 +189,7 @@ async def _turn(invocation: Invocation, prompt: str | None, output: str) -> int:
         if output == "json":
             write_line(_json_result(end, runtime))
         elif output == "text" and end.summary and end.exit_code in _ANSWERS:
-            write_line(end.summary.rstrip().encode("utf-8", "replace") + b"\n")
+            write_line(inert(end.summary).rstrip().encode("utf-8", "replace") + b"\n")
         return end.exit_code
     finally:
         await runtime.close()
@@ -241,7 +245,7 @@ def _prompt(given: str | None) -> str:
     if not given.strip():
         raise UserError(Fault.USAGE, "the prompt is empty", 'Give one: patchwright run "…"')
     piped = _read_stdin() if _has_piped_input() else ""
-    return f"{given}\n\n<stdin>\n{piped}\n</stdin>" if piped.strip() else given
+    return f"{given}\n\n{enclosed('stdin', piped)}" if piped.strip() else given
 
 
 def _read_stdin() -> str:

@@ -15,6 +15,7 @@ from agent.index import Summary
 from agent.index import sessions as indexed
 from agent.session import read
 from sandbox.errors import Fault, UserError
+from sandbox.inert import inert, inert_json
 
 
 def list_sessions(folder: Path, *, all_projects: bool, as_json: bool) -> int:
@@ -26,10 +27,10 @@ def list_sessions(folder: Path, *, all_projects: bool, as_json: bool) -> int:
         from dataclasses import asdict
 
         for each in found:
-            print(json.dumps({**asdict(each), "path": str(each.path)}, ensure_ascii=False))
+            print(inert_json(json.dumps({**asdict(each), "path": str(each.path)}, ensure_ascii=False)))
         return 0
     if not found:
-        print("no sessions yet" if root is None else f"no sessions in {root}", file=sys.stderr)
+        print("no sessions yet" if root is None else inert(f"no sessions in {root}"), file=sys.stderr)
     for each in found:
         print(line(each, with_project=all_projects))
     return 0
@@ -37,8 +38,6 @@ def list_sessions(folder: Path, *, all_projects: bool, as_json: bool) -> int:
 
 def line(summary: Summary, *, with_project: bool = False) -> str:
     """One session on one line: id, when, outcome, steps, cost, title."""
-    from cli.render.inert import inert
-
     when = time.strftime("%Y-%m-%d %H:%M", time.localtime(summary.updated))
     cost = "" if summary.cost is None else f"  ${summary.cost:.4f}"
     where = f"  {summary.project}" if with_project else ""

@@ -54,6 +54,8 @@ class Settings:
     max_cost: float | None = None
     max_tokens: int | None = None
     shell_timeout: float = 120.0
+    secrets_allowed: list[str] = field(default_factory=list)
+    """Patterns of paths (`tests/fixtures/*`) whose new keys and tokens may be committed: made-up ones."""
     tests: TestSettings = field(default_factory=TestSettings)
     edit: EditSettings = field(default_factory=EditSettings)
 

@@ -14,8 +14,11 @@ from sandbox.errors import Fault, UserError
 from sandbox.process import Sandbox
 
 AUTO = "auto"
-BACKENDS = ("bubblewrap", "landlock", "unconfined")
+BACKENDS = ("bubblewrap", "landlock", "seatbelt", "unconfined")
 """Strongest first."""
+
+BY_SETTING = ("container",)
+"""Never chosen unasked: a container has the programs of its image, not those of the machine."""
 
 
 def choose(
@@ -25,22 +28,35 @@ def choose(
     cache: Path | None = None,
     spill: Path | None = None,
     hidden: Iterable[Path] = (),
+    denied: Iterable[Path] = (),
     network: bool = False,
+    image: str = "",
 ) -> Sandbox:
     """The sandbox for a workspace. Raises UserError when the one asked for does not work here.
 
     cache: folder in which to remember, until the machine restarts, which bubblewrap works
     spill: folder for the whole of long outputs
     hidden: folders of ours that commands may not read
+    denied: files and folders that they may not read by the user's rules
+    network: leave commands on the machine's network
+    image: what a container is made of
     """
     if preferred == AUTO:
         wanted: Sequence[str] = BACKENDS
-    elif preferred in BACKENDS:
+    elif preferred in (*BACKENDS, *BY_SETTING):
         wanted = (preferred,)
     else:
-        hint = f"Choose one of: {', '.join((AUTO, *BACKENDS))}."
+        hint = f"Choose one of: {', '.join((AUTO, *BACKENDS, *BY_SETTING))}."
         raise UserError(Fault.CONFIGURATION, f"unknown sandbox: {preferred!r}", hint)
-    options = _Options(root=root, cache=cache, spill=spill, hidden=tuple(hidden), network=network)
+    options = _Options(
+        root=root,
+        cache=cache,
+        spill=spill,
+        hidden=tuple(hidden),
+        denied=tuple(denied),
+        network=network,
+        image=image,
+    )
     reason = ""
     for name in wanted:
         made = _MAKERS[name](options, reason)
@@ -57,7 +73,9 @@ class _Options:
     cache: Path | None
     spill: Path | None
     hidden: tuple[Path, ...]
+    denied: tuple[Path, ...]
     network: bool
+    image: str
 
 
 def _bubblewrap(options: _Options, because: str) -> Sandbox | str:
@@ -72,6 +90,7 @@ def _bubblewrap(options: _Options, because: str) -> Sandbox | str:
         privilege=found.privilege,
         spill=options.spill,
         hidden=options.hidden,
+        denied=options.denied,
         network=options.network,
     )
 
@@ -83,8 +102,40 @@ def _landlock(options: _Options, because: str) -> Sandbox | str:
         options.root,
         spill=options.spill,
         hidden=options.hidden,
+        denied=options.denied,
         network=options.network,
         because=because,
+    )
+
+
+def _seatbelt(options: _Options, because: str) -> Sandbox | str:
+    from sandbox.seatbelt import Seatbelt, works
+
+    return works() or Seatbelt(
+        options.root,
+        spill=options.spill,
+        hidden=options.hidden,
+        denied=options.denied,
+        network=options.network,
+    )
+
+
+def _container(options: _Options, because: str) -> Sandbox | str:
+    from sandbox.container import Container, engine
+
+    if not options.image:
+        return "no image is set"
+    found = engine()
+    if isinstance(found, str):
+        return found
+    return Container(
+        options.root,
+        engine=found,
+        image=options.image,
+        spill=options.spill,
+        hidden=options.hidden,
+        denied=options.denied,
+        network=options.network,
     )
 
 
@@ -94,7 +145,13 @@ def _unconfined(options: _Options, because: str) -> Sandbox | str:
     return Unconfined(options.root, spill=options.spill, because=because)
 
 
-_MAKERS = {"bubblewrap": _bubblewrap, "landlock": _landlock, "unconfined": _unconfined}
+_MAKERS = {
+    "bubblewrap": _bubblewrap,
+    "landlock": _landlock,
+    "seatbelt": _seatbelt,
+    "container": _container,
+    "unconfined": _unconfined,
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

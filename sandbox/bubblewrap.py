@@ -5,16 +5,18 @@ from __future__ import annotations
 import os
 import re
 import signal
-import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
-from typing import Literal
+from typing import Literal, get_args
 
+from sandbox.audit import Audit
 from sandbox.errors import Fault, UserError
-from sandbox.guarded import guarded_places
-from sandbox.process import Command, Completed
-from sandbox.secrets import FOLDER_VARIABLES, child_environment, home, secret_places
+from sandbox.guarded import HELD, Guarded, guarded, nested_git
+from sandbox.placeholders import held
+from sandbox.process import Command, Completed, Limits
+from sandbox.seccomp import call_filter
+from sandbox.secrets import child_environment, secret_places
 from sandbox.spawn import (
     DEATH_SECONDS,
     ROUND_SECONDS,
@@ -24,31 +26,24 @@ from sandbox.spawn import (
     find_program,
     group_lives,
     limited,
+    processes_beside_others,
     supervise,
     within,
 )
+from sandbox.view import existing, needed, private_folders, served_sockets
 
-Kind = Literal["empty", "read", "write", "guard"]
+Kind = Literal["empty", "read", "write", "guard", "denied"]
 
-_MOUNT_OPTIONS: Mapping[Kind, str] = {
-    "empty": "--tmpfs",
-    "read": "--ro-bind",
-    "write": "--bind",
-    "guard": "--ro-bind",
-}
-_RANK: Mapping[Kind, int] = {kind: rank for rank, kind in enumerate(_MOUNT_OPTIONS)}
+_BINDS: Mapping[Kind, str] = {"read": "--ro-bind", "write": "--bind", "guard": "--ro-bind"}
+_RANK: Mapping[Kind, int] = {kind: rank for rank, kind in enumerate(get_args(Kind))}
 """Of two wishes for the same place, the later kind wins."""
 
 _MACHINE = ("--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc")
 
-PRIVATE = ("/tmp", "/var/tmp", "/run")
-"""Empty for each command. /run holds the sockets of services (docker, dbus, systemd) that would do anything
-on a caller's behalf; a read-only mount does not keep a process from connecting to them."""
-
-SHOWN_IN_RUN = ("/run/current-system", "/run/opengl-driver")
-"""NixOS keeps all programs behind the first."""
-
-NAMESPACES = ("--unshare-pid", "--unshare-ipc", "--unshare-uts", "--die-with-parent", "--new-session")
+NAMESPACES = (
+    *("--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try"),
+    *("--die-with-parent", "--new-session"),
+)
 
 _ORDINARY = ("--unshare-user", "--cap-drop", "ALL")
 _SETUID = ("--cap-drop", "ALL")
@@ -87,6 +82,7 @@ class Bubblewrap:
     root: the workspace, the one place commands may write
     program, privilege: the bwrap to use and how it gets its rights, as `works` found them
     hidden: folders of ours that commands may not see
+    denied: files and folders that they may not read, besides each command's own
     network: leave commands on the machine's network
     """
 
@@ -101,45 +97,79 @@ class Bubblewrap:
         privilege: str,
         spill: Path | None = None,
         hidden: Iterable[Path] = (),
+        denied: Iterable[Path] = (),
         network: bool = False,
     ) -> None:
         self.root = root.resolve()
         self._network = network
         self._spill = spill
         self._hidden = tuple(hidden)
+        self._denied = tuple(denied)
+        self._nested: tuple[Path, ...] | None = None
+        self._filter = call_filter("machine")
         unshared = NAMESPACES if network else (*NAMESPACES, "--unshare-net")
-        self._front = (str(program), *PRIVILEGES[privilege], *unshared)
+        # Without a filter, the kernel's own count has to keep commands from making namespaces.
+        sealed = () if self._filter or privilege != "user" else ("--disable-userns",)
+        self._front = (str(program), *PRIVILEGES[privilege], *unshared, *sealed)
+        self._counts_apart = privilege == "user"
 
     async def run(self, command: Command, on_output: Callable[[bytes], None] | None = None) -> Completed:
         """See `Sandbox.run`."""
+        from dataclasses import replace
+
         cwd = check_folder(command, self.root)
-        env = child_environment({"TMPDIR": "/tmp", "GOCACHE": _GO_CACHE, **command.env})
+        env = child_environment({"TMPDIR": "/tmp", "GOCACHE": _GO_CACHE, **command.env}, self.root)
         program = find_program(command, env)
-        status, status_write = os.pipe()
-        os.set_blocking(status, False)
-        namespace = _Namespace(status)
-        try:
+        if self._nested is None:
+            self._nested = nested_git(self.root)
+        places = guarded(self.root, self._nested)
+        audit = Audit(self.root, places, self._spill and self._spill / "refused")
+        with ExitStack() as stack:
+            status, status_write = os.pipe()
+            stack.callback(os.close, status)
+            stack.callback(os.close, status_write)
+            os.set_blocking(status, False)
+            namespace = _Namespace(status)
+            writes = command.scope == "workspace"
+            to_hold = [folder for folder in places.folders if writes and folder.name in HELD]
+            placeholders = stack.enter_context(held(self.root, to_hold))
+            seccomp = self._seccomp(stack)
             argv = (
                 *self._front,
-                "--json-status-fd",
-                str(status_write),
-                *self._mounts(command, program, env),
-                "--chdir",
-                str(cwd),
-                "--",
-                *limited(command.limits, count_processes=True),
+                *("--json-status-fd", str(status_write)),
+                *(option for each in seccomp for option in ("--seccomp", str(each))),
+                *self._mounts(command, program, env, places, placeholders),
+                *("--chdir", str(cwd), "--"),
+                *limited(command.limits, processes=self._processes(command.limits)),
                 *command.argv,
             )
-            launch = Launch(argv=argv, env=env, cwd=Path("/"), pass_fds=(status_write,))
+            launch = Launch(argv=argv, env=env, cwd=Path("/"), pass_fds=(status_write, *seccomp))
             done = await supervise(command, launch, namespace, spill=self._spill, on_output=on_output)
-        finally:
-            os.close(status)
-            os.close(status_write)
-        if done.ended == "exited" and not namespace.started:
+        if done.ended == "exited" and not namespace.started and not done.noticed:
             raise _broken(done)
-        return _with_signal(done)
+        return replace(_with_signal(done), noticed=(*done.noticed, *audit.finish()))
 
-    def _mounts(self, command: Command, program: Path, env: Mapping[str, str]) -> list[str]:
+    def _processes(self, limits: Limits) -> int:
+        return limits.processes if self._counts_apart else processes_beside_others(limits)
+
+    def _seccomp(self, stack: ExitStack) -> list[int]:
+        """A descriptor to read the filter from, if there is one for this architecture."""
+        if not self._filter:
+            return []
+        descriptor = os.memfd_create("filter")
+        stack.callback(os.close, descriptor)
+        os.write(descriptor, self._filter)
+        os.lseek(descriptor, 0, os.SEEK_SET)
+        return [descriptor]
+
+    def _mounts(
+        self,
+        command: Command,
+        program: Path,
+        env: Mapping[str, str],
+        places: Guarded,
+        placeholders: Sequence[Path],
+    ) -> list[str]:
         """Options for all mounts, outer folders first: so the most specific wish about a place holds."""
         wishes: dict[Path, Kind] = {}
 
@@ -148,26 +178,45 @@ class Bubblewrap:
                 if path not in wishes or _RANK[kind] > _RANK[wishes[path]]:
                     wishes[path] = kind
 
-        private = [path for each in PRIVATE if (path := Path(each)).is_dir() and not path.is_symlink()]
+        private = private_folders()
         secrets = secret_places(self._hidden)
-        wish("empty", [*private, *(path for path in secrets if path.is_dir())])
-        wish("read", _needed(private, program, env, self._network))
-        wish("read", _existing(command.readable))
+        denied = existing((*self._denied, *command.denied))
+        wish("empty", [*private, *secrets])
+        wish("read", needed(private, env, [program, Path(self._front[0])], self._network))
+        wish("read", existing(command.readable))
         wish("write" if command.scope == "workspace" else "read", [self.root])
-        wish("write", _existing(command.writable))
-        wish("guard", guarded_places(self.root))
+        wish("write", existing(command.writable))
+        if command.scope == "workspace":
+            wish("write", places.pinned(self.root))
+        wish("guard", [place for place in (*places.there, *placeholders) if place not in secrets])
+        asked_for = {*existing(command.readable), *existing(command.writable)}
+        shown = [path for path, kind in wishes.items() if kind in _BINDS]
+        wish("empty", [each for each in served_sockets(private, shown) if each not in asked_for])
+        wish("denied", denied)
 
         options = list(_MACHINE)
         size = ["--size", str(command.limits.memory)] if command.limits.memory else []
         for path, kind in sorted(wishes.items(), key=lambda item: len(item[0].parts)):
-            if kind == "empty":
+            if kind == "empty" and path in private:
                 options += [*size, "--tmpfs", str(path)]
             else:
-                options += [_MOUNT_OPTIONS[kind], str(path), str(path)]
-        for path in secrets:
-            if path not in wishes:  # a file; /dev/null is one that is there, and empty
-                options += ["--dev-bind", os.devnull, str(path)]
+                options += _mount(kind, path)
+        masked = [path for path, kind in wishes.items() if kind not in _BINDS and path not in private]
+        for path in masked:  # now that all is mounted that lies inside
+            options += ["--remount-ro", str(path)] if path.is_dir() else []
+        if os.geteuid() == 0:  # its files under /proc/sys and elsewhere ask for no capability, only for root
+            options += ["--remount-ro", "/proc"]
         return options
+
+
+def _mount(kind: Kind, path: Path) -> list[str]:
+    """Options for one mount. Of a masked file what is seen is empty; to open one that is denied is an error,
+    because a device on a mount without devices can't be opened."""
+    if kind in _BINDS:
+        return [_BINDS[kind], str(path), str(path)]
+    if path.is_dir():
+        return ["--perms", "0555", "--size", "4096", "--tmpfs", str(path)]
+    return ["--ro-bind" if kind == "denied" else "--dev-bind", os.devnull, str(path)]
 
 
 def works(program: Path, privilege: str) -> str:
@@ -247,30 +296,6 @@ _STATUS_SIZE = 4096
 
 _FIRST_PROCESS = re.compile(rb'"child-pid": *([0-9]+)[^0-9]')
 """JSON, but written piece by piece by a program that may be killed meanwhile: half a number names another process."""
-
-
-def _needed(private: Sequence[Path], program: Path, env: Mapping[str, str], network: bool) -> list[Path]:
-    """What a command needs although it lies in a folder that is made empty: its toolchain, its home."""
-    below = tuple(f"{each}/" for each in private)
-    named = [*env.get("PATH", "").split(os.pathsep), *(env.get(name, "") for name in FOLDER_VARIABLES)]
-    paths = [_installation(Path(each)) for each in named if each.startswith(below)]
-    paths += [home(), _installation(program.parent), _installation(program.resolve().parent)]
-    # Our own interpreter is the runner of last resort for a project's tests.
-    paths += [Path(sys.prefix), Path(sys.base_prefix)]
-    paths += [Path(each) for each in SHOWN_IN_RUN]
-    if network:
-        paths.append(Path("/etc/resolv.conf").resolve())
-    return [path for path in paths if str(path).startswith(below) and path.exists()]
-
-
-def _installation(folder: Path) -> Path:
-    """The folder that holds bin/ together with the lib/ it needs; a bin/ right under /tmp stands alone."""
-    alone = folder.name not in ("bin", "sbin") or str(folder.parent) in PRIVATE
-    return folder if alone else folder.parent
-
-
-def _existing(paths: Iterable[Path]) -> list[Path]:
-    return [path.resolve() for path in paths if path.exists()]
 
 
 def _broken(done: Completed) -> UserError:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import sys
 from contextlib import suppress
@@ -21,12 +22,19 @@ class Descendants:
 
     Those that stay in the leader's group die with it. Those that left it (daemons) become our own
     children when their parent dies, because we ask the kernel so, and are known by the mark. One that
-    also wiped its environment escapes, and on systems other than Linux every daemon does.
+    also wiped its environment is known by a seccomp filter, which no process gets rid of, where the command
+    was started with one; it is killed when no other such command runs whose it could be. Otherwise it
+    escapes, and on systems other than Linux every daemon does.
+
+    tagged: the command is started with a seccomp filter
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, tagged: bool = False) -> None:
         self._mark = f"{os.getpid()}.{next(_NUMBERS)}"
         self._group = 0
+        self._tagged = tagged
+        if tagged:
+            _RUNNING.add(self._mark)
         _adopt_orphans()
 
     @property
@@ -41,6 +49,8 @@ class Descendants:
 
     async def settle(self) -> None:
         import asyncio
+
+        self.forget()
 
         loop = asyncio.get_running_loop()
         start = loop.time()
@@ -57,16 +67,38 @@ class Descendants:
             condemned = {pid for pid in condemned if _lives(pid)}
             await asyncio.sleep(ROUND_SECONDS)
 
+    def forget(self) -> None:
+        """The command has ended, or was never started: what is left without a mark may be its."""
+        _RUNNING.discard(self._mark)
+
     def _is_marked(self, pid: int) -> bool | None:
         """None while it shows no environment at all: it is about to become another program, or has ended."""
         try:
             environment = Path(f"/proc/{pid}/environ").read_bytes()
         except OSError:  # it is gone, or belongs to someone else now
             return False
-        return f"{MARK}={self._mark}".encode() in environment.split(b"\0") if environment else None
+        if f"{MARK}={self._mark}".encode() in environment.split(b"\0"):
+            return True
+        if self._tagged and not _RUNNING and _filters(str(pid)) > _filters("self"):
+            return True
+        return False if environment else None
 
 
 _NUMBERS = count(1)
+
+_RUNNING: set[str] = set()
+"""Marks of the tagged commands that run now."""
+
+
+def _filters(process: str) -> int:
+    """How many seccomp filters are on a process."""
+    with suppress(OSError):  # it has ended
+        found = _FILTERS.search(Path(f"/proc/{process}/status").read_bytes())
+        return int(found[1]) if found else 0
+    return 0
+
+
+_FILTERS = re.compile(rb"^Seccomp_filters:\s*(\d+)", re.MULTILINE)
 
 _EXEC_SECONDS = 0.02
 """The kernel swaps a process's memory within microseconds; this allows for a busy machine."""

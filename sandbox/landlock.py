@@ -2,31 +2,44 @@
 
 from __future__ import annotations
 
-import errno
 import os
-import platform
 import struct
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import suppress
 from pathlib import Path
 
+from sandbox.audit import Audit
+from sandbox.confine import Confinement
 from sandbox.descendants import Descendants
-from sandbox.guarded import guarded_places
+from sandbox.guarded import guarded, nested_git
 from sandbox.process import Command, Completed
+from sandbox.seccomp import call_filter
 from sandbox.secrets import child_environment, secret_places
-from sandbox.spawn import Launch, check_folder, find_program, resource_limits, supervise
+from sandbox.spawn import (
+    Launch,
+    check_folder,
+    find_program,
+    limited,
+    processes_beside_others,
+    supervise,
+)
+from sandbox.view import existing, needed, private_folders
 
 NEEDED_ABI = 3
 """Linux 6.2. Before it Landlock does not keep a file from being truncated: nothing is safe from `> file`."""
 
 
 class Landlock:
-    """A sandbox of access rules that a process puts on itself before it becomes the command.
+    """A sandbox of access rules that a thread of ours puts on itself before it starts the command.
 
-    Weaker than bubblewrap, in ways that `warning` names. There are no rules that deny: what may be
-    written is a list of the workspace's entries other than `.git`. So a command may do anything below
-    them, but can make, rename or remove nothing at the very top of a workspace that is a repository.
+    Weaker than bubblewrap, in ways that `warning` names. There are no rules that deny: what may be read
+    or written is a list of what lies beside the places that may not. So a command may do anything in a
+    folder that holds no such place, but can make, rename or remove nothing right in one that does.
+
+    root: the workspace, the one place commands may write
+    hidden: folders of ours that commands may not see
+    denied: files and folders that they may not read, besides each command's own
+    network: leave commands on the machine's network, with all kinds of sockets
     """
 
     name = "landlock"
@@ -37,62 +50,80 @@ class Landlock:
         *,
         spill: Path | None = None,
         hidden: Iterable[Path] = (),
+        denied: Iterable[Path] = (),
         network: bool = False,
         because: str = "",
     ) -> None:
         self.root = root.resolve()
-        self.warning = (
-            f"Commands are confined by Landlock only{f' ({because})' if because else ''}: they cannot make "
-            "or remove entries at the top of the repository, but see processes and reach Unix sockets."
-        )
+        self.warning = _warning(because, network)
         self._spill = spill
         self._hidden = tuple(hidden)
-        self._attributes = _ruleset(abi(), network=network)
-        self._seccomp = b"" if network else _no_sockets()
+        self._denied = tuple(denied)
+        self._network = network
+        self._nested: tuple[Path, ...] | None = None
 
     async def run(self, command: Command, on_output: Callable[[bytes], None] | None = None) -> Completed:
         """See `Sandbox.run`."""
+        from dataclasses import replace
+
         cwd = check_folder(command, self.root)
-        tree = Descendants()
         private = _private_folder()
-        plan = -1
+        tree = Descendants(tagged=True)
         try:
             own = {"TMPDIR": str(private), "GOCACHE": str(private / "go-build")}
-            env = child_environment({**own, **command.env, **tree.environment})
-            find_program(command, env)
-            plan = self._plan(command, private)
-            argv = (sys.executable, "-I", "-S", "-B", str(_SCRIPT), str(plan), *command.argv)
-            launch = Launch(argv=argv, env=env, cwd=cwd, pass_fds=(plan,))
-            return await supervise(command, launch, tree, spill=self._spill, on_output=on_output)
+            env = child_environment({**own, **command.env, **tree.environment}, self.root)
+            program = find_program(command, env)
+            if self._nested is None:
+                self._nested = nested_git(self.root)
+            places = guarded(self.root, self._nested)
+            audit = Audit(self.root, places, self._spill and self._spill / "refused")
+            gate = private / "gate"
+            os.mkfifo(gate, 0o600)
+            prefix = limited(command.limits, processes=processes_beside_others(command.limits), gate=gate)
+            shown = needed(private_folders(), env, [program], self._network)
+            rules = self._rules(command, private, places.there, shown)
+            filter_ = call_filter("machine" if self._network else "none")
+            with Confinement(_ruleset(abi(), network=self._network), rules, filter_) as confinement:
+                launch = Launch(
+                    argv=(*prefix, *command.argv),
+                    env=env,
+                    cwd=cwd,
+                    confine=confinement.enter,
+                    gate=gate,
+                )
+                done = await supervise(command, launch, tree, spill=self._spill, on_output=on_output)
+            return replace(done, noticed=(*done.noticed, *audit.finish()))
         finally:
-            if plan >= 0:
-                os.close(plan)
+            tree.forget()
             _remove(private)
 
-    def _plan(self, command: Command, private: Path) -> int:
-        """A descriptor from which landlock_exec.py reads what to do."""
-        secrets = secret_places(self._hidden)
-        guarded = guarded_places(self.root)
-        writable = [private, *(each.resolve() for each in command.writable)]
+    def _rules(
+        self, command: Command, private: Path, guards: Sequence[Path], shown: Sequence[Path]
+    ) -> list[tuple[int, str]]:
+        """Rights and the places that have them."""
+        denied = existing((*self._denied, *command.denied))
+        closed = [*secret_places(self._hidden), *denied]
+        holes = [str(each) for each in closed]
+        writable = [str(each) for each in (private, *existing(command.writable))]
         if command.scope == "workspace":
-            writable += around(self.root, [*guarded, *secrets])
-        readable = [*around(Path("/"), secrets), *around(self.root, secrets), *writable]
-        readable += [each.resolve() for each in command.readable]
+            writable += _around(str(self.root), [*map(str, guards), *holes])
+        readable = [*_around("/", [*holes, *map(str, private_folders()), "/dev"]), *writable]
+        readable += [place for each in (self.root, *shown, *guards) for place in _around(str(each), holes)]
+        asked = [str(each) for each in existing(command.readable)]
+        readable += [place for each in asked for place in _around(each, [str(each) for each in denied])]
+        found = [(_READ, place) for place in dict.fromkeys(readable)]
+        found += [(_WRITE, place) for place in dict.fromkeys(writable)]
+        return found + [(_OF_DEVICES, device) for device in _DEVICES]
 
-        fields = [self._attributes.hex(), self._seccomp.hex()]
-        fields += [f"{which}={value}" for which, value in resource_limits(command.limits).items()]
-        fields.append("")
-        for rights, places in ((_READ, readable), (_WRITE, writable)):
-            for place in dict.fromkeys(places):
-                with suppress(OSError):  # it went away
-                    fields += [str(rights if place.is_dir() else rights & _OF_FILES), str(place)]
-        for device in _DEVICES:
-            fields += [str(_WRITE & _OF_FILES), device]
-        plan = os.memfd_create("plan")
-        with os.fdopen(os.dup(plan), "wb") as file:
-            file.write(b"".join(os.fsencode(field) + b"\0" for field in fields))
-        os.lseek(plan, 0, os.SEEK_SET)
-        return plan
+
+def _warning(because: str, network: bool) -> str:
+    lacks = [
+        "they cannot make or remove entries at the top of the repository or beside a file they may not read"
+    ]
+    lacks.append("can change the mode and times of your files, and see other processes")
+    lacks.append("reach Unix sockets" if network else "cannot open sockets, not even to themselves")
+    reason = f" ({because})" if because else ""
+    return f"Commands are confined by Landlock only{reason}: {', '.join(lacks)}."
 
 
 def abi() -> int:
@@ -115,38 +146,41 @@ def works() -> str:
 
 def around(folder: Path, holes: Sequence[Path]) -> list[Path]:
     """The fewest places that together hold all that is in `folder` now, less the holes and symbolic links."""
+    return [Path(place) for place in _around(str(folder), [str(hole) for hole in holes])]
+
+
+def _around(folder: str, holes: Sequence[str]) -> Iterator[str]:
+    """With plain strings: it is done for a few hundred places before each command."""
     if folder in holes:
-        return []
-    inside = [hole for hole in holes if folder in hole.parents]
+        return
+    prefix = folder.rstrip("/") + "/"
+    inside = [hole for hole in holes if hole.startswith(prefix)]
     if not inside:
-        return [folder]
-    return [place for entry in _entries(folder) for place in around(entry, inside)]
-
-
-def _entries(folder: Path) -> Iterator[Path]:
+        yield folder
+        return
     try:
         with os.scandir(folder) as entries:
-            yield from (folder / entry.name for entry in entries if not entry.is_symlink())
+            names = [entry.name for entry in entries if not entry.is_symlink()]
     except OSError:  # not ours to list: nothing in it can be allowed
         return
+    for name in names:
+        yield from _around(prefix + name, inside)
 
 
-_SCRIPT = Path(__file__).with_name("landlock_exec.py")
-
-_CREATE_RULESET = 444
+_CREATE_RULESET = 444  # on every architecture (but alpha)
 _VERSION_QUESTION = 1  # LANDLOCK_CREATE_RULESET_VERSION
 
 # linux/landlock.h: LANDLOCK_ACCESS_FS_*
 _WRITE_FILE, _READ_FILE, _REMOVE_DIR, _REMOVE_FILE = 1 << 1, 1 << 2, 1 << 4, 1 << 5
 _MAKE = 0b1111111 << 6  # device, folder, file, socket, pipe, block device, link
-_REFER, _TRUNCATE = 1 << 13, 1 << 14
+_REFER, _TRUNCATE, _IOCTL_DEVICE = 1 << 13, 1 << 14, 1 << 15
 
 _READ = _READ_FILE
 """Names may be listed everywhere: without that, `ls /` fails and half of the world's programs with it."""
 _WRITE = _WRITE_FILE | _REMOVE_DIR | _REMOVE_FILE | _MAKE | _REFER | _TRUNCATE
-_OF_FILES = _WRITE_FILE | _READ_FILE | _TRUNCATE
-"""The rights that a rule about a single file may give."""
+_OF_DEVICES = _WRITE_FILE | _READ_FILE | _TRUNCATE | _IOCTL_DEVICE
 
+_IOCTL_ABI = 5
 _TCP = 0b11  # LANDLOCK_ACCESS_NET_BIND_TCP, _CONNECT_TCP
 _TCP_ABI = 4
 _SCOPES = 0b11  # LANDLOCK_SCOPE_ABSTRACT_UNIX_SOCKET, LANDLOCK_SCOPE_SIGNAL
@@ -157,47 +191,12 @@ _DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"
 
 def _ruleset(version: int, *, network: bool) -> bytes:
     """struct landlock_ruleset_attr, as long as the kernel knows it."""
-    fields = [_READ | _WRITE]
+    fields = [_READ | _WRITE | (_IOCTL_DEVICE if version >= _IOCTL_ABI else 0)]
     if version >= _TCP_ABI:
         fields.append(0 if network else _TCP)
     if version >= _SCOPES_ABI:
         fields.append(_SCOPES)
     return struct.pack(f"={len(fields)}Q", *fields)
-
-
-# (number that names the architecture to seccomp, its number of the system call `socket`)
-_ARCHITECTURES = {"x86_64": (0xC000003E, 41), "aarch64": (0xC00000B7, 198), "riscv64": (0xC00000F3, 198)}
-_IO_URING_SETUP = 425
-_X32 = 0x40000000  # calls of x86_64's second numbering start here
-_AF_UNIX, _AF_NETLINK = 1, 16
-
-
-def _no_sockets() -> bytes:
-    """A seccomp filter that allows only sockets within the machine; empty for an unknown architecture.
-
-    Landlock alone stops TCP, not UDP, ICMP or whatever comes next. A 32-bit program cannot run under it.
-    """
-    known = _ARCHITECTURES.get(platform.machine())
-    if known is None:
-        return b""
-    architecture, socket = known
-    load, equal, at_least, answer = 0x20, 0x15, 0x35, 0x06  # BPF_LD|W|ABS, BPF_JMP|JEQ|K, |JGE|K, BPF_RET|K
-    allow, refuse = 0x7FFF0000, 0x00050000  # SECCOMP_RET_ALLOW, SECCOMP_RET_ERRNO
-    number_at, architecture_at, first_argument_at = 0, 4, 16  # struct seccomp_data, low half of the argument
-    program = (
-        (load, 0, 0, architecture_at),
-        (equal, 0, 7, architecture),
-        (load, 0, 0, number_at),
-        (at_least, 5, 0, _X32),
-        (equal, 4, 0, _IO_URING_SETUP),  # it opens sockets too
-        (equal, 0, 4, socket),
-        (load, 0, 0, first_argument_at),
-        (equal, 2, 0, _AF_UNIX),
-        (equal, 1, 0, _AF_NETLINK),  # lists the machine's own interfaces; getaddrinfo asks it
-        (answer, 0, 0, refuse | errno.EACCES),
-        (answer, 0, 0, allow),
-    )
-    return b"".join(struct.pack("=HBBI", *instruction) for instruction in program)
 
 
 def _private_folder() -> Path:

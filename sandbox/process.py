@@ -14,14 +14,18 @@ class Limits:
 
     memory: bytes of private writable memory of one process. (Not of address space: node, Java and Go
         reserve far more of that than they use. Programs built with a sanitizer do need 0.)
-    processes: how many may exist at once; only bubblewrap counts them apart from the user's others,
-        and the kernel never counts those of root
+    processes: how many may exist at once; where only all of the user's processes are counted, so many more
+        than run now; those of root are counted by control groups, where we may make one
     file_size: bytes of one file written
+    open_files: descriptors of one process
+    cpu: seconds of processor time of one process
     """
 
     memory: int = 8 << 30
     processes: int = 4096
     file_size: int = 4 << 30
+    open_files: int = 1 << 16
+    cpu: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,6 +41,7 @@ class Command:
     scope: "workspace" may write inside the workspace, "read-only" may write nothing but its private /tmp
     readable: extra absolute paths to show read-only (a script of ours, an interpreter)
     writable: extra absolute folders of ours that may be written (a report folder, a byte-code cache)
+    denied: files and folders that may not even be read
     """
 
     argv: tuple[str, ...]
@@ -48,6 +53,7 @@ class Command:
     scope: Literal["workspace", "read-only"] = "workspace"
     readable: tuple[Path, ...] = ()
     writable: tuple[Path, ...] = ()
+    denied: tuple[Path, ...] = ()
     limits: Limits = Limits()
 
 
@@ -86,6 +92,7 @@ class Completed:
     returncode: exit status; negative is the number of the signal that ended it
     ended: "exited" by itself, "timeout" and "interrupted" were killed with their whole tree
     duration: seconds of wall time
+    noticed: what happened to guarded places meanwhile, one sentence each (see audit.py)
     """
 
     argv: tuple[str, ...]
@@ -94,12 +101,13 @@ class Completed:
     duration: float
     stdout: Capture
     stderr: Capture
+    noticed: tuple[str, ...] = ()
 
 
 class Sandbox(Protocol):
     """Something that can run commands within bounds.
 
-    name: "bubblewrap", "landlock" or "unconfined"
+    name: "bubblewrap", "landlock", "seatbelt", "container" or "unconfined"
     warning: one line for the user when confinement is weaker than promised, else ""
     """
 

@@ -1,11 +1,38 @@
-"""What a child process may know: allow-listed environment variables, hidden files; redaction of keys."""
+"""What a child process may know: allow-listed environment variables and hidden files. Redaction of texts."""
 
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
+
+from sandbox.redaction import (
+    MARKER,
+    Found,
+    Redactor,
+    found,
+    redact,
+    redact_bytes,
+    redact_file,
+    redact_values,
+    would_overwrite,
+)
+
+__all__ = [
+    "MARKER",
+    "Found",
+    "Redactor",
+    "child_environment",
+    "found",
+    "home",
+    "homes",
+    "redact",
+    "redact_bytes",
+    "redact_file",
+    "redact_values",
+    "secret_places",
+    "would_overwrite",
+]
 
 _NAMES = """
 PATH HOME USER LOGNAME SHELL LANG LANGUAGE TERM COLORTERM NO_COLOR TZ CI
@@ -30,84 +57,95 @@ _FOLDER_ENDINGS = ("_HOME", "_ROOT", "_DIR", "_PREFIX", "_ENV", "GOPATH")
 FOLDER_VARIABLES = tuple(name for name in sorted(PASSED_ON) if name.endswith(_FOLDER_ENDINGS))
 """Those whose value is a folder that a project's commands read."""
 
-HIDDEN_IN_HOME = (
-    ".ssh",
-    ".gnupg",
-    ".password-store",
-    ".aws",
-    ".azure",
-    ".kube",
-    ".config/gcloud",
-    ".config/gh",
-    ".config/git/credentials",
-    ".git-credentials",
-    ".netrc",
-    ".npmrc",
-    ".pypirc",
-    ".docker/config.json",
-    ".cargo/credentials",
-    ".cargo/credentials.toml",
+_IN_HOME = """
+.ssh .gnupg .password-store .aws .azure .kube .docker .terraform.d .oci .fly .minikube
+.config/gcloud .config/gh .config/hub .config/glab-cli .config/op .config/rclone .config/doctl .config/patchwright
+.config/git/credentials .git-credentials .netrc .npmrc .yarnrc.yml .pypirc .config/pip/pip.conf
+.cargo/credentials .cargo/credentials.toml .gem/credentials .m2/settings.xml .m2/settings-security.xml
+.gradle/gradle.properties .composer/auth.json .config/composer/auth.json .nuget/NuGet/NuGet.Config
+.terraformrc .vault-token .databrickscfg .pgpass .my.cnf .mylogin.cnf .s3cfg .boto .cloudflared
+.local/share/keyrings .local/share/kwalletd .config/sops .age .1password .colima .orbstack .rd
+.mozilla .config/google-chrome .config/chromium .config/BraveSoftware .thunderbird snap/firefox
+.bash_history .zsh_history .zhistory .history .sh_history .local/share/fish/fish_history .python_history
+.node_repl_history .psql_history .mysql_history .sqlite_history .rediscli_history .irb_history .lesshst
+"""
+HIDDEN_IN_HOME = tuple(_IN_HOME.split())
+"""Where keys, tokens, cookies, typed commands and the sockets of services lie on a developer's machine."""
+
+HIDDEN = (
+    "/etc/shadow",
+    "/etc/shadow-",
+    "/etc/gshadow",
+    "/etc/sudoers",
+    "/etc/ssl/private",
+    "/var/run/secrets",
 )
-"""Where keys and tokens lie on a developer's machine."""
+"""The same outside the home folder: closed to an ordinary user, and closed by us when root runs commands."""
 
 
-def child_environment(extra: Mapping[str, str]) -> dict[str, str]:
-    """The environment of a command: the allow-listed part of ours, then `extra`. Each sandbox sets TMPDIR."""
-    env = {name: value for name, value in os.environ.items() if name in PASSED_ON or name.startswith("LC_")}
-    env.setdefault("PATH", os.defpath)
+MORE_NAMES = "PATCHWRIGHT_PASS_ON"
+"""Variable in which the user names more variables that commands are to see, separated by commas or spaces."""
+
+
+def child_environment(extra: Mapping[str, str], root: Path | None = None) -> dict[str, str]:
+    """The environment of a command: the allow-listed part of ours, then `extra`. Each sandbox sets TMPDIR.
+
+    root: the workspace, resolved; the PATH names no program in it but those of its own virtual environment
+    """
+    more = os.environ.get(MORE_NAMES, "").replace(",", " ").split()
+    env = {
+        name: value
+        for name, value in os.environ.items()
+        if name in PASSED_ON or name.startswith("LC_") or name in more
+    }
+    env["PATH"] = _safe_path(env.get("PATH", os.defpath), root)
     env.update(extra)
     return env
 
 
+def _safe_path(path: str, root: Path | None) -> str:
+    """Without `.`, empty and other relative entries, and without the workspace's own folders of programs:
+    otherwise a file called `ls` that came with a repository is what `ls` runs."""
+    kept = [each for each in path.split(os.pathsep) if each.startswith(os.sep) and not _planted(each, root)]
+    return os.pathsep.join(kept) or os.defpath
+
+
+def _planted(folder: str, root: Path | None) -> bool:
+    if root is None or home().is_relative_to(root):  # the workspace is the home: its programs are the user's
+        return False
+    if not Path(os.path.realpath(folder)).is_relative_to(root):
+        return False
+    return not (Path(folder).parent / "pyvenv.cfg").is_file()
+
+
 def home() -> Path:
-    """The user's home folder, symbolic links resolved."""
-    return Path("~").expanduser().resolve()
+    """The user's home folder, symbolic links resolved; "/" when HOME names none."""
+    named = Path(os.environ.get("HOME") or "~").expanduser()
+    return named.resolve() if named.is_absolute() else Path("/")
+
+
+def homes() -> list[Path]:
+    """The user's home folders: the one that HOME names and, should that be another, the one of the account."""
+    found = [home()]
+    try:
+        import pwd
+
+        found.append(Path(pwd.getpwuid(os.getuid()).pw_dir).resolve())
+    except (ImportError, KeyError):  # a user without an account, as in containers
+        pass
+    return list(dict.fromkeys(found))
 
 
 def secret_places(hidden: Iterable[Path]) -> list[Path]:
     """Files and folders that commands may not read, ours (`hidden`) included; existing ones, resolved."""
-    base = home()
-    wanted = [*(base / each for each in HIDDEN_IN_HOME), *hidden]
-    return [path.resolve() for path in wanted if path.exists()]
+    wanted = [f"{base}/{each}" for base in homes() for each in HIDDEN_IN_HOME]
+    present = [each for each in (*wanted, *map(str, hidden)) if os.path.exists(each)]  # noqa: PTH110 (many)
+    present += [each for each in (*HIDDEN, *_host_keys()) if os.access(each, os.R_OK)]
+    return [Path(each) for each in dict.fromkeys(map(os.path.realpath, present))]
 
 
-def redact(text: str) -> str:
-    """Replace keys and tokens: well-known shapes, and the values of our own secret-looking variables."""
-    for value in _secret_values():
-        if value in text:
-            text = text.replace(value, _REDACTED)
-    return _KEY_SHAPES.sub(_REDACTED, text)
-
-
-_REDACTED = "[redacted]"
-
-_SECRET_NAME = re.compile(r"(?:KEY|TOKEN|SECRET|PASSW(?:OR)?D|PASSPHRASE|CREDENTIALS?)$")
-
-_SHORTEST_SECRET = 12
-"""A shorter value ("test", "1234") would be found all over harmless text."""
-
-_KEY_SHAPES = re.compile(
-    r"""
-      \bsk-(?:ant-|proj-|or-)?[A-Za-z0-9_-]{20,}          # OpenAI, Anthropic, OpenRouter
-    | \bgh[pousr]_[A-Za-z0-9]{30,}                        # GitHub
-    | \bgithub_pat_[A-Za-z0-9_]{30,}
-    | \bglpat-[A-Za-z0-9_-]{20,}                          # GitLab
-    | \bhf_[A-Za-z0-9]{30,}                               # Hugging Face
-    | \bAIza[A-Za-z0-9_-]{35}                             # Google
-    | \b(?:AKIA|ASIA)[A-Z0-9]{16}\b                       # AWS
-    | \bxox[abeoprs]-[A-Za-z0-9-]{10,}                    # Slack
-    | \b(?:npm_[A-Za-z0-9]{36}|pypi-[A-Za-z0-9_-]{50,})
-    | -----BEGIN\ (?:[A-Z]+\ )*PRIVATE\ KEY-----.*?-----END\ (?:[A-Z]+\ )*PRIVATE\ KEY-----
-    """,
-    re.VERBOSE | re.DOTALL,
-)
-
-
-def _secret_values() -> list[str]:
-    """Longest first, so that a secret that holds another one goes as a whole."""
-    found = {
-        value
-        for name, value in os.environ.items()
-        if len(value) >= _SHORTEST_SECRET and _SECRET_NAME.search(name.upper()) and not value.startswith("/")
-    }
-    return sorted(found, key=len, reverse=True)
+def _host_keys() -> list[str]:
+    try:
+        return [f"/etc/ssh/{name}" for name in os.listdir("/etc/ssh") if name.endswith("_key")]
+    except OSError:  # no server here
+        return []

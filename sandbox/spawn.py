@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
@@ -12,6 +13,8 @@ from typing import TYPE_CHECKING, Literal, Protocol
 from sandbox.capture import Recorder
 from sandbox.errors import Fault, UserError
 from sandbox.process import Capture, Command, Completed, Limits
+from sandbox.watch import overrun, threads
+from sandbox.watchdog import watched
 
 if TYPE_CHECKING:
     import asyncio
@@ -32,12 +35,21 @@ ROUND_SECONDS = 0.001
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Launch:
-    """How a command is really started: argv with the confining program in front."""
+    """How a command is really started.
+
+    argv: with the confining program in front
+    confine: called in a thread of its own that starts the program and ends: what the thread puts on itself
+        (Landlock, seccomp) the program inherits
+    gate: a named pipe on which the program waits (see `limited`) until that thread is gone: it is within
+        reach of the program, and with it all of us
+    """
 
     argv: tuple[str, ...]
     env: Mapping[str, str]
     cwd: Path
     pass_fds: tuple[int, ...] = ()
+    confine: Callable[[], None] | None = None
+    gate: Path | None = None
 
 
 class ProcessTree(Protocol):
@@ -62,14 +74,22 @@ async def supervise(
     with ExitStack() as stack:
         output = _Stream(spill, on_output, stack)
         errors = output if command.stderr == "merge" else _Stream(spill, on_output, stack)
+        gate = _closed_gate(launch, stack)
         process = _start(launch, command, output, errors)
+        stack.enter_context(watched(process.pid))
+        _expose_to_memory_shortage(process.pid)
         ended: Literal["exited", "timeout"] = "exited"
+        watch = asyncio.create_task(overrun(command.limits, command.cwd))
+        watch.add_done_callback(lambda done: None if done.cancelled() else tree.kill(process.pid))
         try:
+            if gate is not None:
+                os.write(gate, b"\n")
             async with asyncio.timeout(command.timeout):
                 await exit_of(process.pid, process.wait)
         except TimeoutError:
             ended = "timeout"
         finally:
+            watch.cancel()
             tree.kill(process.pid)
             try:
                 await _reap(process)
@@ -82,6 +102,7 @@ async def supervise(
             duration=asyncio.get_running_loop().time() - started,
             stdout=output.finish(),
             stderr=Capture(head=b"", tail=b"", total=0) if errors is output else errors.finish(),
+            noticed=(f"killed: {watch.result()}",) if watch.done() and not watch.cancelled() else (),
         )
 
 
@@ -138,20 +159,22 @@ def group_lives(group: int) -> bool:
     return True
 
 
-def resource_limits(limits: Limits, *, count_processes: bool = False) -> dict[int, int]:
+def resource_limits(limits: Limits, *, processes: int) -> dict[int, int]:
     """Values by number of the resource, none above a limit that we are under ourselves.
 
-    count_processes: only where the kernel counts those of the sandbox alone, or a desktop would soon be at it
+    processes: how many the user may have, as the kernel counts for this sandbox; 0 for no limit
     """
     import resource
 
+    none = resource.RLIM_INFINITY
     wanted = {
         resource.RLIMIT_CORE: 0,
-        resource.RLIMIT_FSIZE: limits.file_size or resource.RLIM_INFINITY,
-        resource.RLIMIT_DATA: limits.memory or resource.RLIM_INFINITY,
-        resource.RLIMIT_NPROC: (limits.processes if count_processes else 0) or resource.RLIM_INFINITY,
+        resource.RLIMIT_FSIZE: limits.file_size or none,
+        resource.RLIMIT_DATA: limits.memory or none,
+        resource.RLIMIT_NPROC: processes or none,
+        resource.RLIMIT_NOFILE: limits.open_files or none,
+        resource.RLIMIT_CPU: limits.cpu or none,
     }
-    none = resource.RLIM_INFINITY
     ceilings = {which: resource.getrlimit(which)[1] for which in wanted}
     return {
         which: value
@@ -160,11 +183,21 @@ def resource_limits(limits: Limits, *, count_processes: bool = False) -> dict[in
     }
 
 
-def limited(limits: Limits, *, count_processes: bool) -> tuple[str, ...]:
+def processes_beside_others(limits: Limits) -> int:
+    """A limit where the kernel counts the user's other processes too: there are no more than run in all."""
+    if not limits.processes:
+        return 0
+    running = threads()
+    return running + limits.processes if running else 0
+
+
+def limited(limits: Limits, *, processes: int, gate: Path | None = None) -> tuple[str, ...]:
     """A prefix for an argv that sets resource limits for what follows, hard and before its first instruction.
 
     A shell does it in under a millisecond. Setting them in the fork would need `preexec_fn`, which
     forces the slow fork and may deadlock; setting them from outside would race with the child.
+
+    gate: a named pipe to wait on first; at its end nobody is there who would open it
     """
     import resource
 
@@ -173,10 +206,16 @@ def limited(limits: Limits, *, count_processes: bool) -> tuple[str, ...]:
         resource.RLIMIT_FSIZE: ("ulimit -f {}", 512),
         resource.RLIMIT_DATA: ("ulimit -d {}", 1024),
         resource.RLIMIT_NPROC: ("ulimit -u {0} || ulimit -p {0}", 1),  # bash's word; dash's and busybox's
+        resource.RLIMIT_NOFILE: ("ulimit -n {}", 1),
+        resource.RLIMIT_CPU: ("ulimit -t {}", 1),
     }
-    wanted = resource_limits(limits, count_processes=count_processes)
+    wanted = resource_limits(limits, processes=processes)
     steps = [commands[which][0].format(value // commands[which][1]) for which, value in wanted.items()]
-    return ("/bin/sh", "-c", f'{{ {"; ".join(steps)}; }} 2>/dev/null; exec "$@"', "sh")
+    script = f'{{ {"; ".join(steps)}; }} 2>/dev/null; exec "$@"'
+    return ("/bin/sh", "-c", (_WAIT if gate else "") + script, str(gate or "sh"))
+
+
+_WAIT = 'read -r open <"$0" || exit 1; '
 
 
 def find_program(command: Command, env: Mapping[str, str]) -> Path:
@@ -185,9 +224,9 @@ def find_program(command: Command, env: Mapping[str, str]) -> Path:
     folders = [""] if "/" in name else env.get("PATH", os.defpath).split(os.pathsep)
     for folder in folders:
         path = command.cwd / folder / name
-        if name and os.access(path, os.X_OK) and path.is_file():
+        if name and os.access(path, os.X_OK) and os.path.isfile(path):  # noqa: PTH113 (no error where closed)
             return path
-    if "/" in name and (command.cwd / name).is_file():
+    if "/" in name and os.path.isfile(command.cwd / name):  # noqa: PTH113
         raise UserError(Fault.CONFIGURATION, f"not an executable program: {name!r}", f"Try: chmod +x {name}")
     raise UserError(
         Fault.CONFIGURATION,
@@ -268,11 +307,27 @@ _PIPE_READS = 64
 """64 x READ_SIZE: more than the largest pipe an ordinary process may make (1 MiB)."""
 
 
+def _expose_to_memory_shortage(leader: int) -> None:
+    """When memory runs out, the kernel ends a command before it ends us or the user's other programs."""
+    with suppress(OSError):  # it has ended already, or this is not Linux
+        Path(f"/proc/{leader}/oom_score_adj").write_text("500")
+
+
+def _closed_gate(launch: Launch, stack: ExitStack) -> int | None:
+    """Both ends of the named pipe, open until the command has ended: then nothing written to it is lost."""
+    if launch.gate is None:
+        return None
+    descriptor = os.open(launch.gate, os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
+    stack.callback(os.close, descriptor)
+    return descriptor
+
+
 def _start(launch: Launch, command: Command, output: _Stream, errors: _Stream) -> Popen[bytes]:
     import subprocess
 
     stdin = _input(command.stdin)
-    try:
+
+    def start() -> Popen[bytes]:
         return subprocess.Popen(
             launch.argv,
             env=dict(launch.env),
@@ -283,6 +338,9 @@ def _start(launch: Launch, command: Command, output: _Stream, errors: _Stream) -
             pass_fds=launch.pass_fds,
             start_new_session=True,
         )
+
+    try:
+        return _in_thread(launch.confine, start) if launch.confine else start()
     except OSError as error:  # too long a command line, no processes left, a program that vanished
         what = f"{command.argv[0]!r} could not be started: {error.strerror}"
         raise UserError(Fault.CONFIGURATION, what) from None
@@ -293,6 +351,34 @@ def _start(launch: Launch, command: Command, output: _Stream, errors: _Stream) -
         output.close_write_end()
         errors.close_write_end()
         os.close(stdin)
+
+
+def _in_thread(confine: Callable[[], None], start: Callable[[], Popen[bytes]]) -> Popen[bytes]:
+    """Confine a thread of ours, and start the program from it. No second interpreter, no code after a fork."""
+    import threading
+
+    started: list[Popen[bytes]] = []
+    failed: list[Exception] = []
+
+    def body() -> None:
+        try:
+            confine()
+            started.append(start())
+        except Exception as error:  # raised again by the caller's thread
+            failed.append(error)
+
+    thread = threading.Thread(target=body, name="confined start")
+    thread.start()
+    thread.join()
+    task = Path(f"/proc/self/task/{thread.native_id}")
+    while task.exists():  # Python is done with it; the kernel is a moment later
+        time.sleep(_MOMENT)
+    if failed:
+        raise failed[0]
+    return started[0]
+
+
+_MOMENT = 0.00005
 
 
 def _input(content: bytes | None) -> int:

@@ -6,10 +6,19 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
+from sandbox.audit import Audit
 from sandbox.descendants import Descendants
+from sandbox.guarded import guarded
 from sandbox.process import Command, Completed
 from sandbox.secrets import child_environment
-from sandbox.spawn import Launch, check_folder, find_program, limited, supervise
+from sandbox.spawn import (
+    Launch,
+    check_folder,
+    find_program,
+    limited,
+    processes_beside_others,
+    supervise,
+)
 
 
 class Unconfined:
@@ -21,17 +30,21 @@ class Unconfined:
         self.root = root.resolve()
         self.warning = (
             f"Commands run WITHOUT a sandbox{f' ({because})' if because else ''}: "
-            "they can write wherever you can, and use the network."
+            "they can read and write whatever you can, and use the network."
         )
         self._spill = spill
 
     async def run(self, command: Command, on_output: Callable[[bytes], None] | None = None) -> Completed:
         """See `Sandbox.run`."""
+        from dataclasses import replace
+
         cwd = check_folder(command, self.root)
         tree = Descendants()
         own = {"TMPDIR": os.environ["TMPDIR"]} if "TMPDIR" in os.environ else {}
-        env = child_environment({**own, **command.env, **tree.environment})
+        env = child_environment({**own, **command.env, **tree.environment}, self.root)
         find_program(command, env)
-        argv = (*limited(command.limits, count_processes=False), *command.argv)
-        launch = Launch(argv=argv, env=env, cwd=cwd)
-        return await supervise(command, launch, tree, spill=self._spill, on_output=on_output)
+        audit = Audit(self.root, guarded(self.root), None)
+        limits = limited(command.limits, processes=processes_beside_others(command.limits))
+        launch = Launch(argv=(*limits, *command.argv), env=env, cwd=cwd)
+        done = await supervise(command, launch, tree, spill=self._spill, on_output=on_output)
+        return replace(done, noticed=(*done.noticed, *audit.finish()))

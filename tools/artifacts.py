@@ -6,11 +6,13 @@ import os
 import re
 from pathlib import Path
 
+from sandbox.secrets import redact_bytes, redact_file
+
 _REF = re.compile(r"^out:([0-9]+)$")
 
 
 class Artifacts:
-    """Numbered files in one folder, 0600, never changed once written."""
+    """Numbered files in one folder, 0600, never changed once written. Secrets do not get into them."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -21,11 +23,12 @@ class Artifacts:
         ref, path = self._claim()
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         with os.fdopen(descriptor, "wb") as file:
-            file.write(content)
+            file.write(redact_bytes(content))
         return ref
 
     def adopt(self, spill: Path) -> str:
         """Take over a finished file (a command's spilled output) and return its reference."""
+        redact_file(spill)
         ref, path = self._claim()
         try:
             os.replace(spill, path)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from sandbox.errors import Fault, UserError
 from sandbox.policy import Approval, Approver, Decision, Effect, Policy
+from sandbox.secrets import redact
 from tools.action import Action, Observation, ToolFailure
 from tools.aliases import meant
 from tools.registry import Tool, Toolbox
@@ -214,8 +215,8 @@ class Gateway:
         return observation
 
     def _shape(self, observation: Observation) -> Observation:
-        """Bound the text; keep the whole as an artifact, so that any later step can have it back."""
-        text, ref = observation.text, observation.ref
+        """Redact and bound the text; keep the whole as an artifact, so that any later step can have it back."""
+        text, ref = redact(observation.text), observation.ref
         if len(text) > KEEP_WHOLE and not ref:
             try:
                 ref = self.workspace.artifacts.save(text.encode("utf-8", "replace"))

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from sandbox.process import Capture
+from tools.framing import content, note
 from tools.text import clip, plain, size
 from tools.workspace import Workspace
 
@@ -15,7 +16,7 @@ HEAD_SHARE = 0.35
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shown:
-    """Bounded text, and the artifact that holds the whole ("" if the text does)."""
+    """Bounded text whose notes are ours alone, and the artifact that holds the whole ("" if the text does)."""
 
     text: str
     ref: str = ""
@@ -37,7 +38,8 @@ def shown(at: Workspace, capture: Capture, *, budget: int, keep: bool = False) -
     next_line = first.count("\n") + 1
     how = f'recall(ref="{ref}", start={next_line}) shows it' if ref else "not kept"
     how = f"{how}; {capture.note}" if capture.note else how
-    return Shown(text=f"{_clipped(first)}[… {size(max(missing, 0))} cut: {how} …]\n{_clipped(last)}", ref=ref)
+    cut = note(f"{size(max(missing, 0))} cut: {how}")
+    return Shown(text=f"{_clipped(first)}{cut}\n{_clipped(last)}", ref=ref)
 
 
 def progress_of(at: Workspace) -> Callable[[bytes], None]:
@@ -71,4 +73,4 @@ def _whole_lines(text: str, *, from_start: bool) -> str:
 
 
 def _clipped(text: str) -> str:
-    return "\n".join(clip(line) for line in text.split("\n"))
+    return content("\n".join(clip(line) for line in text.split("\n")))

@@ -24,6 +24,7 @@ class ToolSettings:
     """Settings that tools read.
 
     test_command: how to run the tests when the user named it, else "" (it is found)
+    secrets_allowed: patterns of paths whose new secrets may be committed (fixtures)
     refuse_syntax_errors: an edit that brings one in is not made; else it is made, and reported
     lint: after an edit say what the project's own linter newly finds
     cache: folder of ours for byte code, coverage and reports; outside the workspace
@@ -32,6 +33,7 @@ class ToolSettings:
     test_command: str = ""
     shell_timeout: float = 120.0
     test_timeout: float = 600.0
+    secrets_allowed: tuple[str, ...] = ()
     refuse_syntax_errors: bool = False
     lint: bool = True
     cache: Path

@@ -9,9 +9,9 @@ from cli.init.commands import Entry, commands
 from cli.init.conventions import conventions
 from cli.init.layout import layout
 from cli.init.purpose import name_and_purpose
-from cli.render.inert import inert
 from cli.repl.files import list_files
 from sandbox.errors import Fault, UserError
+from sandbox.inert import inert
 
 FILE = "AGENTS.md"
 
@@ -25,7 +25,7 @@ def init(folder: Path, *, force: bool, show: bool) -> int:
         sys.stdout.write(draft(root))
         return 0
     path = write(root, force=force)
-    print(f"{path} is a draft: read it, correct it, fill in what is marked, and commit it.")
+    print(f"{inert(str(path))} is a draft: read it, correct it, fill in what is marked, and commit it.")
     return 0
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from cli.render.inert import inert
 from cli.render.paint import Paint, Style
+from sandbox.inert import inert
 
 
 def counts(diff: str) -> tuple[int, int]:

@@ -21,10 +21,11 @@ from agent.events import (
 from agent.model.base import Delta, TextDelta
 from cli.render.actions import Actions, failures, fixes, result, suspects
 from cli.render.diffs import painted
-from cli.render.inert import inert
 from cli.render.paint import MARKS, Style, painter
 from cli.render.summary import summary
 from cli.render.terminal import cells, fit
+from sandbox.inert import inert
+from sandbox.inert import name as one_name
 
 Texts = Literal["steps", "all", "none"]
 """Which of the model's texts are written: those said before it acts, the answers as well, or neither."""
@@ -153,8 +154,8 @@ class LineView:
             yield from self._failures(report)
         if diff := event.data.get("diff"):
             yield from painted(str(diff), self._paint, limit=DIFF_LINES, indent="  ")
-        if files := event.data.get("files"):
-            yield self._under(", ".join(map(str, files)))
+        if isinstance(files := event.data.get("files"), list | tuple) and files:
+            yield self._under(", ".join(one_name(str(each)) for each in files))
         for where, code, score in suspects(event.data, SUSPECTS):
             yield self._paint(self._under(f"{score:.2f}  {where}  {code}"), "yellow")
         for where, why in fixes(event.data):
@@ -173,13 +174,12 @@ class LineView:
         red = isinstance(report, Mapping) and report.get("outcome") != "passed"
         bad = red or bool(event.data.get("exit"))
         sign = self._mark("bad" if event.failed else "action")
-        dots, room = self._mark("ellipsis"), self.width - cells(f"{sign} {event.tool}")
+        tool = fit(one_name(event.tool), self.width // 2, ellipsis=self._mark("ellipsis"))
+        dots, room = self._mark("ellipsis"), self.width - cells(f"{sign} {tool}")
         about = f" {fit(about, max(room - cells(tail) - 1, LEAST), ellipsis=dots)}" if about else ""
         tail = fit(tail, max(room - cells(about), 0), ellipsis=dots) if room > cells(about) else ""
         style: Style = "red" if event.failed else "yellow" if bad else "green"
-        return (
-            f"{self._paint(sign, style)} {self._paint(event.tool, 'bold')}{about}{self._paint(tail, 'dim')}"
-        )
+        return f"{self._paint(sign, style)} {self._paint(tool, 'bold')}{about}{self._paint(tail, 'dim')}"
 
     def _failure(self, event: ObservationEvent) -> Iterator[str]:
         first = next((line for line in event.text.splitlines() if line.strip()), "failed")

@@ -13,7 +13,7 @@ from rich.syntax import Syntax
 from rich.theme import Theme
 
 from cli.render.blocks import Blocks
-from cli.render.inert import inert
+from sandbox.inert import inert
 
 READABLE_WIDTH = 100
 """Columns of prose at most: longer lines are hard to follow, however wide the terminal is."""

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from agent.events import End, Spent
-from cli.render.inert import inert
 from cli.render.paint import MARKS, Paint, Style
 from cli.render.terminal import cells, fit
+from sandbox.inert import inert
 
 _OUTCOMES: dict[str, tuple[str, Style, str]] = {
     "done": ("good", "green", "done"),

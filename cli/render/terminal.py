@@ -62,6 +62,20 @@ def fit(text: str, width: int, *, ellipsis: str = "…") -> str:
     return text
 
 
+def wrapped(text: str, width: int) -> list[str]:
+    """Every line of `text` broken at exactly the width, so that nothing is lost, moved or added."""
+    lines = []
+    for line in text.split("\n"):
+        start = taken = 0
+        for index, character in enumerate(line):
+            taken += _cell(character)
+            if taken > max(width, 2) and index > start:
+                lines.append(line[start:index])
+                start, taken = index, _cell(character)
+        lines.append(line[start:])
+    return lines
+
+
 def _size(stream: TextIO) -> tuple[int, int]:
     try:
         columns, rows = os.get_terminal_size(stream.fileno())

@@ -76,7 +76,7 @@ def _front(runtime: Runtime, home: Home) -> Screen | Plain:
 
 def _footer(runtime: Runtime) -> str:
     """How far the session reaches, and who answers."""
-    from cli.render.inert import inert
+    from sandbox.inert import inert
 
     sandbox = runtime.workspace.sandbox.name
     return inert(f"{runtime.policy.mode} · {sandbox} · {runtime.model.name}")

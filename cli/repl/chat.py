@@ -9,13 +9,14 @@ from agent.events import Event, Steer
 from agent.home import Home
 from agent.model.base import Model
 from agent.runtime import Runtime
-from cli.render.inert import inert
 from cli.render.paint import Style, painter
 from cli.repl.front import Front
 from cli.repl.ledger import Ledger
 from cli.repl.view import View
 from sandbox.errors import UserError
+from sandbox.inert import exact, inert, name
 from sandbox.policy import Decision, Effect
+from sandbox.secrets import redact
 
 MakeModel = Callable[[str], Model]
 
@@ -52,7 +53,9 @@ class Chat:
         """The user pressed Enter: a command, a prompt, or steering of the turn that is running."""
         from cli.repl.commands import Command, parse
 
-        text = text.strip()
+        text = redact(
+            text.strip()
+        )  # a key that is pasted is neither logged nor sent: the user sees so at once
         if not text:
             return
         command = parse(text)
@@ -186,7 +189,15 @@ class _Asker:
         self._front = front
 
     async def ask(self, tool: str, effect: Effect, reason: str) -> Decision:
-        what = " ".join(effect.argv[-1:] or effect.paths or effect.hosts)
-        if await self._front.ask(inert(f"Allow {tool}: {what}\n({reason})")):
+        if await self._front.ask(f"Allow {inert(tool)}: {exact(_what(effect))}\n({inert(reason)})"):
             return Decision(verdict="allow", reason="the user allowed it")
         return Decision(verdict="deny", reason="the user refused it")
+
+
+def _what(effect: Effect) -> str:
+    """All that would run or be touched, as it stands."""
+    if effect.argv:
+        import shlex
+
+        return effect.argv[2] if effect.argv[:2] == ("bash", "-c") else shlex.join(effect.argv)
+    return ", ".join(name(each) for each in effect.paths or effect.hosts)

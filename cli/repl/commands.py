@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 
 from agent.events import Signal
 from cli.render.diffs import painted
-from cli.render.inert import inert
 from cli.render.paint import painter
 from cli.render.summary import money, price, tokens
 from cli.render.terminal import fit
 from cli.repl.ledger import UNDONE
+from sandbox.inert import inert
 from tools.text import plural
 
 if TYPE_CHECKING:

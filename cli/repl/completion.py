@@ -9,9 +9,9 @@ from pathlib import Path
 from prompt_toolkit.completion import CompleteEvent, Completer, Completion
 from prompt_toolkit.document import Document
 
-from cli.render.inert import inert
 from cli.repl.commands import COMMANDS
 from cli.repl.files import list_files
+from sandbox.inert import inert
 
 FRESH = 10.0
 """Seconds for which a listing of the files is used again: it takes 5 to 500 ms, and files come and go."""

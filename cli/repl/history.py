@@ -9,10 +9,11 @@ from pathlib import Path
 from prompt_toolkit.history import FileHistory
 
 from agent.home import private_folder
+from sandbox.secrets import redact
 
 
 class PrivateHistory(FileHistory):
-    """prompt_toolkit's history file, 0600 from its first byte."""
+    """prompt_toolkit's history file, 0600 from its first byte, without keys and tokens."""
 
     def __init__(self, path: Path) -> None:
         private_folder(path.parent)
@@ -24,4 +25,4 @@ class PrivateHistory(FileHistory):
     def store_string(self, string: str) -> None:
         """Add an entry; a full disk costs the entry, not the session."""
         with contextlib.suppress(OSError):
-            super().store_string(string)
+            super().store_string(redact(string))

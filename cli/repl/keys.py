@@ -16,13 +16,14 @@ def bindings(
     leave: Callable[[], None],
     asked: Callable[[], bool],
     answer: Callable[[bool], None],
+    view: Callable[[], None],
 ) -> KeyBindings:
     """What the keys do.
 
     submit: Enter, with the text
     interrupt: Ctrl-C; says whether there was something to stop
     leave: Ctrl-D on an empty line
-    asked: a yes-or-no question stands; answer: what the key said to it
+    asked: a yes-or-no question stands; answer: what the key said to it; view: show all of it
     """
     keys = KeyBindings()
     question = Condition(asked)
@@ -37,6 +38,11 @@ def bindings(
     @keys.add("c-c", filter=question, eager=True)
     def no(event: KeyPressEvent) -> None:
         answer(False)
+
+    @keys.add("v", filter=question, eager=True)
+    @keys.add("V", filter=question, eager=True)
+    def show(event: KeyPressEvent) -> None:
+        view()
 
     @keys.add("<any>", filter=question, eager=True)
     @keys.add("enter", filter=question, eager=True)

@@ -10,8 +10,8 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from cli.render.inert import inert
 from cli.render.terminal import Terminal
+from sandbox.inert import inert
 
 if TYPE_CHECKING:
     from cli.repl.chat import Chat

@@ -32,12 +32,12 @@ from prompt_toolkit.output.vt100 import Vt100_Output
 from prompt_toolkit.styles import Style
 from prompt_toolkit.widgets import SearchToolbar
 
-from cli.render.inert import inert
 from cli.render.summary import duration
-from cli.render.terminal import Terminal, fit
+from cli.render.terminal import Terminal, fit, wrapped
 from cli.repl.completion import Completions
 from cli.repl.history import PrivateHistory
 from cli.repl.keys import bindings
+from sandbox.inert import inert
 
 if TYPE_CHECKING:
     from cli.repl.chat import Chat
@@ -105,6 +105,7 @@ class Screen:
                 leave=chat.quit,
                 asked=lambda: self._answer is not None,
                 answer=self._answered,
+                view=self._view_question,
             ),
             style=_STYLE,
             output=self._output,
@@ -234,11 +235,26 @@ class Screen:
         return [("class:dim", "\n".join(fit(f"queued: {text}", columns - 1) for text in first))]
 
     def _question_lines(self) -> StyleAndTextTuples:
-        return [("class:question", self._question), ("", "\ny yes, this once   n no")]
+        """The whole question, or as much as the window holds and how to see the rest."""
+        terminal = self.terminal
+        lines = wrapped(self._question, terminal.columns - 1)
+        room = max(terminal.rows - _BESIDE_QUESTION, 3)
+        keys = "y yes, this once   n no"
+        if len(lines) > room:
+            keys = f"… {len(lines) - room + 1} more lines, press v to view them all\n{keys}"
+            lines = lines[: room - 1]
+        return [("class:question", "\n".join(lines)), ("", f"\n{keys}")]
+
+    def _view_question(self) -> None:
+        """Print all of it, to be scrolled through."""
+        self.print("\n".join(wrapped(self._question, self.terminal.columns - 1)) + "\n")
 
     def _footer_line(self) -> StyleAndTextTuples:
         return [("class:dim", fit(self._footer(), self.terminal.columns - 1))]
 
+
+_BESIDE_QUESTION = 8
+"""Rows that the prompt, the footer, the keys and what is queued may take."""
 
 _BEGIN, _END = "\x1b[?2026h", "\x1b[?2026l"
 """Synchronised output: a terminal that knows it shows a redraw as a whole; the others ignore it."""

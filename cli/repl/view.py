@@ -15,10 +15,10 @@ from agent.events import (
     Verification,
 )
 from agent.model.base import Delta, ReasoningDelta, TextDelta
-from cli.render.inert import inert
 from cli.render.lines import LineView
 from cli.render.paint import painter
 from cli.repl.front import Front
+from sandbox.inert import inert
 
 if TYPE_CHECKING:
     from cli.render.markdown import MarkdownStream

@@ -93,9 +93,14 @@ def test_unconfined_is_loud(workspace: Path) -> None:
 
 
 def test_an_unknown_name_is_one_clear_line(workspace: Path) -> None:
-    with pytest.raises(UserError, match="unknown sandbox: 'docker'") as caught:
-        choose(workspace, "docker")
-    assert "auto, bubblewrap, landlock, unconfined" in caught.value.hint
+    with pytest.raises(UserError, match="unknown sandbox: 'jail'") as caught:
+        choose(workspace, "jail")
+    assert "auto, bubblewrap, landlock, seatbelt, unconfined, container" in caught.value.hint
+
+
+def test_a_container_is_made_only_of_an_image_that_is_named(workspace: Path) -> None:
+    with pytest.raises(UserError, match="container: no image is set"):
+        choose(workspace, "container")
 
 
 def test_choosing_imports_nothing_heavy(workspace: Path, tmp_path: Path) -> None:

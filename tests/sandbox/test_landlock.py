@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import subprocess
+import os
 import sys
+import uuid
 from pathlib import Path
 
 from sandbox.landlock import around
@@ -41,7 +42,7 @@ def test_temporary_folders_are_removed_after_the_command(workspace: Path) -> Non
     assert not Path(done.stdout.text().strip()).exists()
 
 
-def test_the_filter_holds_for_every_kind_of_socket_that_leaves_the_machine(workspace: Path) -> None:
+def test_no_kind_of_socket_can_be_opened(workspace: Path) -> None:
     script = """
 import socket
 for family in (socket.AF_INET, socket.AF_INET6, socket.AF_PACKET, socket.AF_VSOCK, socket.AF_UNIX):
@@ -53,7 +54,7 @@ for family in (socket.AF_INET, socket.AF_INET6, socket.AF_PACKET, socket.AF_VSOC
             pass
 """
     done = run(make("landlock", workspace), workspace, sys.executable, "-c", script)
-    assert done.stdout.text() == "AF_UNIX\nAF_UNIX\n"
+    assert done.stdout.text() == ""
 
 
 def test_rights_cannot_be_gained_by_a_setuid_program(workspace: Path) -> None:
@@ -61,9 +62,31 @@ def test_rights_cannot_be_gained_by_a_setuid_program(workspace: Path) -> None:
     assert done.stdout.text().split() == ["NoNewPrivs:", "1"]
 
 
-def test_the_wrapper_imports_only_the_standard_library() -> None:
-    script = Path(__file__).parents[2] / "sandbox" / "landlock_exec.py"
-    done = subprocess.run(
-        [sys.executable, "-I", "-S", str(script)], capture_output=True, text=True, check=False
-    )
-    assert "IndexError" in done.stderr  # it got as far as its arguments
+def test_a_pair_of_sockets_can_be_made(workspace: Path) -> None:
+    script = "import socket; a, b = socket.socketpair(); a.send(b'x'); print(b.recv(1))"
+    assert run(make("landlock", workspace), workspace, sys.executable, "-c", script).stdout.text() == "b'x'\n"
+
+
+def test_our_own_threads_stay_unconfined(workspace: Path, tmp_path: Path) -> None:
+    run(make("landlock", workspace), workspace, "true")
+    (tmp_path / "outside").write_text("x")
+    status = [path.read_text() for path in Path("/proc/self/task").glob("*/status")]
+    own = Path("/proc/self/status").read_text()
+    for line in ("NoNewPrivs:", "Seccomp:", "CapEff:", "CapBnd:"):
+        assert {each.partition(line)[2].split()[0] for each in status} == {own.partition(line)[2].split()[0]}
+
+
+def test_root_has_few_capabilities_left(workspace: Path) -> None:
+    names = "CapPrm|CapEff|CapBnd" if os.geteuid() == 0 else "CapPrm|CapEff"
+    found = sh(make("landlock", workspace), workspace, f"grep -E '{names}' /proc/self/status").stdout.text()
+    kept = 0b1011  # chown, override modes, act as a file's owner
+    assert [line for line in found.splitlines() if int(line.split()[1], 16) & ~kept] == []
+
+
+def test_files_of_others_in_temporary_folders_cannot_be_read(workspace: Path) -> None:
+    other = Path("/var/tmp", f"patchwright-test-{uuid.uuid4().hex}")
+    other.write_text("very-secret")
+    try:
+        assert "very-secret" not in sh(make("landlock", workspace), workspace, f"cat {other}").stdout.text()
+    finally:
+        other.unlink()

@@ -2,12 +2,28 @@
 
 from __future__ import annotations
 
+import base64
+import json
+import os
+import pwd
+from itertools import pairwise
 from pathlib import Path
+from urllib.parse import quote, quote_plus
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from sandbox import secrets
-from sandbox.secrets import child_environment, redact, secret_places
+from sandbox.secrets import (
+    Redactor,
+    child_environment,
+    redact,
+    redact_bytes,
+    redact_file,
+    secret_places,
+    would_overwrite,
+)
 
 
 def test_only_listed_variables_are_passed_on(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -42,24 +58,185 @@ def test_secret_places_are_those_that_exist(home: Path) -> None:
     (home / ".ssh").mkdir()
     (home / "elsewhere").mkdir()
     (home / ".aws").symlink_to(home / "elsewhere")
-    assert secret_places([home / "absent"]) == [home / ".ssh", home / "elsewhere"]
+    found = [path for path in secret_places([home / "absent"]) if home in path.parents]
+    assert found == [home / ".ssh", home / "elsewhere"]
+
+
+def test_the_home_of_the_account_counts_whatever_home_says(monkeypatch: pytest.MonkeyPatch) -> None:
+    account = Path(pwd.getpwuid(os.getuid()).pw_dir).resolve()
+    for odd in ("", "relative", "/nonexistent"):
+        monkeypatch.setenv("HOME", odd)
+        assert account in secrets.homes()
+
+
+def test_nothing_that_steers_or_reaches_out_is_passed_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    steering = """NO_PROXY ALL_PROXY SSH_AUTH_SOCK SSH_AGENT_PID GIT_DIR GIT_SSH_COMMAND GIT_CONFIG_COUNT GPG_AGENT_INFO
+        GNUPGHOME DBUS_SESSION_BUS_ADDRESS XDG_RUNTIME_DIR XDG_CONFIG_HOME DISPLAY WAYLAND_DISPLAY XAUTHORITY
+        DOCKER_HOST LD_PRELOAD LD_LIBRARY_PATH BASH_ENV ENV PROMPT_COMMAND IFS PYTHONSTARTUP PYTHONHOME NODE_OPTIONS
+        PERL5OPT RUBYOPT JAVA_TOOL_OPTIONS LESSOPEN PAGER EDITOR KUBECONFIG AWS_SECRET_ACCESS_KEY
+        GOOGLE_APPLICATION_CREDENTIALS HF_TOKEN
+        OPENAI_API_KEY OPENAI_BASE_URL PATCHWRIGHT_HOME"""
+    for name in steering.split():
+        monkeypatch.setenv(name, "x")
+    assert not set(steering.split()) & set(child_environment({}))
+
+
+def test_the_user_may_name_more_variables(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATCHWRIGHT_PASS_ON", "SHOP_REGION, SHOP_STAGE")
+    monkeypatch.setenv("SHOP_REGION", "eu")
+    monkeypatch.setenv("SHOP_OTHER", "x")
+    env = child_environment({})
+    assert env["SHOP_REGION"] == "eu"
+    assert not {"SHOP_OTHER", "SHOP_STAGE", "PATCHWRIGHT_PASS_ON"} & set(env)
+
+
+def test_the_path_names_no_program_that_came_with_the_workspace(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = tmp_path.resolve() / "shop"
+    (root / ".venv" / "bin").mkdir(parents=True)
+    (root / ".venv" / "pyvenv.cfg").touch()
+    (root / "tools").mkdir()
+    (tmp_path / "link").symlink_to(root / "tools")
+    planted = ["", ".", "bin", "./tools", str(root), f"{root}/tools", str(tmp_path / "link")]
+    kept = [f"{root}/.venv/bin", "/usr/local/bin", f"{root}-evil/bin", "/usr/bin"]
+    monkeypatch.setenv("PATH", ":".join([*planted, *kept]))
+    assert child_environment({}, root)["PATH"] == ":".join(kept)
+
+
+def test_a_path_with_nothing_of_use_is_the_systems(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", ".:bin")
+    assert child_environment({})["PATH"] == os.defpath
+
+
+R = "aB3dE5fG7hJ9kL2mN4pQ6rS8tU1vW3xY5zA7bC9dE2fG4hJ6kL8mN1pQ3rS5tU7vW9xY2zA4bC6dE8"
+"""Letters and digits as they come: parts of it make keys that look real and are none."""
+HEX = "3f9a1c7e5b2d8046af13c9e7d5b2806f4a1c3e9b7d5f2806"
+
+TOKENS = [
+    f"sk-{R[:48]}",
+    f"sk-proj-{R[:60]}",
+    "sk-ant-api03-" + "a1B2" * 10,
+    f"sk-or-v1-{HEX}",
+    f"sk-{HEX[:32]}",
+    f"AIza{R[:35]}",
+    f"gsk_{R[:52]}",
+    f"xai-{R[:70]}",
+    f"r8_{R[:37]}",
+    f"hf_{R[:34]}",
+    f"tgp_v1_{R[:43]}",
+    f"pplx-{R[:48]}",
+    *(f"gh{each}_{R[:36]}" for each in "pousr"),
+    f"github_pat_{R[:22]}_{R[:59]}",
+    f"glpat-{R[:20]}",
+    f"ATATT3xFfGF0{R[:60]}",
+    f"ATBB{R[:32]}",
+    f"npm_{R[:36]}",
+    f"pypi-AgEIcHlwaS5vcmc{R[:60]}",
+    f"dckr_pat_{R[:27]}",
+    "AKIA" + "ABCD" * 4,
+    f"dapi{HEX[:32]}",
+    f"dop_v1_{HEX}{HEX[:16]}",
+    f"HRKU-{R[:40]}",
+    f"hvs.{R[:40]}",
+    "xoxb-1234567890-abc",
+    f"xapp-1-A012ABCDE-1234567890-{R[:40]}",
+    f"MTIzNDU2Nzg5MDEyMzQ1Njc4.{R[:6]}.{R[:38]}",
+    f"SK{HEX[:32]}",
+    f"SG.{R[:22]}.{R[:43]}",
+    f"sk_live_{R[:24]}",
+    f"rk_test_{R[:24]}",
+    f"whsec_{R[:32]}",
+    f"shpat_{HEX[:32]}",
+    f"glsa_{R[:32]}_{HEX[:8]}",
+    f"NRAK-{R[:27].upper()}",
+    f"eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.{R[:43]}",
+    f"-----BEGIN RSA PRIVATE KEY-----\n{R[:64]}\n{R[:60]}\n{R[:9]}=\n-----END RSA PRIVATE KEY-----",
+    "-----BEGIN OPENSSH PRIVATE KEY-----\nabc\n-----END OPENSSH PRIVATE KEY-----",
+]
+
+
+@pytest.mark.parametrize("key", TOKENS)
+def test_keys_of_known_shapes_are_redacted(key: str) -> None:
+    assert redact(f"before {key}, after") == "before [redacted], after"
+    assert redact(f"X={key}\n") == "X=[redacted]\n"
 
 
 @pytest.mark.parametrize(
-    "key",
+    ("text", "shown"),
     [
-        "sk-proj-" + "a1B2" * 10,
-        "sk-ant-api03-" + "a1B2" * 10,
-        "ghp_" + "a1B2" * 9,
-        "github_pat_" + "a1B2" * 9,
-        "AKIA" + "ABCD" * 4,
-        "AIza" + "a1B2_" * 7,
-        "xoxb-1234567890-abc",
-        "-----BEGIN OPENSSH PRIVATE KEY-----\nabc\n-----END OPENSSH PRIVATE KEY-----",
+        (f"aws_secret_access_key = {R[:38]}/+", "aws_secret_access_key = [redacted]"),
+        (f'"SecretAccessKey": "{R[:40]}"', '"SecretAccessKey": "[redacted]"'),
+        (f"AccountKey={R[:80]}==;End", "AccountKey=[redacted];End"),
+        (f"https://x.blob.core.windows.net/a?sv=1&sig={R[:44]}%3D&se=2", "https://x.blob.core.windows.net/a?sv=1&sig=[redacted]&se=2"),
+        (f"https://hooks.slack.com/services/T01/B02/{R[:24]}", "https://hooks.slack.com/services/[redacted]"),
+        (f"https://discord.com/api/webhooks/123456789012345678/{R[:68]}", "https://discord.com/api/webhooks/123456789012345678/[redacted]"),
+        (f"110201543:AA{R[:33]}", "110201543:[redacted]"),
+        ("heroku_api_key=12345678-1234-1234-1234-123456789abc", "heroku_api_key=[redacted]"),
+        ("postgres://shop:s3cr3t!@db/x", "postgres://shop:[redacted]@db/x"),
+        ("https://:tok3n-value@host/", "https://:[redacted]@host/"),
+        ("Authorization: Bearer abcdefgh12345678", "Authorization: Bearer [redacted]"),
+        ("-H 'authorization: Basic dXNlcjpwYXNzd29yZA=='", "-H 'authorization: Basic [redacted]'"),
+        (f"MISTRAL_API_KEY={R[:32]}", "MISTRAL_API_KEY=[redacted]"),
+        (f'"cohereApiKey": "{R[:40]}"', '"cohereApiKey": "[redacted]"'),
+        (f"password: '{R[:16]}!$%'", "password: '[redacted]'"),
+        (f"3\tDB_PASSWORD={R[:20]}", "3\tDB_PASSWORD=[redacted]"),
+        (f'{{\\"token\\": \\"{R[:30]}\\"}}', '{\\"token\\": \\"[redacted]\\"}'),
+    ],
+)  # fmt: skip
+def test_values_are_redacted_for_what_stands_before_them(text: str, shown: str) -> None:
+    assert redact(text) == shown
+
+
+@pytest.mark.parametrize(
+    "cut",
+    [
+        f"-----BEGIN PRIVATE KEY-----\n{R[:64]}\n{R[:64]}\n",
+        f"1\t-----BEGIN PRIVATE KEY-----\n2\t{R[:64]}\n3\t{R[:64]}",
+        f'"private_key": "-----BEGIN PRIVATE KEY-----\\n{R[:64]}\\n{R[:30]}',
+        f"+-----BEGIN EC PRIVATE KEY-----\n+{R[:64]}\n+{R[:20]}\n+-----END EC PRIVATE KEY-----",
+        "-----BEGIN RSA PRIVATE KEY-----\nProc-Type: 4,ENCRYPTED\nDEK-Info: AES-256-CBC,3F9A\n\n"
+        f"{R[:64]}\n{R[:64]}\n",
+        f"{R[:64]}\n{R[:64]}\n{R[:21]}==\n-----END PRIVATE KEY-----\n",
+        f"PuTTY-User-Key-File-3: ssh-rsa\nPrivate-Lines: 2\n{R[:64]}\n{R[:64]}\n",
     ],
 )
-def test_keys_of_known_shapes_are_redacted(key: str) -> None:
-    assert redact(f"before {key}, after") == "before [redacted], after"
+def test_a_private_key_that_was_cut_is_redacted_all_the_same(cut: str) -> None:
+    assert R[:20] not in redact(f"before\n{cut}")
+    assert redact(f"before\n{cut}").startswith("before\n")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "task-oriented-programming-language",
+        "disk-usage",
+        "sk-learn sk-chasing-dots-animation-delay",
+        "pypi-server",
+        "",
+        f"commit {HEX[:40]}",
+        f"--hash=sha256:{HEX}{HEX[:16]}",
+        f'"integrity": "sha512-{R}=="',
+        "id: 123e4567-e89b-12d3-a456-426614174000",
+        "token: 123e4567-e89b-12d3-a456-426614174000",
+        f"DATA = '{R}'",
+        "token = request.headers.get('x-auth-token-2')",
+        "secret = os.environ['SHOP_SECRET_KEY_2']",
+        "api_key=settings.providers.api_key_v2",
+        "def login(self, password: PasswordHash2Type, token: AccessToken2) -> None:",
+        "if '-----BEGIN PRIVATE KEY-----' in text and '-----END PRIVATE KEY-----' in text:",
+        "password = 'your-password-12'",
+        f"public_key = '{R[:40]}'",
+        f"cache_key: {HEX[:32]}",
+        '"input_cost_per_token": 2.1429999999999996e-06',
+        "http://localhost:8080/a@b",
+        'f"https://{user}:{password}@host"',
+        "the bearer of this letter",
+        "next_page_token=first_page_token_0",
+    ],
+)
+def test_ordinary_words_and_code_stay(text: str) -> None:
+    assert redact(text) == text
 
 
 def test_values_of_our_own_secrets_are_redacted(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -70,11 +247,146 @@ def test_values_of_our_own_secrets_are_redacted(monkeypatch: pytest.MonkeyPatch)
     assert redact(text) == "a test with [redacted], not a secret at all"
 
 
+def test_our_own_secrets_are_found_in_other_forms(monkeypatch: pytest.MonkeyPatch) -> None:
+    value = "pa/ss wörd+&=one?two"
+    monkeypatch.setenv("SHOP_PASSWORD", value)
+    raw = value.encode()
+    forms = [quote(value), quote(value, safe=""), quote_plus(value), raw.hex(), json.dumps(value)]
+    forms += [
+        base64.b64encode(before + raw + after).decode()
+        for before in (b"", b"u:", b"user:")
+        for after in (b"", b"x")
+    ]
+    forms += [base64.urlsafe_b64encode(b"ab" + raw).decode()]
+    for form in forms:
+        shown = redact(f"<{form}>")
+        assert "[redacted]" in shown
+        assert len(shown) <= len("<[redacted]>") + 14, shown
+
+
+def test_the_password_of_an_address_in_the_environment_is_a_secret(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DATABASE_URL", "postgres://shop:hunter2hunter2@db/shop")
+    monkeypatch.setenv("SSH_KEY", "/etc/hostname")
+    assert redact("hunter2hunter2 at db, in /etc/hostname") == "[redacted] at db, in /etc/hostname"
+
+
+PIECES = st.lists(
+    st.one_of(
+        st.sampled_from([*TOKENS, "token = ", "password: ", '"', "\n", " ", "https://a:", "@", "Bearer ", R[:24]]),
+        st.text(max_size=12),
+    ),
+    max_size=12,
+).map("".join)  # fmt: skip
+
+
+@given(PIECES)
+def test_redacting_twice_changes_nothing(text: str) -> None:
+    assert redact(redact(text)) == redact(text)
+
+
+@given(PIECES, st.lists(st.integers(0, 1500), max_size=8))
+def test_a_secret_that_comes_in_pieces_is_redacted_like_a_whole_one(text: str, cuts: list[int]) -> None:
+    places = sorted({0, *(cut for cut in cuts if cut < len(text)), len(text)})
+    redactor = Redactor()
+    given_out = "".join(redactor.feed(text[a:b]) for a, b in pairwise(places)) + redactor.close()
+    assert given_out == redact(text)
+
+
+def test_a_secret_that_comes_letter_by_letter_is_redacted() -> None:
+    for key in TOKENS:
+        redactor = Redactor()
+        text = f"The key is {key} and so on.\n"
+        assert "".join(map(redactor.feed, text)) + redactor.close() == "The key is [redacted] and so on.\n"
+
+
+def test_colours_hide_no_secret() -> None:
+    key = TOKENS[12]
+    assert redact(f"\x1b[31m{key}\x1b[0m \x1b[1mx\x1b[0m") == "\x1b[31m[redacted]\x1b[0m \x1b[1mx\x1b[0m"
+    assert redact(f"a \x1b[1m{key[:9]}\x1b[0m\x1b[K{key[9:]} b") == "a \x1b[1m[redacted] b"
+
+
+def test_words_are_given_out_as_soon_as_they_are_over() -> None:
+    redactor = Redactor()
+    assert redactor.feed("One wo") == "One "
+    assert redactor.feed("rd and") == "word "
+    assert redactor.close() == "and"
+
+
+def test_bytes_that_are_no_text_stay_as_they_are() -> None:
+    assert redact_bytes(b"\xff\x00 " + TOKENS[0].encode() + b" \xfe") == b"\xff\x00 [redacted] \xfe"
+
+
+def test_a_file_is_redacted_across_the_pieces_it_is_read_in(tmp_path: Path) -> None:
+    file = tmp_path / "output"
+    key = TOKENS[0].encode()
+    filling = b"x" * 99 + b"\n"
+    whole = filling * 10_485 + b" " * 60 + key + b"\n" + filling * 3 + b"\xff" + key
+    file.write_bytes(whole)
+    assert whole.index(key) < 1 << 20 < whole.index(key) + len(key)  # the first piece ends in the key
+    redact_file(file)
+    assert file.read_bytes() == whole.replace(key, b"[redacted]")
+    assert list(tmp_path.glob("output*")) == [file]
+
+
+def test_a_file_without_secrets_is_not_replaced(tmp_path: Path) -> None:
+    file = tmp_path / "output"
+    file.write_bytes(b"nothing\r\n\xff")
+    before = file.stat()
+    redact_file(file)
+    assert (file.read_bytes(), file.stat().st_ino) == (b"nothing\r\n\xff", before.st_ino)
+    assert list(tmp_path.glob("output*")) == [file]
+
+
 @pytest.mark.parametrize(
-    "text", ["task-oriented-programming-language", "disk-usage", "sk-learn", "pypi-server", ""]
+    ("before", "after", "refused"),
+    [
+        (f"A={TOKENS[0]}\nB=1\n", "A=[redacted]\nB=2\n", True),
+        (f"A={TOKENS[0]}\nB=1\n", f"A={TOKENS[0]}\nB=2\n", False),
+        (f"A={TOKENS[0]}\n", "A=os.environ['A']\n", False),
+        (f"A={TOKENS[0]}\n", f"A={TOKENS[0]}\nMARKER='[redacted]'\n", False),
+        ("MARKER='[redacted]'\n", "MARKER='[redacted]'\nOTHER='[redacted]'\n", False),
+        ("", "A=[redacted]\n", False),
+    ],
 )
-def test_ordinary_words_stay(text: str) -> None:
-    assert redact(text) == text
+def test_a_marker_may_not_be_written_over_the_value_it_stands_for(
+    before: str, after: str, refused: bool
+) -> None:
+    reason = would_overwrite(before, after)
+    assert bool(reason) == refused
+    assert TOKENS[0] not in reason
+    assert not refused or reason.startswith("line 1 has ")
+
+
+def _monsters() -> list[str]:
+    from sandbox.secret_shapes import SHAPES
+
+    marks = sorted({mark for shape in SHAPES for mark in shape.marks})
+    single = [
+        "=",
+        ":",
+        "token=",
+        'token = "',
+        "://a:",
+        "-----BEGIN PRIVATE KEY-----",
+        "-----END PRIVATE KEY-----\n",
+    ]
+    single += [
+        "-----BEGIN PRIVATE KEY-----\n" + "A" * 64 + "\n",
+        "A" * 64 + "\n-----END PRIVATE KEY-----\n",
+        "eyJaaaaaaaa.",
+    ]
+    return [*marks, *single, "".join(marks), "\x00", "漢", " " * 7 + "=", "PRIVATE KEY" + "\\" * 60]  # fmt: skip
+
+
+@pytest.mark.slow
+def test_no_text_takes_longer_than_its_length_warrants() -> None:
+    size = 200_000 * int(os.environ.get("PATCHWRIGHT_STRESS", "1"))
+    for (
+        monster
+    ) in _monsters():  # a quadratic pattern would take minutes on one of them: the test's time runs out
+        text = monster * (size // len(monster))
+        assert len(redact(f"{text} {TOKENS[12]}")) > 0
+        assert TOKENS[12] not in redact(f"{text} {TOKENS[12]}")
 
 
 def test_home_is_the_real_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,12 +9,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from sandbox.secrets import redact
 from tools.action import ToolFailure
-from tools.git import hooks
+from tools.framing import content
+from tools.git import hooks, secrets
 from tools.git.broker import LITERAL, Broker, Output, copy_of_index, explain, scratch
 from tools.git.entries import Entry, blob_id, committed, contents, stage, staged, store
 from tools.git.merge import Plan, merge, plan
 from tools.git.touched import Touched, touched
+from tools.text import plain
 from tools.workspace import Workspace
 
 # Editors and prompts hold the index's lock for moments; longer means a command that waits, or a crash.
@@ -91,6 +94,7 @@ def _commit(at: Workspace, broker: Broker, message: str) -> CommitResult:
             _forget(at, files, chosen.done)
             raise ToolFailure(_nothing(at, chosen))
         stage(broker, chosen.entries, index)
+        secrets.refuse_new(broker, old, index, at.settings.secrets_allowed)
         output = _run(broker, text, index)
     new = _head(broker)
     if new == old:
@@ -103,7 +107,7 @@ def _commit(at: Workspace, broker: Broker, message: str) -> CommitResult:
 
 def _with_trailer(message: str, model: str) -> str:
     # Half of a surrogate pair, as a reply that was cut may hold, cannot be written.
-    text = message.replace("\r\n", "\n").strip().encode("utf-8", "replace").decode()
+    text = redact(message.replace("\r\n", "\n").strip()).encode("utf-8", "replace").decode()
     if not text or "\0" in text:
         raise ToolFailure("git_commit: nothing was committed: give a message (a subject line, then details)")
     maker = f"{_TRAILER}: Patchwright" + (f" ({' '.join(model.split())})" if model.strip() else "")
@@ -303,7 +307,7 @@ def _result(broker: Broker, sha: str, chosen: Plan, notes: list[str], output: Ou
 
 
 def _said(output: Output) -> str:
-    return f"{output.stdout.decode('utf-8', 'replace')}\n{output.stderr}".strip()
+    return content(plain(f"{output.stdout.decode('utf-8', 'replace')}\n{output.stderr}").strip())
 
 
 def _list(reasons: Mapping[str, str]) -> str:

@@ -39,7 +39,7 @@ def test_instructions_are_read_from_the_root_down(tmp_path: Path) -> None:
         ("pkg/CLAUDE.md", "read where it stands alone"),
         ("pkg/inner/AGENTS.md", "inner rules"),
     ]
-    assert prompt(tmp_path, inner).endswith("inner rules")
+    assert prompt(tmp_path, inner).endswith("inner rules\n</project-instructions>")
 
 
 def test_instructions_are_bounded_and_never_from_outside(tmp_path: Path) -> None:

@@ -1,0 +1,107 @@
+"""Put Landlock, seccomp and fewer capabilities on a thread of ours: what it starts can never get rid of them."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import stat
+import sys
+from collections.abc import Sequence
+from types import TracebackType
+
+from sandbox.errors import Fault, UserError
+
+_CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446  # on every architecture (but alpha)
+_RULE_PATH_BENEATH = 1
+_PR_SET_SECCOMP, _PR_CAPBSET_DROP, _PR_SET_NO_NEW_PRIVS = 22, 24, 38  # linux/prctl.h
+_SECCOMP_MODE_FILTER = 2
+
+_KEPT_CAPABILITIES = (1 << 0) | (1 << 1) | (1 << 3)
+"""CAP_CHOWN, CAP_DAC_OVERRIDE, CAP_FOWNER: what root needs in a workspace that belongs to another user."""
+_CAPABILITIES = 64  # more than there are: dropping one that does not exist fails and does nothing
+
+
+class Confinement:
+    """A Landlock ruleset, open while used as a context, and all else that `enter` needs prepared beforehand.
+
+    attributes: struct landlock_ruleset_attr
+    rules: rights and the places that have them; places that are gone are left out
+    instructions: the seccomp filter, empty for none
+    """
+
+    def __init__(self, attributes: bytes, rules: Sequence[tuple[int, str]], instructions: bytes) -> None:
+        self._libc = ctypes.CDLL(None, use_errno=True)
+        self._ruleset = self._checked(
+            self._libc.syscall(_CREATE_RULESET, attributes, len(attributes), 0), "landlock_create_ruleset"
+        )
+        self._program = _Program(len(instructions) // 8, instructions)
+        handled = int.from_bytes(attributes[:8], sys.byteorder)
+        try:
+            for rights, place in rules:
+                self._allow(rights & handled, place)
+        except BaseException:  # the ruleset is of no use; the error goes on
+            os.close(self._ruleset)
+            raise
+
+    def __enter__(self) -> Confinement:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        os.close(self._ruleset)
+
+    def enter(self) -> None:
+        """Confine the calling thread for good. Raises UserError, and then nothing may be started from it."""
+        libc = self._libc
+        if os.geteuid() == 0:
+            self._drop_capabilities()
+        self._checked(libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), "no_new_privs")
+        self._checked(libc.syscall(_RESTRICT_SELF, self._ruleset, 0), "landlock_restrict_self")
+        if self._program.length:
+            program = ctypes.byref(self._program)
+            self._checked(libc.prctl(_PR_SET_SECCOMP, _SECCOMP_MODE_FILTER, program, 0, 0), "seccomp")
+
+    def _allow(self, rights: int, path: str) -> None:
+        try:
+            place = os.open(path, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC)
+        except OSError:  # it went away, or was never ours to see: nothing to allow
+            return
+        try:
+            if not stat.S_ISDIR(os.fstat(place).st_mode):
+                rights &= _OF_FILES
+            rule = rights.to_bytes(8, sys.byteorder) + place.to_bytes(4, sys.byteorder)
+            added = self._libc.syscall(_ADD_RULE, self._ruleset, _RULE_PATH_BENEATH, rule, 0)
+            self._checked(added, f"landlock_add_rule {path!r}")
+        finally:
+            os.close(place)
+
+    def _drop_capabilities(self) -> None:
+        """Of this thread only: the library calls change one thread, unlike those for user ids."""
+        for number in range(_CAPABILITIES):
+            if not _KEPT_CAPABILITIES >> number & 1:
+                self._libc.prctl(_PR_CAPBSET_DROP, number, 0, 0, 0)
+        kept = _KEPT_CAPABILITIES
+        header = (ctypes.c_uint32 * 2)(_CAPABILITY_VERSION, 0)
+        sets = (ctypes.c_uint32 * 6)(kept, kept, 0, 0, 0, 0)  # effective, permitted, inheritable; high halves
+        self._checked(self._libc.capset(header, sets), "capset")
+
+    def _checked(self, result: int, what: str) -> int:
+        """Pass a result on; without confinement nothing is run."""
+        if result < 0:
+            reason = os.strerror(ctypes.get_errno())
+            hint = "Set `sandbox` to unconfined to work without confinement."
+            raise UserError(Fault.CONFIGURATION, f"the sandbox could not be set up: {what}: {reason}", hint)
+        return result
+
+
+_CAPABILITY_VERSION = 0x20080522  # linux/capability.h: _LINUX_CAPABILITY_VERSION_3
+
+_OF_FILES = 1 << 1 | 1 << 2 | 1 << 14 | 1 << 15
+"""The rights that a rule about a single file may give: write, read, truncate, device control."""
+
+
+class _Program(ctypes.Structure):
+    """struct sock_fprog."""
+
+    _fields_ = (("length", ctypes.c_ushort), ("instructions", ctypes.c_char_p))

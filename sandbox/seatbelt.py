@@ -1,0 +1,125 @@
+"""Run commands under macOS's own sandbox: a profile in its language, applied by `sandbox-exec`."""
+
+from __future__ import annotations
+
+import os
+import platform
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+from sandbox.audit import Audit
+from sandbox.descendants import Descendants
+from sandbox.guarded import Guarded, guarded, nested_git
+from sandbox.process import Command, Completed
+from sandbox.secrets import child_environment, secret_places
+from sandbox.spawn import Launch, check_folder, find_program, limited, supervise
+from sandbox.view import existing
+
+PROGRAM = Path("/usr/bin/sandbox-exec")
+"""By its full path: one that the PATH finds could be anyone's."""
+
+
+class Seatbelt:
+    """A sandbox of rules that the macOS kernel checks; the last rule that fits an access decides.
+
+    root, hidden, denied, network: as for bubblewrap
+    """
+
+    name = "seatbelt"
+    warning = (
+        "Commands are confined by Seatbelt: a daemon that they leave behind is not ended, but stays confined."
+    )
+
+    def __init__(
+        self,
+        root: Path,
+        *,
+        spill: Path | None = None,
+        hidden: Iterable[Path] = (),
+        denied: Iterable[Path] = (),
+        network: bool = False,
+    ) -> None:
+        self.root = root.resolve()
+        self._spill = spill
+        self._hidden = tuple(hidden)
+        self._denied = tuple(denied)
+        self._network = network
+        self._nested: tuple[Path, ...] | None = None
+
+    async def run(self, command: Command, on_output: Callable[[bytes], None] | None = None) -> Completed:
+        """See `Sandbox.run`."""
+        import tempfile
+        from dataclasses import replace
+
+        cwd = check_folder(command, self.root)
+        if self._nested is None:
+            self._nested = nested_git(self.root)
+        places = guarded(self.root, self._nested)
+        audit = Audit(self.root, places, self._spill and self._spill / "refused")
+        tree = Descendants()
+        with tempfile.TemporaryDirectory(prefix="patchwright-") as folder:
+            private = Path(folder).resolve()
+            env = child_environment({"TMPDIR": str(private), **command.env, **tree.environment}, self.root)
+            find_program(command, env)
+            writable = [private, *existing(command.writable)]
+            if command.scope == "workspace":
+                writable.append(self.root)
+            closed = [*secret_places(self._hidden), *existing((*self._denied, *command.denied))]
+            text = profile(writable=writable, guards=places, closed=closed, network=self._network)
+            limits = limited(command.limits, processes=0)
+            argv = (str(PROGRAM), "-p", text, *limits, *command.argv)
+            launch = Launch(argv=argv, env=env, cwd=cwd)
+            done = await supervise(command, launch, tree, spill=self._spill, on_output=on_output)
+        return replace(done, noticed=(*done.noticed, *audit.finish()))
+
+
+def works() -> str:
+    """ "" if commands can be confined here, else why not."""
+    if platform.system() != "Darwin":
+        return "this is not macOS"
+    return "" if os.access(PROGRAM, os.X_OK) else f"no program {str(PROGRAM)!r}"
+
+
+def profile(*, writable: Iterable[Path], guards: Guarded, closed: Iterable[Path], network: bool) -> str:
+    """The profile's text. Guarded names are refused whether they are there or not: rules need no file."""
+    refused = [*guards.there, *guards.folders, *guards.files, *guards.links]
+    lines = [
+        _BASE,
+        *(f"(allow file-write* (subpath {_quoted(path)}))" for path in writable),
+        *(f"(deny file-write* (subpath {_quoted(path)}))" for path in dict.fromkeys(refused)),
+        # A folder above, renamed, would take the guard with it.
+        *(f"(deny file-write-unlink (literal {_quoted(path)}))" for path in _above(refused)),
+        *(f"(deny file-read* file-write* (subpath {_quoted(path)}))" for path in closed),
+    ]
+    if network:
+        lines.append("(allow network*)\n(allow system-socket)")
+    return "\n".join(lines) + "\n"
+
+
+_BASE = """\
+(version 1)
+(deny default)
+(allow process-exec process-fork)
+(allow signal process-info* (target same-sandbox))
+(allow sysctl-read)
+(allow file-read*)
+(allow file-ioctl (literal "/dev/null") (literal "/dev/zero") (literal "/dev/tty"))
+(allow file-write-data (literal "/dev/null") (literal "/dev/zero") (literal "/dev/tty"))
+(allow pseudo-tty)
+(allow file-read* file-write* file-ioctl (literal "/dev/ptmx") (regex #"^/dev/ttys[0-9]+$"))
+(allow ipc-posix-sem)
+(allow ipc-posix-shm-read-data ipc-posix-shm-write-create ipc-posix-shm-write-data)
+(allow mach-lookup (global-name "com.apple.system.opendirectoryd.libinfo")
+  (global-name "com.apple.system.notification_center") (global-name "com.apple.system.logger"))
+(deny process-exec (literal "/usr/bin/open") (literal "/usr/bin/osascript") (literal "/bin/launchctl"))"""
+"""What every command may: run, read, ask for users and groups. No service is reached that starts programs."""
+
+
+def _above(places: Iterable[Path]) -> list[Path]:
+    """The folders over each place, which a command may write in but not remove or rename."""
+    return sorted({folder for place in places for folder in place.parents if folder != Path("/")})
+
+
+def _quoted(path: Path) -> str:
+    text = str(path).replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{text}"'

@@ -1,0 +1,175 @@
+"""A filter that refuses system calls, assembled as the kernel wants it: numbers in tables, no library."""
+
+from __future__ import annotations
+
+import errno
+import platform
+import struct
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+Sockets = Literal["machine", "none"]
+"""Which sockets may be opened: Internet and Unix ones ("machine", where a namespace bounds them), or none."""
+
+
+def call_filter(sockets: Sockets, machine: str = "") -> bytes:
+    """The filter as an array of `struct sock_filter`; empty for an architecture without a table.
+
+    machine: the architecture's name, by default that of this machine
+    """
+    architecture = _ARCHITECTURES.get(machine or platform.machine())
+    if architecture is None:
+        return b""
+    numbers = architecture.numbers
+    code = [
+        (_LOAD, 0, 0, _ARCHITECTURE_AT),
+        *_unless(architecture.audit, errno.EPERM),  # a 32-bit program: its numbers mean other calls
+        (_LOAD, 0, 0, _NUMBER_AT),
+    ]
+    if architecture.second_numbering:
+        code += [(_AT_LEAST, 0, 1, architecture.second_numbering), _refuse(errno.EPERM)]
+    for name, error in _REFUSED.items():
+        if name in numbers:
+            code += [(_EQUAL, 0, 1, numbers[name]), _refuse(error)]
+    for name, body in {**_BY_ARGUMENT, "socket": _SOCKET[sockets]}.items():
+        code += [(_EQUAL, 0, len(body), numbers[name]), *body]
+    code.append(_ALLOW)
+    return b"".join(struct.pack("=HBBI", *instruction) for instruction in code)
+
+
+Instruction = tuple[int, int, int, int]
+"""Operation, how many instructions to skip if true, if false, operand."""
+
+# linux/bpf_common.h: BPF_LD|W|ABS, BPF_JMP|JEQ|K, |JGE|K, |JSET|K, BPF_RET|K
+_LOAD, _EQUAL, _AT_LEAST, _ANY_BIT, _ANSWER = 0x20, 0x15, 0x35, 0x45, 0x06
+_NUMBER_AT, _ARCHITECTURE_AT = 0, 4  # in struct seccomp_data
+_FIRST, _SECOND, _THIRD = 16, 24, 32
+"""Low halves of the arguments: all that the kernel itself looks at, for each of the calls below."""
+
+_ALLOW: Instruction = (_ANSWER, 0, 0, 0x7FFF0000)  # SECCOMP_RET_ALLOW
+
+
+def _refuse(error: int) -> Instruction:
+    return (_ANSWER, 0, 0, 0x00050000 | error)  # SECCOMP_RET_ERRNO
+
+
+def _unless(value: int, error: int) -> list[Instruction]:
+    return [(_EQUAL, 1, 0, value), _refuse(error)]
+
+
+def _names(words: str, error: int) -> dict[str, int]:
+    return dict.fromkeys(words.split(), error)
+
+
+_REFUSED: Mapping[str, int] = {
+    # Other processes: their memory, their descriptors.
+    **_names("ptrace process_vm_readv process_vm_writev process_madvise pidfd_getfd kcmp", errno.EPERM),
+    # Keys of the session that started us.
+    **_names("add_key request_key keyctl", errno.EPERM),
+    # Namespaces and mounts, with which what is masked could be unmasked.
+    **_names("mount umount2 pivot_root chroot setns move_mount open_tree open_tree_attr", errno.EPERM),
+    **_names("fsopen fsconfig fsmount fspick mount_setattr", errno.EPERM),
+    # Files by number instead of by path.
+    **_names("open_by_handle_at", errno.EPERM),
+    # The kernel itself: its code, its tracing, its log, its clock.
+    **_names("bpf perf_event_open userfaultfd kexec_load kexec_file_load", errno.EPERM),
+    **_names("init_module finit_module delete_module syslog acct swapon swapoff reboot", errno.EPERM),
+    **_names("settimeofday clock_settime quotactl quotactl_fd fanotify_init iopl ioperm", errno.EPERM),
+    # Does all of the above unseen by a filter. Programs ask whether it is there and do without.
+    **_names("io_uring_setup io_uring_enter io_uring_register", errno.ENOSYS),
+    # Its flags lie in memory, where a filter can't look. C libraries fall back on clone, which is looked at.
+    **_names("clone3", errno.ENOSYS),
+}
+
+_NAMESPACES = 0x7E020000  # CLONE_NEWNS, _NEWCGROUP, _NEWUTS, _NEWIPC, _NEWUSER, _NEWPID, _NEWNET
+_NEW_TIME = 0x80  # CLONE_NEWTIME: for unshare; in clone these bits are a signal's number
+_TIOCSTI, _TIOCLINUX = 0x5412, 0x541C  # type into a terminal; paste into a console
+_PERSONALITIES = (0, 0x8, 0x20000, 0x20008, 0x40000, 0xFFFFFFFF)
+"""Linux, 32 bits, old version numbers, both, addresses not random (sanitizers need it), and the question."""
+
+
+def _without_bits(argument: int, bits: int) -> list[Instruction]:
+    return [(_LOAD, 0, 0, argument), (_ANY_BIT, 0, 1, bits), _refuse(errno.EPERM), _ALLOW]
+
+
+def _none_of(argument: int, values: Sequence[int]) -> list[Instruction]:
+    steps: list[Instruction] = [(_LOAD, 0, 0, argument)]
+    for value in values:
+        steps += [(_EQUAL, 0, 1, value), _refuse(errno.EPERM)]
+    return [*steps, _ALLOW]
+
+
+def _one_of(argument: int, values: Sequence[int]) -> list[Instruction]:
+    steps: list[Instruction] = [(_LOAD, 0, 0, argument)]
+    for value in values:
+        steps += [(_EQUAL, 0, 1, value), _ALLOW]
+    return [*steps, _refuse(errno.EPERM)]
+
+
+_BY_ARGUMENT: Mapping[str, list[Instruction]] = {
+    "clone": _without_bits(_FIRST, _NAMESPACES),
+    "unshare": _without_bits(_FIRST, _NAMESPACES | _NEW_TIME),
+    "ioctl": _none_of(_SECOND, (_TIOCSTI, _TIOCLINUX)),
+    "personality": _one_of(_FIRST, _PERSONALITIES),
+}
+
+_UNIX, _INET, _INET6, _NETLINK = 1, 2, 10, 16
+
+
+def _families(values: Sequence[int]) -> list[Instruction]:
+    """Also netlink's first protocol, with which programs list their own interfaces (node does at its start)."""
+    allowed = _one_of(_FIRST, values)[:-1]
+    return [*allowed, (_EQUAL, 1, 0, _NETLINK), _refuse(errno.EPERM), *_one_of(_THIRD, (0,))]
+
+
+_SOCKET: Mapping[Sockets, list[Instruction]] = {
+    "machine": _families((_UNIX, _INET, _INET6)),
+    "none": _families(()),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Architecture:
+    """audit: its number in linux/audit.h. second_numbering: where the calls of another ABI start, 0 if none."""
+
+    audit: int
+    numbers: Mapping[str, int]
+    second_numbering: int = 0
+
+
+def _table(text: str) -> dict[str, int]:
+    words = text.split()
+    return {name: int(number) for name, number in zip(words[::2], words[1::2], strict=True)}
+
+
+_COMMON = _table("""
+    io_uring_setup 425 io_uring_enter 426 io_uring_register 427
+    open_tree 428 move_mount 429 fsopen 430 fsconfig 431 fsmount 432 fspick 433 clone3 435
+    pidfd_getfd 438 process_madvise 440 mount_setattr 442 quotactl_fd 443 open_tree_attr 467
+""")
+"""Since number 424 all architectures count alike."""
+
+_X86_64 = _COMMON | _table("""
+    ioctl 16 socket 41 clone 56 ptrace 101 syslog 103 personality 135 pivot_root 155 chroot 161 acct 163
+    settimeofday 164 mount 165 umount2 166 swapon 167 swapoff 168 reboot 169 iopl 172 ioperm 173
+    init_module 175 delete_module 176 quotactl 179 clock_settime 227 kexec_load 246 add_key 248
+    request_key 249 keyctl 250 unshare 272 perf_event_open 298 fanotify_init 300 open_by_handle_at 304
+    setns 308 process_vm_readv 310 process_vm_writev 311 kcmp 312 finit_module 313 kexec_file_load 320
+    bpf 321 userfaultfd 323
+""")
+
+_GENERIC = _COMMON | _table("""
+    ioctl 29 umount2 39 mount 40 pivot_root 41 chroot 51 quotactl 60 acct 89 personality 92 unshare 97
+    kexec_load 104 init_module 105 delete_module 106 clock_settime 112 syslog 116 ptrace 117 reboot 142
+    settimeofday 170 socket 198 add_key 217 request_key 218 keyctl 219 clone 220 swapon 224 swapoff 225
+    perf_event_open 241 fanotify_init 262 open_by_handle_at 265 setns 268 process_vm_readv 270
+    process_vm_writev 271 kcmp 272 finit_module 273 bpf 280 userfaultfd 282 kexec_file_load 294
+""")
+"""asm-generic/unistd.h: every architecture that came to Linux late."""
+
+_ARCHITECTURES: Mapping[str, _Architecture] = {
+    "x86_64": _Architecture(audit=0xC000003E, numbers=_X86_64, second_numbering=0x40000000),  # x32
+    "aarch64": _Architecture(audit=0xC00000B7, numbers=_GENERIC),
+    "riscv64": _Architecture(audit=0xC00000F3, numbers=_GENERIC),
+}

@@ -1,0 +1,355 @@
+"""What keys and tokens look like: a table of their beginnings, and of the names they are given."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cache
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shape:
+    """A kind of secret that is known by its own looks or by what stands right before it.
+
+    marks: texts of which one stands in every such secret; where none does, the pattern is not even tried
+    pattern: what is hidden is its group "secret", or all of it
+    good: a last look at what was found, for patterns that ordinary words fit too
+    """
+
+    kind: str
+    marks: tuple[str, ...]
+    pattern: str
+    good: Callable[[str], bool] = bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Named:
+    """A kind of secret that is known by the name it is assigned to: `name = value`, `"name": "value"`.
+
+    endings: of the name, in lower case without `_`, `-`, `.` and spaces
+    about: what is somewhere in the name
+    """
+
+    kind: str
+    endings: tuple[str, ...]
+    about: str = ""
+    value: str = ".*"
+    good: Callable[[str], bool] = bool
+
+
+Span = tuple[int, int, str]
+"""Start, end and kind."""
+
+
+def matches(text: str) -> Iterator[Span]:
+    """The secrets that the tables below know, in no order, some over others. Takes time like the text is long."""
+    for mark, shape in _MARKS:
+        if mark in text:
+            pattern = _compiled(shape.pattern)
+            group = "secret" if "secret" in pattern.groupindex else 0
+            for match in pattern.finditer(text):
+                if shape.good(match[group]):
+                    yield (*match.span(group), shape.kind)
+    if "=" in text or ":" in text:
+        yield from _assigned(text)
+
+
+def _assigned(text: str) -> Iterator[Span]:
+    for match in _compiled(_ASSIGNMENT).finditer(text):
+        before = match.start()
+        name = text[max(before - _LONGEST_NAME, 0) : before].rstrip(_AROUND_NAME).lower().translate(_JOINTS)
+        if not name.endswith(_ENDINGS):
+            continue
+        group = "quoted" if match["quoted"] else "bare"
+        for each in NAMED:
+            fits = name.endswith(each.endings) and each.about in name
+            if fits and _compiled(each.value).fullmatch(match[group]) and each.good(match[group]):
+                yield (*match.span(group), each.kind)
+                break
+
+
+_ASSIGNMENT = (
+    r"[=:][>=]?[ \t]{0,8}(?:"
+    r"""\\?(?P<quote>["'])(?P<quoted>[!#-&(-\[\]-~]{12,400}+)\\?(?P=quote)"""
+    r"|(?P<bare>[A-Za-z0-9+/_.~-]{16,}+={0,2})(?![\w(\[\"']))"
+)
+
+_LONGEST_NAME = 48
+"""Characters before a value in which its name is looked for."""
+
+_AROUND_NAME = " \t:\"'\\])"
+
+_JOINTS = dict.fromkeys(map(ord, "_-. "))
+
+
+@cache
+def _compiled(pattern: str) -> re.Pattern[str]:
+    """Compiled when its mark is first met: all of them take long."""
+    return re.compile(pattern, re.ASCII)
+
+
+def random_looking(value: str) -> bool:
+    """Letters and digits as chance throws them: neither words, nor a placeholder, nor a UUID, nor a counter."""
+    return (
+        len(set(value)) >= LEAST_DIFFERENT
+        and _compiled(_TWO_DIGITS).search(value) is not None
+        and _compiled(_LETTER).search(value) is not None
+        and not _compiled(_UUID).fullmatch(value)
+        and not _compiled(_PLACEHOLDER).search(value)
+    )
+
+
+LEAST_DIFFERENT = 9
+"""Characters: 16 random hexadecimal digits have 10 different ones, longer and richer texts more."""
+
+_TWO_DIGITS = r"[0-9][^0-9]*[0-9]"
+
+_LETTER = r"[A-Za-z]"
+
+_UUID = r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}"
+
+_PLACEHOLDER = (
+    r"(?i)example|placeholder|changeme|change[-_]me|your[-_]|dummy|redacted"
+    r"|x{5}|0{6}|(?:0123|1234)5678|abcdef"
+)
+
+
+def _varied(value: str) -> bool:
+    """No name made of words: `sk-chasing-dots-animation`."""
+    return len(_compiled(_VARIED).findall(value)) >= 4
+
+
+_VARIED = r"[0-9A-Z]"
+
+
+def _named(value: str) -> bool:
+    """A value that has a secret's name: it must look random, and not like code."""
+    return random_looking(value) and not _compiled(_CODE).search(value)
+
+
+_CODE = (
+    r"^[a-z_]+(?:\.[A-Za-z_]\w*)+$"  # settings.api_key_v2
+    r"|^[A-Za-z]{2,}(?:[-_./][A-Za-z]{2,}){1,}[-_./]?\d{0,4}$"  # words-with-dashes-2, some/path_1
+    r"|^[A-Za-z][a-z]+(?:[A-Z][a-z]+)+\d{0,2}(?:[A-Z][a-z]+)*$"  # CamelCaseName2
+    r"|^[\d.eE+-]+$|^\d{4}-\d\d-\d\d|^https?:|^[./~]+\w+/"  # a date, an address, a path
+)
+
+
+def _token(kind: str, mark: str, rest: str, good: Callable[[str], bool] = bool) -> Shape:
+    """A secret that begins with a text of its own, at the beginning of a word.
+
+    The mark leads the pattern, so that the search for it runs at the speed of a plain text's; that it stands
+    at the beginning of a word is looked up behind it.
+    """
+    return Shape(
+        kind=kind, marks=(mark,), pattern=f"{re.escape(mark)}(?<![\\w-]{re.escape(mark)}){rest}", good=good
+    )
+
+
+_WORD = r"[A-Za-z0-9_-]"
+
+TOKENS: tuple[Shape, ...] = (
+    # Models
+    _token("OpenAI, Anthropic, DeepSeek or OpenRouter key", "sk-", _WORD + "{20,}", _varied),
+    _token("Google API key", "AIza", _WORD + "{35}"),
+    _token("Google API key", "AQ.Ab", _WORD + "{30,}"),
+    _token("Google OAuth token", "ya29.", _WORD + "{20,}"),
+    _token("Google OAuth secret", "GOCSPX-", _WORD + "{20,}"),
+    _token("Groq key", "gsk_", "[A-Za-z0-9]{40,}"),
+    _token("xAI key", "xai-", _WORD + "{40,}"),
+    _token("Together key", "tgp_v1_", _WORD + "{30,}"),
+    _token("Replicate token", "r8_", "[A-Za-z0-9]{30,}"),
+    _token("Hugging Face token", "hf_", "[A-Za-z0-9]{30,}"),
+    _token("Hugging Face token", "api_org_", "[A-Za-z0-9]{30,}"),
+    _token("Perplexity key", "pplx-", "[A-Za-z0-9]{40,}"),
+    _token("Cerebras key", "csk-", "[A-Za-z0-9]{40,}"),
+    _token("Fireworks key", "fw_", "[A-Za-z0-9]{20,}", random_looking),
+    _token("NVIDIA key", "nvapi-", _WORD + "{40,}"),
+    _token("Tavily key", "tvly-", _WORD + "{20,}", random_looking),
+    _token("LangSmith key", "lsv2_", r"(?:pt|sk)_[a-f0-9]{32}_[a-f0-9]{6,}"),
+    # Code and packages
+    *(_token("GitHub token", f"gh{each}_", "[A-Za-z0-9]{30,}") for each in "pousr"),
+    _token("GitHub token", "github_pat_", "[A-Za-z0-9_]{30,}"),
+    *(
+        _token("GitLab token", f"gl{each}-", _WORD + r"{20,}(?:\.[A-Za-z0-9_.-]+)?")
+        for each in ("pat", "dt", "rt", "ptt", "oas", "cbt", "ft", "imt", "agent", "soat", "ffct")
+    ),
+    _token("Atlassian or Bitbucket token", "ATATT3", "[A-Za-z0-9_=-]{40,}"),
+    _token("Atlassian or Bitbucket token", "ATCTT3", "[A-Za-z0-9_=-]{40,}"),
+    _token("Bitbucket token", "ATBB", "[A-Za-z0-9]{28,}", random_looking),
+    _token("npm token", "npm_", "[A-Za-z0-9]{36}"),
+    _token("PyPI token", "pypi-", _WORD + "{50,}"),
+    _token("RubyGems key", "rubygems_", "[a-f0-9]{48}"),
+    _token("crates.io token", "cio", "[A-Za-z0-9]{32}(?![A-Za-z0-9])", random_looking),
+    _token("Docker token", "dckr_pat_", _WORD + "{20,}"),
+    _token("Docker token", "dckr_oat_", _WORD + "{20,}"),
+    _token("Postman key", "PMAK-", "[a-f0-9]{24}-[a-f0-9]{34}"),
+    # Clouds
+    *(
+        _token("AWS access key", each, "[A-Z0-9]{16}(?![A-Za-z0-9])")
+        for each in ("AKIA", "ASIA", "ABIA", "ACCA")
+    ),
+    _token("AWS Bedrock key", "ABSK", "[A-Za-z0-9+/]{60,}={0,2}"),
+    _token("Databricks token", "dapi", r"[a-f0-9]{32}(?:-\d+)?"),
+    *(_token("DigitalOcean token", f"do{each}_v1_", "[a-f0-9]{64}") for each in "opr"),
+    _token("Heroku key", "HRKU-", _WORD + "{30,}"),
+    *(_token("Vault token", f"hv{each}.", _WORD + "{20,}") for each in "sbr"),
+    Shape(
+        kind="Terraform token",
+        marks=(".atlasv1.",),
+        pattern=r"\.atlasv1\.[\w=-]{60,}",
+    ),
+    _token("Pulumi token", "pul-", "[a-f0-9]{40}"),
+    _token("Doppler token", "dp.", r"(?:pt|st|ct|sa|scim|audit)\.[A-Za-z0-9._-]{40,}"),
+    _token("PlanetScale token", "pscale_", r"(?:tkn|pw|oauth)_[\w.=-]{32,}"),
+    _token("Supabase token", "sbp_", "[a-f0-9]{40}"),
+    _token("Fly.io token", "fm2_", "[A-Za-z0-9+/=_-]{60,}"),
+    _token("Tailscale key", "tskey-", r"[a-z]+-[A-Za-z0-9-]{20,}"),
+    # People and money
+    *(_token("Slack token", f"xox{each}-", "[A-Za-z0-9-]{10,}") for each in "abceoprs"),
+    _token("Slack token", "xapp-", r"\d-[A-Z0-9]+-\d+-[A-Za-z0-9]{20,}"),
+    Shape(
+        kind="Slack webhook",
+        marks=("hooks.slack.com/",),
+        pattern=r"hooks\.slack\.com/(?:services|workflows|triggers)/(?P<secret>[A-Za-z0-9+/_-]{30,})",
+    ),
+    Shape(
+        kind="Discord webhook",
+        marks=("/api/webhooks/",),
+        pattern=r"/api/webhooks/\d{17,20}/(?P<secret>[\w-]{60,})",
+    ),
+    Shape(
+        kind="Discord token",
+        marks=(".",),
+        pattern=r"[MNO](?<![\w-][MNO])[A-Za-z0-9_-]{23,27}+\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,40}(?![\w-])",
+        good=random_looking,
+    ),
+    Shape(
+        kind="Telegram token", marks=(":AA",), pattern=r":(?<=\d{8}:)(?P<secret>AA[A-Za-z0-9_-]{33})(?![\w-])"
+    ),
+    _token("Twilio key", "SK", "[0-9a-f]{32}(?![A-Za-z0-9])"),
+    _token("SendGrid key", "SG.", r"[A-Za-z0-9_-]{20,24}\.[A-Za-z0-9_-]{39,50}"),
+    *(
+        _token("Stripe key", f"{who}_{where}_", "[A-Za-z0-9]{16,}", random_looking)
+        for who in ("sk", "rk")
+        for where in ("live", "test", "prod")
+    ),
+    _token("Stripe webhook secret", "whsec_", "[A-Za-z0-9+/=]{24,}"),
+    *(_token("Shopify token", f"shp{each}_", "[a-fA-F0-9]{32}") for each in ("at", "ca", "pa", "ss")),
+    _token("Square token", "EAAA", _WORD + "{60}(?![A-Za-z0-9_-])", random_looking),
+    _token("Square secret", "sq0csp-", _WORD + "{43}"),
+    Shape(
+        kind="Mailchimp key",
+        marks=tuple(f"-us{digit}" for digit in range(1, 10)),
+        pattern=r"(?<!\w)[0-9a-f]{32}-us\d{1,2}(?!\w)",
+    ),
+    _token("Mailgun key", "key-", "[0-9a-f]{32}(?![A-Za-z0-9])"),
+    _token("New Relic key", "NRAK-", "[A-Z0-9]{27}"),
+    _token("Grafana token", "glsa_", "[A-Za-z0-9]{32}_[a-fA-F0-9]{8}"),
+    _token("Grafana token", "glc_", "[A-Za-z0-9+/]{32,}={0,2}"),
+    _token("Sentry token", "sntrys_", "[A-Za-z0-9+/=_-]{40,}"),
+    _token("Linear key", "lin_api_", "[A-Za-z0-9]{32,}"),
+    _token("Notion token", "ntn_", "[A-Za-z0-9]{40,}"),
+    _token("Figma token", "figd_", _WORD + "{36,}"),
+    _token("age key", "AGE-SECRET-KEY-1", "[A-Z0-9]{50,}"),
+    _token("1Password token", "ops_eyJ", _WORD + "{60,}"),
+    # Any
+    Shape(
+        kind="JSON web token",
+        marks=("eyJ",),
+        pattern=r"eyJ(?<![\w-]eyJ)[\w-]{8,}+\.eyJ[\w-]{8,}+\.[\w-]{10,}",
+    ),
+)
+"""Texts that are secrets by themselves, wherever they stand."""
+
+_NO_PASSWORDS = {
+    "password",
+    "pass",
+    "passwd",
+    "pw",
+    "pwd",
+    "secret",
+    "token",
+    "user",
+    "xxx",
+    "...",
+    "…",
+    "port",
+}
+
+IN_CONTEXT: tuple[Shape, ...] = (
+    Shape(
+        kind="Azure key",
+        marks=("AccountKey=", "SharedAccessKey=", "SharedAccessSignature"),
+        pattern=r"(?:AccountKey|SharedAccessKey)=(?P<secret>[A-Za-z0-9+/]{32,}+={0,2})",
+    ),
+    Shape(
+        kind="signature of an Azure address",
+        marks=("sig=",),
+        pattern=r"[?&]sig=(?P<secret>[A-Za-z0-9%+/]{40,}+(?:%3[Dd]|=){0,2})",
+    ),
+    Shape(
+        kind="Azure client secret",
+        marks=("8Q~", "7Q~", "9Q~"),
+        pattern=r"[789]Q~(?<=[\w.~-]{3}[789]Q~)[\w.~-]{31,34}(?![\w.~-])",
+    ),
+    Shape(
+        kind="password in an address",
+        marks=("://",),
+        pattern=r"""://[^\s/:@"'<>{}()\[\]$]{0,128}+:(?P<secret>[^\s/@"'<>{}()\[\]$]{3,256}+)@""",
+        good=lambda value: value.lower() not in _NO_PASSWORDS and "*" not in value,
+    ),
+    Shape(
+        kind="Authorization header",
+        marks=("uthorization", "UTHORIZATION"),
+        pattern=r"""[Aa](?:uthorization|UTHORIZATION)["']?[ \t]{0,4}[:=,][ \t]{0,4}["']?"""
+        r"""(?:[Bb]asic|[Bb]earer|BEARER|[Tt]oken|Digest|ApiKey)[ \t]+(?P<secret>[A-Za-z0-9._~+/-]{8,}+=*)""",
+        good=lambda value: any(each.isdigit() for each in value) or len(value) >= 24,
+    ),
+    Shape(
+        kind="bearer token",
+        marks=("earer ",),
+        pattern=r"[Bb]earer (?P<secret>[A-Za-z0-9._~+/-]{20,}+=*)",
+        good=_named,
+    ),
+)
+"""Texts that are secrets because of what stands before them; only the value is one."""
+
+SHAPES = (*TOKENS, *IN_CONTEXT)
+
+_MARKS = tuple((mark, shape) for shape in SHAPES for mark in shape.marks)
+
+NAMED: tuple[Named, ...] = (
+    Named(
+        kind="AWS secret key",
+        endings=("secretaccesskey", "secretkey", "sessiontoken", "secret"),
+        about="aws",
+        value="[A-Za-z0-9/+]{40}|[A-Za-z0-9/+]{200,}={0,2}",
+        good=lambda value: _compiled(_VARIED).search(value) is not None,
+    ),
+    Named(kind="AWS secret key", endings=("secretaccesskey",), value="[A-Za-z0-9/+]{40}"),
+    Named(kind="Heroku key", endings=("key", "token", "heroku"), about="heroku", value=_UUID),
+    Named(
+        kind="value with a secret's name",
+        endings=(
+            *(
+                "token",
+                "secret",
+                "password",
+                "passwd",
+                "pwd",
+                "passphrase",
+                "credential",
+                "credentials",
+                "jwt",
+            ),
+            *("apikey", "secretkey", "accesskey", "privatekey", "authkey", "signingkey", "encryptionkey"),
+            *("accountkey", "masterkey", "secretkeybase"),
+        ),
+        good=_named,
+    ),
+)
+"""Not every key: a sort key, a cache key and a public key are no secrets."""
+
+_ENDINGS = tuple({ending for each in NAMED for ending in each.endings})

@@ -1,0 +1,105 @@
+"""Guarded places: which they are, how missing ones are held, what is told and taken back after a command."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import subprocess
+from pathlib import Path
+
+from sandbox.audit import Audit
+from sandbox.guarded import guarded, nested_git
+from sandbox.placeholders import held, is_placeholder
+from tests.sandbox.boxes import make, sh
+
+
+def test_the_folder_of_hooks_that_the_settings_name_is_guarded(workspace: Path) -> None:
+    (workspace / "tools" / "hooks").mkdir(parents=True)
+    subprocess.run(["git", "-C", str(workspace), "config", "core.hooksPath", "tools/hooks"], check=True)
+    places = guarded(workspace)
+    assert workspace / "tools" / "hooks" in places.there
+    assert places.pinned(workspace) == [workspace / "tools"]
+
+
+def test_repositories_inside_are_found_and_large_folders_of_others_passed_over(workspace: Path) -> None:
+    for name in ("lib/one", "node_modules/two"):
+        subprocess.run(["git", "init", "--quiet", str(workspace / name)], check=True)
+    subprocess.run(["git", "init", "--quiet", "--bare", str(workspace / "bare")], check=True)
+    assert sorted(nested_git(workspace)) == [workspace / "bare", workspace / "lib" / "one" / ".git"]
+
+
+def test_a_link_to_the_top_itself_closes_nothing(workspace: Path) -> None:
+    (workspace / ".vscode").symlink_to(".")
+    assert workspace not in guarded(workspace).there
+    assert sh(make("bubblewrap", workspace), workspace, "touch new").returncode == 0
+
+
+def test_placeholders_vanish_with_the_last_of_those_who_hold_them(workspace: Path) -> None:
+    folders = [workspace / ".vscode", workspace / ".idea"]
+    with held(workspace, folders) as first:
+        with held(workspace, folders) as second:
+            assert first == second == folders
+            assert all(map(is_placeholder, folders))
+        assert all(map(is_placeholder, folders))
+    assert not any(folder.exists() for folder in folders)
+
+
+def test_a_placeholder_that_somebody_fills_is_theirs(workspace: Path) -> None:
+    with held(workspace, [workspace / ".vscode"]):
+        (workspace / ".vscode" / "settings.json").write_text("{}")
+    assert (workspace / ".vscode" / "settings.json").read_text() == "{}"
+
+
+def test_what_a_killed_process_left_is_removed_by_the_next(workspace: Path) -> None:
+    with held(workspace, [workspace / ".vscode"]):
+        top = os.open(workspace, os.O_RDONLY)
+        fcntl.flock(top, fcntl.LOCK_SH)  # as if a command still ran
+    assert is_placeholder(workspace / ".vscode")
+    os.close(top)
+    with held(workspace, [workspace / ".vscode"]):
+        pass
+    assert not (workspace / ".vscode").exists()
+
+
+def test_a_command_that_hogs_the_lock_stops_nothing(workspace: Path, tmp_path: Path) -> None:
+    top = os.open(workspace, os.O_RDONLY)
+    fcntl.flock(top, fcntl.LOCK_EX)
+    try:
+        with held(workspace, [workspace / ".vscode"]) as mine:
+            assert mine == []
+        box = make("bubblewrap", workspace, tmp_path / "spill")
+        assert sh(box, workspace, "mkdir .vscode; echo x > src/x").returncode == 0
+        assert not (workspace / ".vscode").exists()  # moved away afterwards
+    finally:
+        os.close(top)
+
+
+def test_a_new_guarded_file_is_moved_aside_and_told(workspace: Path, tmp_path: Path) -> None:
+    done = sh(
+        make("bubblewrap", workspace, tmp_path / "spill"),
+        workspace,
+        "echo evil > .envrc; echo x > .gitattributes",
+    )
+    aside = tmp_path / "spill" / "refused"
+    assert done.noticed == (f"'.envrc' was made, and moved to {str(aside)!r}", "'.gitattributes' was made")
+    assert [path.read_text() for path in aside.iterdir()] == ["evil\n"]
+    assert (workspace / ".gitattributes").exists()
+
+
+def test_an_audit_tells_changes_by_content_and_touches_nothing_old(workspace: Path, tmp_path: Path) -> None:
+    (workspace / ".envrc").write_text("mine")
+    audit = Audit(workspace, guarded(workspace), tmp_path / "aside")
+    (workspace / ".envrc").write_text("mine")  # the same again
+    assert audit.finish() == ()
+    (workspace / ".envrc").write_text("other")
+    (workspace / ".git" / "hooks" / "pre-commit").write_text("evil")
+    (workspace / ".git" / "index").write_text("changes all the time")
+    assert audit.finish() == ("'.envrc' was changed", "'.git/hooks/pre-commit' was made")
+    assert (workspace / ".envrc").read_text() == "other"
+
+
+def test_nothing_is_told_of_an_ordinary_command(workspace: Path) -> None:
+    for name in ("bubblewrap", "landlock", "unconfined"):
+        before = sorted(workspace.rglob("*"))
+        assert sh(make(name, workspace), workspace, "echo x > src/cart.py; git status").noticed == ()
+        assert sorted(workspace.rglob("*")) == before
