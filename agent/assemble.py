@@ -40,6 +40,7 @@ class Options:
     mode: Mode = Mode.WORKSPACE
     approval: Approval = Approval.NEVER
     sandbox: str = "auto"
+    container_image: str = ""
     session: str = ""
     commit: bool = True
     offer_commit: bool = True
@@ -119,6 +120,7 @@ def _runtime(
         spill=session.folder,
         hidden=(home.data, home.config),
         network=options.mode is Mode.FULL,
+        image=options.container_image,
     )
     workspace = Workspace(
         root=root,

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any, cast
 
 from agent.home import Home, private_folder
 from agent.outcome import BY_FAULT, Exit
-from sandbox.inert import inert
 from cli.report import complain
 from cli.streams import write_error
 from sandbox.errors import Fault, UserError
+from sandbox.inert import inert
 
 if TYPE_CHECKING:
     from sandbox.paths import Tree

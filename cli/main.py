@@ -34,6 +34,8 @@ class SandboxOption(StrEnum):
     auto = "auto"
     bubblewrap = "bubblewrap"
     landlock = "landlock"
+    seatbelt = "seatbelt"
+    container = "container"
     unconfined = "unconfined"
 
 

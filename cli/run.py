@@ -92,6 +92,7 @@ def make_runtime(invocation: Invocation, home: Home, settings: Settings) -> Runt
         mode=settings.mode,
         approval=invocation.approval,
         sandbox=settings.sandbox,
+        container_image=settings.container_image,
         session=invocation.session,
         commit=invocation.commit,
         offer_commit=invocation.offer_commit,

@@ -49,6 +49,7 @@ class Settings:
     mode: Mode = Mode.WORKSPACE
     approval: Approval = Approval.ASK
     sandbox: str = "auto"
+    container_image: str = ""
     max_steps: int = 200
     max_time: float = 3600.0
     max_cost: float | None = None

@@ -99,6 +99,8 @@ def _performed(
             return [_made_before(each) for each in refusal.problems]
         raise ToolFailure(_refused(at, tool, refusal)) from None
     foreign = {each.path: _conflicts(at, tool, each) for each in planned}
+    for each in planned:
+        _secrets(tool, each)
     problems = {each.path: _syntax(at, tool, each) for each in planned}
     _write(at, transactions, tool, planned)
     seen = {each.path: at.read.get(each.source or each.path) for each in planned}
@@ -244,6 +246,14 @@ def _where(first: int, end: int) -> str:
 def _shown(lines: Sequence[str], first: int, end: int) -> str:
     low, high = max(first - 2, 0), min(max(end, first + 1) + 2, len(lines), first + 20)
     return "\n".join(f"{number + 1:>6}\t{clip(lines[number])}" for number in range(low, high))
+
+
+def _secrets(tool: str, planned: Planned) -> None:
+    """What the model was shown redacted must not be written back over what stands there."""
+    from sandbox.secrets import MARKER, would_overwrite
+
+    if MARKER in planned.new_text and (why := would_overwrite(planned.old_text, planned.new_text)):
+        raise ToolFailure(f"{tool}: {planned.path}: nothing was written: {why}")
 
 
 def _syntax(at: Workspace, tool: str, planned: Planned) -> list[str]:

@@ -288,3 +288,14 @@ def test_what_a_killed_process_left_is_ended_and_told(tmp_path: Path) -> None:
     made = call(edit, at, path="b.txt", old="half", new="whole").text
     assert "note: an interrupted edit of 2 files was finished" in made
     assert tree(at) == {"a.txt": "half\n", "b.txt": "whole\n"}
+
+
+def test_a_redacted_value_is_not_written_back_over_the_secret(tmp_path: Path) -> None:
+    secret = "ghp_" + "a1B2c3D4e5" * 4
+    at = workspace(tmp_path, {"keys.py": f'TOKEN = "{secret}"\nNAME = "x"\n'})
+    call(read, at, path="keys.py")
+    text = refused(write, at, path="keys.py", content='TOKEN = "[redacted]"\nNAME = "y"\n')
+    assert "nothing was written" in text
+    assert secret in (at.root / "keys.py").read_text()
+    call(edit, at, path="keys.py", old='NAME = "x"', new='NAME = "y"')
+    assert 'NAME = "y"' in (at.root / "keys.py").read_text()
