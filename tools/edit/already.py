@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from tools.edit import exact
-from tools.edit.changes import Line
+from tools.edit.changes import Hunk, Line
 from tools.edit.formats.placeholders import is_placeholder
-from tools.edit.ladder import Source
+from tools.edit.ladder import STEPS, Rung, Source, sites
 from tools.edit.merge import Splice
 from tools.edit.readings import Reading
 from tools.edit.refusals import EditRefused
@@ -49,6 +49,15 @@ def refuse_made(source: Source, old: str, new: str) -> None:
     if SequenceMatcher(None, old[:2000], new[:2000], autojunk=False).ratio() > 0.4:
         line = source.line_at(places[0]) + 1
         raise EditRefused(f"already applied: `new` stands at line {line}, and `old` nowhere", already=True)
+
+
+def refuse_standing(source: Source, hunk: Hunk) -> None:
+    """The old lines stand nowhere, however they are indented, and the new ones, context included, at one place."""
+    if not any(line.op == " " and line.text.strip() for line in hunk.lines):
+        return
+    step = next(step for step in STEPS if step.rung is Rung.INDENTATION)
+    if len(found := sites(source, hunk.new, step)) == 1:
+        raise EditRefused(f"already applied: its lines stand at line {found[0].first + 1}", already=True)
 
 
 def stands(source: Source, splice: Splice) -> bool:

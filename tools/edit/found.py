@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from tools.edit import exact
-from tools.edit.already import refuse_made, refuse_placeholders, refuse_repeated, stands
+from tools.edit.already import refuse_made, refuse_placeholders, refuse_repeated, refuse_standing, stands
 from tools.edit.changes import Hunk, Line, Lines, Replace, Symbol
 from tools.edit.depth import settled
 from tools.edit.formats.clean import without_line_numbers
@@ -209,6 +209,8 @@ def _loose(
         for reading, hunk in options:
             if found := _in(sites(source, hunk.old, step), hunk, allowed, source):
                 yield _one(source, found, hunk, step.rung, reading)
+    for _, hunk in options:
+        refuse_standing(source, hunk)
     for reading, hunk in options:
         if any(stands_for_lines(line) for line in hunk.old):
             _, found = elided(source, hunk.old)

@@ -142,6 +142,7 @@ def doubled(edit: Drawn, where: int) -> tuple[str, set[str]]:
     outside = [i for i in range(len(lines) + 1) if i <= edit.start or i >= edit.stop]
     at = outside[where % len(outside)]
     twice = [*lines[:at], *old, *lines[at:]]
+    assume(twice[-1].strip())  # a blank line at the end of a file without a final newline is that newline
     results = set()
     for site in range(len(twice) - len(old) + 1):
         if twice[site : site + len(old)] == old:
