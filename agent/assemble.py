@@ -17,10 +17,12 @@ from agent.runtime import Runtime, not_a_repository, notice
 from agent.session import Session
 from sandbox.errors import Fault, UserError
 from sandbox.policy import Approval, Approver, Mode, Policy
+from sandbox.rules import NO_RULES, Rules
 from tools.registry import Toolbox
 from tools.workspace import ToolSettings, Workspace
 
 if TYPE_CHECKING:
+    from sandbox.process import Sandbox
     from tools.edit.offer import Format
 
 
@@ -30,6 +32,7 @@ class Options:
 
     working: folder named by -C (or the current one); the workspace is the repository around it
     model: makes the model; its second argument is told, in a quiet line each, of retries
+    approval: None: `auto` where the kernel confines commands, else `ask`
     session: id of a session to resume, "" for a new one
     commit: commit at the end of a verified turn; False also withholds the commit tool when `git` is False
     edit_formats: in which the model is told to write edits; without any, those that its family writes well
@@ -38,7 +41,8 @@ class Options:
     working: Path
     model: Callable[[Home, Callable[[str], None]], Model]
     mode: Mode = Mode.WORKSPACE
-    approval: Approval = Approval.NEVER
+    approval: Approval | None = Approval.NEVER
+    rules: Rules = NO_RULES
     sandbox: str = "auto"
     container_image: str = ""
     session: str = ""
@@ -48,6 +52,7 @@ class Options:
     test_command: str = ""
     test_timeout: float = 600.0
     shell_timeout: float = 120.0
+    hosts: tuple[str, ...] = ()
     secrets_allowed: tuple[str, ...] = ()
     edit_formats: Sequence[Format] = ()
     refuse_syntax_errors: bool = False
@@ -108,8 +113,10 @@ def _runtime(
 ) -> Runtime:
     from agent.model.family import family
     from sandbox.backends import choose
+    from sandbox.masking import masked
     from sandbox.paths import Tree
     from sandbox.snapshots import Snapshots
+    from sandbox.trust import TrustStore
     from tools.artifacts import Artifacts
     from tools.defaults import default_tools, understood_tools
 
@@ -121,11 +128,12 @@ def _runtime(
         hidden=(home.data, home.config),
         network=options.mode is Mode.FULL,
         image=options.container_image,
+        hosts=options.hosts if options.mode is Mode.WORKSPACE else (),
     )
     workspace = Workspace(
         root=root,
-        files=Tree(root),
-        sandbox=sandbox,
+        files=Tree(root, options.rules.denies_reading),
+        sandbox=masked(sandbox, root, options.rules),
         artifacts=Artifacts(session.folder / "artifacts"),
         journal=home.project(root) / "journal",
         settings=ToolSettings(
@@ -135,6 +143,8 @@ def _runtime(
             secrets_allowed=options.secrets_allowed,
             refuse_syntax_errors=options.refuse_syntax_errors,
             lint=options.lint,
+            unreadable=tuple(rule.pattern for rule in options.rules.unreadable),
+            trusts=TrustStore(home.config).of(root),
             cache=private_folder(home.cache / "work" / session.id),
         ),
         mode=options.mode,
@@ -167,12 +177,17 @@ def _runtime(
         workspace=workspace,
         model=model,
         toolbox=toolbox,
-        policy=Policy(options.mode, options.approval),
+        policy=Policy(options.mode, options.approval or default_approval(sandbox), options.rules),
         snapshots=snapshots,
         approver=options.approver,
         limits=options.limits,
         commit=options.commit and "git_commit" not in withheld,
     )
+
+
+def default_approval(sandbox: Sandbox) -> Approval:
+    """Of a session with a terminal, when the user has set none."""
+    return Approval.ASK if sandbox.name == "unconfined" else Approval.AUTO
 
 
 def _recovered(workspace: Workspace) -> str:

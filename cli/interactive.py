@@ -12,7 +12,6 @@ from agent.home import Home
 from agent.model.base import Model
 from agent.runtime import notice
 from cli.run import NO_MODEL, Invocation, make_runtime, settings_for
-from sandbox.policy import Approval
 
 
 def interactive(folder: Path, flags: Mapping[str, Any], *, session: str, commit: bool) -> int:
@@ -20,9 +19,7 @@ def interactive(folder: Path, flags: Mapping[str, Any], *, session: str, commit:
     from cli.repl import start
 
     home = Home.from_environment()
-    invocation = Invocation(
-        folder=folder, flags=flags, session=session, offer_commit=commit, commit=False, approval=Approval.ASK
-    )
+    invocation = Invocation(folder=folder, flags=flags, session=session, offer_commit=commit, commit=False)
     settings = settings_for(invocation, home)
 
     invocation = replace(invocation, approval=settings.approval)

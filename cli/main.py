@@ -28,6 +28,14 @@ class ModeOption(StrEnum):
     full = "full"
 
 
+class ApprovalOption(StrEnum):
+    """Who is asked."""
+
+    ask = "ask"
+    auto = "auto"
+    never = "never"
+
+
 class SandboxOption(StrEnum):
     """What confines commands."""
 
@@ -246,6 +254,48 @@ def demo(
     from cli.demo import demo as show
 
     raise typer.Exit(show(folder, model=model or "offline", api_base=api_base))
+
+
+@app.command()
+def trust(
+    folder: Folder = Path("."),
+    list_only: Annotated[
+        bool, typer.Option("--list", help="Show it, and what else is trusted; trust nothing.")
+    ] = False,
+    revoke: Annotated[bool, typer.Option("--revoke", help="Trust it no more.")] = False,
+) -> None:
+    """Let a repository's own hooks, filters and signing programs run when Patchwright commits, and show them."""
+    from cli import trust as trusting
+
+    if list_only and revoke:
+        raise typer.BadParameter("--list and --revoke: give one of them")
+    act = trusting.show if list_only else trusting.revoke if revoke else trusting.grant
+    raise typer.Exit(act(folder))
+
+
+policy_app = typer.Typer(
+    rich_markup_mode=None, help="What the policy says to a command.", no_args_is_help=True
+)
+app.add_typer(policy_app, name="policy")
+
+
+@policy_app.command()
+def check(
+    command: Annotated[str, typer.Argument(metavar="COMMAND", help="A shell command, as one argument.")],
+    folder: Folder = Path("."),
+    mode: Mode = None,
+    sandbox: Sandbox = None,
+    approval: Annotated[
+        ApprovalOption | None,
+        typer.Option("--approval", help="Who would be asked; as in a session if not given."),
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False,
+) -> None:
+    """Explain, without running it, what a command would do and whether it may: exit 0 if it may, 5 if not unasked."""
+    from cli.policy import check as explain
+
+    flags = _flags(mode=mode, sandbox=sandbox, approval=approval)
+    raise typer.Exit(explain(folder, command, flags, as_json=as_json))
 
 
 @app.command()

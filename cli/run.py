@@ -49,7 +49,7 @@ class Invocation:
     commit: bool
     offer_commit: bool
     session: str = ""
-    approval: Approval = Approval.NEVER
+    approval: Approval | None = Approval.NEVER
 
 
 NO_MODEL = (
@@ -91,6 +91,7 @@ def make_runtime(invocation: Invocation, home: Home, settings: Settings) -> Runt
         model=lambda home, tell: choose_model(settings, home, tell),
         mode=settings.mode,
         approval=invocation.approval,
+        rules=settings.rules,
         sandbox=settings.sandbox,
         container_image=settings.container_image,
         session=invocation.session,
@@ -100,6 +101,7 @@ def make_runtime(invocation: Invocation, home: Home, settings: Settings) -> Runt
         test_command=settings.tests.command,
         test_timeout=settings.tests.timeout,
         shell_timeout=settings.shell_timeout,
+        hosts=tuple(settings.network),
         secrets_allowed=tuple(settings.secrets_allowed),
         edit_formats=settings.edit.formats or (),
         refuse_syntax_errors=settings.edit.syntax_errors == "refuse",

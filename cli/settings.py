@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, Literal
 
-from agent.home import Home
+from agent.home import Home, private_folder
 from sandbox.errors import Fault, UserError
 from sandbox.policy import Approval, Mode
+from sandbox.rules import NO_RULES, VERDICTS, Rule, Rules, Verdict, check_examples, parse_rule
 from tools.edit.offer import WAYS, Format
 
 _FORBID_UNKNOWN = {"extra": "forbid"}
@@ -39,6 +40,28 @@ class EditSettings:
 
 
 @dataclass(kw_only=True)
+class RuleSettings:
+    """A rule with examples, which are checked when the settings load."""
+
+    __pydantic_config__ = _FORBID_UNKNOWN
+
+    rule: str
+    match: list[str] = field(default_factory=list)
+    no_match: list[str] = field(default_factory=list)
+
+
+@dataclass(kw_only=True)
+class PermissionSettings:
+    """The user's rules by verdict, each like `shell(npm run *)`."""
+
+    __pydantic_config__ = _FORBID_UNKNOWN
+
+    allow: list[str | RuleSettings] = field(default_factory=list)
+    ask: list[str | RuleSettings] = field(default_factory=list)
+    deny: list[str | RuleSettings] = field(default_factory=list)
+
+
+@dataclass(kw_only=True)
 class Settings:
     """All settings with their defaults; a file may give any part of them."""
 
@@ -47,7 +70,8 @@ class Settings:
     model: str = ""
     api_base: str = ""
     mode: Mode = Mode.WORKSPACE
-    approval: Approval = Approval.ASK
+    approval: Approval | None = None
+    """Of a session with a terminal. None: `auto` where the kernel confines commands, else `ask`."""
     sandbox: str = "auto"
     container_image: str = ""
     max_steps: int = 200
@@ -55,13 +79,21 @@ class Settings:
     max_cost: float | None = None
     max_tokens: int | None = None
     shell_timeout: float = 120.0
+    network: list[str] = field(default_factory=list)
+    """Hosts that sandboxed commands reach (`pypi.org`, `*.npmjs.org:443`); none when empty."""
     secrets_allowed: list[str] = field(default_factory=list)
     """Patterns of paths (`tests/fixtures/*`) whose new keys and tokens may be committed: made-up ones."""
     tests: TestSettings = field(default_factory=TestSettings)
     edit: EditSettings = field(default_factory=EditSettings)
+    permissions: PermissionSettings = field(default_factory=PermissionSettings)
+    rules: Rules = field(default=NO_RULES, init=False)
+    """What `permissions` and the rules stored by "always" come to."""
 
 
 FROM_ENVIRONMENT = {"PATCHWRIGHT_MODEL": "model", "PATCHWRIGHT_API_BASE": "api_base"}
+
+WORDS: Mapping[str, Callable[[str], Mode | Approval]] = {"mode": Mode, "approval": Approval}
+"""Flags whose text stands for a word of ours."""
 
 LEAST = {
     "max_steps": 1,
@@ -98,6 +130,7 @@ def load(
         _check(project, project_file)
         values = {**values, **project}
     settings = _check(values, None)
+    settings.rules = _rules(settings.permissions, user_file).allowing(stored_rules(home))
     for name, key in FROM_ENVIRONMENT.items():
         if env.get(name):
             setattr(settings, key, env[name])
@@ -105,9 +138,58 @@ def load(
         if key == "test_command":
             settings.tests.command = str(value)
         else:
-            setattr(settings, key, Mode(value) if key == "mode" else value)
+            setattr(settings, key, WORDS[key](value) if key in WORDS else value)
     _check_ranges(flags, Fault.USAGE, lambda key: f"--{key.replace('_', '-')}")
     return settings
+
+
+STORED = "allowed-commands.txt"
+"""In the configuration folder, beside the settings: a pattern a line, put there by "always", for anybody to edit.
+A file of its own, so that no program rewrites what a person wrote."""
+
+
+def stored_rules(home: Home) -> tuple[str, ...]:
+    """The patterns of commands that the user said to allow always. Raises UserError."""
+    path = home.config / STORED
+    try:
+        lines = path.read_text("utf-8").splitlines()
+    except (FileNotFoundError, NotADirectoryError):
+        return ()
+    except (OSError, UnicodeDecodeError) as error:
+        raise UserError(Fault.CONFIGURATION, f"cannot read {str(path)!r}: {error}") from None
+    patterns = [line.strip() for line in lines if line.strip() and not line.startswith("#")]
+    return tuple(_rule(RuleSettings(rule=f"shell({each})"), "allow", path).pattern for each in patterns)
+
+
+def store_rules(home: Home, patterns: Sequence[str]) -> None:
+    """Add patterns of commands to those that are always allowed. Raises UserError."""
+    known = stored_rules(home)
+    new = [each for each in patterns if each not in known and "\n" not in each]
+    path = private_folder(home.config) / STORED
+    try:
+        with path.open("a", encoding="utf-8") as file:
+            file.writelines(f"{each}\n" for each in new)
+    except OSError as error:
+        raise UserError(Fault.CONFIGURATION, f"cannot write {str(path)!r}: {error.strerror}") from None
+
+
+def _rules(permissions: PermissionSettings, path: Path) -> Rules:
+    found = []
+    for verdict in VERDICTS:
+        entries: list[str | RuleSettings] = getattr(permissions, verdict)
+        for entry in entries:
+            given = RuleSettings(rule=entry) if isinstance(entry, str) else entry
+            found.append(_rule(given, verdict, path))
+    return Rules(tuple(dict.fromkeys(found)))
+
+
+def _rule(given: RuleSettings, verdict: Verdict, path: Path) -> Rule:
+    try:
+        rule = parse_rule(given.rule, verdict)
+        check_examples(rule, given.match, given.no_match)
+    except UserError as error:  # it knows the rule, not where that stands
+        raise UserError(error.fault, f"{str(path)!r}: {error.message}", error.hint) from None
+    return rule
 
 
 def _read(path: Path) -> dict[str, Any]:
@@ -156,9 +238,9 @@ def _check(values: Mapping[str, Any], path: Path | None) -> Settings:
 
 def _names() -> list[str]:
     """All settings, as they are written with dots."""
-    parts = {"tests": TestSettings, "edit": EditSettings}
+    parts = {"tests": TestSettings, "edit": EditSettings, "permissions": PermissionSettings}
     nested = [f"{part}.{each.name}" for part, of in parts.items() for each in fields(of)]
-    return [each.name for each in fields(Settings) if each.name not in parts] + nested
+    return [each.name for each in fields(Settings) if each.init and each.name not in parts] + nested
 
 
 def _check_formats(formats: list[Format] | None, where: str) -> None:

@@ -9,9 +9,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from sandbox.errors import Fault, UserError
 from sandbox.process import Sandbox
+
+if TYPE_CHECKING:
+    from sandbox.proxy import Proxy
 
 AUTO = "auto"
 BACKENDS = ("bubblewrap", "landlock", "seatbelt", "unconfined")
@@ -30,6 +34,7 @@ def choose(
     hidden: Iterable[Path] = (),
     denied: Iterable[Path] = (),
     network: bool = False,
+    hosts: Sequence[str] = (),
     image: str = "",
 ) -> Sandbox:
     """The sandbox for a workspace. Raises UserError when the one asked for does not work here.
@@ -39,6 +44,7 @@ def choose(
     hidden: folders of ours that commands may not read
     denied: files and folders that they may not read by the user's rules
     network: leave commands on the machine's network
+    hosts: without that, the hosts they reach all the same (see hosts.py); only bubblewrap can
     image: what a container is made of
     """
     if preferred == AUTO:
@@ -48,6 +54,9 @@ def choose(
     else:
         hint = f"Choose one of: {', '.join((AUTO, *BACKENDS, *BY_SETTING))}."
         raise UserError(Fault.CONFIGURATION, f"unknown sandbox: {preferred!r}", hint)
+    if hosts and not network and preferred not in (AUTO, "bubblewrap"):
+        hint = f"Set `sandbox` to {AUTO}, or `network` to an empty list."
+        raise UserError(Fault.CONFIGURATION, f"a list of hosts needs bubblewrap, not {preferred}", hint)
     options = _Options(
         root=root,
         cache=cache,
@@ -55,6 +64,7 @@ def choose(
         hidden=tuple(hidden),
         denied=tuple(denied),
         network=network,
+        hosts=tuple(hosts),
         image=image,
     )
     reason = ""
@@ -63,6 +73,8 @@ def choose(
         if not isinstance(made, str):
             return made
         reason = f"{reason}; {name}: {made}" if reason else f"{name}: {made}"
+        if hosts and name == "bubblewrap":
+            reason += "; so the list of hosts in `network` is not applied"
     hint = f"Set `sandbox` to {AUTO} to use what works here."
     raise UserError(Fault.CONFIGURATION, f"the sandbox asked for does not work here: {reason}", hint)
 
@@ -75,6 +87,7 @@ class _Options:
     hidden: tuple[Path, ...]
     denied: tuple[Path, ...]
     network: bool
+    hosts: tuple[str, ...]
     image: str
 
 
@@ -92,7 +105,15 @@ def _bubblewrap(options: _Options, because: str) -> Sandbox | str:
         hidden=options.hidden,
         denied=options.denied,
         network=options.network,
+        proxy=_proxy(options.hosts) if options.hosts else None,
     )
+
+
+def _proxy(hosts: tuple[str, ...]) -> Proxy:
+    from sandbox.hosts import host_rules
+    from sandbox.proxy import Proxy
+
+    return Proxy(host_rules(hosts))
 
 
 def _landlock(options: _Options, because: str) -> Sandbox | str:

@@ -6,13 +6,14 @@ import os
 import re
 import signal
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import ExitStack, suppress
+from contextlib import AsyncExitStack, suppress
 from pathlib import Path
-from typing import Literal, get_args
+from typing import TYPE_CHECKING, Literal, get_args
 
 from sandbox.audit import Audit
 from sandbox.errors import Fault, UserError
 from sandbox.guarded import HELD, Guarded, guarded, nested_git
+from sandbox.outlet import Outlet, outlet
 from sandbox.placeholders import held
 from sandbox.process import Command, Completed, Limits
 from sandbox.seccomp import call_filter
@@ -31,6 +32,9 @@ from sandbox.spawn import (
     within,
 )
 from sandbox.view import existing, needed, private_folders, served_sockets
+
+if TYPE_CHECKING:
+    from sandbox.proxy import Proxy
 
 Kind = Literal["empty", "read", "write", "guard", "denied"]
 
@@ -84,6 +88,7 @@ class Bubblewrap:
     hidden: folders of ours that commands may not see
     denied: files and folders that they may not read, besides each command's own
     network: leave commands on the machine's network
+    proxy: without that, their one way out
     """
 
     name = "bubblewrap"
@@ -99,8 +104,10 @@ class Bubblewrap:
         hidden: Iterable[Path] = (),
         denied: Iterable[Path] = (),
         network: bool = False,
+        proxy: Proxy | None = None,
     ) -> None:
         self.root = root.resolve()
+        self._proxy = None if network else proxy
         self._network = network
         self._spill = spill
         self._hidden = tuple(hidden)
@@ -124,7 +131,10 @@ class Bubblewrap:
             self._nested = nested_git(self.root)
         places = guarded(self.root, self._nested)
         audit = Audit(self.root, places, self._spill and self._spill / "refused")
-        with ExitStack() as stack:
+        async with AsyncExitStack() as stack:
+            way_out = Outlet()
+            if self._proxy:
+                way_out = await stack.enter_async_context(outlet(self._proxy))
             status, status_write = os.pipe()
             stack.callback(os.close, status)
             stack.callback(os.close, status_write)
@@ -141,18 +151,24 @@ class Bubblewrap:
                 *self._mounts(command, program, env, places, placeholders),
                 *("--chdir", str(cwd), "--"),
                 *limited(command.limits, processes=self._processes(command.limits)),
+                *way_out.prefix,
                 *command.argv,
             )
-            launch = Launch(argv=argv, env=env, cwd=Path("/"), pass_fds=(status_write, *seccomp))
+            launch = Launch(
+                argv=argv,
+                env={**env, **way_out.environment},
+                cwd=Path("/"),
+                pass_fds=(status_write, *seccomp, *way_out.descriptors),
+            )
             done = await supervise(command, launch, namespace, spill=self._spill, on_output=on_output)
         if done.ended == "exited" and not namespace.started and not done.noticed:
             raise _broken(done)
-        return replace(_with_signal(done), noticed=(*done.noticed, *audit.finish()))
+        return replace(_with_signal(done), noticed=(*done.noticed, *way_out.noticed, *audit.finish()))
 
     def _processes(self, limits: Limits) -> int:
         return limits.processes if self._counts_apart else processes_beside_others(limits)
 
-    def _seccomp(self, stack: ExitStack) -> list[int]:
+    def _seccomp(self, stack: AsyncExitStack) -> list[int]:
         """A descriptor to read the filter from, if there is one for this architecture."""
         if not self._filter:
             return []

@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -33,10 +33,12 @@ class Tree:
     Paths are relative to the root, or absolute inside it. Symbolic links are followed by hand, one
     component at a time, so that none can be swapped for another between the check and the use.
     A missing file is FileNotFoundError, one that cannot be read PermissionError, as everywhere.
+    denied: whether a path (relative, links followed) may not be read by the user's rules
     """
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, denied: Callable[[str], bool] = lambda path: False) -> None:
         self.root = root.resolve()
+        self._denied = denied
         self._roots = (self.root, root.absolute())
 
     def relative(self, path: str) -> str:
@@ -110,6 +112,8 @@ class Tree:
     @contextmanager
     def _open(self, path: str) -> Iterator[int]:
         with self.place(path) as place:
+            if self._denied(place.path):
+                raise PermissionError(errno.EACCES, "a rule of the user denies reading it", path)
             place.must_exist()
             try:
                 descriptor = os.open(place.name, READ_FLAGS, dir_fd=place.folder)

@@ -21,7 +21,7 @@ EDITING = CHECKOUT / "docs/editing.md"
 NOT_RUN_HERE = {"make demo", "make test", "pipx install .", "export OPENAI_API_KEY=…", "patchwright"}
 """Run by others: the first by CI and the packaging tests, the last one by the terminal's tests."""
 
-ENDS = {"doctor": {0}, "sessions": {0}, "resume": {2}, "init": {0}, "apply": {0}}
+ENDS = {"doctor": {0}, "sessions": {0}, "resume": {2}, "init": {0}, "apply": {0}, "trust": {0}}
 """Exit codes of the examples that ask no model, in a fresh project."""
 
 

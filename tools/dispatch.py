@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 from sandbox.errors import Fault, UserError
-from sandbox.policy import Approval, Approver, Decision, Effect, Policy
+from sandbox.policy import Approver, Decision, Effect, Policy
 from sandbox.secrets import redact
 from tools.action import Action, Observation, ToolFailure
 from tools.aliases import meant
@@ -185,18 +185,35 @@ class Gateway:
         return f"there is no tool {name!r}.{hint} Tools: {', '.join(tool.name for tool in self.toolbox)}"
 
     async def _permit(self, action: Action, effect: Effect) -> None:
-        decision = self.policy.decide(effect, confined=self.workspace.sandbox.name != "unconfined")
+        decision = await asyncio.to_thread(self._judge, action, effect)
         by = "policy"
         if decision.verdict == "ask":
-            if self.policy.approval is Approval.NEVER or self.approver is None:
+            if self.approver is None:
                 decision = Decision(verdict="deny", reason=f"{decision.reason}, and nobody can be asked")
             else:
                 by = "person"
-                decision = await self.approver.ask(action.tool, effect, decision.reason)
+                decision = await self.approver.ask(action.tool, effect, decision)
         if by == "person" or decision.verdict != "allow":
             self._recorder.decision(action, decision, by)
         if decision.verdict != "allow":
             raise ToolFailure(f"{action.tool}: denied: {decision.reason}", denied=True)
+
+    def _judge(self, action: Action, effect: Effect) -> Decision:
+        confined = self.workspace.sandbox.name != "unconfined"
+        if effect.argv[:2] == ("bash", "-c"):
+            from sandbox.shell import judge
+
+            root = self.workspace.root
+            return self.policy.decide_command(judge(effect.argv[2], root=root), root=root, confined=confined)
+        paths = tuple(self._path(each) for each in effect.paths)
+        return self.policy.decide(replace(effect, paths=paths), confined=confined, tool=action.tool)
+
+    def _path(self, path: str) -> str:
+        """As rules know it: relative, links followed."""
+        try:
+            return self.workspace.files.relative(path)
+        except (ValueError, OSError):  # it leads outside, or nowhere: the tool will say so
+            return path
 
     async def _snapshot(self) -> None:
         if self._snapshots is None:

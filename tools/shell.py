@@ -59,12 +59,8 @@ async def shell(command: str, timeout: int | None = None, *, at: Workspace) -> O
         progress_of(at),
     )
     output = await asyncio.to_thread(shown, at, completed.stdout, budget=BUDGET)
-    parts = [
-        _verdict(completed, limit),
-        output.text or "(no output)",
-        *(f"[sandbox: {each}]" for each in completed.noticed),
-        _hint(at, completed, output.text),
-    ]
+    hint = _hint(at, completed, output.text)
+    parts = [_verdict(completed, limit), output.text or "(no output)", *completed.noticed, hint]
     return Observation(
         text="\n".join(part for part in parts if part),
         data={

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from sandbox.paths import Tree
 from sandbox.policy import Mode
 from sandbox.process import Sandbox
+from sandbox.trust import Trusts, nothing
 from tools.artifacts import Artifacts
 
 if TYPE_CHECKING:
@@ -27,6 +28,8 @@ class ToolSettings:
     secrets_allowed: patterns of paths whose new secrets may be committed (fixtures)
     refuse_syntax_errors: an edit that brings one in is not made; else it is made, and reported
     lint: after an edit say what the project's own linter newly finds
+    unreadable: patterns of the user's rules that deny reading
+    trusts: the user's word on what the repository would run outside the sandbox
     cache: folder of ours for byte code, coverage and reports; outside the workspace
     """
 
@@ -36,6 +39,8 @@ class ToolSettings:
     secrets_allowed: tuple[str, ...] = ()
     refuse_syntax_errors: bool = False
     lint: bool = True
+    unreadable: tuple[str, ...] = ()
+    trusts: Trusts = nothing
     cache: Path
 
 

@@ -168,7 +168,16 @@ def _commits(root: Path) -> str:
     """Habits of the subjects of the newest commits; merges and bots are left out."""
     try:
         log = subprocess.run(
-            ["git", "-C", str(root), "log", f"-{COMMITS}", "--no-merges", "--pretty=%an%x09%s"],
+            [
+                "git",
+                "-C",
+                str(root),
+                "log",
+                f"-{COMMITS}",
+                "--no-merges",
+                "--no-show-signature",
+                "--pretty=%an%x09%s",
+            ],
             capture_output=True,
             stdin=subprocess.DEVNULL,
             timeout=10,

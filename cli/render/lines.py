@@ -156,6 +156,8 @@ class LineView:
             yield from painted(str(diff), self._paint, limit=DIFF_LINES, indent="  ")
         if isinstance(files := event.data.get("files"), list | tuple) and files:
             yield self._under(", ".join(one_name(str(each)) for each in files))
+        if untrusted := event.data.get("untrusted"):  # whole: it ends with what to do
+            yield self._paint(f"  {inert(str(untrusted))}", "yellow")
         for where, code, score in suspects(event.data, SUSPECTS):
             yield self._paint(self._under(f"{score:.2f}  {where}  {code}"), "yellow")
         for where, why in fixes(event.data):

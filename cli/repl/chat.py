@@ -15,7 +15,7 @@ from cli.repl.ledger import Ledger
 from cli.repl.view import View
 from sandbox.errors import UserError
 from sandbox.inert import exact, inert, name
-from sandbox.policy import Decision, Effect
+from sandbox.policy import Decision, Effect, Policy
 from sandbox.secrets import redact
 
 MakeModel = Callable[[str], Model]
@@ -42,7 +42,7 @@ class Chat:
         runtime.session.subscribe(self._event)
         runtime.on_delta = self.view.delta
         if runtime.loop.gateway.approver is None:
-            runtime.loop.gateway.approver = _Asker(front)
+            runtime.loop.gateway.approver = _Asker(front, runtime.policy, home)
 
     @property
     def working(self) -> bool:
@@ -185,13 +185,30 @@ def _wrapped(line: str, columns: int) -> str:
 class _Asker:
     """Asks the person at the terminal when the policy says so."""
 
-    def __init__(self, front: Front) -> None:
+    def __init__(self, front: Front, policy: Policy, home: Home) -> None:
         self._front = front
+        self._policy = policy
+        self._home = home
 
-    async def ask(self, tool: str, effect: Effect, reason: str) -> Decision:
-        if await self._front.ask(f"Allow {inert(tool)}: {exact(_what(effect))}\n({inert(reason)})"):
-            return Decision(verdict="allow", reason="the user allowed it")
-        return Decision(verdict="deny", reason="the user refused it")
+    async def ask(self, tool: str, effect: Effect, question: Decision) -> Decision:
+        shown = f"Allow {inert(tool)}: {exact(_what(effect))}\n({inert(question.reason)})"
+        rules = ", ".join(f"shell({exact(each)})" for each in question.always)
+        answer = await self._front.ask(shown, f"always: stores {rules}" if rules else "")
+        if answer == "no":
+            return Decision(verdict="deny", reason="the user refused it")
+        if answer == "always" and rules:
+            return self._stored(question.always)
+        return Decision(verdict="allow", reason="the user allowed it")
+
+    def _stored(self, patterns: tuple[str, ...]) -> Decision:
+        from cli.settings import store_rules
+
+        self._policy.rules = self._policy.rules.allowing(patterns)
+        try:
+            store_rules(self._home, patterns)
+        except UserError as error:  # it holds for this session at least
+            self._front.print(inert(f"not stored: {error.message}") + "\n")
+        return Decision(verdict="allow", reason="the user allows it always")
 
 
 def _what(effect: Effect) -> str:

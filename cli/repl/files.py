@@ -14,7 +14,19 @@ def list_files(root: Path) -> list[str]:
     """Files that git tracks or would track; outside a repository those of a bounded walk."""
     try:
         done = subprocess.run(
-            ["git", "-C", str(root), "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
+            # A monitor that the repository names would be started to say what has changed.
+            [
+                "git",
+                "-C",
+                str(root),
+                "-c",
+                "core.fsmonitor=false",
+                "ls-files",
+                "-z",
+                "--cached",
+                "--others",
+                "--exclude-standard",
+            ],
             capture_output=True,
             stdin=subprocess.DEVNULL,
             timeout=5,

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Literal, Protocol
 
 from cli.render.terminal import Terminal
+
+Answer = Literal["no", "once", "always"]
 
 
 class Front(Protocol):
@@ -41,8 +43,8 @@ class Front(Protocol):
         """Give text back to the user, to edit or send again."""
         ...
 
-    async def ask(self, question: str) -> bool:
-        """A yes or no from the user; no when there is nobody any more."""
+    async def ask(self, question: str, always: str) -> Answer:
+        """The user's answer; no when there is nobody any more. always: what that answer would store, or ""."""
         ...
 
     def close(self) -> None:

@@ -8,6 +8,8 @@ from prompt_toolkit.application import get_app
 from prompt_toolkit.filters import Condition, Filter, has_completions, has_selection
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 
+from cli.repl.front import Answer
+
 
 def bindings(
     *,
@@ -15,7 +17,7 @@ def bindings(
     interrupt: Callable[[], bool],
     leave: Callable[[], None],
     asked: Callable[[], bool],
-    answer: Callable[[bool], None],
+    answer: Callable[[Answer], None],
     view: Callable[[], None],
 ) -> KeyBindings:
     """What the keys do.
@@ -23,7 +25,7 @@ def bindings(
     submit: Enter, with the text
     interrupt: Ctrl-C; says whether there was something to stop
     leave: Ctrl-D on an empty line
-    asked: a yes-or-no question stands; answer: what the key said to it; view: show all of it
+    asked: a question stands; answer: what the key said to it; view: show all of it
     """
     keys = KeyBindings()
     question = Condition(asked)
@@ -31,13 +33,18 @@ def bindings(
     @keys.add("y", filter=question, eager=True)
     @keys.add("Y", filter=question, eager=True)
     def yes(event: KeyPressEvent) -> None:
-        answer(True)
+        answer("once")
 
     @keys.add("n", filter=question, eager=True)
     @keys.add("N", filter=question, eager=True)
     @keys.add("c-c", filter=question, eager=True)
     def no(event: KeyPressEvent) -> None:
-        answer(False)
+        answer("no")
+
+    @keys.add("a", filter=question, eager=True)
+    @keys.add("A", filter=question, eager=True)
+    def always(event: KeyPressEvent) -> None:
+        answer("always")
 
     @keys.add("v", filter=question, eager=True)
     @keys.add("V", filter=question, eager=True)

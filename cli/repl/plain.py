@@ -7,14 +7,19 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from cli.render.terminal import Terminal
+from cli.repl.front import Answer
 from sandbox.inert import inert
 
 if TYPE_CHECKING:
     from cli.repl.chat import Chat
+
+
+ANSWERS: Mapping[str, Answer] = {"y": "once", "yes": "once", "a": "always", "always": "always"}
+"""Whatever else is typed is a no."""
 
 
 class Plain:
@@ -24,7 +29,7 @@ class Plain:
 
     def __init__(self) -> None:
         self._closed = asyncio.Event()
-        self._answer: asyncio.Future[bool] | None = None
+        self._answer: asyncio.Future[Answer] | None = None
 
     async def run(self, chat: Chat) -> None:
         """Hold the conversation until it is closed or the input ends."""
@@ -48,7 +53,7 @@ class Plain:
         kept: list[str] = []
         while (line := await lines.get()) is not None:
             if self._answer is not None and not self._answer.done():
-                self._answer.set_result(line.strip().lower() in ("y", "yes"))
+                self._answer.set_result(ANSWERS.get(line.strip().lower(), "no"))
             elif line.endswith("\\"):
                 kept.append(line[:-1])
             else:
@@ -86,8 +91,9 @@ class Plain:
     def refill(self, text: str) -> None:
         self.print(f"(not delivered: {inert(text)})\n")
 
-    async def ask(self, question: str) -> bool:
-        self.print(f"{question}\nyes or no? ")
+    async def ask(self, question: str, always: str) -> Answer:
+        choices = f"{always}\nyes, no or always? " if always else "yes or no? "
+        self.print(f"{question}\n{choices}")
         self._answer = asyncio.get_running_loop().create_future()
         try:
             return await self._answer

@@ -35,6 +35,7 @@ from prompt_toolkit.widgets import SearchToolbar
 from cli.render.summary import duration
 from cli.render.terminal import Terminal, fit, wrapped
 from cli.repl.completion import Completions
+from cli.repl.front import Answer
 from cli.repl.history import PrivateHistory
 from cli.repl.keys import bindings
 from sandbox.inert import inert
@@ -83,7 +84,8 @@ class Screen:
         self._since = 0.0
         self._queued: list[str] = []
         self._question = ""
-        self._answer: asyncio.Future[bool] | None = None
+        self._may_store = False
+        self._answer: asyncio.Future[Answer] | None = None
         self._gone = False  # the terminal went away: there is nobody to show anything to
         self._app: Application[None] | None = None
         self._output = _output()
@@ -151,9 +153,11 @@ class Screen:
         self._buffer.cursor_position = len(self._buffer.text)
         self._invalidate()
 
-    async def ask(self, question: str) -> bool:
+    async def ask(self, question: str, always: str) -> Answer:
         if self._gone:
-            return False
+            return "no"
+        self._may_store = bool(always)
+        question = f"{question}\n{always}" if always else question
         self._question, self._answer = question, asyncio.get_running_loop().create_future()
         self._invalidate()
         try:
@@ -166,9 +170,11 @@ class Screen:
         if self._app is not None and self._app.is_running:
             self._app.exit()
 
-    def _answered(self, yes: bool) -> None:
+    def _answered(self, answer: Answer) -> None:
+        if answer == "always" and not self._may_store:
+            return
         if self._answer is not None and not self._answer.done():
-            self._answer.set_result(yes)
+            self._answer.set_result(answer)
 
     def _invalidate(self) -> None:
         if self._app is not None and not self._gone:
@@ -239,7 +245,7 @@ class Screen:
         terminal = self.terminal
         lines = wrapped(self._question, terminal.columns - 1)
         room = max(terminal.rows - _BESIDE_QUESTION, 3)
-        keys = "y yes, this once   n no"
+        keys = "y yes, this once   n no" + ("   a always" if self._may_store else "")
         if len(lines) > room:
             keys = f"… {len(lines) - room + 1} more lines, press v to view them all\n{keys}"
             lines = lines[: room - 1]

@@ -127,7 +127,7 @@ def test_a_conversation_in_a_hostile_repository_writes_nothing_that_steers(
 @pytest.mark.slow
 def test_a_question_shows_all_that_would_run(hostile: Path, tmp_path: Path) -> None:
     hidden = "echo safe\u00a0\u202e\x1b[8m; touch x\r\ttouch y #" + " " * 300 + "; touch z"
-    long = "\n".join(f"echo {number}" for number in range(60)) + "\ntouch last"
+    long = "\n".join(f"echo {number}" for number in range(60)) + "\nsh ./last"
     model = script(
         tmp_path, [{"calls": [call("shell", command=hidden), call("shell", command=long)]}, {"text": "Ok"}]
     )
@@ -140,9 +140,9 @@ def test_a_question_shows_all_that_would_run(hostile: Path, tmp_path: Path) -> N
         assert r"Allow shell: echo safe<U+00A0><U+202E>\x1b[8m; touch x\x0d\ttouch y #" in asked
         terminal.type("n")
         terminal.wait("press v to view them all")
-        assert "touch last" not in terminal.text
+        assert "sh ./last" not in terminal.text
         terminal.type("v")
-        terminal.wait(lambda: "touch last" in terminal.everything)
+        terminal.wait(lambda: "sh ./last" in terminal.everything)
         assert all(f"echo {number}\n" in terminal.everything + "\n" for number in range(60))
         terminal.type("n")
         terminal.wait("Ok")

@@ -66,7 +66,7 @@ class Repo:
         return file
 
     def workspace(self, folder: str = "", model: str = "scripted:turns.yaml") -> Workspace:
-        """What the tools of a session would see."""
+        """What the tools of a session would see, in a repository that the user trusts."""
         place = self.root.parent / f"{self.root.name}-session"
         return Workspace(
             root=self.root / folder,
@@ -74,7 +74,7 @@ class Repo:
             sandbox=Unconfined(self.root, spill=place / "spill"),
             artifacts=Artifacts(place / "artifacts"),
             journal=place / "journal",
-            settings=ToolSettings(cache=place / "cache"),
+            settings=ToolSettings(cache=place / "cache", trusts=lambda definitions: True),
             facts={"model": model},
         )
 

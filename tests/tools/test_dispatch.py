@@ -48,8 +48,8 @@ class Says:
         self.decision = decision
         self.asked: list[str] = []
 
-    async def ask(self, tool: str, effect: Effect, reason: str) -> Decision:
-        self.asked.append(f"{tool}: {reason}")
+    async def ask(self, tool: str, effect: Effect, question: Decision) -> Decision:
+        self.asked.append(f"{tool}: {question.reason}")
         return self.decision
 
 

@@ -161,3 +161,12 @@ def test_ripgrep_is_found_on_the_path_or_beside_our_python(
     with pytest.raises(UserError, match="ripgrep"):
         ripgrep_path()
     ripgrep_path.cache_clear()
+
+
+def test_what_may_not_be_read_is_not_found(tmp_path: Path) -> None:
+    files = {".env": "token\n", "app/.env": "token\n", "a.py": "token\n"}
+    everywhere = call(search, workspace(tmp_path, files, unreadable=(".env",)), pattern="token").text
+    assert "a.py" in everywhere
+    assert ".env" not in everywhere
+    top = call(search, workspace(tmp_path, files, unreadable=("./.env",)), pattern="token").text
+    assert "app/.env" in top

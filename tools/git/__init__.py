@@ -29,7 +29,7 @@ async def git_status(*, at: Workspace) -> Observation:
     """Show branch, staged, unstaged and untracked files, and which of them you changed."""
     from tools.git.status import status
 
-    found = await status(at.root)
+    found = await status(at.root, at.settings.trusts)
     mine = _own_paths(at)
     lines = [found.summary]
     for title, names in found.groups:
@@ -56,7 +56,7 @@ async def git_diff(path: str = "", staged: bool = False, *, at: Workspace) -> Ob
     relative = at.files.relative(path) if path not in ("", ".") else ""
     if find_root(at.root) is None:
         return _bounded(at, _session_diff(at, relative), "No git repository here: only your own changes.")
-    broker = Broker.of(at.root)
+    broker = Broker.of(at.root, at.settings.trusts)
     text = await broker.in_thread(lambda: _diff(at, broker, relative, staged=staged))
     return _bounded(at, text, "")
 
@@ -76,10 +76,14 @@ async def git_commit(message: str, *, at: Workspace) -> Observation:
         lines.append(f"  … and {len(made.files) - _MAX_NAMES} more")
     lines += [f"left out: {path}: {reason}" for path, reason in made.left_out.items()]
     lines += [f"note: {note}" for note in made.notes]
+    if made.untrusted:
+        lines.append(f"note: {made.untrusted}")
     if made.output:
         lines.append(f"Output of hooks:\n{made.output}")
     names = [file.path for file in made.files]
     data = {"commit": made.sha, "files": names, "left_out": dict(made.left_out)}
+    if made.untrusted:
+        data["untrusted"] = made.untrusted
     return Observation(text="\n".join(lines), data=data)
 
 

@@ -15,7 +15,9 @@ from typing import TYPE_CHECKING, TypeVar
 
 from sandbox.errors import Fault, UserError
 from sandbox.repository import common_dir, find_root, git_dir
+from sandbox.trust import Definition, Trusts, nothing
 from tools.action import ToolFailure
+from tools.git import definitions
 
 if TYPE_CHECKING:
     import subprocess
@@ -57,25 +59,27 @@ class Broker:
 
     root: the work tree
     folder: its git folder (a worktree's own one)
+    trusts: the user's word on what the repository defines; without it nothing of that runs
     """
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, trusts: Trusts = nothing) -> None:
         folder = git_dir(root)
         if folder is None:
             raise UserError(Fault.NOT_A_REPOSITORY, f"{str(root)!r} is not a git repository", _INIT)
         self.root = root
         self.folder = folder
         self.shared = common_dir(folder)
+        self._trusts = trusts
         self._running: subprocess.Popen[bytes] | None = None
         self._interrupted = False
 
     @classmethod
-    def of(cls, path: Path) -> Broker:
+    def of(cls, path: Path, trusts: Trusts = nothing) -> Broker:
         """The broker of the repository that holds `path`."""
         root = find_root(path)
         if root is None:
             raise UserError(Fault.NOT_A_REPOSITORY, f"{str(path)!r} is not in a git repository", _INIT)
-        return cls(root)
+        return cls(root, trusts)
 
     async def in_thread(self, function: Callable[[], T]) -> T:
         """Run a function that uses this broker. When cancelled, running hooks are stopped and the function is
@@ -109,7 +113,7 @@ class Broker:
         objects: a folder for new objects, in place of the repository's
         ok: exit codes that are answers; any other raises ToolFailure with git's own words
         """
-        places = _index(index)
+        places = _index(index) | _NO_TRANSPORT | self._instead
         if objects is not None:
             places["GIT_OBJECT_DIRECTORY"] = str(objects)
             places["GIT_ALTERNATE_OBJECT_DIRECTORIES"] = str(self.shared / "objects")
@@ -121,18 +125,56 @@ class Broker:
 
     def run_with_hooks(self, *arguments: str, stdin: bytes = b"", index: Path) -> Output:
         """Run a command as the user would: hooks, signing, filters and locale are theirs; it can be
-        interrupted."""
+        interrupted. What of that is the repository's, and not trusted, does not run."""
         if self._interrupted:
             raise ToolFailure(f"git {arguments[0]}: interrupted, nothing was done")
         # GitPython asks for English; hooks shall see the locale that the user has.
         locale = {name: os.environ.get(name, "") for name in ("LC_ALL", "LANGUAGE")}
-        return self._execute((*_COMMITTING, *arguments), stdin, _index(index) | locale, HOOK_TIMEOUT)
+        places = _index(index) | locale | self._instead
+        options: tuple[str, ...] = _COMMITTING
+        if any(each.kind == "hook" for each in self.untrusted):
+            options, places = (*options, *_NO_HOOKS), places | _NO_TRANSPORT
+        return self._execute((*options, *arguments), stdin, places, HOOK_TIMEOUT)
+
+    def raw(self, *arguments: str) -> Output:
+        """Ask git for its configuration, as it is: neither hardened nor trusted. Nothing else may be asked so."""
+        return self._execute(arguments, b"", {}, TIMEOUT)
 
     def setting(self, name: str, kind: str = "path") -> str:
         """One value of the user's git configuration, "" if it is not set."""
         # Not hardened: the hardening would answer with its own values.
-        output = self._execute(("config", f"--type={kind}", "--get", name), b"", {}, TIMEOUT)
+        output = self.raw("config", f"--type={kind}", "--get", name)
         return output.stdout.decode("utf-8", "surrogateescape").rstrip("\n")
+
+    @cached_property
+    def defined(self) -> tuple[Definition, ...]:
+        """What this repository defines that would run outside the sandbox."""
+        return definitions.definitions(self, self._settings)
+
+    @cached_property
+    def untrusted(self) -> tuple[Definition, ...]:
+        """The same, unless the user trusts it."""
+        return () if self._trusts(self.defined) else self.defined
+
+    @cached_property
+    def _settings(self) -> list[definitions.Setting]:
+        found = definitions.settings(self)
+        self._refuse_elsewhere(found)
+        return found
+
+    @cached_property
+    def _instead(self) -> dict[str, str]:
+        return definitions.environment(definitions.instead(self._settings, self.untrusted))
+
+    def _refuse_elsewhere(self, found: list[definitions.Setting]) -> None:
+        """A repository may name another folder as its work tree: then its commands would act there."""
+        trees = [each.value for each in found if each.own and each.key == "core.worktree"]
+        if trees and (self.folder / trees[-1]).resolve() != self.root.resolve():
+            raise UserError(
+                Fault.CONFIGURATION,
+                f"the repository in {str(self.root)!r} names another work tree: core.worktree is {trees[-1]!r}",
+                "Remove that setting: git config --local --unset core.worktree",
+            )
 
     @cached_property
     def null_id(self) -> str:
@@ -231,11 +273,17 @@ def explain(root: Path, command: str, output: Output) -> str:
 
 _INIT = "Start it in a repository, or make one: git init"
 
+_NO_HOOKS = ("-c", f"core.hooksPath={os.devnull}")
+
+# Before git 2.44 a promised object that is missing is fetched whatever GIT_NO_LAZY_FETCH says, by a command that the
+# repository's settings name. No transport has this name.
+_NO_TRANSPORT = {"GIT_ALLOW_PROTOCOL": "none"}
+
 _HARDENED = (
     "--no-pager",
     *("-c", "core.fsmonitor=false"),
     *("-c", "user.useConfigOnly=true"),
-    *("-c", f"core.hooksPath={os.devnull}"),
+    *_NO_HOOKS,
     *("-c", "core.quotePath=false"),
     *("-c", "color.ui=false"),
     *("-c", "submodule.recurse=false"),

@@ -12,7 +12,7 @@ from pathlib import Path
 from sandbox.secrets import redact
 from tools.action import ToolFailure
 from tools.framing import content
-from tools.git import hooks, secrets
+from tools.git import definitions, hooks, secrets
 from tools.git.broker import LITERAL, Broker, Output, copy_of_index, explain, scratch
 from tools.git.entries import Entry, blob_id, committed, contents, stage, staged, store
 from tools.git.merge import Plan, merge, plan
@@ -52,6 +52,7 @@ class CommitResult:
 
     sha: its full id
     left_out: changed files that are not in it, and why
+    untrusted: what of the repository was kept from running, in one line
     notes: what else the user should know
     output: what hooks printed
     """
@@ -62,15 +63,16 @@ class CommitResult:
     left_out: Mapping[str, str]
     notes: tuple[str, ...]
     output: str
+    untrusted: str = ""
 
 
 async def commit(at: Workspace, message: str) -> CommitResult:
     """Commit the session's changes. They leave `at.changed`.
 
     What the user had changed and not committed stays uncommitted, staged or not, as it was. The repository's
-    hooks run. Raises ToolFailure when nothing was committed, saying why.
+    hooks run if the user trusts them. Raises ToolFailure when nothing was committed, saying why.
     """
-    broker = Broker.of(at.root)
+    broker = Broker.of(at.root, at.settings.trusts)
     return await broker.in_thread(lambda: _commit(at, broker, message))
 
 
@@ -178,7 +180,7 @@ def _finish_cut_off(at: Workspace, broker: Broker, head: str) -> None:
 
 def _refuse_tampered(broker: Broker, files: Sequence[Touched]) -> None:
     bad = hooks.tampered(broker, [file.path for file in files])
-    if bad:
+    if bad and not any(each.kind == "hook" for each in broker.untrusted):
         raise ToolFailure(
             f"git_commit: nothing was committed: this session changed {', '.join(bad)}, which the commit "
             "hooks of this repository would run outside the sandbox. The user reviews and commits these."
@@ -220,7 +222,7 @@ def _run(broker: Broker, text: str, index: Path) -> Output:
 
 def _refused(broker: Broker, output: Output) -> str:
     kept = "Nothing was committed, and your changes stay in the files."
-    ran = [path.name for path in hooks.active(broker)]
+    ran = [path.name for path in definitions.active(broker)]
     if ran and "fatal:" not in output.stderr:
         names = ", ".join(ran)
         return f"git_commit: a hook of this repository ({names}) refused the commit:\n{_said(output)}\n{kept}"
@@ -303,6 +305,7 @@ def _result(broker: Broker, sha: str, chosen: Plan, notes: list[str], output: Ou
         left_out=dict(chosen.left_out),
         notes=tuple(notes),
         output=_said(output),
+        untrusted=definitions.warning(broker.untrusted),
     )
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tools.git.broker import Broker, scratch
+from tools.git.definitions import filters
 from tools.git.entries import Entry, blob_id, contents, store, store_files, store_filtered
 from tools.git.touched import Touched, holder
 
@@ -74,7 +75,28 @@ def _not_ours(
     names = b"".join(b"./" + os.fsencode(path) + b"\0" for path in asked)
     output = broker.run("check-ignore", "-z", "--stdin", stdin=names, index=index, ok=(0, 1))
     ignored = {name.removeprefix("./") for name in output.fields()}
+    reasons |= _unfiltered(broker, [file for file in files if file.path in asked], head)
     return reasons | {path: "ignored by .gitignore" for path in asked if path in ignored}
+
+
+def _unfiltered(broker: Broker, files: Sequence[Touched], head: Mapping[str, Entry]) -> dict[str, str]:
+    """Files that an untrusted filter would turn into something else (a cipher text, say) before git stores them."""
+    names = filters(broker.untrusted)
+    if not names:
+        return {}
+    stdin = b"".join(os.fsencode(file.path) + b"\0" for file in files)
+    fields = broker.run("check-attr", "-z", "--stdin", "filter", stdin=stdin).fields()
+    filtered = {path: value for path, value in zip(fields[::3], fields[2::3], strict=True) if value in names}
+    return {
+        file.path: f"the filter {filtered[file.path]!r} of this repository is not trusted: patchwright trust"
+        for file in files
+        if file.path in filtered and not _is_raw(file, head.get(file.path))
+    }
+
+
+def _is_raw(file: Touched, head: Entry | None) -> bool:
+    """The last commit has it just as the session found it: so the filter leaves this file alone."""
+    return file.base is not None and head is not None and blob_id(file.base.content, head[1]) == head[1]
 
 
 def _store_present(

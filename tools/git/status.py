@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from sandbox.trust import Trusts, nothing
 from tools.git.broker import Broker
 
 
@@ -61,9 +62,9 @@ class Status:
         return facts
 
 
-async def status(path: Path) -> Status:
+async def status(path: Path, trusts: Trusts = nothing) -> Status:
     """The status of the repository that holds `path`."""
-    broker = Broker.of(path)
+    broker = Broker.of(path, trusts)
     return await broker.in_thread(lambda: _status(broker))
 
 

@@ -65,15 +65,16 @@ def prompts(root: Path) -> list[str]:
 @pytest.mark.slow
 def test_a_person_is_asked_when_commands_are_not_confined(shop: Path) -> None:
     turns = [
-        {"calls": [call("shell", command="touch one"), call("shell", command="touch two")]},
+        {"calls": [call("shell", command="bash ./make one"), call("shell", command="bash ./make two")]},
         {"text": "So be it."},
     ]
+    (shop / "make").write_text('touch "$1"\n')
     with talk(shop, turns, "--sandbox", "unconfined") as terminal:
         terminal.wait(lambda: ready(terminal))
         terminal.type("touch them\r")
-        terminal.wait("Allow shell: touch one")
+        terminal.wait("Allow shell: bash ./make one")
         terminal.type("y")
-        terminal.wait("Allow shell: touch two")
+        terminal.wait("Allow shell: bash ./make two")
         terminal.type("xn")
         terminal.wait("So be it.")
         assert (shop / "one").exists()

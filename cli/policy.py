@@ -1,0 +1,88 @@
+"""`patchwright policy check`: what a command would do, whether it may, and by which rule or for which reason."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from agent.assemble import default_approval, locate
+from agent.home import Home
+from agent.outcome import Exit
+from cli.settings import load
+from sandbox.inert import exact, inert
+from sandbox.policy import Decision, Effect, Policy
+
+if TYPE_CHECKING:
+    from sandbox.shell import Segment
+
+_VERDICTS = {
+    "allow": "allow: it runs without asking",
+    "ask": "ask: a person has to allow it",
+    "deny": "deny: it does not run",
+}
+
+
+def check(folder: Path, command: str, flags: Mapping[str, Any], *, as_json: bool) -> int:
+    """Explain the verdict on a command; nothing is run. Returns the exit code."""
+    from sandbox.backends import choose
+    from sandbox.shell import judge
+
+    home = Home.from_environment()
+    root, _ = locate(folder, need_git=False)
+    settings = load(home, root, flags)
+    sandbox = choose(root, settings.sandbox, cache=home.cache)
+    policy = Policy(settings.mode, settings.approval or default_approval(sandbox), settings.rules)
+    confined = sandbox.name != "unconfined"
+    judgement = judge(command, root=root)
+    decision = policy.decide_command(judgement, root=root, confined=confined)
+    parts = [(each, policy.decide_segment(each, root=root, confined=confined)) for each in judgement.segments]
+    if as_json:
+        print(_json(policy, sandbox.name, decision, parts))
+    else:
+        for segment, its in parts:
+            print(_explained(segment, its))
+        print(
+            f"{_VERDICTS[decision.verdict]} (mode {policy.mode}, approval {policy.approval}, {sandbox.name})"
+        )
+        if decision.always:
+            print("  always: " + ", ".join(f"shell({exact(each)})" for each in decision.always))
+    return int(Exit.DONE if decision.verdict == "allow" else Exit.DENIED)
+
+
+def _explained(segment: Segment, decision: Decision) -> str:
+    effects = ", ".join(dict.fromkeys(_said(effect) for effect in segment.effects))
+    return f"{exact(segment.text)}\n  {inert(effects)}\n  {decision.verdict}: {inert(decision.reason)}"
+
+
+def _said(effect: Effect) -> str:
+    things = " ".join((*effect.paths, *effect.hosts))
+    said = f"{effect.kind} {things}" if things else effect.kind
+    return f"{said} ({effect.reason})" if effect.reason else said
+
+
+def _json(policy: Policy, sandbox: str, decision: Decision, parts: list[tuple[Segment, Decision]]) -> str:
+    import json
+    from dataclasses import asdict
+
+    segments = [
+        {
+            "text": segment.text,
+            "argv": segment.argv,
+            "effects": [asdict(effect) for effect in segment.effects],
+            "verdict": its.verdict,
+            "reason": its.reason,
+        }
+        for segment, its in parts
+    ]
+    return json.dumps(
+        {
+            "verdict": decision.verdict,
+            "reason": decision.reason,
+            "always": decision.always,
+            "mode": policy.mode,
+            "approval": policy.approval,
+            "sandbox": sandbox,
+            "segments": segments,
+        }
+    )

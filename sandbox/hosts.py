@@ -1,0 +1,118 @@
+"""Which hosts commands may reach: the user's list, what a request aims at, and which addresses are public."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from sandbox.errors import Fault, UserError
+
+WEB_PORTS = (443, 80)
+"""What an entry without a port means."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HostRule:
+    """One entry of the list.
+
+    name: in lower case; of `*.npmjs.org` what follows the `*.`
+    below: the names below it are meant, at any depth, not the name itself
+    """
+
+    name: str
+    below: bool
+    ports: tuple[int, ...]
+
+    def fits(self, target: Target) -> bool:
+        """Whether the target is one of those meant."""
+        same = target.host.endswith(f".{self.name}") if self.below else target.host == self.name
+        return same and target.port in self.ports
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Target:
+    """A host by name, in lower case and without a dot at its end, and a port."""
+
+    host: str
+    port: int
+
+    def __str__(self) -> str:
+        return f"{self.host}:{self.port}"
+
+
+def host_rules(entries: Iterable[str]) -> tuple[HostRule, ...]:
+    """The rules that a list in the settings makes. Raises UserError that quotes the first wrong entry."""
+    return tuple(_rule(each) for each in entries)
+
+
+def target_of(authority: str, default_port: int | None = None) -> Target | None:
+    """What `host:port` names; None unless that is a name: an address in any spelling never is one."""
+    found = _AUTHORITY.fullmatch(authority)
+    if found is None:
+        return None
+    port = int(found["port"]) if found["port"] else default_port
+    host = found["host"].lower()
+    if port is None or not 1 <= port <= _LAST_PORT or not _is_name(host):
+        return None
+    return Target(host=host, port=port)
+
+
+def is_public(address: str) -> bool:
+    """Whether an address is one of the public Internet, and not of this machine, its networks or its cloud."""
+    from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
+
+    try:
+        parsed: IPv4Address | IPv6Address = ip_address(address)
+    except ValueError:  # with a zone (fe80::1%eth0), or no address at all
+        return False
+    if isinstance(parsed, IPv6Address):
+        if parsed in ip_network(_NAT64):
+            return is_public(str(IPv4Address(int(parsed) & 0xFFFFFFFF)))
+        if parsed not in ip_network(_GLOBAL_UNICAST):
+            return False
+    elsewhere = any(parsed in ip_network(each) for each in _ELSEWHERE)
+    return parsed.is_global and not parsed.is_multicast and not parsed.is_reserved and not elsewhere
+
+
+_LABEL = r"[A-Za-z0-9_](?:[A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?"
+_NAME = rf"{_LABEL}(?:\.{_LABEL})*"
+_AUTHORITY = re.compile(rf"(?P<host>{_NAME})\.?(?::(?P<port>[0-9]{{1,5}}))?", re.ASCII)
+_ENTRY = re.compile(rf"(?P<below>\*\.)?(?P<host>{_NAME})(?::(?P<port>[0-9]{{1,5}}))?", re.ASCII)
+_LAST_PORT = 65535
+_LONGEST_NAME = 253  # RFC 1035
+
+_NUMBER = re.compile(r"[0-9]+|0x[0-9a-f]*", re.ASCII)
+"""A last label like this makes the whole an address for the C library: 127.1, 0x7f.1, 2130706433, 0177.0.0.1."""
+
+_GLOBAL_UNICAST = "2000::/3"
+"""All else of IPv6 is local, mapped (::ffff:127.0.0.1), link-local, unique local (fd00:ec2::254) or unassigned."""
+
+_NAT64 = "64:ff9b::/96"
+"""How a network that has only IPv6 reaches IPv4: the last 32 bits say where that leads."""
+
+_ELSEWHERE = ("2002::/16", "2001::/23", "192.88.99.0/24", "168.63.129.16/32", "100.100.100.200/32")
+"""6to4, Teredo and other tunnels hold an IPv4 address that could be private; two clouds give metadata away
+at addresses outside the private ranges."""
+
+
+def _is_name(host: str) -> bool:
+    return len(host) <= _LONGEST_NAME and not _NUMBER.fullmatch(host.rsplit(".", 1)[-1])
+
+
+def _rule(entry: str) -> HostRule:
+    found = _ENTRY.fullmatch(entry)
+    if found is None or not _is_name(found["host"].lower()):
+        raise _wrong(entry, "not the name of a host")
+    if "." not in found["host"]:
+        raise _wrong(entry, "only names with a dot can be public")
+    port = int(found["port"]) if found["port"] else None
+    if port is not None and not 1 <= port <= _LAST_PORT:
+        raise _wrong(entry, "no such port")
+    ports = WEB_PORTS if port is None else (port,)
+    return HostRule(name=found["host"].lower(), below=bool(found["below"]), ports=ports)
+
+
+def _wrong(entry: str, reason: str) -> UserError:
+    hint = 'Write hosts like "pypi.org", "*.npmjs.org:443"; names beyond ASCII in their xn-- form.'
+    return UserError(Fault.CONFIGURATION, f"setting 'network': {entry!r}: {reason}", hint)

@@ -1,0 +1,118 @@
+"""What of a repository may run outside the sandbox: definitions, and the user's word on them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from sandbox.errors import Fault, UserError
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Definition:
+    """Something of a repository that a program of ours would run, outside the sandbox and as the user.
+
+    name: how it is called there ("pre-commit", "filter.lfs.clean")
+    runs: what it is, for a person to judge: a command line, or where the program lies
+    digest: of all that it says; another one is another definition
+    """
+
+    kind: Literal["hook", "setting"]
+    name: str
+    runs: str
+    digest: str
+
+
+Trusts = Callable[[Sequence[Definition]], bool]
+"""Whether the user trusts exactly these definitions of the repository at hand."""
+
+
+def nothing(definitions: Sequence[Definition]) -> bool:
+    """Trusts no repository that defines anything: what holds until the user has spoken."""
+    return not definitions
+
+
+class TrustStore:
+    """The repositories that the user trusts, each with the digest of what was there when they said so.
+
+    file: in our own config folder, which no command can read or write
+    """
+
+    def __init__(self, config: Path) -> None:
+        self.file = config / "trust.json"
+
+    def of(self, root: Path) -> Trusts:
+        """The user's word on one repository, looked up when it is needed: it may change meanwhile."""
+        return lambda definitions: not definitions or self.known(root) == digest(definitions)
+
+    def known(self, root: Path) -> str:
+        """The digest that is trusted at `root`, "" if nothing is."""
+        return self._read().get(_key(root), "")
+
+    def roots(self) -> list[str]:
+        """All repositories that are trusted, by name."""
+        return sorted(self._read())
+
+    def grant(self, root: Path, definitions: Sequence[Definition]) -> None:
+        """Trust these definitions, and no others, at `root`."""
+        self._write(self._read() | {_key(root): digest(definitions)})
+
+    def revoke(self, root: Path) -> bool:
+        """Trust `root` no more; whether it was trusted."""
+        found = self._read()
+        was = found.pop(_key(root), None) is not None
+        if was:
+            self._write(found)
+        return was
+
+    def _read(self) -> dict[str, str]:
+        import json
+
+        try:
+            found = json.loads(self.file.read_bytes())
+        except FileNotFoundError:  # nothing was ever trusted
+            return {}
+        except (OSError, ValueError) as error:
+            raise UserError(
+                Fault.CONFIGURATION,
+                f"cannot read {str(self.file)!r}: {error}",
+                "Remove it: all repositories have to be trusted anew then.",
+            ) from None
+        if not isinstance(found, dict):
+            raise UserError(
+                Fault.CONFIGURATION, f"{str(self.file)!r} holds no list of repositories", "Remove it."
+            )
+        return {str(root): str(known) for root, known in found.items()}
+
+    def _write(self, found: dict[str, str]) -> None:
+        import json
+        import tempfile
+
+        try:
+            self.file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            # mkstemp: 0600 from its first moment, and never through a link that somebody laid.
+            handle, name = tempfile.mkstemp(prefix="trust-", dir=self.file.parent)
+            with os.fdopen(handle, "w", encoding="utf-8") as file:
+                json.dump(found, file, indent=1, sort_keys=True)
+            Path(name).replace(self.file)
+        except OSError as error:
+            raise UserError(
+                Fault.READ_ONLY,
+                f"cannot write {str(self.file)!r}: {error.strerror}",
+                "Set PATCHWRIGHT_HOME to a folder that can be written.",
+            ) from None
+
+
+def digest(definitions: Sequence[Definition]) -> str:
+    """One digest of several definitions, whatever their order."""
+    import hashlib
+
+    lines = sorted(repr((each.kind, each.name, each.digest)) for each in definitions)
+    return hashlib.sha256("\n".join(lines).encode()).hexdigest()
+
+
+def _key(root: Path) -> str:
+    return str(root.resolve()).encode("utf-8", "backslashreplace").decode()

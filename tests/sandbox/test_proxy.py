@@ -1,0 +1,226 @@
+"""The proxy reaches what is listed, at public addresses; it reads requests one way only."""
+
+from __future__ import annotations
+
+import os
+import random
+from email.parser import BytesParser
+
+import pytest
+
+from sandbox.errors import Fault, UserError
+from sandbox.hosts import Target, host_rules, is_public, target_of
+from sandbox.proxy import Bounds
+from sandbox.request import Refused, read_request
+from tests.sandbox.internet import PUBLIC, Internet, ask
+
+
+@pytest.mark.parametrize(
+    ("entry", "host", "port", "fits"),
+    [
+        ("pypi.org", "pypi.org", 443, True),
+        ("pypi.org", "pypi.org", 80, True),
+        ("PyPI.org", "pypi.org", 443, True),
+        ("pypi.org", "pypi.org", 22, False),
+        ("pypi.org", "evil.pypi.org", 443, False),
+        ("pypi.org", "pypi.org.evil.example", 443, False),
+        ("pypi.org", "evilpypi.org", 443, False),
+        ("*.npmjs.org:443", "registry.npmjs.org", 443, True),
+        ("*.npmjs.org:443", "a.b.npmjs.org", 443, True),
+        ("*.npmjs.org:443", "npmjs.org", 443, False),
+        ("*.npmjs.org:443", "evilnpmjs.org", 443, False),
+        ("*.npmjs.org:443", "registry.npmjs.org", 80, False),
+    ],
+)
+def test_an_entry_means_one_host_or_those_below_it(entry: str, host: str, port: int, fits: bool) -> None:
+    (rule,) = host_rules([entry])
+    assert rule.fits(Target(host=host, port=port)) is fits
+
+
+@pytest.mark.parametrize(
+    "entry", ["", "*", "*.org", "*.*.org", "pypi.*", "localhost", "10.0.0.1", "[::1]", "https://pypi.org", "a.b:0",
+              "a.b:70000", "a b.org", "pypi.org/simple", "bücher.example", "a..b", "0x7f.1", "a.org\n"]
+)  # fmt: skip
+def test_an_entry_that_names_no_host_is_quoted(entry: str) -> None:
+    with pytest.raises(UserError) as caught:
+        host_rules([entry])
+    assert caught.value.fault is Fault.CONFIGURATION
+    assert repr(entry) in caught.value.message
+
+
+ADDRESSES = ("127.0.0.1", "127.1", "2130706433", "0x7f000001", "0x7f.1", "0177.0.0.1", "017700000001", "[::1]", "::1",
+             "[::ffff:127.0.0.1]", "169.254.169.254", "0xa9.254.169.254", "a.0x7f", "1.2.3.4.", "127。0。0。1",
+             "①②⑦.0.0.1")  # fmt: skip
+
+
+@pytest.mark.parametrize("host", ADDRESSES)
+def test_an_address_is_no_name_in_any_spelling(host: str) -> None:
+    assert target_of(f"{host}:443") is None
+
+
+@pytest.mark.parametrize("authority", ["user@shop.example:80", "shop.example:", "shop.example:0", "shop.example:65536",
+                                       "shop.example:8 0", "shop.example", ":80", "shop.example:٤٤٣", "a" * 64 + ".b:1",
+                                       "shop.example..:80", "shop.example:80:80"])  # fmt: skip
+def test_an_authority_that_could_be_read_twice_is_none(authority: str) -> None:
+    assert target_of(authority) is None
+
+
+def test_case_and_a_dot_at_the_end_do_not_make_another_host() -> None:
+    assert target_of("Shop.Example.:443") == Target(host="shop.example", port=443)
+
+
+PRIVATE = ("127.0.0.1", "10.1.2.3", "172.16.0.1", "192.168.1.1", "169.254.169.254", "100.64.0.1", "0.0.0.0",
+           "224.0.0.1",
+           "255.255.255.255", "240.0.0.1", "168.63.129.16", "100.100.100.200", "192.88.99.1", "::", "::1", "fe80::1",
+           "fe80::1%lo", "fc00::1", "fd00:ec2::254", "ff02::1", "::ffff:127.0.0.1", "::ffff:8.8.8.8", "::127.0.0.1",
+           "64:ff9b::7f00:1", "64:ff9b::a9fe:a9fe", "64:ff9b:1::1", "2002:7f00:1::", "2001::1", "2001:db8::1",
+           "fec0::1", "shop.example", "")  # fmt: skip
+
+
+@pytest.mark.parametrize("address", PRIVATE)
+def test_an_address_that_is_not_of_the_public_internet_is_not_public(address: str) -> None:
+    assert not is_public(address)
+
+
+@pytest.mark.parametrize("address", [PUBLIC, "8.8.8.8", "2606:2800:220:1::1", "64:ff9b::808:808"])
+def test_an_address_of_the_public_internet_is_public(address: str) -> None:
+    assert is_public(address)
+
+
+def test_a_listed_host_is_served_and_told_the_name_we_understood() -> None:
+    internet = Internet()
+    (answer,), noticed = ask(
+        internet,
+        b"GET http://Shop.Example/a?b HTTP/1.1\r\nHost: shop.example:80\r\nX-One: 1\r\n"
+        b"Connection: keep-alive, x-two\r\nX-Two: 2\r\nProxy-Authorization: Basic eDp5\r\n\r\n",
+    )
+    assert answer.endswith(b"hello")
+    assert internet.served == [
+        b"GET /a?b HTTP/1.1\r\nHost: shop.example\r\nConnection: close\r\nX-One: 1\r\n\r\n"
+    ]
+    assert internet.dialled == [(PUBLIC, 80)]
+    assert noticed == []
+
+
+def test_a_tunnel_passes_bytes_on_unread() -> None:
+    internet = Internet()
+    (answer,), _ = ask(internet, b"CONNECT a.b.cdn.example:443 HTTP/1.1\r\n\r\n\x16\x03\x01 anything\r\n\r\n")
+    assert answer == b"HTTP/1.1 200 Connection established\r\n\r\n" + internet.answer
+    assert internet.served == [b"\x16\x03\x01 anything\r\n\r\n"]
+    assert internet.dialled == [("2606:2800:220:1::1", 443)]
+
+
+@pytest.mark.parametrize(
+    ("body", "arrives"),
+    [
+        (b"Content-Length: 4\r\n\r\nbody", b"Content-Length: 4\r\n\r\nbody"),
+        (
+            b"Transfer-Encoding: Chunked\r\n\r\n04;x=y\r\nbody\r\n0\r\nTrailer: x\r\n\r\n",
+            b"Transfer-Encoding: chunked\r\n\r\n4\r\nbody\r\n0\r\n\r\n",
+        ),
+    ],
+)
+def test_a_body_arrives_and_what_follows_it_does_not(body: bytes, arrives: bytes) -> None:
+    internet = Internet()
+    second = b"GET http://other.example/ HTTP/1.1\r\nHost: other.example\r\n\r\n"
+    (answer,), _ = ask(internet, b"POST http://shop.example/ HTTP/1.1\r\n" + body + second)
+    assert b"hello" in answer
+    (served,) = internet.served
+    assert served.endswith(arrives)
+
+
+MALFORMED = (
+    b"GET / HTTP/1.1\r\nHost: shop.example",
+    b"GET https://shop.example/ HTTP/1.1",
+    b"GET ftp://shop.example/ HTTP/1.1",
+    b"GET http://shop.example@other.example/ HTTP/1.1",
+    b"GET http://shop.example\\@other.example/ HTTP/1.1",
+    b"GET http://shop.example#@other.example/ HTTP/1.1",
+    b"GET http://shop.example/ HTTP/2.0",
+    b"GET http://shop.example/ a HTTP/1.1",
+    b"GET  http://shop.example/ HTTP/1.1",
+    b"GET http://shop.example/\x00 HTTP/1.1",
+    b"GET http://shop.example/ HTTP/1.1\r\nHost: other.example",
+    b"GET http://shop.example/ HTTP/1.1\r\nHost: shop.example\r\nHost: other.example",
+    b"GET http://shop.example/ HTTP/1.1\r\nHost : shop.example",
+    b"GET http://shop.example/ HTTP/1.1\r\nX: 1\r\n folded: 2",
+    b"GET http://shop.example/ HTTP/1.1\r\nX: 1\nHost: other.example",
+    b"GET http://shop.example/ HTTP/1.1\r\nX: 1\rHost: other.example",
+    b"POST http://shop.example/ HTTP/1.1\r\nContent-Length: 4\r\nTransfer-Encoding: chunked",
+    b"POST http://shop.example/ HTTP/1.1\r\nContent-Length: 4\r\nContent-Length: 5",
+    b"POST http://shop.example/ HTTP/1.1\r\nContent-Length: +4",
+    b"POST http://shop.example/ HTTP/1.1\r\nContent-Length: 4, 5",
+    b"POST http://shop.example/ HTTP/1.1\r\nTransfer-Encoding: gzip, chunked",
+    b"POST http://shop.example/ HTTP/1.1\r\nTransfer-Encoding: xchunked",
+    b"POST http://shop.example/ HTTP/1.1\r\nTransfer-Encoding: chunked\r\nTransfer-Encoding: identity",
+    b"POST http://shop.example/ HTTP/1.0\r\nTransfer-Encoding: chunked",
+    b"CONNECT http://shop.example/ HTTP/1.1",
+    b"CONNECT shop.example HTTP/1.1",
+)
+
+
+@pytest.mark.parametrize("head", MALFORMED)
+def test_a_head_that_could_be_read_twice_is_refused(head: bytes) -> None:
+    with pytest.raises(Refused):
+        read_request(head + b"\r\n\r\n")
+
+
+PIECES = (b"\r\n", b"\n", b"\r", b"\x00", b" ", b"\t", b":", b",", b"/", b"@", b"#", b"\\", b"[", b"%0d%0a", b"\xb2",
+          b"http://", b"other.example", b"127.0.0.1", b"Host: ", b"Content-Length: 5\r\n", b"Connection: host\r\n",
+          b"Transfer-Encoding: chunked\r\n", b"HTTP/1.1", b"CONNECT ", b"GET ", b"chunked", b"\x85")  # fmt: skip
+
+
+def test_what_is_passed_on_says_what_was_judged_however_the_head_is_broken() -> None:
+    draw = random.Random(int(os.environ.get("PATCHWRIGHT_SEED", "1")))
+    good = (
+        b"POST http://shop.example:80/a HTTP/1.1\r\nHost: shop.example\r\nContent-Length: 5\r\nX: y\r\n\r\n",
+        b"GET http://shop.example/ HTTP/1.1\r\nConnection: x\r\nTransfer-Encoding: chunked\r\n\r\n",
+    )
+    passed = 0
+    for _ in range(5000 * int(os.environ.get("PATCHWRIGHT_STRESS", "1"))):
+        head = draw.choice(good)[:-4]
+        for _ in range(draw.randint(1, 3)):
+            at, drop = draw.randint(0, len(head)), draw.choice((0, 0, 1, 5))
+            head = head[:at] + draw.choice(PIECES) + head[at + drop :]
+        try:
+            request = read_request(head.split(b"\r\n\r\n")[0] + b"\r\n\r\n")
+        except Refused:
+            continue
+        if request.method == "CONNECT":
+            continue
+        passed += 1
+        first, rest = request.forwarded.split(b"\r\n", 1)
+        fields = BytesParser().parsebytes(rest)
+        framing = [*fields.get_all("content-length", []), *fields.get_all("transfer-encoding", [])]
+        assert first.count(b" ") == 2, head
+        assert fields.get_all("host") == [str(request.target).removesuffix(":80")], head
+        assert len(framing) == (request.body != "none"), head
+        assert fields.get_payload() == "", head
+    assert passed > 50
+
+
+@pytest.mark.parametrize("chunks", [b"-4\r\nbody\r\n0\r\n\r\n", b"0x4\r\nbody\r\n0\r\n\r\n", b"3\r\nbody\r\n0\r\n\r\n",
+                                    b"\r\n", b"4_0\r\n", b"f" * 16 + b"\r\n", b"4" + b" " * 20000])  # fmt: skip
+def test_chunks_that_could_be_read_twice_end_the_connection(chunks: bytes) -> None:
+    internet = Internet()
+    internet.answer = b""
+    ask(internet, b"POST http://shop.example/ HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n" + chunks)
+    assert all(b"0\r\n\r\n" not in served for served in internet.served)
+
+
+def test_what_is_too_much_is_refused() -> None:
+    bounds = Bounds(head=2048, waiting=0.5, connections=3, total=1 << 20, idle=0.5)
+    internet = Internet()
+    tunnel = b"CONNECT shop.example:443 HTTP/1.1\r\n\r\n"
+    (long,), _ = ask(internet, b"GET http://shop.example/ HTTP/1.1\r\nX: " + b"x" * 4000, bounds=bounds)
+    (slow,), _ = ask(internet, b"GET http://shop.example/ HTTP/1.1\r\nX: ", bounds=bounds)
+    (idle,), _ = ask(internet, tunnel, bounds=bounds)
+    many, told = ask(internet, *[tunnel] * 5, bounds=bounds)
+    _, heavy = ask(internet, tunnel + b"x" * (3 << 20), bounds=bounds)
+    assert b" 431 " in long
+    assert b" 408 " in slow
+    assert idle.endswith(b"established\r\n\r\n")
+    assert sum(not each for each in many) == 2
+    assert told == ["network: refused: more than 3 connections at once"]
+    assert heavy == ["network: refused: more than 1048576 bytes in one command"]
+    assert len(internet.served[-1]) <= 1 << 20
