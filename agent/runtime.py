@@ -191,6 +191,11 @@ class Runtime:
         self._announce(end)
         return end
 
+    @property
+    def turning(self) -> bool:
+        """Whether a turn is running."""
+        return self._task is not None
+
     def interrupt(self) -> None:
         """A person pressed Ctrl-C: stop the step, or the turn if none is running."""
         if self.loop.stepping:

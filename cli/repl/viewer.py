@@ -24,9 +24,6 @@ from cli.render.terminal import Terminal, fit
 from cli.repl.front import Pages
 from cli.repl.parts import STYLE
 
-_SGR_LENGTH = 200
-"""Pages searched at most for a text: some hundred thousand lines."""
-
 
 async def view(title: str, pages: Pages, output: Output, terminal: Callable[[], Terminal]) -> None:
     """Show it until the person leaves with q or Esc."""
@@ -137,7 +134,7 @@ class _Viewer:
         if not words:
             return
         place = self._below + room  # lines from the end, of the line above the first shown
-        for _ in range(_SGR_LENGTH * 100):
+        while True:
             self._need(place + 1)
             if place >= len(self._lines):
                 self._found = f"not found: {query}"
