@@ -160,7 +160,7 @@ def _exact(
     else:
         starts = exact.sites(source.text, reading.old)
     starts = _outside(starts, len(reading.old), written)
-    if not starts:
+    if not starts or (not edit.all and _is_shallow(source.text, starts[0], reading.old)):
         return None
     refuse_placeholders(source, _hunk(reading).lines)
     if edit.all:
@@ -190,6 +190,12 @@ def _exact(
         start = source.text.rfind("\n", 0, start) + 1
         end = min(end + (not reading.old.endswith("\n")), len(source.text))
     new = settled(source, start, reading.old, reading.new, path)
+    if (
+        "\n" in new and not new.partition("\n")[0].strip()
+    ):  # a blank line comes first: the indentation goes with it
+        line_start = source.text.rfind("\n", 0, start) + 1
+        if not source.text[line_start:start].strip():
+            start, new = line_start, new.lstrip(" \t")
     splice = TextSplice(start=start, end=end, new=new)
     return Found(rung=Rung.EXACT, splices=(splice,), note=reading.note)
 
@@ -334,6 +340,13 @@ def _rest_of_lines(text: str, start: int, old: str) -> bool:
     end = start + len(old)
     before = text[text.rfind("\n", 0, start) + 1 : start]
     return not before.strip() and (old.endswith("\n") or end == len(text) or text[end] == "\n")
+
+
+def _is_shallow(text: str, start: int, old: str) -> bool:
+    """Whole lines, of which the first stands deeper in the file than `old` has it: alike, not the same. What stands
+    elsewhere at another depth is then as good a place, and only the matched lines tell how deep `new` belongs."""
+    before = text[text.rfind("\n", 0, start) + 1 : start]
+    return bool(before) and old[0] in " \t" and _rest_of_lines(text, start, old)
 
 
 def _glues(text: str, start: int, reading: Reading) -> bool:
