@@ -117,6 +117,19 @@ class MessageEvent(Event):
 
 
 @dataclass(kw_only=True)
+class SideCall(Event):
+    """A call of a model beside the conversation (a title, a summary, a message). `problem`: why there is no text."""
+
+    kind: Literal["side-call"] = "side-call"
+    purpose: str
+    role: str
+    model: str
+    text: str = ""
+    usage: Spent = field(default_factory=Spent)
+    problem: str = ""
+
+
+@dataclass(kw_only=True)
 class ActionEvent(Event):
     """An action is about to run, with the effect it was judged by. `followed`: snapshots tell what it changes."""
 
@@ -235,6 +248,7 @@ _KINDS: dict[str, type[Event]] = {
     "prompt": Prompt,
     "steer": Steer,
     "message": MessageEvent,
+    "side-call": SideCall,
     "action": ActionEvent,
     "decision": DecisionEvent,
     "observation": ObservationEvent,

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from agent.events import End, Event, MessageEvent, Prompt, SessionStart
+from agent.events import End, Event, MessageEvent, Prompt, SessionStart, SideCall
 from agent.home import Home, private_folder
 from agent.session import read
 from sandbox.errors import UserError
@@ -143,8 +143,8 @@ def _summarise(log: Path) -> Summary:
             case Prompt():
                 title = title or event.text.strip().partition("\n")[0][:100]
                 outcome = "unfinished"
-            case MessageEvent():
-                steps += 1
+            case MessageEvent() | SideCall():
+                steps += isinstance(event, MessageEvent)
                 if event.usage.cost is not None:
                     cost = (cost or 0.0) + event.usage.cost
             case End():

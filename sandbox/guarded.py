@@ -120,9 +120,8 @@ def guard_of(root: Path, path: str) -> str:
     because there are file systems that take `.GitHub` for `.github`. Unlike commands, an edit says what it writes,
     so start-up files of shells are looked for by name too: the workspace may be where a home folder links to.
     """
-    parts = os.path.normpath(path).split(os.sep)
-    places = root in homes()
-    folders = _FOLDED_FOLDERS | (_FOLDED_HOME_FOLDERS if places else frozenset())
+    parts = Path(os.path.normpath(path)).parts
+    folders = _FOLDED_FOLDERS | (_FOLDED_HOME_FOLDERS if root in homes() else frozenset())
     for part in parts[:-1]:
         if part.casefold() in folders:
             return part

@@ -148,7 +148,8 @@ def test_a_full_disk_ends_the_batch_and_every_action_is_answered(tmp_path: Path)
 
 
 GUARDED = (".github/workflows/ci.yml", ".vscode/tasks.json", "sub/.vscode/settings.json", ".envrc", ".husky/pre-commit",
-           "shop.code-workspace", ".GitHub/x", "packages/a/.npmrc", ".bashrc", "patchwright.toml", "link/ci.yml")  # fmt: skip
+           "shop.code-workspace", ".GitHub/x", "packages/a/.npmrc", ".bashrc",
+           "patchwright.toml", "link/ci.yml")  # fmt: skip
 
 
 @pytest.mark.parametrize("path", GUARDED)

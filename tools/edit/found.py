@@ -233,6 +233,8 @@ def _one(
 ) -> Found:
     """The edit at its one site. Raises EditRefused if there are several that differ in what they would give."""
     note = reading.note if reading else ""
+    if reading and rung is not Rung.EXACT and _has_newline_to_spare(reading):
+        found, hunk = _with_blank_line(source, found, hunk, reading)
     if len(found) > 1:
         results = set()
         for site in found[:MAX_COMPARED]:
@@ -244,6 +246,27 @@ def _one(
             how = "" if rung is Rung.EXACT else f" ({rung})"
             raise EditRefused(several(source, [site.first for site in found], how))
     return _at(source, found[0], hunk, rung, note)
+
+
+def _has_newline_to_spare(reading: Reading) -> bool:
+    """`old` ends with a newline and `new` does not: a slip, or a blank line is meant that `new` has elsewhere."""
+    return reading.old.endswith("\n") and bool(reading.new) and not reading.new.endswith("\n")
+
+
+def _with_blank_line(
+    source: Source, found: Sequence[Site], hunk: Hunk, reading: Reading
+) -> tuple[Sequence[Site], Hunk]:
+    """The newline taken for a blank line, as the exact rung takes it, where each site has one behind it."""
+    last = len(hunk.old) - 1
+    follows = [
+        site.pairs[-1][0] == last and site.end < len(source.lines) and not source.lines[site.end].strip()
+        for site in found
+    ]
+    if not all(follows):
+        return found, hunk
+    lines = tuple(_diffed(*_as_lines(reading, literal=True)))
+    sites = [replace(site, end=site.end + 1, pairs=(*site.pairs, (last + 1, site.end))) for site in found]
+    return sites, replace(hunk, lines=lines)
 
 
 def _at(source: Source, site: Site, hunk: Hunk, rung: Rung, note: str) -> Found:

@@ -145,6 +145,10 @@ def _range(source: Source, lines: Sequence[Line], block: _Block, row_of: dict[in
                 raise Unclear(
                     f"line {edge + 1} is blank, and whether it stays is not clear: give it in `old`, too"
                 )
+            if inside and len(block.added) > len(block.removed):
+                raise Unclear(
+                    f"line {edge + 1}, which `old` does not have, stands beside lines to add: give it, too"
+                )
         return rows[0], rows[-1] + 1
     if block.before is None and block.after is None:
         raise Unclear("it adds lines, but no line of the file says where")
