@@ -163,10 +163,9 @@ def _runtime(
         Snapshots(root, home.project(root) / "snapshots") if options.mode is not Mode.READ_ONLY else None
     )
     recovered = _recovered(workspace)
-    if session.replayed:
-        if (found := restore_changes(session.replayed, workspace, snapshots)) is not None:
-            session.append(found)
-    else:
+    if (found := restore_changes(session.replayed, workspace, snapshots)) is not None:
+        session.append(found)
+    if not _has_started(session):
         session.append(
             _start(options, root, model, session, workspace, offers_commit="git_commit" not in withheld)
         )
@@ -183,6 +182,11 @@ def _runtime(
         limits=options.limits,
         commit=options.commit and "git_commit" not in withheld,
     )
+
+
+def _has_started(session: Session) -> bool:
+    """Whether the log says what the model is told first; that of an imported session does not."""
+    return any(start.system for start in session.replayed.only(SessionStart))
 
 
 def default_approval(sandbox: Sandbox) -> Approval:
