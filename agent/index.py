@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from agent.events import End, MessageEvent, Prompt, SessionStart, Title
+from agent.events import End, MessageEvent, Prompt, SessionStart, SideCall, Title
 from agent.home import Home, private_folder
 from agent.session import read
 from sandbox.errors import UserError
@@ -142,8 +142,8 @@ def _summarise(log: Path) -> Summary:
                     outcome = "unfinished"
                 case Title():
                     title = event.text
-                case MessageEvent():
-                    steps += 1
+                case MessageEvent() | SideCall():
+                    steps += isinstance(event, MessageEvent)
                     if event.usage.cost is not None:
                         cost = (cost or 0.0) + event.usage.cost
                 case End():

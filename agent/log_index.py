@@ -40,6 +40,7 @@ KINDS = (
     "rewind",
     "fork",
     "title",
+    "side-call",
 )
 """Kinds by their number in the index; new ones go to the end. The first stands for those that are not here."""
 

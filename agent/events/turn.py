@@ -52,6 +52,19 @@ class MessageEvent(Event):
 
 
 @dataclass(kw_only=True)
+class SideCall(Event):
+    """A call of a model beside the conversation (a title, a summary, a message). `problem`: why there is no text."""
+
+    kind: Literal["side-call"] = "side-call"
+    purpose: str
+    role: str
+    model: str
+    text: str = ""
+    usage: Spent = field(default_factory=Spent)
+    problem: str = ""
+
+
+@dataclass(kw_only=True)
 class ActionEvent(Event):
     """An action is about to run, with the effect it was judged by. `followed`: snapshots tell what it changes."""
 
