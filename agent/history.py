@@ -18,6 +18,8 @@ class History:
     def __init__(self, log: Path, index: LogIndex) -> None:
         self._log = log
         self._index = index
+        self.fresh: dict[int, Event] = {}
+        """Events by place that were written before anybody listened: handed out as they are, not read again."""
 
     def __iter__(self) -> Iterator[Event]:
         return self._read(places(self.runs()))
@@ -67,6 +69,9 @@ class History:
         file: BinaryIO | None = None
         try:
             for number in numbers:
+                if number in self.fresh:
+                    yield self.fresh[number]
+                    continue
                 file = file or self._log.open("rb")
                 start, end = self._index.span(number)
                 if file.tell() != start:

@@ -149,6 +149,8 @@ class Session:
         line = render(event)
         self._write(line)
         self._index.add(event, line)
+        if not self._subscribers:
+            self.replayed.fresh[self._index.count] = event
         if self._index.count % CHECKPOINT == 0:
             self._index.save()
 
