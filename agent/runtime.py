@@ -34,7 +34,7 @@ from agent.model.base import Delta, Model, TextDelta, ToolSpec
 from agent.model.roles import Role, Roles
 from agent.outcome import BY_FAULT, Exit
 from agent.resume import cut_off_turn, ended_already
-from agent.session import Session, read
+from agent.session import Session
 from agent.side_calls import SideCalls
 from agent.verify.conclude import Evidence, judge, really_changed
 from sandbox.errors import Fault, UserError
@@ -137,7 +137,7 @@ class Runtime:
         ]
         self.projection = Projection(specs)
         self.evidence = Evidence(self.workspace)
-        self.session.subscribe(self.projection.add, replay=True)
+        self.session.subscribe(self.projection.add, replay=True, restart=self.projection.clear)
         self.session.subscribe(self._follow)
         gateway = Gateway(
             toolbox=self.toolbox,
@@ -245,7 +245,7 @@ class Runtime:
 
     def _catch_up(self) -> TurnEnd | None:
         """Take in the part of the turn that is in the log already; how the model had ended it, if it had."""
-        events = cut_off_turn(read(self.session.folder))
+        events = cut_off_turn(self.session.replayed)
         for event in events:
             self._note(event)
         return ended_already(events, self.toolbox)
