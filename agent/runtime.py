@@ -209,6 +209,10 @@ class Runtime:
         if not self.loop.stepping and self._task is not None:
             self._task.cancel()
 
+    async def act(self, tool: str, arguments: dict[str, object]) -> Observation:
+        """An action that a person asked for, between turns: judged, run and logged like a model's."""
+        return await self._act(tool, arguments)
+
     async def close(self) -> None:
         """Release the model's connections and the log."""
         await self.model.close()

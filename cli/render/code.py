@@ -52,10 +52,10 @@ class CodePainter:
         lexer = self._lexer
         if not isinstance(lexer, RegexLexer):
             assert lexer is not None
-            return lexer.get_tokens(line)
+            return list(lexer.get_tokens(line))
         context = LexerContext(line, 0, stack=list(self._stack))
         try:  # the extended lexer's loop over any lexer's table: it leaves the stack in the context
-            found = list(ExtendedRegexLexer.get_tokens_unprocessed(lexer, context=context))  # type: ignore[arg-type]
+            found = list(ExtendedRegexLexer.get_tokens_unprocessed(lexer, context=context))
         except Exception:  # a lexer that wants more context than that: uncoloured rather than lost
             return [(None, line)]
         self._stack = context.stack or ["root"]

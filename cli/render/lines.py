@@ -51,6 +51,7 @@ class LineView:
     """Writes each event it is given; `delta` streams the model's text, which then is not written again.
 
     facts: more for the summary of a turn, asked for when it ends
+    brief: of an action only the heading and the failures of tests; somebody else shows the rest
     """
 
     def __init__(
@@ -62,6 +63,7 @@ class LineView:
         unicode: bool = True,
         texts: Texts = "steps",
         facts: Callable[[], Sequence[str]] = tuple,
+        brief: bool = False,
     ) -> None:
         self.width = width
         self.actions = Actions()
@@ -70,6 +72,7 @@ class LineView:
         self._unicode = unicode
         self._texts = texts
         self._facts = facts
+        self._brief = brief
         self._tests = Tests()
         self._streamed = ""
         self._plan: list[tuple[str, str]] = []
@@ -154,6 +157,8 @@ class LineView:
             return
         yield self._heading(event)
         report = event.data.get("report")
+        if self._brief:
+            return
         if "exit" in event.data:
             yield from self._output(event)
         elif event.failed and not isinstance(report, Mapping):

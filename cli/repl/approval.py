@@ -39,7 +39,8 @@ class Asker:
         if self._last is not None and self._last[0] == key:
             return self._last[1]
         change = _change(self.arguments(tool, effect.paths)) if effect.paths else ""
-        shown = f"Allow {inert(tool)}: {what}" + (f"\n{change}" if change else "")
+        shown = f"Allow {inert(tool)}: {what}" if what else f"Allow {inert(tool)}?"
+        shown = f"{shown}\n{change}" if change else shown
         rules = tuple(f"shell({exact(each)})" for each in question.always)
         self.front.alert("an action waits for your answer")
         answer = await self.front.ask(Question(what=shown, why=inert(question.reason), rules=rules))
@@ -50,7 +51,9 @@ class Asker:
     def _decided(self, answer: Answer, key: tuple[str, str]) -> Decision:
         match answer.kind:
             case "no":
-                said = f"the user refused it and says: {answer.word}" if answer.word else "the user refused it"
+                said = (
+                    f"the user refused it and says: {answer.word}" if answer.word else "the user refused it"
+                )
                 return Decision(verdict="deny", reason=said)
             case "session":
                 self._allowed.add(key)

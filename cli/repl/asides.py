@@ -46,7 +46,9 @@ async def run_shell(chat: Chat, command: str) -> None:
 async def remember(chat: Chat, text: str) -> None:
     """Add a line to the project's instructions for agents, at the end."""
     root = chat.runtime.workspace.root
-    name = "CLAUDE.md" if (root / "CLAUDE.md").is_file() and not (root / "AGENTS.md").exists() else "AGENTS.md"
+    name = (
+        "CLAUDE.md" if (root / "CLAUDE.md").is_file() and not (root / "AGENTS.md").exists() else "AGENTS.md"
+    )
     path = root / name
     if path.is_symlink() and not path.resolve().is_relative_to(root.resolve()):
         chat.tell(f"not added: {name} is a link that leads out of the project", "yellow")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from prompt_toolkit.buffer import Buffer
@@ -13,7 +13,7 @@ from prompt_toolkit.formatted_text import StyleAndTextTuples
 from cli.render.terminal import Terminal, wrapped
 from cli.repl.front import Answer, Question
 
-BESIDE = 9
+BESIDE = 10
 """Rows that the prompt, the footer, the keys and what is queued may take."""
 
 KEYS: dict[str, str] = {
@@ -35,8 +35,7 @@ class Asking:
     question: Question
     answer: asyncio.Future[Answer]
     state: State = "keys"
-    _kept: Document = Document()
-    _all: bool = False
+    _kept: Document = field(default_factory=Document)
 
     def key(self, key: str, buffer: Buffer) -> bool:
         """A key was pressed; False if it means nothing (a line begun before the question must not answer it)."""
@@ -81,7 +80,7 @@ class Asking:
             more = f"… {len(text) - room + 1} more lines, press v to view them all\n"
             text = text[: room - 1]
         return [
-            ("class:question", "\n".join(text)),
+            ("class:question", "\n" + "\n".join(text)),
             ("class:dim", "\n" + "\n".join(why)),
             ("", f"\n{more}{keys}"),
         ]

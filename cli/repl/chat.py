@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine
+from collections.abc import AsyncIterator, Callable, Coroutine
+from contextlib import asynccontextmanager
 from typing import Any
 
-from agent.events import Event, MessageEvent, Prompt, Steer
+from agent.events import End, Event, MessageEvent, Prompt, Rewind, Steer
 from agent.home import Home
 from agent.model.base import Model
 from agent.runtime import Runtime
@@ -38,8 +39,8 @@ class Chat:
         self.runtime = runtime
         self.home = home
         self.settings = settings
-        self.ledger = Ledger()
-        self.view = View(front, lambda: inert(runtime.model.name))
+        self._ledger: Ledger | None = None
+        self.view = View(front, lambda: inert(self.runtime.model.name), self._facts)
         self.planning = Planning(self)
         self.note = ""
         self.next: str | None = None
@@ -50,13 +51,21 @@ class Chat:
         self._hung_up = False
         self._asked: MessageEvent | None = None  # the model's last message
         self._asker = Asker(front=front, policy=runtime.policy, home=home, arguments=self._arguments)
-        for event in runtime.session.replayed:
-            self.ledger.see(event)
         runtime.session.subscribe(self._event)
         runtime.on_delta = self.view.delta
         runtime.workspace.progress = self.view.progress
         if runtime.loop.gateway.approver is None:
             runtime.loop.gateway.approver = self._asker
+
+    @property
+    def ledger(self) -> Ledger:
+        """What the turns changed and cost. The log is read when that is first asked for: opening a long session
+        does not wait for it."""
+        if self._ledger is None:
+            self._ledger = Ledger()
+            for event in self.runtime.session.replayed:
+                self._ledger.see(event)
+        return self._ledger
 
     @property
     def working(self) -> bool:
@@ -65,7 +74,9 @@ class Chat:
 
     def submit(self, text: str) -> None:
         """The user pressed Enter: a command, a prompt, or steering of the turn that is running."""
-        text = redact(text.strip())  # a key that is pasted is neither logged nor sent: the user sees so at once
+        text = redact(
+            text.strip()
+        )  # a key that is pasted is neither logged nor sent: the user sees so at once
         if not text:
             return
         if text.startswith("/") and self._command(text):
@@ -89,7 +100,7 @@ class Chat:
 
     def resume(self) -> None:
         """Go on with a turn that was cut off, if the session ended in one."""
-        if not self.ledger.ended:
+        if self._cut_off():
             self.tell("going on with the unfinished turn", "dim")
             self._start(self._turn(None))
 
@@ -158,6 +169,17 @@ class Chat:
         self.view.said(prompt)
         await self._turn(prompt)
 
+    @asynccontextmanager
+    async def borrowed_model(self, name: str) -> AsyncIterator[None]:
+        """Use another model for what happens inside, and then the session's own again."""
+        own, other = self.runtime.model, self._make_model(name)
+        self.runtime.model = self.runtime.loop.model = other
+        try:
+            yield
+        finally:
+            self.runtime.model = self.runtime.loop.model = own
+            await other.close()
+
     async def switch_model(self, name: str) -> None:
         """Use another model from the next turn on, in the same session. Raises UserError."""
         model = self._make_model(name)
@@ -165,6 +187,19 @@ class Chat:
         self.runtime.loop.model = model
         self.runtime.workspace.facts["model"] = model.name
         await old.close()
+
+    def footer(self) -> str:
+        """How far the session reaches, who answers, and how full the context is."""
+        runtime = self.runtime
+        mode = "plan" if self.planning.on else str(runtime.policy.mode)
+        parts = [mode, runtime.workspace.sandbox.name, runtime.model.name, *self._facts()]
+        return inert(" · ".join(parts))
+
+    def _facts(self) -> list[str]:
+        """The share of the model's window that the history fills."""
+        window = self.runtime.model.window
+        share = self.runtime.projection.tokens * 100 // window if window else 0
+        return [f"context {share} %"] if share else []
 
     def _command(self, text: str, *, shown: bool = True) -> bool:
         """Run a slash command; False if the text is none."""
@@ -188,6 +223,13 @@ class Chat:
         else:
             self._start(command.run(self, argument))
         return True
+
+    def _cut_off(self) -> bool:
+        """Whether the session ends in a turn that has no end."""
+        for event in reversed(self.runtime.session.replayed):
+            if isinstance(event, Prompt | End):
+                return isinstance(event, Prompt)
+        return False
 
     def _unless_working(self, what: str, text: str, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
         self.view.said(text)
@@ -243,7 +285,10 @@ class Chat:
             await self.planning.turn_over(end)
 
     def _event(self, event: Event) -> None:
-        self.ledger.see(event)
+        if isinstance(event, Rewind):
+            self._ledger = None  # other turns than those that it knows
+        elif self._ledger is not None:
+            self._ledger.see(event)
         if isinstance(event, MessageEvent):
             self._asked = event
         if isinstance(event, Prompt):

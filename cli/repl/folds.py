@@ -19,31 +19,27 @@ NAMED = 4
 class Folds:
     """The run of such actions that has not ended yet."""
 
-    _targets: dict[str, list[str]] = field(default_factory=dict)
-    _events: list[ObservationEvent] = field(default_factory=list)
+    _targets: dict[str, dict[str, int]] = field(default_factory=dict)  # by tool: target → place
 
-    def takes(self, event: ObservationEvent, target: str) -> bool:
-        """Whether the action belongs here; if so, it is kept."""
+    def takes(self, event: ObservationEvent, target: str, place: int) -> bool:
+        """Whether the action belongs here; if so, it is kept. `place`: in the order in which they were asked for."""
         if event.failed or event.tool not in LOOKING:
             return False
         about = inert(target).replace("\n", " ").replace("\t", " ")
-        known = self._targets.setdefault(event.tool, [])
-        if about not in known:
-            known.append(about)
-        self._events.append(event)
+        self._targets.setdefault(event.tool, {}).setdefault(about, place)
         return True
 
     def __bool__(self) -> bool:
-        return bool(self._events)
+        return bool(self._targets)
 
     def line(self, width: int) -> str:
         """All of them on one line, without its mark."""
-        return fit(" · ".join(self._tool(tool, targets) for tool, targets in self._targets.items()), width)
+        tools = sorted(self._targets.items(), key=lambda each: min(each[1].values()))
+        return fit(" · ".join(self._tool(tool, sorted(at, key=at.__getitem__)) for tool, at in tools), width)
 
     def clear(self) -> None:
         """The run has ended and was printed."""
         self._targets.clear()
-        self._events.clear()
 
     def _tool(self, tool: str, targets: list[str]) -> str:
         named = ", ".join(filter(None, targets[:NAMED]))

@@ -69,7 +69,9 @@ class Live:
             part(self._answer, self._answering),
             part(self._doing_lines, lambda: bool(self.doing) and self.asking is None),
             part(self._queued_lines, lambda: bool(self.queued)),
-            part(lambda: self.asking.lines(self.terminal()) if self.asking else "", lambda: bool(self.asking)),
+            part(
+                lambda: self.asking.lines(self.terminal()) if self.asking else "", lambda: bool(self.asking)
+            ),
             part(lambda: "", lambda: True),  # a blank line sets the prompt off
         ]
 

@@ -18,7 +18,15 @@ from prompt_toolkit.data_structures import Size
 from prompt_toolkit.document import Document
 from prompt_toolkit.enums import EditingMode
 from prompt_toolkit.filters import Condition
-from prompt_toolkit.layout import BufferControl, CompletionsMenu, Dimension, HSplit, Layout, Window
+from prompt_toolkit.layout import (
+    AnyContainer,
+    BufferControl,
+    CompletionsMenu,
+    Dimension,
+    HSplit,
+    Layout,
+    Window,
+)
 from prompt_toolkit.output import ColorDepth
 from prompt_toolkit.output.vt100 import Vt100_Output
 from prompt_toolkit.widgets import SearchToolbar
@@ -242,7 +250,7 @@ class Screen:
             get_line_prefix=self._live.prefix,
         )
         menu = CompletionsMenu(max_height=6)
-        parts = [*self._live.above(), prompt, self._search, menu, self._live.below()]
+        parts: list[AnyContainer] = [*self._live.above(), prompt, self._search, menu, self._live.below()]
         return Layout(HSplit(parts), focused_element=prompt)
 
     def _show_question(self) -> None:

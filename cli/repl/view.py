@@ -32,6 +32,9 @@ if TYPE_CHECKING:
 ECHOED_LINES = 12
 """Lines of a prompt that are repeated above the answer: a pasted log is known to the one who pasted it."""
 
+RECALLED_LINES = 12
+"""Of the last answer, in a session that is opened again: where one was, not all of it (ctrl-o shows that)."""
+
 THOUGHT_ROWS = 3
 """Last lines of its reasoning that are shown while a model thinks."""
 
@@ -63,6 +66,7 @@ class View:
         self._written = False  # text of the present message has come as deltas
         self._last = ""  # what kind of thing was printed last
         self._folds = Folds()
+        self._order: dict[str, int] = {}  # of the actions that were asked for in this turn
         self._tests: TestProgress | None = None
         self._thought, self._thinking = "", 0.0  # the end of the reasoning, and since when there is some
         self._started = 0.0
@@ -80,6 +84,17 @@ class View:
     def note(self, text: str) -> None:
         """An answer of the program itself (not of the model): whole lines, safe to show."""
         self._put("note", text if text.endswith("\n") else f"{text}\n")
+
+    def recall(self, answer: str, end: End | None) -> None:
+        """The end of an answer that was given before, and how its turn ended."""
+        lines = answer.strip().split("\n")
+        if len(lines) > RECALLED_LINES:
+            lines = ["…", *lines[-RECALLED_LINES:]]
+        if answer.strip():
+            self._say("\n".join(lines)) if self._front.redraws else self.note(inert("\n".join(lines)))
+        if end is not None:
+            self._lines.event(end)
+        self._last = ""
 
     def delta(self, delta: Delta) -> None:
         """A piece of a reply as it streams."""
@@ -102,6 +117,7 @@ class View:
         if isinstance(event, MessageEvent):
             self._end_thought()
             self._finish_text(event)
+            self._order.update({each.id: len(self._order) + n for n, each in enumerate(event.actions)})
         elif isinstance(event, ObservationEvent):
             self._tests = None
             self._front.tail("")
@@ -109,6 +125,7 @@ class View:
                 self._say(str(event.data.get("summary", "")))
         if isinstance(event, End):
             self._unfold()
+            self._order.clear()
             self._last = ""  # the summary stands by itself
         if not (isinstance(event, ObservationEvent) and self._folded(event)):
             self._lines.event(event)
@@ -142,7 +159,7 @@ class View:
     def _folded(self, event: ObservationEvent) -> bool:
         """Whether the action only looked, and waits to be printed with its like."""
         target = self._lines.actions.target(event.call)
-        if not self._front.redraws or not self._folds.takes(event, target):
+        if not self._front.redraws or not self._folds.takes(event, target, self._order.get(event.call, 0)):
             return False
         self._lines.actions.see(event)
         self._show_live()

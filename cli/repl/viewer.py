@@ -7,7 +7,7 @@ from collections.abc import Callable
 from prompt_toolkit.application import Application
 from prompt_toolkit.buffer import Buffer
 from prompt_toolkit.filters import Condition
-from prompt_toolkit.formatted_text import ANSI, StyleAndTextTuples, merge_formatted_text
+from prompt_toolkit.formatted_text import ANSI, StyleAndTextTuples, to_formatted_text
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 from prompt_toolkit.layout import (
     BufferControl,
@@ -69,7 +69,7 @@ class _Viewer:
     def _keys(self, text: Window, prompt: Window) -> KeyBindings:
         keys = KeyBindings()
         free = Condition(lambda: not self._searching)
-        moves = {
+        moves: dict[str, int | Callable[[], int]] = {
             "up": 1, "k": 1, "down": -1, "j": -1,
             "pageup": self._room, "b": self._room, "pagedown": lambda: -self._room(), " ": lambda: -self._room(),
             "home": self._all, "g": self._all, "end": lambda: -self._below, "G": lambda: -self._below,
@@ -153,10 +153,11 @@ class _Viewer:
         self._need(self._below + room)
         end = len(self._lines) - self._below
         shown = self._lines[max(end - room, 0) : end]
-        text = merge_formatted_text([ANSI("\n".join(shown))])()
-        return list(text)
+        return to_formatted_text(ANSI("\n".join(shown)))
 
     def _foot(self) -> StyleAndTextTuples:
         place = "end" if not self._below else f"{self._below} lines from the end"
-        words = self._found or f"{self._title} · {place} · ↑↓ PgUp PgDn Home End · / search, n next · q leaves"
+        words = (
+            self._found or f"{place} · ↑↓ PgUp PgDn Home End · / search · n next · q leaves · {self._title}"
+        )
         return [("class:chosen", fit(words, self._terminal().columns - 1))]
