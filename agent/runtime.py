@@ -30,9 +30,10 @@ from agent.events import (
 )
 from agent.limits import Limit, Tally, first_reached
 from agent.loop import Loop, TurnEnd
-from agent.model.base import Delta, Model, TextDelta, ToolSpec
+from agent.model.base import Delta, Model, TextDelta
 from agent.model.roles import Role, Roles
 from agent.outcome import BY_FAULT, Exit
+from agent.reach import Place, specs
 from agent.resume import cut_off_turn, ended_already
 from agent.session import Session
 from agent.side_calls import SideCalls
@@ -105,6 +106,7 @@ class Runtime:
     """Everything one session needs.
 
     commit: commit at the end of a verified turn
+    place: where it works, for a change of its mode
     roles: makers of the models that play a role of their own; `side` asks them
     """
 
@@ -117,6 +119,7 @@ class Runtime:
     approver: Approver | None = None
     limits: Sequence[Limit] = ()
     commit: bool = False
+    place: Place | None = None
     roles: Mapping[Role, Callable[[], Model]] = field(default_factory=dict)
     on_delta: Callable[[Delta], None] = lambda delta: None
     loop: Loop = field(init=False)
@@ -132,10 +135,7 @@ class Runtime:
     _streamed: Redactor = field(default_factory=Redactor)
 
     def __post_init__(self) -> None:
-        specs = [
-            ToolSpec(name=t.name, description=t.description, parameters=t.parameters) for t in self.toolbox
-        ]
-        self.projection = Projection(specs)
+        self.projection = Projection(specs(self.toolbox))
         self.evidence = Evidence(self.workspace)
         self.session.subscribe(self.projection.add, replay=True, restart=self.projection.clear)
         self.session.subscribe(self._follow)

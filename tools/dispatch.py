@@ -62,7 +62,7 @@ class Gateway:
         self.policy = policy
         self.approver = approver
         self._recorder = recorder
-        self._snapshots = snapshots
+        self.snapshots = snapshots
         self._tree = ""
         self._open: set[str] = set()  # ids of the batch's actions that have no observation yet
         self._taken: set[tuple[str, str]] = (
@@ -155,8 +155,8 @@ class Gateway:
         if effect.kind not in ("none", "read") and not snapped[0]:
             snapped[0] = True
             await self._snapshot()
-        if effect.argv and self._snapshots is not None:
-            return await self._followed(tool, arguments, self._snapshots)
+        if effect.argv and self.snapshots is not None:
+            return await self._followed(tool, arguments, self.snapshots)
         return await tool.run(**arguments, at=self.workspace)
 
     async def _followed(self, tool: Tool, arguments: dict[str, Any], snapshots: Snapshotter) -> Observation:
@@ -218,9 +218,9 @@ class Gateway:
             return path
 
     async def _snapshot(self) -> None:
-        if self._snapshots is None:
+        if self.snapshots is None:
             return
-        tree = await asyncio.to_thread(self._snapshots.take)
+        tree = await asyncio.to_thread(self.snapshots.take)
         if tree != self._tree:
             self._tree = tree
             self._recorder.snapshot(tree)
