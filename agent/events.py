@@ -104,7 +104,10 @@ class Spent:
 
 @dataclass(kw_only=True)
 class MessageEvent(Event):
-    """One finished reply of a model. `partial`: it was interrupted, what had come is kept."""
+    """One finished reply of a model.
+
+    partial: it was interrupted, what had come is kept; kept: what only its provider understands and wants back
+    """
 
     kind: Literal["message"] = "message"
     text: str = ""
@@ -114,6 +117,7 @@ class MessageEvent(Event):
     stop: str = "end"
     model: str = ""
     partial: bool = False
+    kept: list[dict[str, Any]] = field(default_factory=list)
 
 
 @dataclass(kw_only=True)

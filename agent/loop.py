@@ -162,6 +162,7 @@ class Loop:
                 usage=usage,
                 stop=reply.stop,
                 model=reply.model or self.model.name,
+                kept=[dict(part) for part in reply.kept],
             )
         )
         return reply
