@@ -100,7 +100,7 @@ def _act(folder: Path, session: str, act: Act, able: Callable[[Timeline], bool])
     log = Session.open(place)
     snapshots = Snapshots(root, home.project(root) / "snapshots")
     try:
-        outcome = act(snapshots, Timeline.of(log.replayed))
+        outcome = act(snapshots, Timeline.of(read(place)))
         if outcome.event is not None:
             log.append(outcome.event)
     finally:

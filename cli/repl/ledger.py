@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from agent.events import End, Event, MessageEvent, Prompt, Spent
+from agent.bill import Bill
+from agent.events import End, Event, Prompt
 from agent.undo import Timeline
 
 
@@ -14,29 +15,16 @@ class Ledger:
 
     prompts: list[str] = field(default_factory=list)
     timeline: Timeline = field(default_factory=Timeline)
-    spent: Spent = field(default_factory=Spent)
-    calls: int = 0
-    unpriced: bool = False
+    bill: Bill = field(default_factory=Bill)
     ended: bool = True
 
     def see(self, event: Event) -> None:
         """Take in the next event of the log."""
         self.timeline.see(event)
+        self.bill.see(event)
         match event:
             case Prompt():
                 self.prompts.append(event.text)
                 self.ended = False
             case End():
                 self.ended = True
-            case MessageEvent():
-                self._add(event.usage)
-
-    def _add(self, usage: Spent) -> None:
-        self.calls += 1
-        self.spent.input += usage.input
-        self.spent.cached += usage.cached
-        self.spent.output += usage.output
-        if usage.cost is not None:
-            self.spent.cost = (self.spent.cost or 0.0) + usage.cost
-        elif usage.input + usage.output:
-            self.unpriced = True

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from agent.bill import Item
 from agent.events import Signal
-from cli.render.summary import price, tokens
+from cli.render.summary import duration, price, tokens
 from cli.repl.commands.base import Command
 from tools.text import plural
 
@@ -23,15 +24,23 @@ async def model(chat: Chat, argument: str) -> None:
 
 
 async def cost(chat: Chat, argument: str) -> None:
-    """Tokens and dollars of the whole session."""
-    spent = chat.ledger.spent
-    if not spent.input + spent.output:
-        chat.tell(f"{plural(chat.ledger.calls, 'step')}, no tokens used")
+    """Tokens and dollars of the whole session, by role and model where there are several."""
+    bill = chat.ledger.bill
+    if not bill.total.spent.input + bill.total.spent.output:
+        chat.tell(f"{plural(bill.total.calls, 'call')}, no tokens used")
         return
+    items = bill.items
+    lines = [f"  {each.role} ({each.model}): {_sum(each)}" for each in items] if len(items) > 1 else []
+    chat.tell("\n".join([_sum(bill.total), *lines]))
+
+
+def _sum(item: Item) -> str:
+    spent = item.spent
     cached = f" ({tokens(spent.cached)} of them cached)" if spent.cached else ""
-    chat.tell(
-        f"{plural(chat.ledger.calls, 'call')}: {tokens(spent.input)} tokens in{cached},"
-        f" {tokens(spent.output)} out; {price(spent, unpriced=chat.ledger.unpriced)}"
+    thought = f" ({tokens(spent.reasoning)} of them reasoning)" if spent.reasoning else ""
+    return (
+        f"{plural(item.calls, 'call')}: {tokens(spent.input)} tokens in{cached},"
+        f" {tokens(spent.output)} out{thought}; {price(spent, unpriced=item.unpriced)}; {duration(spent.seconds)}"
     )
 
 
