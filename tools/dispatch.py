@@ -6,6 +6,7 @@ import asyncio
 import time
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from sandbox.errors import Fault, UserError
@@ -218,7 +219,8 @@ class Gateway:
             root = self.workspace.root
             return self.policy.decide_command(judge(effect.argv[2], root=root), root=root, confined=confined)
         paths = tuple(self._path(each) for each in effect.paths)
-        return self.policy.decide(replace(effect, paths=paths), confined=confined, tool=action.tool)
+        judged = _with_guard(replace(effect, paths=paths), self.workspace.root)
+        return self.policy.decide(judged, confined=confined, tool=action.tool)
 
     def _path(self, path: str) -> str:
         """As rules know it: relative, links followed."""
@@ -261,6 +263,19 @@ class Gateway:
         if text == observation.text and ref == observation.ref:
             return observation
         return Observation(text=text, data=observation.data, ref=ref, failed=observation.failed)
+
+
+def _with_guard(effect: Effect, root: Path) -> Effect:
+    """An edit of what an editor, a shell or a hook acts on reaches outside the workspace, wherever the file lies."""
+    if effect.kind != "write":
+        return effect
+    from sandbox.guarded import guard_of
+
+    guards = dict.fromkeys(guard for path in effect.paths if (guard := guard_of(root, path)))
+    if not guards:
+        return effect
+    reason = f"editors, shells, hooks or services act on {', '.join(guards)}"
+    return replace(effect, outside=True, reason=reason)
 
 
 def tool_ends_turn(toolbox: Toolbox, action: Action, observation: Observation) -> bool:
