@@ -167,10 +167,9 @@ def _runtime(
         Snapshots(root, home.project(root) / "snapshots") if options.mode is not Mode.READ_ONLY else None
     )
     recovered = _recovered(workspace)
-    if session.replayed:
-        if (found := restore_changes(session.replayed, workspace, snapshots)) is not None:
-            session.append(found)
-    else:
+    if (found := restore_changes(session.replayed, workspace, snapshots)) is not None:
+        session.append(found)
+    if not _has_started(session):
         session.append(
             _start(options, root, model, session, workspace, offers_commit="git_commit" not in withheld)
         )
@@ -188,6 +187,11 @@ def _runtime(
         commit=options.commit and "git_commit" not in withheld,
         roles={role: partial(make, home, notice(session)) for role, make in options.roles.items()},
     )
+
+
+def _has_started(session: Session) -> bool:
+    """Whether the log says what the model is told first; that of an imported session does not."""
+    return any(start.system for start in session.replayed.only(SessionStart))
 
 
 def default_approval(sandbox: Sandbox) -> Approval:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Literal
 
 from agent.context.projection import Projection
 from agent.events import (
@@ -26,15 +27,18 @@ from agent.events import (
     SideCall,
     Signal,
     SnapshotEvent,
+    Steer,
+    UndoEvent,
     Verification,
 )
 from agent.limits import Limit, Tally, first_reached
 from agent.loop import Loop, TurnEnd
 from agent.model.base import Delta, Model, TextDelta, ToolSpec
 from agent.model.roles import Role, Roles
+from agent.noticing import Noticing
 from agent.outcome import BY_FAULT, Exit
 from agent.resume import cut_off_turn, ended_already
-from agent.session import Session, read
+from agent.session import Session
 from agent.side_calls import SideCalls
 from agent.verify.conclude import Evidence, judge, really_changed
 from sandbox.errors import Fault, UserError
@@ -96,8 +100,8 @@ class LogRecorder:
             self._plan = items
             self.session.append(PlanEvent(items=items))
 
-    def snapshot(self, tree: str) -> None:
-        self.session.append(SnapshotEvent(tree=tree, when="before"))
+    def snapshot(self, tree: str, when: Literal["before", "after"]) -> None:
+        self.session.append(SnapshotEvent(tree=tree, when=when))
 
 
 @dataclass(slots=True, kw_only=True)
@@ -127,7 +131,6 @@ class Runtime:
     _committed: set[str] = field(default_factory=set)
     _last_observation: str = ""
     _harness_actions: int = 0
-    _wrote: bool = False
     _task: asyncio.Task[object] | None = None
     _streamed: Redactor = field(default_factory=Redactor)
 
@@ -137,7 +140,11 @@ class Runtime:
         ]
         self.projection = Projection(specs)
         self.evidence = Evidence(self.workspace)
-        self.session.subscribe(self.projection.add, replay=True)
+        self.session.subscribe(self.projection.add, replay=True, restart=self.projection.clear)
+        noticing = Noticing(self.workspace, self.snapshots)
+        for event in self.session.replayed.only(SnapshotEvent, UndoEvent, Steer):
+            noticing.see(event)
+        self.session.subscribe(noticing.see)
         self.session.subscribe(self._follow)
         gateway = Gateway(
             toolbox=self.toolbox,
@@ -154,6 +161,7 @@ class Runtime:
             gateway=gateway,
             limits=self.limits,
             on_delta=self._delta,
+            notices=noticing.due,
         )
         self.workspace.facts["model"] = self.model.name
         self.side = SideCalls(
@@ -240,7 +248,7 @@ class Runtime:
 
     def _catch_up(self) -> TurnEnd | None:
         """Take in the part of the turn that is in the log already; how the model had ended it, if it had."""
-        events = cut_off_turn(read(self.session.folder))
+        events = cut_off_turn(self.session.replayed)
         for event in events:
             self._note(event)
         return ended_already(events, self.toolbox)
@@ -315,7 +323,6 @@ class Runtime:
         self._note(event)
 
     def _note(self, event: Event) -> None:
-        self._wrote = self._wrote or isinstance(event, SnapshotEvent)
         if isinstance(event, ObservationEvent):
             self._last_observation = event.text
             if commit := event.data.get("commit"):
@@ -360,15 +367,9 @@ class Runtime:
             self.session.tell(event)
 
     async def _snapshot_after(self) -> None:
-        """The tree at the end of a turn that wrote something: what an undo takes back, and no more."""
-        if self._wrote and self.snapshots is not None:
-            with suppress(
-                UserError, OSError
-            ):  # a full disk, a folder that is gone: its end must be told, too
-                self.session.append(
-                    SnapshotEvent(tree=await asyncio.to_thread(self.snapshots.take), when="after")
-                )
-        self._wrote = False
+        """The tree after a batch that was interrupted: what an undo takes back, and no more."""
+        with suppress(UserError, OSError):  # a full disk, a folder that is gone: its end must be told, too
+            await self.loop.gateway.settle()
 
 
 def notice(session: Session) -> Callable[[str], None]:
