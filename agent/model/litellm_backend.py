@@ -1,4 +1,4 @@
-"""Models behind every other kind of interface (Anthropic, Gemini, Bedrock, Azure, …), through litellm.
+"""Models behind every other kind of interface (Gemini, Bedrock, Azure, …), through litellm.
 
 Importing litellm takes seconds, so it starts in a thread when a model is made, while the context
 is still being gathered.
