@@ -49,6 +49,7 @@ def commands(document: Path) -> list[str]:
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(300)
 @pytest.mark.parametrize("line", [*commands(README), *commands(EDITING), *commands(GIT), *commands(SESSIONS)])
 def test_every_command_of_the_documents_runs(line: str, ledger: Path) -> None:
     (ledger / "edits.txt").write_text(A_DIFF)
