@@ -35,6 +35,7 @@ def test_an_empty_answer_is_asked_again_and_a_turn_of_nothing_else_ends_unachiev
     it = bench(tmp_path, [{"text": "\n"}, {"text": " \n"}, {"text": "Here.", "expect": ["was empty"]}], [])
     assert it.turn("go").summary == "Here."
     assert signals(it) == ["the reply was empty; asking again"] * 2
+    (tmp_path / "again").mkdir()
     it = bench(tmp_path / "again", [{"text": "", "repeat": 9}], [])
     end = it.turn("go")
     assert (end.outcome, end.exit_code, end.steps) == ("not-achieved", 13, 3)
