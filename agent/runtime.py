@@ -38,7 +38,8 @@ from sandbox.errors import Fault, UserError
 from sandbox.policy import Approver, Decision, Effect, Policy
 from sandbox.secrets import Redactor, redact
 from tools.action import Action, Observation
-from tools.dispatch import Gateway, Snapshotter
+from tools.dispatch import Gateway
+from tools.following import Snapshotter
 from tools.framing import quoted
 from tools.registry import Toolbox
 from tools.workspace import Workspace

@@ -18,6 +18,7 @@ TOOLS = (
     ("tools.edit", "apply_patch"),
     ("tools.files", "write"),
     ("tools.shell", "shell"),
+    ("tools.kernel", "python"),
     ("tools.testing", "run_tests"),
     ("tools.plan", "plan"),
     ("tools.git", "git_status"),
