@@ -11,13 +11,14 @@ import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from agent.context.projection import Projection, compaction
-from agent.events import AskedAction, MessageEvent, Signal, Spent, Steer
+from agent.events import AskedAction, MessageEvent, Signal, Steer
 from agent.limits import Limit, Tally, first_reached, out_of_time, seconds_left
 from agent.model.base import Delta, Model, ReasoningDelta, Reply, TextDelta
 from agent.session import Session
+from agent.side_calls import spent
 from tools.action import Action
 from tools.dispatch import Gateway, tool_ends_turn
 
@@ -150,14 +151,7 @@ class Loop:
             raise
         assert reply is not None, "a model's stream ends with a Reply"
         reply = _with_unique_ids(reply)
-        usage = Spent(
-            input=reply.usage.input,
-            cached=reply.usage.cached,
-            output=reply.usage.output,
-            reasoning=reply.usage.reasoning,
-            cost=reply.usage.cost,
-            seconds=round(time.monotonic() - started, 3),
-        )
+        usage = spent(reply.usage, time.monotonic() - started)
         self.tally.add(usage)
         self.projection.correct(usage.input)
         self.session.append(
@@ -167,7 +161,7 @@ class Loop:
                 actions=[_asked(action) for action in reply.actions],
                 usage=usage,
                 stop=reply.stop,
-                model=self.model.name,
+                model=reply.model or self.model.name,
             )
         )
         return reply
@@ -201,6 +195,4 @@ def _with_unique_ids(reply: Reply) -> Reply:
         Action(id=f"{a.id or 'call'}-{i}", tool=a.tool, arguments=a.arguments, raw=a.raw, problem=a.problem)
         for i, a in enumerate(reply.actions)
     )
-    return Reply(
-        text=reply.text, actions=actions, reasoning=reply.reasoning, usage=reply.usage, stop=reply.stop
-    )
+    return replace(reply, actions=actions)

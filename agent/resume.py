@@ -26,7 +26,7 @@ class _Paths(Protocol):
 
 
 def restore_changes(
-    events: Sequence[Event], workspace: Workspace, snapshots: Snapshots | None
+    events: Iterable[Event], workspace: Workspace, snapshots: Snapshots | None
 ) -> SnapshotEvent | None:
     """Fill `workspace.changed` with the paths that actions touched and no commit has taken in since.
 

@@ -7,7 +7,7 @@ on every path out of it.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -23,16 +23,19 @@ from agent.events import (
     ObservationEvent,
     PlanEvent,
     Prompt,
+    SideCall,
     Signal,
     SnapshotEvent,
     Verification,
 )
-from agent.limits import Limit, Tally
+from agent.limits import Limit, Tally, first_reached
 from agent.loop import Loop, TurnEnd
 from agent.model.base import Delta, Model, TextDelta, ToolSpec
+from agent.model.roles import Role, Roles
 from agent.outcome import BY_FAULT, Exit
 from agent.resume import cut_off_turn, ended_already
-from agent.session import Session, read
+from agent.session import Session
+from agent.side_calls import SideCalls
 from agent.verify.conclude import Evidence, judge, really_changed
 from sandbox.errors import Fault, UserError
 from sandbox.policy import Approver, Decision, Effect, Policy
@@ -100,7 +103,11 @@ class LogRecorder:
 
 @dataclass(slots=True, kw_only=True)
 class Runtime:
-    """Everything one session needs. `commit`: commit at the end of a verified turn."""
+    """Everything one session needs.
+
+    commit: commit at the end of a verified turn
+    roles: makers of the models that play a role of their own; `side` asks them
+    """
 
     session: Session
     workspace: Workspace
@@ -111,8 +118,10 @@ class Runtime:
     approver: Approver | None = None
     limits: Sequence[Limit] = ()
     commit: bool = False
+    roles: Mapping[Role, Callable[[], Model]] = field(default_factory=dict)
     on_delta: Callable[[Delta], None] = lambda delta: None
     loop: Loop = field(init=False)
+    side: SideCalls = field(init=False)
     evidence: Evidence = field(init=False)
     projection: Projection = field(init=False)
     _commits: list[str] = field(default_factory=list)
@@ -129,7 +138,7 @@ class Runtime:
         ]
         self.projection = Projection(specs)
         self.evidence = Evidence(self.workspace)
-        self.session.subscribe(self.projection.add, replay=True)
+        self.session.subscribe(self.projection.add, replay=True, restart=self.projection.clear)
         self.session.subscribe(self._follow)
         gateway = Gateway(
             toolbox=self.toolbox,
@@ -148,6 +157,11 @@ class Runtime:
             on_delta=self._delta,
         )
         self.workspace.facts["model"] = self.model.name
+        self.side = SideCalls(
+            Roles(lambda: self.model, self.roles),
+            self._beside,
+            lambda: first_reached(self.limits, self.loop.tally),
+        )
 
     async def turn(self, prompt: str | None) -> End:
         """Run one turn; None goes on with the turn that a kill or a limit cut off. Never raises for a user's fault."""
@@ -194,6 +208,7 @@ class Runtime:
     async def close(self) -> None:
         """Release the model's connections and the log."""
         await self.model.close()
+        await self.side.roles.close()
         with suppress(UserError):  # a full disk: the turn has told of it
             await self.session.settle()
         self.session.close()
@@ -226,7 +241,7 @@ class Runtime:
 
     def _catch_up(self) -> TurnEnd | None:
         """Take in the part of the turn that is in the log already; how the model had ended it, if it had."""
-        events = cut_off_turn(read(self.session.folder))
+        events = cut_off_turn(self.session.replayed)
         for event in events:
             self._note(event)
         return ended_already(events, self.toolbox)
@@ -280,6 +295,10 @@ class Runtime:
             if status == "not achieved" and report.get("outcome") in ("failed", "broken", "timeout"):
                 return Exit.TESTS_FAIL
         return Exit.NOT_ACHIEVED if status == "not achieved" else Exit.DONE
+
+    def _beside(self, call: SideCall) -> None:
+        self.loop.tally.add_beside(call.usage)
+        self._announce(call)
 
     def _delta(self, delta: Delta) -> None:
         """Text as it streams, a word or two behind: a key that comes in pieces is seen before it is shown."""

@@ -19,9 +19,9 @@ from agent.assemble import Options, assemble, locate
 from agent.events import End, ErrorEvent, Event, fields_of, line_of, render
 from agent.home import Home
 from agent.limits import Limit, MaxCost, MaxSteps, MaxTime, MaxTokens
-from agent.model.base import Model
 from agent.outcome import Exit
 from agent.runtime import Runtime
+from cli.models import choose_model, role_makers
 from cli.report import tell, verdict
 from cli.settings import Settings, load
 from cli.streams import Lost, write_error, write_line
@@ -101,6 +101,7 @@ def make_runtime(invocation: Invocation, home: Home, settings: Settings) -> Runt
         test_command=settings.tests.command,
         test_timeout=settings.tests.timeout,
         shell_timeout=settings.shell_timeout,
+        roles=role_makers(settings),
         hosts=tuple(settings.network),
         secrets_allowed=tuple(settings.secrets_allowed),
         edit_formats=settings.edit.formats or (),
@@ -112,14 +113,6 @@ def make_runtime(invocation: Invocation, home: Home, settings: Settings) -> Runt
     gc.freeze()  # the start is over: what it made stays for good, and the collector, off since the launch,
     gc.enable()  # looks after the rest
     return runtime
-
-
-def choose_model(settings: Settings, home: Home, tell: Callable[[str], None]) -> Model:
-    """The model that flags, settings and environment name, in that order; without any, the offline engine."""
-    from agent.model.resolve import default_model, resolve
-
-    name = settings.model or default_model(os.environ) or "offline"
-    return resolve(name, settings.api_base or None, os.environ, home.cache, tell)
 
 
 def limits(settings: Settings) -> Sequence[Limit]:

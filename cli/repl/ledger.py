@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from agent.events import End, Event, MessageEvent, ObservationEvent, Prompt, Signal, SnapshotEvent, Spent
+from agent.bill import Bill
+from agent.events import End, Event, ObservationEvent, Prompt, Signal, SnapshotEvent
 
 UNDONE = "undo"
 """Name of the signal that says in the log that the last changing turn was taken back."""
@@ -26,13 +27,12 @@ class Ledger:
     """Kept up to date by `see`; a resumed session's past is seen like its present."""
 
     turns: list[Turn] = field(default_factory=list)
-    spent: Spent = field(default_factory=Spent)
-    calls: int = 0
-    unpriced: bool = False
+    bill: Bill = field(default_factory=Bill)
     ended: bool = True
 
     def see(self, event: Event) -> None:
         """Take in the next event of the log."""
+        self.bill.see(event)
         match event:
             case Prompt():
                 self.turns.append(Turn(prompt=event.text))
@@ -47,8 +47,6 @@ class Ledger:
                     turn.before = event.tree
             case ObservationEvent() if self.turns and event.data.get("commit"):
                 self.turns[-1].commits.append(str(event.data["commit"]))
-            case MessageEvent():
-                self._add(event.usage)
             case Signal() if event.name == UNDONE:
                 self._drop(self.undoable())
 
@@ -66,13 +64,3 @@ class Ledger:
         """Forget an undone turn, and those after it, which changed nothing."""
         if undone is not None:
             self.turns = self.turns[: self.turns.index(undone)]
-
-    def _add(self, usage: Spent) -> None:
-        self.calls += 1
-        self.spent.input += usage.input
-        self.spent.cached += usage.cached
-        self.spent.output += usage.output
-        if usage.cost is not None:
-            self.spent.cost = (self.spent.cost or 0.0) + usage.cost
-        elif usage.input + usage.output:
-            self.unpriced = True
