@@ -154,6 +154,8 @@ def _runtime(
         mode=options.mode,
     )
     withheld = set() if is_git else {"git_status", "git_diff"}
+    if sandbox.name == "container":  # no descriptor reaches into one, and so no kernel
+        withheld.add("python")
     if not (options.offer_commit and is_git):
         withheld.add("git_commit")
     if options.mode is Mode.READ_ONLY:

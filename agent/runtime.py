@@ -67,6 +67,8 @@ class LogRecorder:
                 effect=effect.kind,
                 paths=list(effect.paths),
                 followed=bool(effect.argv),
+                within=action.within or None,
+                arguments=dict(action.arguments) if action.within else None,
             )
         )
 
@@ -148,6 +150,10 @@ class Runtime:
             snapshots=self.snapshots,
             approver=self.approver,
         )
+        if self.toolbox.get("python") is not None:
+            from tools.kernel.session import KernelSession
+
+            self.workspace.kernel = KernelSession(self.workspace, gateway)
         self.loop = Loop(
             session=self.session,
             projection=self.projection,
@@ -206,7 +212,9 @@ class Runtime:
             self._task.cancel()
 
     async def close(self) -> None:
-        """Release the model's connections and the log."""
+        """Release the model's connections, the kernel and the log."""
+        if self.workspace.kernel is not None:
+            await self.workspace.kernel.close()
         await self.model.close()
         await self.side.roles.close()
         with suppress(UserError):  # a full disk: the turn has told of it

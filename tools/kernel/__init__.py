@@ -28,8 +28,8 @@ def _effect(arguments: Mapping[str, Any]) -> Effect:
 
 @tool(effect=_effect)
 async def python(code: str, timeout: int | None = None, *, at: Workspace) -> Observation:
-    """Run Python in a lasting kernel, sandboxed like shell. Tools are functions in it (search(...) → objects): do
-    many calls in one block. dir(patchwright_tools), help(f).
+    """Run Python in a lasting kernel, sandboxed like shell. The tools are functions in it that return objects: do
+    many calls in one block. help(search) tells more.
 
     timeout: seconds
     """

@@ -34,6 +34,12 @@ GRACE_SECONDS = 2.0
 FOREVER = 10.0 * 365 * 86_400
 """A kernel lives as long as its session; its blocks have limits of their own."""
 
+CUT_OFF = 107
+"""Exit status of the inside when its connection is closed."""
+
+KEPT = 32 << 20
+"""Bytes of a block's output that are kept beside the log: what is larger belongs in a file of the workspace."""
+
 INTERRUPTED: Mapping[str, Any] = {"error": "interrupted"}
 
 _WAITING = 64
@@ -85,7 +91,7 @@ class KernelProcess:
         self._problem = ""
         self._number = 0
         self._names: Sequence[str] = ()
-        self._recorder = Recorder(at.artifacts.folder)
+        self._recorder = Recorder(at.artifacts.folder, KEPT)
         self._progress = progress_of(at)
         self._ended: Completed | UserError | None = None
         self._running: asyncio.Task[None] | None = None
@@ -316,6 +322,7 @@ class KernelProcess:
         said = " ".join(self._ended.stdout.text().split()[-30:])
         code = self._ended.returncode
         how = f"killed by signal {-code}" if code < 0 else f"exit status {code}"
+        how = "a block closed its connection" if code == CUT_OFF else how
         how = "; ".join((how, *self._ended.noticed))
         return f"{how}: {said}" if said else how
 
@@ -339,5 +346,5 @@ class KernelProcess:
         for _ in range(_DRAINED if self._output >= 0 else 0):
             if not self._take():
                 break
-        finished, self._recorder = self._recorder.finish(), Recorder(self._at.artifacts.folder)
+        finished, self._recorder = self._recorder.finish(), Recorder(self._at.artifacts.folder, KEPT)
         return finished

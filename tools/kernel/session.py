@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from sandbox.audit import Audit
-from sandbox.errors import Fault, UserError
 from sandbox.guarded import guarded, nested_git
 from sandbox.process import Limits
 from tools.action import Action, Observation, current_action
-from tools.kernel.offering import WITHHELD, functions, value_of
-from tools.kernel.process import Block, KernelFailed, KernelProcess
 from tools.kernel.wire import MOST, Frame, as_frame, text
-from tools.registry import Tool, Toolbox
-from tools.testing.python import candidates
+from tools.registry import Toolbox
 from tools.workspace import Workspace
+
+if TYPE_CHECKING:
+    from tools.kernel.process import Block, KernelProcess
 
 MEMORY = 4 << 30
 """Bytes of private memory: an allocation beyond it raises MemoryError, and the kernel goes on."""
@@ -49,6 +48,7 @@ class KernelSession:
         self._calls = 0
         self._noticed: list[str] = []
         self._finished: Mapping[str, Any] | None = None
+        self._left: Mapping[str, int] = {}
         self._one = asyncio.Lock()
 
     async def run(self, code: str, *, seconds: float) -> Block:
@@ -63,7 +63,14 @@ class KernelSession:
                 self._unwatch()
             if not process.alive:
                 await self.close()
-            return replace(block, calls=self._calls, noticed=tuple(self._noticed), finished=self._finished)
+            known, self._left = self._left, block.left
+            return replace(
+                block,
+                left={} if block.left == known else block.left,  # told once
+                calls=self._calls,
+                noticed=tuple(self._noticed),
+                finished=self._finished,
+            )
 
     async def close(self) -> None:
         """End the kernel, if there is one. The next block starts another."""
@@ -78,11 +85,15 @@ class KernelSession:
             )
             await self.close()
         if self._process is None:
+            from tools.kernel.starting import start
+
             self._process = await start(self._at, self._gateway.toolbox, self._limits)
         return self._process
 
     async def _serve(self, frame: Frame) -> dict[str, Any]:
         """Answer one call. Nothing in the frame is believed: the gateway checks names, arguments and rights."""
+        from tools.kernel.offering import WITHHELD, value_of
+
         name, arguments = text(frame.get("tool")), frame.get("arguments")
         if not isinstance(arguments, dict):
             return {"error": "a call without arguments"}
@@ -119,30 +130,6 @@ class KernelSession:
     @property
     def _aside(self) -> Path:
         return self._at.artifacts.folder.parent / "refused"
-
-
-async def start(
-    at: Workspace, toolbox: Iterable[Tool], limits: Limits, kept: Sequence[Frame] = ()
-) -> KernelProcess:
-    """A new kernel under the interpreter that is closest to the project. Raises UserError when none will do."""
-    paths = [str(at.root / "src")] if (at.root / "src").is_dir() else []
-    hello = {
-        "root": str(at.root),
-        "paths": paths,
-        "tools": functions(toolbox),
-        "functions": list(kept),
-    }
-    problems = []
-    for python in candidates(at.root):
-        try:
-            return await KernelProcess.start(at, python, hello, limits)
-        except KernelFailed as failed:
-            problems.append(f"{python}: {failed}")
-    raise UserError(
-        Fault.CONFIGURATION,
-        f"no Python here can run a kernel ({'; '.join(problems) or 'there is none'})",
-        "Put a Python of version 3.8 or newer on PATH, or into .venv.",
-    )
 
 
 def _bounded(answer: dict[str, Any]) -> dict[str, Any]:

@@ -14,6 +14,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+CUT_OFF = 107
+"""Exit status when the connection is closed, by the host or by a block. (The number of ENOTCONN.)"""
+
 
 def main(control: int, interrupts: int, output: int) -> None:
     """Serve blocks. Descriptors: a socket for frames, one for interrupts, and a pipe for all that is printed."""
@@ -34,7 +37,7 @@ def main(control: int, interrupts: int, output: int) -> None:
             channel.send(blocks.run(frame["number"], frame["code"]))
     except HostGone:
         pass
-    os._exit(0)  # no thread or exit handler of a block's keeps the process
+    os._exit(CUT_OFF)  # no thread or exit handler of a block's keeps the process
 
 
 def _prepared(channel: Channel, hello: dict[str, Any]) -> Blocks:
