@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 
@@ -36,6 +36,8 @@ class TurnEnd:
 class Loop:
     """One session's loop. `inbox` holds steering text; `on_delta` sees text as it streams.
 
+    notices: asked before each request for what the model has to be told (that files are no longer what it saw)
+
     Progress is told by `Session.subscribe`, never printed.
     """
 
@@ -45,6 +47,7 @@ class Loop:
     gateway: Gateway
     limits: Sequence[Limit] = ()
     on_delta: Callable[[Delta], None] = lambda delta: None
+    notices: Callable[[], Awaitable[Sequence[str]]] | None = None
     inbox: deque[str] = field(default_factory=deque)
     tally: Tally = field(default_factory=Tally)
     _step: asyncio.Task[TurnEnd | None] | None = None
@@ -114,6 +117,8 @@ class Loop:
 
     async def _one_step(self) -> TurnEnd | None:
         """One request and the actions it led to; None when the turn goes on."""
+        for text in await self.notices() if self.notices else ():
+            self.session.append(Steer(text=text))
         if (event := compaction(self.projection, self.model.window)) is not None:
             self.session.append(event)
         reply = await self._ask()

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Literal
 
 from agent.context.projection import Projection
 from agent.events import (
@@ -26,12 +27,15 @@ from agent.events import (
     SideCall,
     Signal,
     SnapshotEvent,
+    Steer,
+    UndoEvent,
     Verification,
 )
 from agent.limits import Limit, Tally, first_reached
 from agent.loop import Loop, TurnEnd
 from agent.model.base import Delta, Model, TextDelta, ToolSpec
 from agent.model.roles import Role, Roles
+from agent.noticing import Noticing
 from agent.outcome import BY_FAULT, Exit
 from agent.resume import cut_off_turn, ended_already
 from agent.session import Session
@@ -99,8 +103,8 @@ class LogRecorder:
             self._plan = items
             self.session.append(PlanEvent(items=items))
 
-    def snapshot(self, tree: str) -> None:
-        self.session.append(SnapshotEvent(tree=tree, when="before"))
+    def snapshot(self, tree: str, when: Literal["before", "after"]) -> None:
+        self.session.append(SnapshotEvent(tree=tree, when=when))
 
 
 @dataclass(slots=True, kw_only=True)
@@ -130,7 +134,6 @@ class Runtime:
     _committed: set[str] = field(default_factory=set)
     _last_observation: str = ""
     _harness_actions: int = 0
-    _wrote: bool = False
     _task: asyncio.Task[object] | None = None
     _streamed: Redactor = field(default_factory=Redactor)
 
@@ -141,6 +144,10 @@ class Runtime:
         self.projection = Projection(specs)
         self.evidence = Evidence(self.workspace)
         self.session.subscribe(self.projection.add, replay=True, restart=self.projection.clear)
+        noticing = Noticing(self.workspace, self.snapshots)
+        for event in self.session.replayed.only(SnapshotEvent, UndoEvent, Steer):
+            noticing.see(event)
+        self.session.subscribe(noticing.see)
         self.session.subscribe(self._follow)
         gateway = Gateway(
             toolbox=self.toolbox,
@@ -161,6 +168,7 @@ class Runtime:
             gateway=gateway,
             limits=self.limits,
             on_delta=self._delta,
+            notices=noticing.due,
         )
         self.workspace.facts["model"] = self.model.name
         self.side = SideCalls(
@@ -324,7 +332,6 @@ class Runtime:
         self._note(event)
 
     def _note(self, event: Event) -> None:
-        self._wrote = self._wrote or isinstance(event, SnapshotEvent)
         if isinstance(event, ObservationEvent):
             self._last_observation = event.text
             if commit := event.data.get("commit"):
@@ -369,15 +376,9 @@ class Runtime:
             self.session.tell(event)
 
     async def _snapshot_after(self) -> None:
-        """The tree at the end of a turn that wrote something: what an undo takes back, and no more."""
-        if self._wrote and self.snapshots is not None:
-            with suppress(
-                UserError, OSError
-            ):  # a full disk, a folder that is gone: its end must be told, too
-                self.session.append(
-                    SnapshotEvent(tree=await asyncio.to_thread(self.snapshots.take), when="after")
-                )
-        self._wrote = False
+        """The tree after a batch that was interrupted: what an undo takes back, and no more."""
+        with suppress(UserError, OSError):  # a full disk, a folder that is gone: its end must be told, too
+            await self.loop.gateway.settle()
 
 
 def notice(session: Session) -> Callable[[str], None]:

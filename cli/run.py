@@ -22,6 +22,7 @@ from agent.limits import Limit, MaxCost, MaxSteps, MaxTime, MaxTokens
 from agent.outcome import Exit
 from agent.runtime import Runtime
 from cli.models import choose_model, role_makers
+from cli.notices import Notices
 from cli.report import tell, verdict
 from cli.settings import Settings, load
 from cli.streams import Lost, write_error, write_line
@@ -176,6 +177,7 @@ async def _turn(invocation: Invocation, prompt: str | None, output: str) -> int:
     settings = settings_for(invocation, home)
     runtime = make_runtime(invocation, home, settings)
     try:
+        notices = Notices(runtime)
         _subscribe(runtime, settings, output)
         loop = asyncio.get_running_loop()
         loop.add_signal_handler(signal.SIGINT, _interrupt, runtime)
@@ -183,7 +185,7 @@ async def _turn(invocation: Invocation, prompt: str | None, output: str) -> int:
             loop.add_signal_handler(number, runtime.stop)
         end = await runtime.turn(prompt)
         if output == "json":
-            write_line(_json_result(end, runtime))
+            write_line(_json_result(end, runtime, notices))
         elif output == "text" and end.summary and end.exit_code in _ANSWERS:
             write_line(inert(end.summary).rstrip().encode("utf-8", "replace") + b"\n")
         return end.exit_code
@@ -221,8 +223,9 @@ def _subscribe(runtime: Runtime, settings: Settings, output: str) -> None:
     runtime.session.subscribe(view.event)
 
 
-def _json_result(end: End, runtime: Runtime) -> bytes:
-    return line_of({"session": runtime.session.id, "model": runtime.model.name, **fields_of(end)})
+def _json_result(end: End, runtime: Runtime, notices: Notices) -> bytes:
+    head = {"session": runtime.session.id, "model": runtime.model.name}
+    return line_of({**head, **fields_of(end), "notices": notices.found})
 
 
 def _prompt(given: str | None) -> str:

@@ -17,6 +17,7 @@ from tools.edit.ladder import Rung
 
 README = CHECKOUT / "README.md"
 EDITING = CHECKOUT / "docs/editing.md"
+GIT = CHECKOUT / "docs/git.md"
 SESSIONS = CHECKOUT / "docs/sessions.md"
 
 NOT_RUN_HERE = {"make demo", "make test", "pipx install .", "export OPENAI_API_KEY=…", "patchwright"}
@@ -27,6 +28,9 @@ ENDS = {
     "doctor": {0},
     "sessions": {0},
     "resume": {2},
+    "undo": {3},
+    "redo": {3},
+    "rewind": {3},
     "init": {0},
     "apply": {0},
     "trust": {0},
@@ -45,7 +49,8 @@ def commands(document: Path) -> list[str]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("line", [*commands(README), *commands(EDITING), *commands(SESSIONS)])
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize("line", [*commands(README), *commands(EDITING), *commands(GIT), *commands(SESSIONS)])
 def test_every_command_of_the_documents_runs(line: str, ledger: Path) -> None:
     (ledger / "edits.txt").write_text(A_DIFF)
     (ledger.parent / "other").mkdir()

@@ -108,11 +108,26 @@ class ObservationEvent(Event):
 
 @dataclass(kw_only=True)
 class SnapshotEvent(Event):
-    """The tree of the workspace in the private object store, before the first write of a step or at a turn's end."""
+    """The tree of the workspace in the private object store, before the first write of a step and after its batch."""
 
     kind: Literal["snapshot"] = "snapshot"
     tree: str
     when: Literal["before", "after"]
+
+
+UndoAction = Literal["undo", "redo", "rewind"]
+
+
+@dataclass(kw_only=True)
+class UndoEvent(Event):
+    """Files were taken back (or brought back): ids of the snapshot events that end the steps, trees around it."""
+
+    kind: Literal["undo"] = "undo"
+    action: UndoAction
+    steps: list[str]
+    before: str
+    after: str
+    paths: list[str] = field(default_factory=list)
 
 
 @dataclass(kw_only=True)

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import difflib
 
-from cli.repl.commands import basics, changes, models, sessions
+from cli.repl.commands import basics, changes, models, sessions, undoing
 from cli.repl.commands.base import Command
 
 COMMANDS: tuple[Command, ...] = (
     basics.HELP,
     *models.COMMANDS,
     *changes.COMMANDS,
+    *undoing.COMMANDS,
     *sessions.COMMANDS,
     basics.QUIT,
 )

@@ -98,5 +98,5 @@ class Kernel:
     def observation(self, action: Action, observation: Observation, seconds: float) -> None:
         self.log.append(("observation", action.id, "failed" if observation.failed else "ok"))
 
-    def snapshot(self, tree: str) -> None:
+    def snapshot(self, tree: str, when: str) -> None:
         self.log.append(("snapshot", tree))
