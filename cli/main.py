@@ -232,6 +232,27 @@ def apply(
 
 
 @app.command()
+def symbols(
+    action: Annotated[
+        str,
+        typer.Argument(
+            metavar="ACTION",
+            help="outline, find, show, references, callers, callees, imports, similar or tests.",
+        ),
+    ],
+    target: Annotated[
+        str, typer.Argument(metavar="[TARGET]", help="A name, a path, or for `similar` a text.")
+    ] = "",
+    folder: Folder = Path("."),
+    as_json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False,
+) -> None:
+    """Ask where a name is defined, used or called, and what a file defines, imports and is tested by."""
+    from cli.code import symbols as ask
+
+    raise typer.Exit(ask(folder, action, target, as_json=as_json))
+
+
+@app.command()
 def doctor(
     folder: Folder = Path("."),
     as_json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False,
