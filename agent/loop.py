@@ -9,15 +9,16 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from agent.context.projection import Projection, compaction
-from agent.events import AskedAction, MessageEvent, Signal, Spent, Steer
+from agent.events import AskedAction, MessageEvent, Signal, Steer
 from agent.limits import Limit, Tally, first_reached, out_of_time, seconds_left
 from agent.model.base import Delta, Model, ReasoningDelta, Reply, TextDelta
 from agent.session import Session
+from agent.side_calls import spent
 from tools.action import Action
 from tools.dispatch import Gateway, tool_ends_turn
 
@@ -35,6 +36,8 @@ class TurnEnd:
 class Loop:
     """One session's loop. `inbox` holds steering text; `on_delta` sees text as it streams.
 
+    notices: asked before each request for what the model has to be told (that files are no longer what it saw)
+
     Progress is told by `Session.subscribe`, never printed.
     """
 
@@ -44,6 +47,7 @@ class Loop:
     gateway: Gateway
     limits: Sequence[Limit] = ()
     on_delta: Callable[[Delta], None] = lambda delta: None
+    notices: Callable[[], Awaitable[Sequence[str]]] | None = None
     inbox: deque[str] = field(default_factory=deque)
     tally: Tally = field(default_factory=Tally)
     _step: asyncio.Task[TurnEnd | None] | None = None
@@ -113,6 +117,8 @@ class Loop:
 
     async def _one_step(self) -> TurnEnd | None:
         """One request and the actions it led to; None when the turn goes on."""
+        for text in await self.notices() if self.notices else ():
+            self.session.append(Steer(text=text))
         if (event := compaction(self.projection, self.model.window)) is not None:
             self.session.append(event)
         reply = await self._ask()
@@ -150,14 +156,7 @@ class Loop:
             raise
         assert reply is not None, "a model's stream ends with a Reply"
         reply = _with_unique_ids(reply)
-        usage = Spent(
-            input=reply.usage.input,
-            cached=reply.usage.cached,
-            output=reply.usage.output,
-            reasoning=reply.usage.reasoning,
-            cost=reply.usage.cost,
-            seconds=round(time.monotonic() - started, 3),
-        )
+        usage = spent(reply.usage, time.monotonic() - started)
         self.tally.add(usage)
         self.projection.correct(usage.input)
         self.session.append(
@@ -167,7 +166,7 @@ class Loop:
                 actions=[_asked(action) for action in reply.actions],
                 usage=usage,
                 stop=reply.stop,
-                model=self.model.name,
+                model=reply.model or self.model.name,
             )
         )
         return reply
@@ -201,6 +200,4 @@ def _with_unique_ids(reply: Reply) -> Reply:
         Action(id=f"{a.id or 'call'}-{i}", tool=a.tool, arguments=a.arguments, raw=a.raw, problem=a.problem)
         for i, a in enumerate(reply.actions)
     )
-    return Reply(
-        text=reply.text, actions=actions, reasoning=reply.reasoning, usage=reply.usage, stop=reply.stop
-    )
+    return replace(reply, actions=actions)

@@ -6,7 +6,8 @@ import asyncio
 import time
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Protocol
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from sandbox.errors import Fault, UserError
 from sandbox.policy import Approver, Decision, Effect, Policy
@@ -32,7 +33,7 @@ class Recorder(Protocol):
     def action(self, action: Action, effect: Effect) -> None: ...
     def decision(self, action: Action, decision: Decision, by: str) -> None: ...
     def observation(self, action: Action, observation: Observation, seconds: float) -> None: ...
-    def snapshot(self, tree: str) -> None: ...
+    def snapshot(self, tree: str, when: Literal["before", "after"]) -> None: ...
 
 
 class Snapshotter(Protocol):
@@ -63,6 +64,7 @@ class Gateway:
         self._recorder = recorder
         self._snapshots = snapshots
         self._tree = ""
+        self._writing = False  # something may have been written since the last snapshot
         self._open: set[str] = set()  # ids of the batch's actions that have no observation yet
         self._taken: set[tuple[str, str]] = (
             set()
@@ -95,7 +97,18 @@ class Gateway:
                         action, Observation(text="not run: the step was interrupted", failed=True), 0.0
                     )
             raise
+        await self.settle()
         return [answered[i] for i in range(len(actions))]
+
+    async def settle(self) -> None:
+        """Record the tree after a batch that may have written. What is done between two batches is a person's.
+
+        A batch that was interrupted is settled by whoever ends the turn.
+        """
+        if self._writing and self._snapshots is not None:
+            tree = await asyncio.to_thread(self._snapshots.take)
+            self._record_tree(tree, "after")
+            self._writing = False
 
     def _meant(self, action: Action) -> Action:
         """The action as one of our tools takes it; the first time, the model is told how that is called."""
@@ -206,7 +219,8 @@ class Gateway:
             root = self.workspace.root
             return self.policy.decide_command(judge(effect.argv[2], root=root), root=root, confined=confined)
         paths = tuple(self._path(each) for each in effect.paths)
-        return self.policy.decide(replace(effect, paths=paths), confined=confined, tool=action.tool)
+        judged = _with_guard(replace(effect, paths=paths), self.workspace.root)
+        return self.policy.decide(judged, confined=confined, tool=action.tool)
 
     def _path(self, path: str) -> str:
         """As rules know it: relative, links followed."""
@@ -218,10 +232,13 @@ class Gateway:
     async def _snapshot(self) -> None:
         if self._snapshots is None:
             return
-        tree = await asyncio.to_thread(self._snapshots.take)
+        self._record_tree(await asyncio.to_thread(self._snapshots.take), "before")
+        self._writing = True
+
+    def _record_tree(self, tree: str, when: Literal["before", "after"]) -> None:
         if tree != self._tree:
             self._tree = tree
-            self._recorder.snapshot(tree)
+            self._recorder.snapshot(tree, when)
 
     def _record(self, action: Action, observation: Observation, seconds: float) -> Observation:
         if note := self._notes.pop(action.id, ""):
@@ -246,6 +263,19 @@ class Gateway:
         if text == observation.text and ref == observation.ref:
             return observation
         return Observation(text=text, data=observation.data, ref=ref, failed=observation.failed)
+
+
+def _with_guard(effect: Effect, root: Path) -> Effect:
+    """An edit of what an editor, a shell or a hook acts on reaches outside the workspace, wherever the file lies."""
+    if effect.kind != "write":
+        return effect
+    from sandbox.guarded import guard_of
+
+    guards = dict.fromkeys(guard for path in effect.paths if (guard := guard_of(root, path)))
+    if not guards:
+        return effect
+    reason = f"editors, shells, hooks or services act on {', '.join(guards)}"
+    return replace(effect, outside=True, reason=reason)
 
 
 def tool_ends_turn(toolbox: Toolbox, action: Action, observation: Observation) -> bool:

@@ -49,6 +49,12 @@ class Projection:
             case Compaction():
                 self._mask(event)
 
+    def clear(self) -> None:
+        """Forget the events taken in: the session went back, and those of its branch are handed in again."""
+        rate = self._tokens_per_byte
+        self.__init__(self.tools)  # type: ignore[misc]
+        self._tokens_per_byte = rate
+
     def request(self) -> Request:
         """What to send now. The list is a copy of references: messages are shared and never changed."""
         return Request(system=self.system, messages=list(self.messages), tools=self.tools)
@@ -159,7 +165,7 @@ def compaction(projection: Projection, window: int) -> Compaction | None:
     if not masked:
         return None
     return Compaction(
-        masked=masked,
+        masked=dict.fromkeys(masked, ""),
         tokens_before=before,
         tokens_after=int(before - saved),
         reason=f"over three quarters of the window of {window} tokens",

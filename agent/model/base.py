@@ -30,11 +30,15 @@ class UserMessage:
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class AssistantMessage:
-    """What the model said and asked for. `reasoning` is what must be replayed, if anything."""
+    """What the model said and asked for. `reasoning` is what must be replayed, if anything.
+
+    kept: parts that only their own wire format understands, each a JSON object with that format's name in "wire"
+    """
 
     text: str
     actions: tuple[Action, ...] = ()
     reasoning: str = ""
+    kept: tuple[Mapping[str, Any], ...] = ()
     wire: dict[str, bytes] = field(default_factory=dict, repr=False)
 
 
@@ -86,13 +90,19 @@ class ReasoningDelta:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reply:
-    """The finished answer: always the last item of a stream, exactly once."""
+    """The finished answer: always the last item of a stream, exactly once.
+
+    model: who gave it, where that is not the model that was asked (a fallback, a relay)
+    kept: what its provider wants back as it came (signed or encrypted reasoning), for `AssistantMessage.kept`
+    """
 
     text: str
     actions: tuple[Action, ...] = ()
     reasoning: str = ""
     usage: Usage = Usage()
     stop: Literal["end", "actions", "length", "refusal", "other"] = "end"
+    model: str = ""
+    kept: tuple[Mapping[str, Any], ...] = ()
 
 
 Delta = TextDelta | ReasoningDelta | Reply
