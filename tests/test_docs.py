@@ -51,6 +51,7 @@ def commands(document: Path) -> list[str]:
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(300)
 @pytest.mark.parametrize(
     "line", [each for page in (README, EDITING, GIT, SESSIONS, CODE_MAP) for each in commands(page)]
 )
