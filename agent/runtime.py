@@ -310,7 +310,8 @@ class Runtime:
                 return Exit.NO_TEST_RUNNER
             if status == "not achieved" and report.get("outcome") in ("failed", "broken", "timeout"):
                 return Exit.TESTS_FAIL
-        return Exit.NOT_ACHIEVED if status == "not achieved" else Exit.DONE
+        given_up = status == "not achieved" or ended.reason in ("refusal", "empty")
+        return Exit.NOT_ACHIEVED if given_up else Exit.DONE
 
     def _beside(self, call: SideCall) -> None:
         self.loop.tally.add_beside(call.usage)

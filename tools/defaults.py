@@ -12,6 +12,7 @@ TOOLS = (
     ("tools.files", "read"),
     ("tools.files", "list_files"),
     ("tools.search", "search"),
+    ("tools.code", "code"),
     ("tools.edit", "edit"),
     ("tools.edit", "edit_symbol"),
     ("tools.edit", "edit_lines"),

@@ -66,13 +66,13 @@ async def search(pattern: str, path: str = ".", glob: str | None = None, *, at: 
             raise ToolFailure(f"search: the {name} {text!r} holds a character that no text file has")
     # Only for patterns that ask for it: it lets \s and negated classes match line ends as well.
     lines = ("--multiline",) if "\n" in pattern or "\\n" in pattern else ()
-    scope = (*BASE, "--max-filesize=20M", *lines, *((f"--glob={glob}",) if glob else ()), *_closed(at))
+    scope = (*BASE, "--max-filesize=20M", *lines, *((f"--glob={glob}",) if glob else ()), *closed(at))
     hits, names = await asyncio.gather(_content(at, scope, pattern, where), _names(at, scope, pattern, where))
     text = _text(hits, names, pattern, where)
     return Observation(text=text, data=hits.as_data(names), value=hits.every)
 
 
-def _closed(at: Workspace) -> Iterator[str]:
+def closed(at: Workspace) -> Iterator[str]:
     """Options that leave out what the user's rules deny reading. They go last: the last one that fits counts."""
     for pattern in at.settings.unreadable:
         anchored = "/" in pattern.rstrip("/")

@@ -32,6 +32,7 @@ class ToolSettings:
     unreadable: patterns of the user's rules that deny reading
     trusts: the user's word on what the repository would run outside the sandbox
     cache: folder of ours for byte code, coverage and reports; outside the workspace
+    shared: folder of ours for what all sessions have in common; `cache` if there is none
     """
 
     test_command: str = ""
@@ -43,6 +44,7 @@ class ToolSettings:
     unreadable: tuple[str, ...] = ()
     trusts: Trusts = nothing
     cache: Path
+    shared: Path | None = None
 
 
 @dataclass(slots=True, kw_only=True)

@@ -39,7 +39,10 @@ class Steer(Event):
 
 @dataclass(kw_only=True)
 class MessageEvent(Event):
-    """One finished reply of a model. `partial`: it was interrupted, what had come is kept."""
+    """One finished reply of a model.
+
+    partial: it was interrupted, what had come is kept; kept: what only its provider understands and wants back
+    """
 
     kind: Literal["message"] = "message"
     text: str = ""
@@ -49,6 +52,7 @@ class MessageEvent(Event):
     stop: str = "end"
     model: str = ""
     partial: bool = False
+    kept: list[dict[str, Any]] = field(default_factory=list)
 
 
 @dataclass(kw_only=True)
