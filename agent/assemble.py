@@ -150,10 +150,13 @@ def _runtime(
             unreadable=tuple(rule.pattern for rule in options.rules.unreadable),
             trusts=TrustStore(home.config).of(root),
             cache=private_folder(home.cache / "work" / session.id),
+            shared=home.cache,
         ),
         mode=options.mode,
     )
     withheld = set() if is_git else {"git_status", "git_diff"}
+    if sandbox.name == "container":  # no descriptor reaches into one, and so no kernel
+        withheld.add("python")
     if not (options.offer_commit and is_git):
         withheld.add("git_commit")
     if options.mode is Mode.READ_ONLY:

@@ -45,7 +45,8 @@ from sandbox.errors import Fault, UserError
 from sandbox.policy import Approver, Decision, Effect, Policy
 from sandbox.secrets import Redactor, redact
 from tools.action import Action, Observation
-from tools.dispatch import Gateway, Snapshotter
+from tools.dispatch import Gateway
+from tools.following import Snapshotter
 from tools.framing import quoted
 from tools.registry import Toolbox
 from tools.workspace import Workspace
@@ -70,6 +71,8 @@ class LogRecorder:
                 effect=effect.kind,
                 paths=list(effect.paths),
                 followed=bool(effect.argv),
+                within=action.within or None,
+                arguments=dict(action.arguments) if action.within else None,
             )
         )
 
@@ -154,6 +157,10 @@ class Runtime:
             snapshots=self.snapshots,
             approver=self.approver,
         )
+        if self.toolbox.get("python") is not None:
+            from tools.kernel.session import KernelSession
+
+            self.workspace.kernel = KernelSession(self.workspace, gateway)
         self.loop = Loop(
             session=self.session,
             projection=self.projection,
@@ -213,7 +220,9 @@ class Runtime:
             self._task.cancel()
 
     async def close(self) -> None:
-        """Release the model's connections and the log."""
+        """Release the model's connections, the kernel and the log."""
+        if self.workspace.kernel is not None:
+            await self.workspace.kernel.close()
         await self.model.close()
         await self.side.roles.close()
         with suppress(UserError):  # a full disk: the turn has told of it

@@ -70,7 +70,10 @@ class SideCall(Event):
 
 @dataclass(kw_only=True)
 class ActionEvent(Event):
-    """An action is about to run, with the effect it was judged by. `followed`: snapshots tell what it changes."""
+    """An action is about to run, with the effect it was judged by. `followed`: snapshots tell what it changes.
+
+    within: the action whose code asked for it, with these arguments; None if a model or the harness did
+    """
 
     kind: Literal["action"] = "action"
     call: str
@@ -78,6 +81,8 @@ class ActionEvent(Event):
     effect: str
     paths: list[str] = field(default_factory=list)
     followed: bool = False
+    within: str | None = None
+    arguments: dict[str, Any] | None = None
 
 
 @dataclass(kw_only=True)
