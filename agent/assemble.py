@@ -133,6 +133,7 @@ def _runtime(
             unreadable=tuple(rule.pattern for rule in options.rules.unreadable),
             trusts=TrustStore(home.config).of(root),
             cache=private_folder(home.cache / "work" / session.id),
+            shared=home.cache,
         ),
         mode=options.mode,
     )

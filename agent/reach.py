@@ -62,16 +62,18 @@ class Place:
         writes = mode is not Mode.READ_ONLY
         return Reach(
             sandbox=masked(sandbox, root, options.rules),
-            toolbox=self._toolbox(mode),
+            toolbox=self._toolbox(mode, in_container=sandbox.name == "container"),
             snapshots=Snapshots(root, home.project(root) / "snapshots") if writes else None,
         )
 
-    def _toolbox(self, mode: Mode) -> Toolbox:
+    def _toolbox(self, mode: Mode, *, in_container: bool) -> Toolbox:
         from agent.model.family import family
         from tools.defaults import default_tools, understood_tools
 
         understood = understood_tools()
         withheld = set() if self.is_git else {"git_status", "git_diff"}
+        if in_container:  # no descriptor reaches into one, and so no kernel
+            withheld.add("python")
         if not (self.options.offer_commit and self.is_git):
             withheld.add("git_commit")
         if mode is Mode.READ_ONLY:
@@ -108,18 +110,21 @@ def switch_approval(runtime: Runtime, approval: Approval) -> None:
     runtime.session.append(Signal(name="approval", detail=f"approval: {approval}"))
 
 
-def switch_mode(runtime: Runtime, mode: Mode) -> None:
+async def switch_mode(runtime: Runtime, mode: Mode) -> None:
     """Reach as far as this mode from the next action on. Only ever at the user's word; logged. Raises UserError, and
     then nothing has changed.
 
     Tools are added where the mode has more of them. None is taken away: what the mode forbids the policy denies,
-    and the requests keep their beginning, which providers' caches know.
+    and the requests keep their beginning, which providers' caches know. What still runs was started within the
+    bounds of the mode before, and is ended.
     """
     if runtime.place is None:
         raise UserError(Fault.USAGE, "the mode of this session cannot be changed", "Start another one.")
     found = runtime.place.reach(mode)
     tools = runtime.toolbox.joined(found.toolbox)
     gateway = runtime.loop.gateway
+    if runtime.workspace.kernel is not None:
+        await runtime.workspace.kernel.close()
     runtime.policy.mode = runtime.workspace.mode = mode
     runtime.workspace.sandbox = found.sandbox
     if runtime.snapshots is None:

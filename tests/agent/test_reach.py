@@ -49,7 +49,7 @@ async def turns(runtime: Runtime, change: Mode) -> list[End]:
     """A turn, the change, and another turn."""
     try:
         first = await runtime.turn("write it")
-        switch_mode(runtime, change)
+        await switch_mode(runtime, change)
         return [first, await runtime.turn("write it")]
     finally:
         await runtime.close()
@@ -108,6 +108,6 @@ def test_a_mode_that_cannot_be_had_changes_nothing(root: Path, monkeypatch: pyte
     runtime = session(root, Mode.READ_ONLY, [{"text": "hi"}])
     monkeypatch.setattr("agent.reach.os.access", lambda path, how: False)
     with pytest.raises(UserError, match="cannot be written"):
-        switch_mode(runtime, Mode.WORKSPACE)
+        asyncio.run(switch_mode(runtime, Mode.WORKSPACE))
     assert runtime.policy.mode is runtime.workspace.mode is Mode.READ_ONLY
     asyncio.run(runtime.close())

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import difflib
 
-from cli.repl.commands import basics, changes, models, reach, sessions
+from cli.repl.commands import basics, changes, models, reach, sessions, undoing
 from cli.repl.commands.base import Command
 
 COMMANDS: tuple[Command, ...] = (
@@ -15,6 +15,7 @@ COMMANDS: tuple[Command, ...] = (
     *models.COMMANDS,
     *reach.COMMANDS,
     *changes.COMMANDS,
+    *undoing.COMMANDS,
     *sessions.COMMANDS,
     basics.QUIT,
 )

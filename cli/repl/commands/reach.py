@@ -37,7 +37,7 @@ async def mode(chat: Chat, argument: str) -> None:
         return
     wanted = _chosen("mode", argument, Mode)
     before = runtime.policy.mode
-    switch_mode(runtime, wanted)
+    await switch_mode(runtime, wanted)
     if wanted is not before:
         chat.note = f"[The mode of this session is now {wanted}, not {before}: {MODES[wanted]}.]"
     if warning := runtime.workspace.sandbox.warning:
