@@ -47,7 +47,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("clone", type=Path, help="where the data set was cloned")
     parser.add_argument("--half", choices=("development", "held-out"), default="development")
     parser.add_argument("--double", action="store_true", help="DebugBench: programs with two faults")
-    parser.add_argument("--weak", action="store_true", help="DebugBench: only the published examples as tests")
+    parser.add_argument(
+        "--weak", action="store_true", help="DebugBench: only the published examples as tests"
+    )
     parser.add_argument("--sample", type=int, default=40)
     parser.add_argument("--seed", type=int, default=SEED)
     parser.add_argument("--budget", type=float, default=30.0, help="seconds a case")
@@ -60,7 +62,9 @@ def _parser() -> argparse.ArgumentParser:
 
 def _cases(options: argparse.Namespace) -> Iterator[Case]:
     if not options.clone.is_dir():
-        sys.exit(f"benchmarks.repair: no such folder: {options.clone} (docs/offline.md says where to get the data)")
+        sys.exit(
+            f"benchmarks.repair: no such folder: {options.clone} (docs/offline.md says where to get the data)"
+        )
     if options.set == "quixbugs":
         return iter(quixbugs.cases(options.clone))
     if options.set == "refactory":
@@ -109,7 +113,9 @@ def _report(done: Sequence[Measured]) -> None:
     )
     for kind, number in sorted(Counter(each.kind for each in done).items()):
         of = [each for each in done if each.kind == kind]
-        print(f"  {kind:20} {sum(e.plausible for e in of):3} plausible {sum(e.right for e in of):3} right of {number}")
+        print(
+            f"  {kind:20} {sum(e.plausible for e in of):3} plausible {sum(e.right for e in of):3} right of {number}"
+        )
 
 
 def _percent(part: Sequence[object], whole: Sequence[object]) -> str:

@@ -67,7 +67,9 @@ def cases(
 
     weak: only the published examples become tests
     """
-    records = [(kind, each) for kind in kinds for each in _records(clone, kind) if _half(each["slug"]) == half]
+    records = [
+        (kind, each) for kind in kinds for each in _records(clone, kind) if _half(each["slug"]) == half
+    ]
     Random(seed).shuffle(records)
     made = 0
     for kind, record in records:

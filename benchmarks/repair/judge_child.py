@@ -71,7 +71,10 @@ def plain(value: Any, depth: int = 0) -> Any:
         rest = value.successor
         return ["node", value.value, plain(rest, depth + 1) if rest is not value else "itself"]
     if isinstance(value, Mapping):
-        return ["map", sorted(([plain(k, depth + 1), plain(v, depth + 1)] for k, v in value.items()), key=repr)]
+        return [
+            "map",
+            sorted(([plain(k, depth + 1), plain(v, depth + 1)] for k, v in value.items()), key=repr),
+        ]
     if isinstance(value, set | frozenset):
         return ["set", sorted((plain(each, depth + 1) for each in value), key=repr)]
     if hasattr(value, "__iter__"):

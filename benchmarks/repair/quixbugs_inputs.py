@@ -6,6 +6,7 @@ Runs inside the judge's child process, standard library only.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from random import Random
 from typing import Any
@@ -58,7 +59,9 @@ def _hanoi(draw: Random) -> list[Any]:
 def _kheapsort(draw: Random) -> list[Any]:
     k = draw.randint(0, 4)
     array = sorted(ints(draw, 10))
-    for place in range(0, max(0, len(array) - k), k + 1):  # nothing is more than k places from where it belongs
+    for place in range(
+        0, max(0, len(array) - k), k + 1
+    ):  # nothing is more than k places from where it belongs
         part = array[place : place + k + 1]
         draw.shuffle(part)
         array[place : place + k + 1] = part
@@ -125,7 +128,7 @@ def _search(draw: Random) -> list[Any]:
 
 def _chain(draw: Random, *, cyclic: bool) -> list[Any]:
     nodes = [Node(chr(65 + place)) for place in range(draw.randint(0, 7))]
-    for first, second in zip(nodes, nodes[1:], strict=False):
+    for first, second in itertools.pairwise(nodes):
         first.successor = second
     if cyclic and nodes and draw.random() < 0.5:
         nodes[-1].successor = draw.choice(nodes)

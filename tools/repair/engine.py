@@ -321,7 +321,7 @@ class _State:
 
 def groups(failing: Sequence[Test]) -> Iterator[list[Test]]:
     """Failing tests by likely fault: each begins with the test that runs least, and holds those that run alike."""
-    rest = sorted(failing, key=lambda test: (test.endless, _size(test), test.index))
+    rest = sorted(failing, key=lambda test: (test.endless, test.slowness, _size(test), test.index))
     while rest:
         first, covered = rest[0], _places(rest[0])
         alike = [test for test in rest if test is first or _likeness(covered, _places(test)) >= SAME_FAULT]

@@ -32,8 +32,9 @@ RETRIES = ((120, 1.0, 1.5), (24, 50.0, 10.0))
 COLD_START = 20.0
 # The whole suite is the last word: no test may fail there for want of a little time.
 WHOLE_FACTOR, WHOLE_FLOOR = 3.0, 5.0
-# Cold trials at a time: each is a test session of its own, so none is begun before its turn.
-COLD_AHEAD = JOBS
+# Cold trials at a time: each is a test session of its own, which costs what hundreds of others do. Only so many
+# of them are worth it to find something better than what is at hand.
+COLD_AHEAD, MOST_COLD = 1, 6
 # Batches that left the tests' state changed before candidates get a child each.
 MOST_SPOILT = 2
 
@@ -81,6 +82,7 @@ class Search:
     _near: dict[tuple[str, int], list[int]] = field(default_factory=dict)
     _cold: list[Candidate] = field(default_factory=list)
     _in_cold: int = 0
+    _cold_tried: int = 0
     _spoilt: int = 0
 
     async def run(self, candidates: Iterator[Candidate]) -> Found | None:
@@ -147,6 +149,12 @@ class Search:
         first = min((each.candidate.rank for each in self._good), default=None)
         return first is None or candidate.rank <= PATIENCE + 2 * first
 
+    def _worth_its_cost(self, candidate: Candidate) -> bool:
+        leader = self._leader()
+        if leader is None:
+            return self._worth_trying(candidate)
+        return candidate.rank < leader.rank and self._cold_tried < MOST_COLD
+
     def _leader(self) -> Candidate | None:
         """The likeliest that helps every wanted test."""
         full = [found.candidate for found in self._good if len(found.helped) == len(self.wanted)]
@@ -198,8 +206,9 @@ class Search:
     async def _try_cold(self, effort: Effort) -> None:
         """Candidates outside functions, the likeliest first, as long as they could be chosen."""
         self._cold.sort(key=lambda each: each.rank)
-        while self._in_cold < COLD_AHEAD and self._cold and self._worth_trying(self._cold[0]):
+        while self._in_cold < COLD_AHEAD and self._cold and self._worth_its_cost(self._cold[0]):
             self._in_cold += 1
+            self._cold_tried += 1
             await self._try(self._cold.pop(0), effort, "cold")
 
     async def _ask(self, mode: str, about: list[Candidate], message: Message) -> None:

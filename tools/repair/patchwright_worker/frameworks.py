@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import importlib.util
 import os
 import sys
@@ -48,7 +49,7 @@ class Framework(ABC):
         self.arguments = arguments
         self.problem = ""
 
-    def prepare(self) -> None:
+    def prepare(self) -> None:  # noqa: B027 - most frameworks are imported already
         """Import what every session imports, but nothing of the project's own."""
 
     @abstractmethod
@@ -161,6 +162,9 @@ def _without_hooks(item: Any) -> Json:
     state.stack.clear()  # what an interrupted run before left standing
     item._initrequest()
     item.__dict__.pop("_excinfo", None)
+    parameters = getattr(getattr(item, "callspec", None), "params", {})
+    kept = dict(parameters)
+    parameters.update(_fresh(kept))
     try:
         state.setup(item)
         item.runtest()
@@ -172,12 +176,30 @@ def _without_hooks(item: Any) -> Json:
         except Exception as raised:  # a fixture's end is part of the test
             error = error or raised
         item._request, item.funcargs = False, None
+        parameters.update(kept)
     noted = item.__dict__.pop("_excinfo", None)  # where a unittest.TestCase's failures are put
     if error is None and noted:
         error = noted[0].value
     if error is None or isinstance(error, pytest.skip.Exception):
         return {"outcome": "skipped" if error else "passed"}
     return {"outcome": "failed", **failure(error, None)}
+
+
+_PLAIN = (int, float, str, bytes, bool, type(None), complex)
+
+
+def _fresh(parameters: Json) -> Json:
+    """Copies of lists and the like, which a program may change in place: the next run is to see what this one saw."""
+    return {name: copy.deepcopy(value) for name, value in parameters.items() if _is_plain(value)}
+
+
+def _is_plain(value: Any) -> bool:
+    """Made of built-in values only, so that nobody can tell a copy from it."""
+    if type(value) is dict:
+        return all(_is_plain(key) and _is_plain(each) for key, each in value.items())
+    if type(value) in (list, tuple, set):
+        return all(map(_is_plain, value))
+    return type(value) in _PLAIN
 
 
 def failure(error: BaseException, trace: types.TracebackType | None) -> Json:

@@ -35,8 +35,8 @@ class Outer:
         self.first_line = min([node.lineno] + [each.lineno for each in node.decorator_list])
         self.begin = starts[self.first_line - 1]
         self.end = starts[node.end_lineno] if node.end_lineno < len(starts) else size
-        own_line = min([first.lineno] + decorated) > _header_end(node)
-        self.start = starts[min([first.lineno] + decorated) - 1] if own_line else -1
+        own_line = min([first.lineno, *decorated]) > _header_end(node)
+        self.start = starts[min([first.lineno, *decorated]) - 1] if own_line else -1
         self.key = (self.first_line, node.name)
 
 
@@ -131,7 +131,7 @@ def _outers(node: Any, classes: list[ast.ClassDef], starts: list[int], size: int
         if isinstance(each, _FUNCTIONS):
             yield Outer(each, classes, starts, size)
         elif isinstance(each, ast.ClassDef):
-            yield from _outers(each, classes + [each], starts, size)
+            yield from _outers(each, [*classes, each], starts, size)
         elif isinstance(each, ast.stmt) or type(each).__name__ == "ExceptHandler":
             yield from _outers(each, classes, starts, size)
 
@@ -141,7 +141,8 @@ def _header_end(node: Any) -> int:
     every = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs, *arguments.defaults]
     every += [each for each in arguments.kw_defaults if each is not None]
     every += [each for each in (arguments.vararg, arguments.kwarg, node.returns) if each is not None]
-    return max([node.lineno] + [each.end_lineno or 0 for each in every])
+    last: int = max([node.lineno, *[each.end_lineno or 0 for each in every]])
+    return last
 
 
 def _child(code: types.CodeType, name: str) -> types.CodeType:

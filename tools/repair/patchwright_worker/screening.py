@@ -8,6 +8,7 @@ runs at the beginning and at the end; when it does not fail the same way both ti
 from __future__ import annotations
 
 import os
+import re
 import signal
 import time
 import types
@@ -83,7 +84,8 @@ class Screener:
     def _canary(self, send: Send) -> Json:
         send({"kind": "start", "place": -1, "wall": 60.0})
         found = self._suite.once(self._test)
-        return {"outcome": found["outcome"], "type": found.get("type")}
+        words = re.sub(r"0x[0-9a-f]+", "0x", found.get("message", ""))
+        return {"outcome": found["outcome"], "type": found.get("type"), "words": words}
 
     def _verdict(self, edit: Sequence[object]) -> str:
         path, *change = edit

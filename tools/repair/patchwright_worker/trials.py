@@ -25,7 +25,14 @@ class Trial:
     def __init__(self, request: Json) -> None:
         self.request = request
         self.stage = 0
-        self.reply: Json = {"kind": "tried", "id": request["id"], "verdict": "", "passed": [], "failed": [], "cpu": 0.0}
+        self.reply: Json = {
+            "kind": "tried",
+            "id": request["id"],
+            "verdict": "",
+            "passed": [],
+            "failed": [],
+            "cpu": 0.0,
+        }
         self.started = time.monotonic()
         self._running: int | None = None
         self._over = False
