@@ -25,9 +25,12 @@ INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no
 INSTALL_SELF := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-input \
 	--no-deps --no-build-isolation --no-index --editable .
 # Tests of the whole program take seconds each: two at a time, and a file's tests in one worker share its set-up.
-PYTEST := $(BIN)/python -m pytest -q -n 2 --dist loadfile
+WORKERS ?= 2
+PYTEST := $(BIN)/python -m pytest -q -n $(WORKERS) --dist loadfile
+# How the last run of the tests ended, by pytest's exit code: .ci/run asks.
+ENDED := .pytest_cache/ended
 
-.PHONY: help demo test check lint stress bench lock clean
+.PHONY: help demo test again check lint stress bench lock clean
 
 help:
 	@sed -n '2,6s/^# *//p' Makefile
@@ -36,7 +39,11 @@ demo: $(VENV)/.runs
 	@$(BIN)/patchwright demo
 
 test: $(VENV)/.develops
-	@$(PYTEST) $(T)
+	@mkdir -p $(dir $(ENDED)); $(PYTEST) $(T) && echo 0 >$(ENDED) || { status=$$?; echo $$status >$(ENDED); exit $$status; }
+
+# The tests that failed last time, one after the other in a process of their own: what passes now is unstable.
+again: $(VENV)/.develops
+	@$(BIN)/python -m pytest -q -n 0 --last-failed --last-failed-no-failures none $(T)
 
 check: lint
 	@$(PYTEST) -m "not slow" $(T)

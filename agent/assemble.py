@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,6 +13,7 @@ from agent.events import Event, SessionStart, Signal
 from agent.home import Home, private_folder
 from agent.limits import Limit
 from agent.model.base import Model
+from agent.model.roles import Role
 from agent.resume import restore_changes
 from agent.runtime import Runtime, not_a_repository, notice
 from agent.session import Session
@@ -35,6 +37,7 @@ class Options:
     approval: None: `auto` where the kernel confines commands, else `ask`
     session: id of a session to resume, "" for a new one
     commit: commit at the end of a verified turn; False also withholds the commit tool when `git` is False
+    roles: makes the models of the roles that have one of their own, when they are first asked for
     edit_formats: in which the model is told to write edits; without any, those that its family writes well
     """
 
@@ -52,6 +55,7 @@ class Options:
     test_command: str = ""
     test_timeout: float = 600.0
     shell_timeout: float = 120.0
+    roles: Mapping[Role, Callable[[Home, Callable[[str], None]], Model]] = field(default_factory=dict)
     hosts: tuple[str, ...] = ()
     secrets_allowed: tuple[str, ...] = ()
     edit_formats: Sequence[Format] = ()
@@ -146,10 +150,13 @@ def _runtime(
             unreadable=tuple(rule.pattern for rule in options.rules.unreadable),
             trusts=TrustStore(home.config).of(root),
             cache=private_folder(home.cache / "work" / session.id),
+            shared=home.cache,
         ),
         mode=options.mode,
     )
     withheld = set() if is_git else {"git_status", "git_diff"}
+    if sandbox.name == "container":  # no descriptor reaches into one, and so no kernel
+        withheld.add("python")
     if not (options.offer_commit and is_git):
         withheld.add("git_commit")
     if options.mode is Mode.READ_ONLY:
@@ -163,10 +170,9 @@ def _runtime(
         Snapshots(root, home.project(root) / "snapshots") if options.mode is not Mode.READ_ONLY else None
     )
     recovered = _recovered(workspace)
-    if session.replayed:
-        if (found := restore_changes(session.replayed, workspace, snapshots)) is not None:
-            session.append(found)
-    else:
+    if (found := restore_changes(session.replayed, workspace, snapshots)) is not None:
+        session.append(found)
+    if not _has_started(session):
         session.append(
             _start(options, root, model, session, workspace, offers_commit="git_commit" not in withheld)
         )
@@ -182,7 +188,13 @@ def _runtime(
         approver=options.approver,
         limits=options.limits,
         commit=options.commit and "git_commit" not in withheld,
+        roles={role: partial(make, home, notice(session)) for role, make in options.roles.items()},
     )
+
+
+def _has_started(session: Session) -> bool:
+    """Whether the log says what the model is told first; that of an imported session does not."""
+    return any(start.system for start in session.replayed.only(SessionStart))
 
 
 def default_approval(sandbox: Sandbox) -> Approval:

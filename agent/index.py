@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from agent.events import End, Event, MessageEvent, Prompt, SessionStart
+from agent.events import End, MessageEvent, Prompt, SessionStart, SideCall, Title
 from agent.home import Home, private_folder
 from agent.session import read
 from sandbox.errors import UserError
@@ -130,25 +130,24 @@ def _summarise(log: Path) -> Summary:
     steps = 0
     cost: float | None = None
     outcome = "unfinished"
-    events: list[Event] = []
     with contextlib.suppress(OSError, UserError):  # a damaged log is listed with what could be read of it
         for event in read(log.parent):
-            events.append(event)
-    for event in events:
-        created = created or event.time
-        updated = event.time
-        match event:
-            case SessionStart():
-                project, model = event.project, event.model
-            case Prompt():
-                title = title or event.text.strip().partition("\n")[0][:100]
-                outcome = "unfinished"
-            case MessageEvent():
-                steps += 1
-                if event.usage.cost is not None:
-                    cost = (cost or 0.0) + event.usage.cost
-            case End():
-                outcome = event.outcome
+            created = created or event.time
+            updated = event.time
+            match event:
+                case SessionStart():
+                    project, model = event.project, event.model
+                case Prompt():
+                    title = title or event.text.strip().partition("\n")[0][:100]
+                    outcome = "unfinished"
+                case Title():
+                    title = event.text
+                case MessageEvent() | SideCall():
+                    steps += isinstance(event, MessageEvent)
+                    if event.usage.cost is not None:
+                        cost = (cost or 0.0) + event.usage.cost
+                case End():
+                    outcome = event.outcome
     return Summary(
         path=log.parent,
         id=log.parent.name,

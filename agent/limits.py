@@ -23,8 +23,14 @@ class Tally:
     dearest: float = 0.0
 
     def add(self, usage: Spent) -> None:
-        """Count one call of a model."""
+        """Count one step's call of a model."""
         self.steps += 1
+        self.add_beside(usage)
+        if usage.cost is not None:
+            self.dearest = max(self.dearest, usage.cost)
+
+    def add_beside(self, usage: Spent) -> None:
+        """Count a call that is no step."""
         total = self.spent
         total.input += usage.input
         total.cached += usage.cached
@@ -33,7 +39,6 @@ class Tally:
         total.seconds += usage.seconds
         if usage.cost is not None:
             total.cost = (total.cost or 0.0) + usage.cost
-            self.dearest = max(self.dearest, usage.cost)
 
 
 class Limit(Protocol):

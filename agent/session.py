@@ -12,8 +12,10 @@ from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO
 
-from agent.events import ActionEvent, Event, MessageEvent, ObservationEvent, parse, render
+from agent.events import Event, MessageEvent, ObservationEvent, Prompt, Rewind, Title, parse, render
+from agent.history import History
 from agent.home import private_folder
+from agent.log_index import CHECKPOINT, LogIndex, load, place, track
 from sandbox.errors import Fault, UserError
 from sandbox.secrets import redact, redact_values
 
@@ -30,17 +32,15 @@ _NO_SUCH = (errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG)
 class Session:
     """One open log. Exactly one process holds it; events are flushed one by one, synced once a step."""
 
-    def __init__(self, folder: Path, descriptor: int, events: list[Event]) -> None:
+    def __init__(self, folder: Path, descriptor: int, index: LogIndex) -> None:
         self.folder = folder
         self.id = folder.name
+        self.replayed = History(folder / "log.jsonl", index)
+        """The events of the present branch, read from the log as they are asked for."""
         self._descriptor = descriptor
-        self._count = len(events)
-        self._last = events[-1].id if events else ""
-        self._size = os.fstat(descriptor).st_size
-        self._subscribers: list[Subscriber] = []
+        self._index = index
+        self._subscribers: list[tuple[Subscriber, Callable[[], None] | None]] = []
         self._syncing: asyncio.Future[None] | None = None
-        self._unanswered = dict(unanswered(events))
-        self.replayed = events
 
     @classmethod
     def create(cls, sessions: Path) -> Session:
@@ -52,7 +52,7 @@ class Session:
             descriptor = _open(folder / "log.jsonl", os.O_CREAT | os.O_EXCL)
         except OSError as error:
             raise _storage(error, folder) from error
-        return cls(folder, descriptor, [])
+        return cls(folder, descriptor, LogIndex(folder / "log.index"))
 
     @classmethod
     def open(cls, folder: Path) -> Session:
@@ -69,43 +69,90 @@ class Session:
                     Fault.USAGE, f"no session {folder.name!r}", "List them: patchwright sessions"
                 ) from None
             raise _storage(error, folder) from error
-        events = _repair(path, descriptor)
-        session = cls(folder, descriptor, events)
+        try:
+            session = cls(folder, descriptor, _repair(path, descriptor))
+        except BaseException:  # whatever it was, the log is released; the error goes on
+            os.close(descriptor)
+            raise
         session.answer_orphans()
         return session
 
-    def subscribe(self, subscriber: Subscriber, *, replay: bool = False) -> None:
-        """Call `subscriber` with each event from now on (and, with `replay`, with those there already)."""
+    def subscribe(
+        self,
+        subscriber: Subscriber,
+        *,
+        replay: bool = False,
+        restart: Callable[[], None] | None = None,
+    ) -> None:
+        """Call `subscriber` with each event from now on (and, with `replay`, with those there already).
+
+        restart: called when the session goes back to an earlier event; `subscriber` is then handed the events of
+        the branch from its first one. Without it, it only sees the `Rewind`.
+        """
         if replay:
             for event in self.replayed:
                 subscriber(event)
-        self._subscribers.append(subscriber)
+        self._subscribers.append((subscriber, restart))
 
     def answer_orphans(self) -> None:
         """Give each action that a kill or a full disk left without an observation one that says so."""
-        for call, tool in list(self._unanswered.items()):
+        for call, tool in list(self._index.unanswered.items()):
             self.append(ObservationEvent(call=call, tool=tool, text=INTERRUPTED, failed=True))
+
+    def points(self) -> list[Prompt]:
+        """The prompts of the present branch: where a person would go back to (`rewind(to=prompt.parent)`)."""
+        return list(self.replayed.only(Prompt))
+
+    def rewind(self, to: str) -> Rewind:
+        """Go on from event `to`, of this branch or another; what came after it stays in the log.
+
+        Subscribers with a `restart` start over; files of the workspace are left as they are. Actions of `to`'s
+        batch that were answered only later are answered as interrupted. Raises UserError if there is no such event.
+        """
+        if self.replayed.get(to) is None:
+            raise UserError(Fault.USAGE, f"session {self.id!r} has no event {to!r}", "Events are e1, e2, …")
+        self._index.unanswered = self.replayed.unanswered(place(to))
+        event = Rewind(to=to)
+        self._stamp(event, to)
+        for subscriber, restart in list(self._subscribers):
+            if restart is None:
+                subscriber(event)
+                continue
+            restart()
+            for each in self.replayed:
+                subscriber(each)
+        self.answer_orphans()
+        return event
+
+    def rename(self, title: str) -> None:
+        """Call the session `title` from now on."""
+        self.append(Title(text=" ".join(title.split())[:200]))
 
     def append(self, event: Event) -> Event:
         """Write one event and hand it to the subscribers, without the secrets in it: what is not in the log is
         neither shown nor sent. Raises UserError when the disk is full."""
-        _redact(event)
-        event.id = f"e{self._count + 1}"
-        event.parent = self._last
-        event.time = round(time.time(), 3)
-        self._write(render(event))
-        self._count += 1
-        self._last = event.id
-        _track(self._unanswered, event)
+        self._stamp(event, f"e{self._index.count}" if self._index.count else "")
         self.tell(event)
         return event
 
     def tell(self, event: Event) -> None:
         """Hand an event to the subscribers without writing it (the last word when the disk is full)."""
-        if not self._subscribers:
-            self.replayed.append(event)
-        for subscriber in self._subscribers:
+        for subscriber, _ in list(self._subscribers):
             subscriber(event)
+
+    def _stamp(self, event: Event, parent: str) -> None:
+        """Write an event as the next one of the log."""
+        _redact(event)
+        event.id = f"e{self._index.count + 1}"
+        event.parent = parent
+        event.time = round(time.time(), 3)
+        line = render(event)
+        self._write(line)
+        self._index.add(event, line)
+        if not self._subscribers:
+            self.replayed.fresh[self._index.count] = event
+        if self._index.count % CHECKPOINT == 0:
+            self._index.save()
 
     async def sync(self) -> None:
         """Have what is written reach the disk, without waiting for it: the wait falls into the next call."""
@@ -128,6 +175,7 @@ class Session:
             descriptor, self._descriptor = self._descriptor, -1
             with suppress(OSError):  # the turn's own sync has told of a disk that is full
                 os.fsync(descriptor)
+            self._index.save()
             os.close(descriptor)
 
     def _write(self, line: bytes) -> None:
@@ -137,9 +185,8 @@ class Session:
             if written < len(line):
                 raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         except OSError as error:
-            os.ftruncate(self._descriptor, self._size)
+            os.ftruncate(self._descriptor, self._index.size)
             raise _storage(error, self.folder) from error
-        self._size += len(line)
 
 
 def read(folder: Path) -> Iterator[Event]:
@@ -155,19 +202,25 @@ def read(folder: Path) -> Iterator[Event]:
             raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path)) from None
         raise
     with file:
-        yield from _whole_lines(path, file)
+        yield from (event for event, _ in _whole_lines(path, file))
 
 
 def unanswered(events: list[Event]) -> list[tuple[str, str]]:
     """(call, tool) of each action that no observation answers, in the order in which they were asked."""
     open_calls: dict[str, str] = {}
     for event in events:
-        _track(open_calls, event)
+        track(open_calls, event)
     return list(open_calls.items())
 
 
 def _redact(event: Event) -> None:
-    fields = {name: value for name, value in vars(event).items() if isinstance(value, str | dict | list)}
+    if isinstance(event, MessageEvent):  # signed, so whole or not at all
+        event.kept = [part for part in event.kept if redact_values(part) is part]
+    fields = {
+        name: value
+        for name, value in vars(event).items()
+        if isinstance(value, str | dict | list) and name != "kept"
+    }
     asked = event.actions if isinstance(event, MessageEvent) else []
     whole = {**fields, "actions": [[each.arguments, each.raw] for each in asked]} if asked else fields
     if redact_values(whole) is whole:
@@ -177,15 +230,6 @@ def _redact(event: Event) -> None:
     for each in asked:
         each.arguments = {key: redact_values(value) for key, value in each.arguments.items()}
         each.raw = redact(each.raw)
-
-
-def _track(open_calls: dict[str, str], event: Event) -> None:
-    if isinstance(event, MessageEvent):
-        open_calls.update({action.id: action.tool for action in event.actions})
-    elif isinstance(event, ActionEvent):
-        open_calls.setdefault(event.call, event.tool)
-    elif isinstance(event, ObservationEvent):
-        open_calls.pop(event.call, None)
 
 
 def _open(path: Path, flags: int) -> int:
@@ -202,23 +246,28 @@ def _open(path: Path, flags: int) -> int:
     return descriptor
 
 
-def _repair(path: Path, descriptor: int) -> list[Event]:
-    """Read all whole lines; cut off what stands after the last one (a write that a kill tore)."""
+def _repair(path: Path, descriptor: int) -> LogIndex:
+    """Index what was written since the index was; cut off what stands after the last whole line (a torn write)."""
     with path.open("rb") as file:
-        events = list(_whole_lines(path, file))
-        whole = file.tell()
-    if whole < os.fstat(descriptor).st_size:
-        os.ftruncate(descriptor, whole)
-    return events
+        index = load(path, file)
+        file.seek(index.size)
+        known = len(index.rewinds)
+        for event, line in _whole_lines(path, file):
+            index.add(event, line)
+    if len(index.rewinds) > known:
+        index.unanswered = History(path, index).unanswered(index.count)
+    if index.size < os.fstat(descriptor).st_size:
+        os.ftruncate(descriptor, index.size)
+    return index
 
 
-def _whole_lines(path: Path, file: BinaryIO) -> Iterator[Event]:
-    """The events of all whole lines; the file is left at the end of the last of them."""
-    whole = 0
+def _whole_lines(path: Path, file: BinaryIO) -> Iterator[tuple[Event, bytes]]:
+    """The events of all whole lines from where the file stands, and the lines themselves."""
+    whole = file.tell()
     while line := file.readline():
         try:
             if not line.endswith(b"\n"):
-                break
+                return
             event = parse(line)
         except ValueError:
             if file.read(1):  # not the tail: this is damage, not a torn write
@@ -227,10 +276,9 @@ def _whole_lines(path: Path, file: BinaryIO) -> Iterator[Event]:
                     f"the log {str(path)!r} is damaged after byte {whole}",
                     "Keep a copy, cut the file there, and resume.",
                 ) from None
-            break
+            return
         whole += len(line)
-        yield event
-    file.seek(whole)
+        yield event, line
 
 
 def _storage(error: OSError, folder: Path) -> UserError:

@@ -19,9 +19,10 @@ from agent.assemble import Options, assemble, locate
 from agent.events import End, ErrorEvent, Event, fields_of, line_of, render
 from agent.home import Home
 from agent.limits import Limit, MaxCost, MaxSteps, MaxTime, MaxTokens
-from agent.model.base import Model
 from agent.outcome import Exit
 from agent.runtime import Runtime
+from cli.models import choose_model, role_makers
+from cli.notices import Notices
 from cli.report import tell, verdict
 from cli.settings import Settings, load
 from cli.streams import Lost, write_error, write_line
@@ -101,6 +102,7 @@ def make_runtime(invocation: Invocation, home: Home, settings: Settings) -> Runt
         test_command=settings.tests.command,
         test_timeout=settings.tests.timeout,
         shell_timeout=settings.shell_timeout,
+        roles=role_makers(settings),
         hosts=tuple(settings.network),
         secrets_allowed=tuple(settings.secrets_allowed),
         edit_formats=settings.edit.formats or (),
@@ -112,14 +114,6 @@ def make_runtime(invocation: Invocation, home: Home, settings: Settings) -> Runt
     gc.freeze()  # the start is over: what it made stays for good, and the collector, off since the launch,
     gc.enable()  # looks after the rest
     return runtime
-
-
-def choose_model(settings: Settings, home: Home, tell: Callable[[str], None]) -> Model:
-    """The model that flags, settings and environment name, in that order; without any, the offline engine."""
-    from agent.model.resolve import default_model, resolve
-
-    name = settings.model or default_model(os.environ) or "offline"
-    return resolve(name, settings.api_base or None, os.environ, home.cache, tell)
 
 
 def limits(settings: Settings) -> Sequence[Limit]:
@@ -183,6 +177,7 @@ async def _turn(invocation: Invocation, prompt: str | None, output: str) -> int:
     settings = settings_for(invocation, home)
     runtime = make_runtime(invocation, home, settings)
     try:
+        notices = Notices(runtime)
         _subscribe(runtime, settings, output)
         loop = asyncio.get_running_loop()
         loop.add_signal_handler(signal.SIGINT, _interrupt, runtime)
@@ -190,7 +185,7 @@ async def _turn(invocation: Invocation, prompt: str | None, output: str) -> int:
             loop.add_signal_handler(number, runtime.stop)
         end = await runtime.turn(prompt)
         if output == "json":
-            write_line(_json_result(end, runtime))
+            write_line(_json_result(end, runtime, notices))
         elif output == "text" and end.summary and end.exit_code in _ANSWERS:
             write_line(inert(end.summary).rstrip().encode("utf-8", "replace") + b"\n")
         return end.exit_code
@@ -228,8 +223,9 @@ def _subscribe(runtime: Runtime, settings: Settings, output: str) -> None:
     runtime.session.subscribe(view.event)
 
 
-def _json_result(end: End, runtime: Runtime) -> bytes:
-    return line_of({"session": runtime.session.id, "model": runtime.model.name, **fields_of(end)})
+def _json_result(end: End, runtime: Runtime, notices: Notices) -> bytes:
+    head = {"session": runtime.session.id, "model": runtime.model.name}
+    return line_of({**head, **fields_of(end), "notices": notices.found})
 
 
 def _prompt(given: str | None) -> str:

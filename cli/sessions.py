@@ -71,7 +71,7 @@ def _resume(
 ) -> int:
     home = Home.from_environment()
     root, _ = locate(folder, need_git=False)
-    session = session or _newest(home, root)
+    session = session or newest(home, root)
     path = home.project(root) / "sessions" / session
     model, unfinished = _state(path)
     flags = {"model": model, **flags} if model else flags
@@ -92,7 +92,8 @@ def _resume(
     )
 
 
-def _newest(home: Home, root: Path) -> str:
+def newest(home: Home, root: Path) -> str:
+    """Id of the session of a project that was touched last. Raises UserError if there is none."""
     found = indexed(home, root)
     if not found:
         raise UserError(

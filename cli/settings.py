@@ -62,6 +62,22 @@ class PermissionSettings:
 
 
 @dataclass(kw_only=True)
+class ModelSettings:
+    """Models beside the main one, by role; "" leaves a role to the main one.
+
+    fast: titles, summaries, messages; plan: plans, and what the main model cannot do; judge: opinions on work
+    fallback: asked in this order when a model cannot be reached
+    """
+
+    __pydantic_config__ = _FORBID_UNKNOWN
+
+    fast: str = ""
+    plan: str = ""
+    judge: str = ""
+    fallback: list[str] = field(default_factory=list)
+
+
+@dataclass(kw_only=True)
 class Settings:
     """All settings with their defaults; a file may give any part of them."""
 
@@ -85,6 +101,7 @@ class Settings:
     """Patterns of paths (`tests/fixtures/*`) whose new keys and tokens may be committed: made-up ones."""
     tests: TestSettings = field(default_factory=TestSettings)
     edit: EditSettings = field(default_factory=EditSettings)
+    models: ModelSettings = field(default_factory=ModelSettings)
     permissions: PermissionSettings = field(default_factory=PermissionSettings)
     rules: Rules = field(default=NO_RULES, init=False)
     """What `permissions` and the rules stored by "always" come to."""
@@ -238,7 +255,12 @@ def _check(values: Mapping[str, Any], path: Path | None) -> Settings:
 
 def _names() -> list[str]:
     """All settings, as they are written with dots."""
-    parts = {"tests": TestSettings, "edit": EditSettings, "permissions": PermissionSettings}
+    parts = {
+        "tests": TestSettings,
+        "edit": EditSettings,
+        "models": ModelSettings,
+        "permissions": PermissionSettings,
+    }
     nested = [f"{part}.{each.name}" for part, of in parts.items() for each in fields(of)]
     return [each.name for each in fields(Settings) if each.init and each.name not in parts] + nested
 

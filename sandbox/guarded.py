@@ -111,6 +111,35 @@ def guarded(root: Path, nested: tuple[Path, ...] = ()) -> Guarded:
     )
 
 
+def guard_of(root: Path, path: str) -> str:
+    """Which guarded name a path of the workspace has in it, "" if none: for edits, which the kernel does not see.
+
+    path: relative to the workspace, links followed
+
+    At any depth, because an editor, a shell or a package manager may be started in any folder; in whatever case,
+    because there are file systems that take `.GitHub` for `.github`. Unlike commands, an edit says what it writes,
+    so start-up files of shells are looked for by name too: the workspace may be where a home folder links to.
+    """
+    parts = Path(os.path.normpath(path)).parts
+    folders = _FOLDED_FOLDERS | (_FOLDED_HOME_FOLDERS if root in homes() else frozenset())
+    for part in parts[:-1]:
+        if part.casefold() in folders:
+            return part
+    name = parts[-1].casefold()
+    if name in _FOLDED_FILES or name in folders or name.endswith(ENDING):
+        return parts[-1]
+    hooks = _hooks_path(root)
+    if hooks and Path(os.path.normpath(root / path)).is_relative_to(hooks):
+        return hooks.relative_to(root).as_posix()
+    return ""
+
+
+_FOLDED_FOLDERS = frozenset(FOLDERS)
+_FOLDED_HOME_FOLDERS = frozenset(IN_A_HOME_FOLDERS)
+_FOLDED_FILES = frozenset((*FILES, *IN_A_HOME))
+"""All of these names are in lower case already."""
+
+
 def nested_git(root: Path) -> tuple[Path, ...]:
     """The `.git` entries of repositories and submodules below the top, as far as a short walk finds them."""
     found: list[Path] = []

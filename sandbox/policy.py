@@ -101,7 +101,7 @@ INSTEAD: Mapping[EffectKind, str] = {
     "network": "commands have no network here: work with what is installed",
     "git": "commands cannot write .git: use git_commit",
     "destructive": "it may lose work: remove single files by name instead, or leave it to the user",
-    "write": "write inside the workspace",
+    "write": "write inside the workspace, or have the user allow it by a rule like edit(.github/**)",
     "read": "leave keys and tokens alone",
     "execute": "use the tools for reading, editing and testing",
     "unknown": "write it as plain commands with known arguments",
@@ -183,6 +183,8 @@ class Policy:
             return Decision(verdict="allow", reason="reads only")
         if self.mode is Mode.FULL:
             return Decision(verdict="allow", reason="full mode")
+        if effect.kind == "write" and effect.outside and self.mode is not Mode.READ_ONLY:
+            return Decision(verdict="ask", reason=effect.reason or "it writes outside the workspace")
         if TOOLS[self.mode, confined].get(effect.kind) == "allow":
             return Decision(verdict="allow", reason="stays within the bounds of the session")
         if self.mode is Mode.READ_ONLY:

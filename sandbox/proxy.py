@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
+from sandbox.clienthello import MOST, NotTls, is_tls, server_name
 from sandbox.hosts import HostRule, Target, is_public
 from sandbox.request import Refused, Request, read_request
 
@@ -107,6 +108,10 @@ _TRIED = 4
 
 _MOST_NOTES = 20
 """Different refusals told of one command: a scan of ports is not to fill an observation."""
+
+_SHOWN = 100  # characters of a stranger's text
+_TLS_PORT = 443
+"""Nothing else is spoken there; on other ports a tunnel may carry what is not TLS."""
 
 _CHUNK = 64 << 10
 _READY = b"HTTP/1.1 200 Connection established\r\n\r\n"
@@ -222,11 +227,40 @@ class _Traffic:
         self, request: Request, reader: StreamReader, writer: StreamWriter, deadline: asyncio.Timeout
     ) -> None:
         if request.method == "CONNECT":
+            await self._greet(request.target, reader, writer, deadline)
             await self._copy(reader, writer, None, deadline)
         elif request.body == "length":
             await self._copy(reader, writer, request.length, deadline)
         elif request.body == "chunked":
             await self._copy_chunks(reader, writer, deadline)
+
+    async def _greet(
+        self, target: Target, reader: StreamReader, writer: StreamWriter, deadline: asyncio.Timeout
+    ) -> None:
+        """Pass on a client's first bytes, if the server that they name is the one that was asked for.
+
+        Behind one address stand many sites: a name in the TLS greeting that is another than that of the request
+        would lead to one that is not on the list.
+        """
+        said = b""
+        while len(said) <= MOST and (data := await reader.read(_CHUNK)):
+            said += data
+            if not is_tls(said):
+                break
+            try:
+                name = server_name(said)
+            except NotTls as problem:
+                raise Refused("403 Forbidden", f"{target}: {problem}") from None
+            if name is not None and name.removesuffix(".") == target.host:
+                await self._pass(said, writer, deadline)
+                return
+            if name is not None:
+                asked = repr(name[:_SHOWN]) if name else "no server"
+                raise Refused("403 Forbidden", f"{target}: its TLS greeting asks for {asked}")
+        if said and (is_tls(said) or target.port == _TLS_PORT):
+            raise Refused("403 Forbidden", f"{target}: no whole TLS greeting")
+        if said:
+            await self._pass(said, writer, deadline)
 
     async def _copy(
         self, reader: StreamReader, writer: StreamWriter, length: int | None, deadline: asyncio.Timeout

@@ -17,11 +17,26 @@ from tools.edit.ladder import Rung
 
 README = CHECKOUT / "README.md"
 EDITING = CHECKOUT / "docs/editing.md"
+CODE_MAP = CHECKOUT / "docs/code-map.md"
+GIT = CHECKOUT / "docs/git.md"
+SESSIONS = CHECKOUT / "docs/sessions.md"
 
 NOT_RUN_HERE = {"make demo", "make test", "pipx install .", "export OPENAI_API_KEY=…", "patchwright"}
 """Run by others: the first by CI and the packaging tests, the last one by the terminal's tests."""
 
-ENDS = {"doctor": {0}, "sessions": {0}, "resume": {2}, "init": {0}, "apply": {0}, "trust": {0}}
+ENDS = {
+    "session": {0, 2, 3},
+    "doctor": {0},
+    "sessions": {0},
+    "resume": {2},
+    "undo": {3},
+    "redo": {3},
+    "rewind": {3},
+    "init": {0},
+    "apply": {0},
+    "trust": {0},
+    "symbols": {0},
+}
 """Exit codes of the examples that ask no model, in a fresh project."""
 
 
@@ -36,7 +51,10 @@ def commands(document: Path) -> list[str]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("line", [*commands(README), *commands(EDITING)])
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize(
+    "line", [each for page in (README, EDITING, GIT, SESSIONS, CODE_MAP) for each in commands(page)]
+)
 def test_every_command_of_the_documents_runs(line: str, ledger: Path) -> None:
     (ledger / "edits.txt").write_text(A_DIFF)
     (ledger.parent / "other").mkdir()

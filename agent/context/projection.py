@@ -49,6 +49,12 @@ class Projection:
             case Compaction():
                 self._mask(event)
 
+    def clear(self) -> None:
+        """Forget the events taken in: the session went back, and those of its branch are handed in again."""
+        rate = self._tokens_per_byte
+        self.__init__(self.tools)  # type: ignore[misc]
+        self._tokens_per_byte = rate
+
     def request(self) -> Request:
         """What to send now. The list is a copy of references: messages are shared and never changed."""
         return Request(system=self.system, messages=list(self.messages), tools=self.tools)
@@ -86,7 +92,11 @@ class Projection:
             Action(id=a.id, tool=a.tool, arguments=a.arguments, raw=a.raw, problem=a.problem)
             for a in event.actions
         )
-        self._push(AssistantMessage(text=event.text, actions=actions, reasoning=event.reasoning))
+        self._push(
+            AssistantMessage(
+                text=event.text, actions=actions, reasoning=event.reasoning, kept=tuple(event.kept)
+            )
+        )
         self._batch = {action.id: None for action in actions}
 
     def _observation(self, event: ObservationEvent) -> None:
@@ -159,7 +169,7 @@ def compaction(projection: Projection, window: int) -> Compaction | None:
     if not masked:
         return None
     return Compaction(
-        masked=masked,
+        masked=dict.fromkeys(masked, ""),
         tokens_before=before,
         tokens_after=int(before - saved),
         reason=f"over three quarters of the window of {window} tokens",

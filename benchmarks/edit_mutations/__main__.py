@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import argparse
 import json
+import signal
 import sys
 import time
 from collections import Counter
 from collections.abc import Sequence
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
+from multiprocessing.util import Finalize
 from pathlib import Path
 
 from benchmarks.edit_mutations import matchers, report
@@ -20,6 +22,9 @@ from benchmarks.edit_mutations.judge import WRONGLY, Outcome, Tally
 
 SEED = 20261121
 """What the published figures were made with."""
+
+PART = 10
+"""Hunks that a process takes at once: what is done when a run is interrupted is reported in such parts."""
 
 FORMS: tuple[Form, ...] = ("block", "patch", "diff")
 
@@ -56,27 +61,55 @@ def main() -> None:
     if options.hunk is not None:
         numbered = [numbered[options.hunk]]
     print(f"{len(drafts)} hunks of {len(clones)} repositories, seed {wanted.seed}", file=sys.stderr)
-    tally = Tally()
-    with ProcessPoolExecutor(options.jobs) as pool:
-        parts = [numbered[part :: options.jobs] for part in range(options.jobs)]
-        for counted, shows in pool.map(_run, parts, [wanted] * options.jobs):
-            tally.merge(counted)
-            print("\n".join(shows))
+    numbered = numbered[options.skip :]
+    tally, done = _counted(numbered, wanted, options.jobs)
     total = sum(sum(counter.values()) for counter in (*tally.counts.values(), *tally.traps.values()))
     print("# Edits as models write them\n")
     for each in clones:
         print(f"- {each.name} at {each.head}")
-    print(
-        f"\nSeed {wanted.seed}; {len(numbered)} hunks; {total} answers in {time.monotonic() - started:.0f} s\n"
-    )
+    print(f"\nSeed {wanted.seed}; {done} hunks; {total} answers in {time.monotonic() - started:.0f} s\n")
     print("\n".join(report.lines(tally)))
     if options.json:
         head = {
             "seed": wanted.seed,
-            "hunks": len(numbered),
+            "hunks": done,
             "commits": {each.name: each.head for each in clones},
         }
         options.json.write_text(json.dumps({**head, **report.as_data(tally)}, indent=1) + "\n")
+
+
+def _counted(numbered: Sequence[tuple[int, Draft]], wanted: Wanted, jobs: int) -> tuple[Tally, int]:
+    """The counts, and of how many hunks: all, or as many as were done when the run was interrupted."""
+    tally, done = Tally(), 0
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    with ProcessPoolExecutor(jobs, initializer=_prepare, initargs=(wanted.peers,)) as pool:
+        parts = [numbered[start : start + PART] for start in range(0, len(numbered), PART)]
+        running = {pool.submit(_run, part, wanted): len(part) for part in parts}
+        try:
+            for each in as_completed(running):
+                counted, shows = each.result()
+                tally.merge(counted)
+                done += running[each]
+                print("\n".join(shows), flush=True)
+        except KeyboardInterrupt:
+            pool.shutdown(wait=False, cancel_futures=True)
+    return tally, done
+
+
+def _prepare(peers: Sequence[str]) -> None:
+    """In a process of the pool: the matchers, of which the others' take seconds to start."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    _ASKED[:] = [matchers.Ours(), matchers.OursInLine(), matchers.Strict()]
+    for peer in peers:
+        name, _, program = peer.partition("=")
+        _ASKED.extend(matchers.peers(name, program))
+    for matcher in _ASKED:
+        Finalize(None, matcher.close, exitpriority=1)
+
+
+_ASKED: list[matchers.Matcher] = []
+"""The matchers of this process."""
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -110,6 +143,9 @@ def _parser() -> argparse.ArgumentParser:
         "--of", default="patchwright", metavar="MATCHER", help="whose cases to show: patchwright's"
     )
     parser.add_argument("--hunk", type=int, help="this hunk alone, by its number")
+    parser.add_argument(
+        "--skip", type=int, default=0, metavar="K", help="leave out the first K of the hunks drawn"
+    )
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the counts there")
     return parser
@@ -123,17 +159,13 @@ def _named(parts: Sequence[str]) -> tuple[str, ...]:
 
 
 def _run(numbered: Sequence[tuple[int, Draft]], wanted: Wanted) -> tuple[Tally, list[str]]:
-    """All cases of these hunks, in a process of its own."""
-    asked: list[matchers.Matcher] = [matchers.Ours(), matchers.OursInLine(), matchers.Strict()]
-    for peer in wanted.peers:
-        name, _, program = peer.partition("=")
-        asked += matchers.peers(name, program)
+    """All cases of these hunks, in a process of the pool."""
     tally, shows, seen = Tally(), list[str](), Counter[tuple[str, str, str, Outcome]]()
     for number, draft in numbered:
         for case in cases(draft, f"{wanted.seed} {number}", wanted.only):
             if case.form not in wanted.forms:
                 continue
-            for matcher in asked:
+            for matcher in _ASKED:
                 if case.form not in matcher.forms or (case.by_line and not matcher.by_line):
                     continue
                 answer = matcher.answer(case)
@@ -144,8 +176,6 @@ def _run(numbered: Sequence[tuple[int, Draft]], wanted: Wanted) -> tuple[Tally, 
                     seen[place] += 1
                     if seen[place] <= wanted.show:
                         shows += report.shown(matcher.name, number, case, answer, outcome)
-    for matcher in asked:
-        matcher.close()
     return tally, shows
 
 

@@ -85,9 +85,9 @@ def _footer(runtime: Runtime) -> str:
 def _greet(chat: Chat, notice: str) -> None:
     runtime = chat.runtime
     chat.tell(f"patchwright · {runtime.workspace.root} · /help")
-    if chat.ledger.turns:
-        count = len(chat.ledger.turns)
-        last = chat.ledger.turns[-1].prompt.strip().partition("\n")[0]
+    if chat.ledger.prompts:
+        count = len(chat.ledger.prompts)
+        last = chat.ledger.prompts[-1].strip().partition("\n")[0]
         chat.tell(f"session {runtime.session.id}, turn {count + 1}; the last one was: {last}", "dim")
     for line in filter(None, (notice, runtime.workspace.sandbox.warning)):
         chat.tell(line, "yellow")
@@ -95,6 +95,6 @@ def _greet(chat: Chat, notice: str) -> None:
 
 def _farewell(chat: Chat) -> None:
     """How to come back, if there is something to come back to."""
-    if chat.ledger.turns:
+    if chat.ledger.prompts:
         with contextlib.suppress(OSError):  # the terminal is gone: nobody wants to know
             print(f"go on later: patchwright resume {chat.runtime.session.id}", flush=True)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import random
+import ssl
 from email.parser import BytesParser
 
 import pytest
 
+from sandbox.clienthello import NotTls, server_name
 from sandbox.errors import Fault, UserError
 from sandbox.hosts import Target, host_rules, is_public, target_of
 from sandbox.proxy import Bounds
@@ -102,12 +105,68 @@ def test_a_listed_host_is_served_and_told_the_name_we_understood() -> None:
     assert noticed == []
 
 
-def test_a_tunnel_passes_bytes_on_unread() -> None:
+def test_a_tunnel_passes_bytes_on_unread_after_the_greeting() -> None:
     internet = Internet()
-    (answer,), _ = ask(internet, b"CONNECT a.b.cdn.example:443 HTTP/1.1\r\n\r\n\x16\x03\x01 anything\r\n\r\n")
+    said = greeting("a.b.CDN.example") + b"anything\r\n\r\n"
+    (answer,), _ = ask(internet, b"CONNECT a.b.cdn.example:443 HTTP/1.1\r\n\r\n" + said)
     assert answer == b"HTTP/1.1 200 Connection established\r\n\r\n" + internet.answer
-    assert internet.served == [b"\x16\x03\x01 anything\r\n\r\n"]
+    assert internet.served == [said]
     assert internet.dialled == [("2606:2800:220:1::1", 443)]
+
+
+def test_a_greeting_that_asks_for_another_server_goes_nowhere() -> None:
+    tunnel = b"CONNECT shop.example:443 HTTP/1.1\r\n\r\n"
+    others = [
+        greeting("other.example"),
+        greeting("evil.shop.example"),
+        greeting(""),
+        b"GET / HTTP/1.1\r\n\r\n",
+    ]
+    others += [
+        in_records(greeting("other.example"), 7),
+        greeting("shop.example").replace(b"\x01\x00", b"\x02\x00", 1),
+    ]
+    internet = Internet()
+    _, told = ask(internet, *(tunnel + each for each in others))
+    ask(internet, tunnel + greeting("shop.example")[:40], bounds=Bounds(idle=0.2))
+    assert all(not served for served in internet.served)
+    assert "network: refused: shop.example:443: its TLS greeting asks for 'other.example'" in told
+    assert "network: refused: shop.example:443: its TLS greeting asks for no server" in told
+
+
+def test_a_greeting_is_read_however_it_is_cut_into_records() -> None:
+    whole = greeting("shop.example")
+    for size in (1, 5, 100):
+        cut = in_records(whole, size)
+        assert server_name(cut) == "shop.example"
+        assert all(server_name(cut[:end]) is None for end in range(0, len(cut), 31))
+
+
+def test_no_broken_greeting_is_read_as_anything_but_refused() -> None:
+    draw = random.Random(int(os.environ.get("PATCHWRIGHT_SEED", "1")))
+    whole = greeting("shop.example")
+    for _ in range(2000 * int(os.environ.get("PATCHWRIGHT_STRESS", "1"))):
+        at = draw.randrange(len(whole))
+        broken = whole[:at] + bytes([draw.randrange(256)]) + whole[at + 1 :]
+        with contextlib.suppress(NotTls):
+            assert server_name(broken) is None or isinstance(server_name(broken), str)
+
+
+def greeting(name: str) -> bytes:
+    """What a TLS client of Python's says first."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    incoming, outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
+    with contextlib.suppress(ssl.SSLWantReadError):
+        context.wrap_bio(incoming, outgoing, server_hostname=name or None).do_handshake()
+    return outgoing.read()
+
+
+def in_records(hello: bytes, size: int) -> bytes:
+    """The same first message in records of so many bytes."""
+    message = hello[5:]
+    parts = [message[start : start + size] for start in range(0, len(message), size)]
+    return b"".join(hello[:3] + len(part).to_bytes(2, "big") + part for part in parts)
 
 
 @pytest.mark.parametrize(
@@ -216,7 +275,7 @@ def test_what_is_too_much_is_refused() -> None:
     (slow,), _ = ask(internet, b"GET http://shop.example/ HTTP/1.1\r\nX: ", bounds=bounds)
     (idle,), _ = ask(internet, tunnel, bounds=bounds)
     many, told = ask(internet, *[tunnel] * 5, bounds=bounds)
-    _, heavy = ask(internet, tunnel + b"x" * (3 << 20), bounds=bounds)
+    _, heavy = ask(internet, tunnel + greeting("shop.example") + b"x" * (3 << 20), bounds=bounds)
     assert b" 431 " in long
     assert b" 408 " in slow
     assert idle.endswith(b"established\r\n\r\n")

@@ -255,12 +255,12 @@ def test_a_tunnel_ends_with_its_command(root: Path) -> None:
         'print(c.makefile("rb").read())', 'c.recv(10); open("up", "w"); c.recv(10); c.recv(1)'
     )
     script = (
-        f"R='CONNECT shop.example:443 HTTP/1.1\\r\\n\\r\\nx' {keep} & while ! [ -e up ]; do sleep 0.01; done"
+        f"R='CONNECT shop.example:80 HTTP/1.1\\r\\n\\r\\nx' {keep} & while ! [ -e up ]; do sleep 0.01; done"
     )
     (done,) = sh(root, internet, script)
     assert done.returncode == 0
     assert internet.served in ([b""], [b"x"])
-    assert internet.dialled == [(PUBLIC, 443)]
+    assert internet.dialled == [(PUBLIC, 80)]
 
 
 def test_a_list_is_refused_where_it_cannot_be_held(root: Path) -> None:

@@ -10,6 +10,7 @@ import pytest
 
 from sandbox.errors import Fault, UserError
 from sandbox.policy import Approval, Decision, Effect, Mode, Policy
+from sandbox.rules import Rules, parse_rule
 from sandbox.snapshots import Snapshots
 from tests.support.bench import workspace
 from tools.action import Action, Observation
@@ -37,8 +38,8 @@ class Recorded:
         self.lines.append(f"observation {action.tool}{' failed' if observation.failed else ''}")
         self.observations.append(observation)
 
-    def snapshot(self, tree: str) -> None:
-        self.lines.append("snapshot")
+    def snapshot(self, tree: str, when: str) -> None:
+        self.lines.append(f"snapshot {when}")
 
 
 class Says:
@@ -114,8 +115,8 @@ def test_a_snapshot_is_taken_before_the_first_write_and_only_when_something_chan
     act(made, "write", path="a.txt", content="one")
     act(made, "write", path="b.txt", content="two")
     assert recorded.lines == [
-        "action write write", "snapshot", "observation write",
-        "action write write", "snapshot", "observation write",
+        "action write write", "snapshot before", "observation write", "snapshot after",
+        "action write write", "observation write", "snapshot after",
     ]  # fmt: skip
 
 
@@ -144,3 +145,45 @@ def test_a_full_disk_ends_the_batch_and_every_action_is_answered(tmp_path: Path)
         "observation fill failed",
         "observation fetch failed",
     ]
+
+
+GUARDED = (".github/workflows/ci.yml", ".vscode/tasks.json", "sub/.vscode/settings.json", ".envrc", ".husky/pre-commit",
+           "shop.code-workspace", ".GitHub/x", "packages/a/.npmrc", ".bashrc",
+           "patchwright.toml", "link/ci.yml")  # fmt: skip
+
+
+@pytest.mark.parametrize("path", GUARDED)
+def test_an_edit_of_what_others_act_on_is_asked_about(tmp_path: Path, path: str) -> None:
+    (tmp_path / "root" / ".github").mkdir(parents=True)
+    (tmp_path / "root" / "link").symlink_to(".github")
+    action = Action(id="1", tool="write", arguments={"path": path, "content": "x"})
+
+    person = Says(Decision(verdict="deny", reason="no"))
+    asked, _ = gateway(tmp_path, write, approval=Approval.AUTO, approver=person)
+    assert asyncio.run(asked.run([action]))[0].failed
+    assert len(person.asked) == 1
+    assert "act on" in person.asked[0]
+
+    alone, recorded = gateway(tmp_path, write)
+    (refused,) = asyncio.run(alone.run([action]))
+    assert "nobody can be asked" in refused.text
+    assert "edit(.github/**)" in refused.text
+    assert "decision deny by policy" in recorded.lines
+    assert not (tmp_path / "root" / path).exists()
+
+
+def test_a_rule_allows_edits_of_what_others_act_on(tmp_path: Path) -> None:
+    ruled, _ = gateway(tmp_path, write)
+    ruled.policy.rules = Rules((parse_rule("edit(.github/**)", "allow"),))
+    paths = (".github/workflows/ci.yml", ".vscode/tasks.json")
+    actions = [Action(id=each, tool="write", arguments={"path": each, "content": "x"}) for each in paths]
+    assert [each.failed for each in asyncio.run(ruled.run(actions))] == [False, True]
+
+
+@pytest.mark.parametrize(
+    "path", ["src/github.py", "docs/.vscodeignore", "npmrc", "hooks/pre-commit.py", "a.code"]
+)
+def test_an_edit_of_anything_else_is_not(tmp_path: Path, path: str) -> None:
+    free, _ = gateway(tmp_path, write)
+    action = Action(id="1", tool="write", arguments={"path": path, "content": "x"})
+    assert not asyncio.run(free.run([action]))[0].failed

@@ -160,7 +160,7 @@ def _exact(
     else:
         starts = exact.sites(source.text, reading.old)
     starts = _outside(starts, len(reading.old), written)
-    if not starts:
+    if not starts or (not edit.all and _is_shallow(source.text, starts[0], reading.old)):
         return None
     refuse_placeholders(source, _hunk(reading).lines)
     if edit.all:
@@ -190,6 +190,12 @@ def _exact(
         start = source.text.rfind("\n", 0, start) + 1
         end = min(end + (not reading.old.endswith("\n")), len(source.text))
     new = settled(source, start, reading.old, reading.new, path)
+    if (
+        "\n" in new and not new.partition("\n")[0].strip()
+    ):  # a blank line comes first: the indentation goes with it
+        line_start = source.text.rfind("\n", 0, start) + 1
+        if not source.text[line_start:start].strip():
+            start, new = line_start, new.lstrip(" \t")
     splice = TextSplice(start=start, end=end, new=new)
     return Found(rung=Rung.EXACT, splices=(splice,), note=reading.note)
 
@@ -227,6 +233,8 @@ def _one(
 ) -> Found:
     """The edit at its one site. Raises EditRefused if there are several that differ in what they would give."""
     note = reading.note if reading else ""
+    if reading and rung is not Rung.EXACT and _has_newline_to_spare(reading):
+        found, hunk = _with_blank_line(source, found, hunk, reading)
     if len(found) > 1:
         results = set()
         for site in found[:MAX_COMPARED]:
@@ -238,6 +246,27 @@ def _one(
             how = "" if rung is Rung.EXACT else f" ({rung})"
             raise EditRefused(several(source, [site.first for site in found], how))
     return _at(source, found[0], hunk, rung, note)
+
+
+def _has_newline_to_spare(reading: Reading) -> bool:
+    """`old` ends with a newline and `new` does not: a slip, or a blank line is meant that `new` has elsewhere."""
+    return reading.old.endswith("\n") and bool(reading.new) and not reading.new.endswith("\n")
+
+
+def _with_blank_line(
+    source: Source, found: Sequence[Site], hunk: Hunk, reading: Reading
+) -> tuple[Sequence[Site], Hunk]:
+    """The newline taken for a blank line, as the exact rung takes it, where each site has one behind it."""
+    last = len(hunk.old) - 1
+    follows = [
+        site.pairs[-1][0] == last and site.end < len(source.lines) and not source.lines[site.end].strip()
+        for site in found
+    ]
+    if not all(follows):
+        return found, hunk
+    lines = tuple(_diffed(*_as_lines(reading, literal=True)))
+    sites = [replace(site, end=site.end + 1, pairs=(*site.pairs, (last + 1, site.end))) for site in found]
+    return sites, replace(hunk, lines=lines)
 
 
 def _at(source: Source, site: Site, hunk: Hunk, rung: Rung, note: str) -> Found:
@@ -334,6 +363,13 @@ def _rest_of_lines(text: str, start: int, old: str) -> bool:
     end = start + len(old)
     before = text[text.rfind("\n", 0, start) + 1 : start]
     return not before.strip() and (old.endswith("\n") or end == len(text) or text[end] == "\n")
+
+
+def _is_shallow(text: str, start: int, old: str) -> bool:
+    """Whole lines, of which the first stands deeper in the file than `old` has it: alike, not the same. What stands
+    elsewhere at another depth is then as good a place, and only the matched lines tell how deep `new` belongs."""
+    before = text[text.rfind("\n", 0, start) + 1 : start]
+    return bool(before) and old[0] in " \t" and _rest_of_lines(text, start, old)
 
 
 def _glues(text: str, start: int, reading: Reading) -> bool:

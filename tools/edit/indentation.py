@@ -31,7 +31,7 @@ def fitted(
     known = {model for model, _ in points}
     if not _mixes(given, tabs):
         if mapping := _prefix(points):
-            return mapping
+            return None if _could_be_scaled(points, given, file) else mapping
     elif all(each in known for each in given):
         return dict(points).get
     return _scaled(points, given, file, tabs)
@@ -87,6 +87,20 @@ def _prefix(points: Sequence[tuple[str, str]]) -> Mapping | None:
         if all(m == less + f for m, f in points):
             return lambda indent: indent[len(less) :] if indent.startswith(less) else None
     return None
+
+
+def _could_be_scaled(points: Sequence[tuple[str, str]], given: Sequence[str], file: Sequence[str]) -> bool:
+    """One depth is known, and another one's could be moved as far, or stretched as much: where a step of the
+    model's is no whole level of the file's but would be one if stretched, nobody can tell."""
+    if len(points) != 1:
+        return False
+    mine, there = len(points[0][0]), len(points[0][1])
+    steps = {len(each) - mine for each in given} - {0}
+    if not mine or not there or mine == there or max(mine, there) % min(mine, there) or not steps:
+        return False
+    unit = 1 if "\t" in points[0][1] else unit_of(file)
+    stretched = all(step * there % mine == 0 and step * there // mine % unit == 0 for step in steps)
+    return stretched and any(step % unit for step in steps)
 
 
 def _scaled(

@@ -198,8 +198,12 @@ def site_of(source: Source, wanted: Sequence[str], pairs: Sequence[tuple[int, in
     complete = list(pairs)
     for (one, above), (other, below) in pairwise(pairs):
         given, there = range(one + 1, other), range(above + 1, below)
-        if not any(wanted[i].strip() for i in given) and not any(lines[row].strip() for row in there):
+        if any(wanted[i].strip() for i in given):
+            continue
+        if not any(lines[row].strip() for row in there):
             complete += zip(given, there, strict=False)
+        else:
+            complete += _blank_beside(lines, given, there)
     for (number, row), by in ((pairs[0], -1), (pairs[-1], 1)):
         number, row = number + by, row + by
         while 0 <= number < len(wanted) and 0 <= row < len(lines):
@@ -208,6 +212,17 @@ def site_of(source: Source, wanted: Sequence[str], pairs: Sequence[tuple[int, in
             complete.append((number, row))
             number, row = number + by, row + by
     return _plain(sorted(complete))
+
+
+def _blank_beside(lines: Sequence[str], given: range, there: range) -> Iterator[tuple[int, int]]:
+    """Blank lines of which the file has as many beside the matched lines, other lines standing between; none if
+    they could be those on either side."""
+    size = min(len(given), len(there))
+    after = next((i for i in range(size) if lines[there[i]].strip()), size)
+    before = next((i for i in range(size) if lines[there[-1 - i]].strip()), size)
+    if after + before <= len(given):
+        yield from zip(given[:after], there[:after], strict=True)
+        yield from zip(given[len(given) - before :], there[len(there) - before :], strict=True)
 
 
 def _plain(pairs: Sequence[tuple[int, int]]) -> Site:

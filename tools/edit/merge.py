@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from tools.edit.changes import Line
 from tools.edit.formats.placeholders import stands_for_lines
-from tools.edit.indentation import Mapping, fitted, indent_of, tab_indented
+from tools.edit.indentation import Mapping, fitted, indent_of, tab_indented, unit_of
 from tools.edit.ladder import LOOK_ALIKES, Rung, Site, Source
 
 APPROXIMATE = (Rung.PUNCTUATION, Rung.ANCHORS)
@@ -57,6 +57,7 @@ def splices(source: Source, lines: Sequence[Line], site: Site, rung: Rung) -> li
         raise Unclear(
             "`old` leaves lines out (...), and whether `new` is to keep them is not clear: give them all"
         )
+    _refuse_unseen(source, lines, site)
     framed = _framed(lines, row_of)
     for block in _blocks(lines, row_of):
         blank = any(not lines[i].text.strip() for i in block.added)
@@ -70,6 +71,26 @@ def splices(source: Source, lines: Sequence[Line], site: Site, rung: Rung) -> li
         first, end = _range(source, lines, block, row_of)
         found.append(Splice(first=first, end=end, lines=tuple(adapt.block(block))))
     return found
+
+
+def _refuse_unseen(source: Source, lines: Sequence[Line], site: Site) -> None:
+    """A line that `old` skips and `new` brings has been moved, or forgotten once: nobody knows how often it is
+    to stand there."""
+    added = {line.text.strip() for line in lines if line.op == "+"} - {""}
+    seen = {row for _, row in site.pairs}
+    for row in range(site.first, site.end):
+        if row not in seen and source.lines[row].strip() in added and not _elided(lines, site, row):
+            raise Unclear(
+                f"line {row + 1} ({source.lines[row].strip()[:60]!r}), which `new` has, is missing from `old`: give it"
+            )
+
+
+def _elided(lines: Sequence[Line], site: Site, row: int) -> bool:
+    """The line stands where `old` says that it leaves lines out."""
+    old = [line.text for line in lines if line.op != "+"]
+    above = max((number for number, there in site.pairs if there < row), default=0)
+    below = min((number for number, there in site.pairs if there > row), default=len(old))
+    return any(stands_for_lines(text) for text in old[above:below])
 
 
 def _blocks(lines: Sequence[Line], row_of: dict[int, int]) -> Iterator[_Block]:
@@ -123,6 +144,10 @@ def _range(source: Source, lines: Sequence[Line], block: _Block, row_of: dict[in
             if inside and not source.lines[edge].strip():
                 raise Unclear(
                     f"line {edge + 1} is blank, and whether it stays is not clear: give it in `old`, too"
+                )
+            if inside and len(block.added) > len(block.removed):
+                raise Unclear(
+                    f"line {edge + 1}, which `old` does not have, stands beside lines to add: give it, too"
                 )
         return rows[0], rows[-1] + 1
     if block.before is None and block.after is None:
@@ -191,8 +216,9 @@ class _Adapter:
         first, rest = pairs[:1], pairs[1:]
         if len(pairs) == 1 and not first[0][0] and first[0][1] and self._rung is not Rung.EXACT:
             self._refuse_two_depths(first[0][1])
-        if first and not first[0][0] and first[0][1] and rest and all(m == f for m, f in rest):
-            # a model that starts copying behind the indentation gives only the first line without it
+        lacks = bool(first) and first[0][0] != first[0][1] and first[0][1].endswith(first[0][0])
+        if lacks and rest and all(m == f for m, f in rest):
+            # a model that starts copying within the indentation gives only the first line without all of it
             self._odd_first = first[0]
             pairs = rest
         return fitted(pairs, added, self._source.lines, self._source.tabs)
@@ -200,7 +226,9 @@ class _Adapter:
     def _refuse_two_depths(self, indent: str) -> None:
         """Of one line without its indentation, the others to add may have theirs, or lack as much of it."""
         later = [line.text for line in self._lines if line.op == "+" and line.text.startswith((" ", "\t"))]
-        if later and all(len(indent_of(line)) >= len(indent) for line in later):
+        widths = [len(indent_of(line)) for line in later]
+        unit = 1 if "\t" in indent else unit_of(self._source.lines)
+        if later and (min(widths) >= len(indent) or any(width % unit for width in widths)):
             raise Unclear(
                 "`old` lacks its indentation, so that of the other lines is not clear: give it in both"
             )

@@ -35,6 +35,8 @@ def readings(edit: Replace) -> Iterator[Reading]:
             new = undo(reading.new)
             if new is None and undo is _lines_in_fence and reading.new and not reading.new.endswith("\n"):
                 new = f"{reading.new}\n"
+            if new == "" and _is_blank_line(undo, reading.new):
+                old, new = old if old.endswith("\n") else f"{old}\n", "\n"
             notes = f"{reading.note}, {note}" if reading.note else note
             found = Reading(old=old, new=reading.new if new is None else new, note=notes)
             if (found.old, found.new) not in seen:
@@ -49,6 +51,13 @@ def _lines_in_fence(text: str) -> str | None:
     if inside is None or not inside:
         return inside
     return inside if text.endswith("\n") else f"{inside}\n"
+
+
+def _is_blank_line(undo: Callable[[str], str | None], wrapped: str) -> bool:
+    """What is left of a text without its wrapping is not nothing, but one blank line: "  56: ", or within a fence."""
+    if undo is _lines_in_fence:
+        return wrapped.strip("\n").count("\n") > 1
+    return undo in (without_line_numbers, _with_space)
 
 
 def _with_space(text: str) -> str | None:

@@ -1,0 +1,62 @@
+"""What all events share, and the parts that events are made of."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+FORMAT = 2
+"""Version of the event format. Raised when an old reader could misunderstand a new log."""
+
+
+KEEP_UNKNOWN = {"extra": "allow"}
+"""Pydantic's configuration of every class here: fields that it does not know become attributes like the others."""
+
+
+@dataclass(kw_only=True)
+class Event:
+    """What all events share. The log stamps them when it writes them.
+
+    id: "e" and the place in the log, counted from 1; parent: the event before it
+    time: seconds since the epoch
+    """
+
+    __pydantic_config__ = KEEP_UNKNOWN
+
+    v: int = FORMAT
+    id: str = ""
+    parent: str = ""
+    time: float = 0.0
+    kind: str
+
+
+@dataclass(kw_only=True)
+class AskedAction:
+    """An action as it stands in a message. `raw` is kept only where it could not be parsed."""
+
+    __pydantic_config__ = KEEP_UNKNOWN
+
+    id: str
+    tool: str
+    arguments: dict[str, Any] = field(default_factory=dict)
+    raw: str = ""
+    problem: str = ""
+
+
+@dataclass(kw_only=True)
+class Spent:
+    """Tokens, dollars (None: price unknown) and seconds."""
+
+    __pydantic_config__ = KEEP_UNKNOWN
+
+    input: int = 0
+    cached: int = 0
+    output: int = 0
+    reasoning: int = 0
+    cost: float | None = None
+    seconds: float = 0.0
+
+
+@dataclass(kw_only=True)
+class Unknown(Event):
+    """An event of a kind that this version does not know: carried along, never interpreted."""

@@ -1,0 +1,143 @@
+"""Events as lines of a log: JSON, checked by pydantic when it is read, brought up to date when it is old."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from agent.events.base import FORMAT, AskedAction, Event, Spent, Unknown
+from agent.events.history import Compaction, Fold, Fork, Rewind, Title
+from agent.events.turn import (
+    ActionEvent,
+    DecisionEvent,
+    End,
+    ErrorEvent,
+    MessageEvent,
+    ObservationEvent,
+    PlanEvent,
+    Prompt,
+    SessionStart,
+    SideCall,
+    Signal,
+    SnapshotEvent,
+    Steer,
+    UndoEvent,
+    Verification,
+)
+from sandbox.inert import inert_json
+
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter
+
+_KINDS: dict[str, type[Event]] = {
+    "session": SessionStart,
+    "prompt": Prompt,
+    "steer": Steer,
+    "message": MessageEvent,
+    "side-call": SideCall,
+    "action": ActionEvent,
+    "decision": DecisionEvent,
+    "observation": ObservationEvent,
+    "snapshot": SnapshotEvent,
+    "undo": UndoEvent,
+    "plan": PlanEvent,
+    "compaction": Compaction,
+    "verification": Verification,
+    "signal": Signal,
+    "error": ErrorEvent,
+    "end": End,
+    "rewind": Rewind,
+    "fork": Fork,
+    "title": Title,
+}
+
+
+def parse(line: bytes) -> Event:
+    """One line of a log → its event. Raises ValueError if it is not a JSON object of the right shape."""
+    fields = json.loads(line)
+    if not isinstance(fields, dict) or "kind" not in fields:
+        raise ValueError("not an event")
+    if fields.get("v", 1) < FORMAT:
+        _migrate(fields)
+    event: Event = _adapter(_KINDS.get(fields["kind"], Unknown)).validate_python(fields)
+    return event
+
+
+def _migrate(fields: dict[str, Any]) -> None:
+    """Bring an event of an older format up to the present one, version by version. Most are the same in all."""
+    for version in range(max(int(fields.get("v", 1)), 1), FORMAT):
+        if change := _MIGRATIONS.get((version, fields["kind"])):
+            change(fields)
+            fields["v"] = version + 1
+
+
+def _compaction_from_1(fields: dict[str, Any]) -> None:
+    """It named the observations that were left out; now it also says what is sent for each."""
+    fields["masked"] = dict.fromkeys(fields.get("masked", ()), "")
+
+
+_MIGRATIONS: dict[tuple[int, str], Callable[[dict[str, Any]], None]] = {(1, "compaction"): _compaction_from_1}
+"""What an event of a version and kind needs to become one of the next version."""
+
+
+def fields_of(event: Event) -> dict[str, Any]:
+    """An event's fields by name, unknown ones included, those without a value left out."""
+    return {name: value for name, value in vars(event).items() if value is not None}
+
+
+def render(event: Event) -> bytes:
+    """An event → its line, with the newline. Non-ASCII text stays readable; what no text can hold becomes `?`."""
+    return line_of(fields_of(event))
+
+
+def line_of(fields: Mapping[str, Any]) -> bytes:
+    """Fields as one line of JSON that can be looked at in a terminal. They may hold parts of events."""
+    try:
+        text = _dumps(fields)
+    except (TypeError, ValueError):  # NaN, or a key that is no text: rare, so only then is all of it walked
+        text = _dumps(_tame(fields))
+    return inert_json(text).encode("utf-8", "replace") + b"\n"
+
+
+def _dumps(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=_plain, allow_nan=False)
+
+
+def _adapter(kind: type[Event]) -> TypeAdapter[Any]:
+    if kind not in _ADAPTERS:
+        from pydantic import TypeAdapter
+
+        _ADAPTERS[kind] = TypeAdapter(kind)
+    return _ADAPTERS[kind]
+
+
+_ADAPTERS: dict[type[Event], TypeAdapter[Any]] = {}
+
+
+def _plain(value: object) -> object:
+    """What JSON has no form of: parts of events, paths, and what a tool's data should not have held."""
+    if isinstance(value, AskedAction | Spent | Fold):
+        return {name: each for name, each in vars(value).items() if each is not None}
+    if isinstance(value, os.PathLike):
+        return os.fspath(value)
+    if isinstance(value, set | frozenset):
+        return sorted(value, key=repr)
+    return repr(value)
+
+
+def _tame(value: object) -> object:
+    """The same with text for keys, and for the numbers that JSON does not know."""
+    match value:
+        case float() if not math.isfinite(value):
+            return repr(value)
+        case Mapping():
+            return {key if isinstance(key, str) else repr(key): _tame(each) for key, each in value.items()}
+        case list() | tuple():
+            return [_tame(each) for each in value]
+        case AskedAction() | Spent() | Fold() | set() | frozenset():
+            return _tame(_plain(value))
+        case _:
+            return value

@@ -1,0 +1,137 @@
+"""Full-text search over all sessions: an SQLite FTS5 table, brought up to date from what the logs gained.
+
+It is a cache beside the session index and can be deleted. Ranking is FTS5's BM25 (Robertson and Zaragoza
+2009).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import sqlite3
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from agent.events import End, Event, MessageEvent, ObservationEvent, Prompt, Steer, Title, parse
+from agent.home import Home, private_folder
+
+MAX_TEXT = 4_000
+"""Characters of one event that are searched: the beginning of an output says what it is about."""
+
+_SCHEMA = """
+create table if not exists logs (path text primary key, size integer);
+create virtual table if not exists texts using fts5 (
+    text, path unindexed, event unindexed, kind unindexed, time unindexed, tokenize = "unicode61 tokenchars '_'"
+);
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hit:
+    """A place where the words stand. excerpt: some words around them, the hits between « and »."""
+
+    path: Path
+    event: str
+    kind: str
+    time: float
+    excerpt: str
+
+
+def find(home: Home, words: str, *, project: Path | None = None, limit: int = 20) -> list[Hit]:
+    """The best places in the sessions of a project (its data folder; None: of all) that hold all the words."""
+    logs = sorted((home.data / "projects").glob("*/sessions/*/log.jsonl"))
+    query = match_all(words)
+    if not query:
+        return []
+    with contextlib.closing(_connect(home)) as db:
+        _refresh(db, logs)
+        below = f"{project}/%" if project is not None else "%"
+        rows = db.execute(
+            "select path, event, kind, time, snippet(texts, 0, '«', '»', '…', 16) from texts"
+            " where texts match ? and path like ? order by bm25(texts) limit ?",
+            (query, below, limit),
+        ).fetchall()
+    return [
+        Hit(path=Path(path).parent, event=event, kind=kind, time=time, excerpt=" ".join(excerpt.split()))
+        for path, event, kind, time, excerpt in rows
+    ]
+
+
+def match_all(words: str) -> str:
+    """An FTS5 query for all the words of a person's text; nothing in it is an operator."""
+    return " ".join(f'"{word}"' for word in re.findall(r"\w+", words))
+
+
+def match_any(words: str) -> str:
+    """The same for any of the words."""
+    return " OR ".join(f'"{word}"' for word in re.findall(r"\w+", words))
+
+
+def _connect(home: Home) -> sqlite3.Connection:
+    path = private_folder(home.cache) / "search.sqlite"
+    try:
+        return _prepared(path)
+    except sqlite3.OperationalError:  # in use, or not ours to write: no reason to delete it
+        return _prepared(":memory:")
+    except sqlite3.DatabaseError:  # damaged: it is only a cache
+        path.unlink(missing_ok=True)
+        return _prepared(path)
+
+
+def _prepared(path: Path | str) -> sqlite3.Connection:
+    db = sqlite3.connect(path, timeout=5)
+    try:
+        db.executescript(_SCHEMA)
+    except sqlite3.Error:
+        db.close()
+        raise
+    return db
+
+
+def _refresh(db: sqlite3.Connection, logs: Sequence[Path]) -> None:
+    """Take in what the logs gained since the last time; forget those that are gone."""
+    known: dict[str, int] = dict(db.execute("select path, size from logs"))
+    for log in logs:
+        done = known.pop(str(log), 0)
+        with contextlib.suppress(FileNotFoundError):  # removed since it was listed
+            if log.stat().st_size < done:  # not the log it was
+                db.execute("delete from texts where path = ?", (str(log),))
+                done = 0
+            if log.stat().st_size > done:
+                size = _take_in(db, log, done)
+                db.execute("insert or replace into logs values (?, ?)", (str(log), size))
+    for gone in known:
+        db.execute("delete from texts where path = ?", (gone,))
+        db.execute("delete from logs where path = ?", (gone,))
+    db.commit()
+
+
+def _take_in(db: sqlite3.Connection, log: Path, start: int) -> int:
+    """Add the events after byte `start`; how far the log has whole lines."""
+    with log.open("rb") as file:
+        file.seek(start)
+        while (line := file.readline()).endswith(b"\n"):
+            start += len(line)
+            with contextlib.suppress(ValueError):  # damage is told when the session is opened
+                event = parse(line)
+                if text := searchable(event):
+                    row = (text[:MAX_TEXT], str(log), event.id, event.kind, event.time)
+                    db.execute("insert into texts values (?, ?, ?, ?, ?)", row)
+    return start
+
+
+def searchable(event: Event) -> str:
+    """What of an event is worth finding, "" if nothing is."""
+    match event:
+        case Prompt() | Steer() | Title():
+            return event.text
+        case MessageEvent():
+            asked = (str(value) for each in event.actions for value in each.arguments.values())
+            return "\n".join([event.text, *asked]).strip()
+        case ObservationEvent():
+            return event.text
+        case End():
+            return event.summary
+        case _:
+            return ""

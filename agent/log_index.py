@@ -1,0 +1,183 @@
+"""Where each event of a log stands: a small file beside it, so that a long log opens without being read.
+
+It is a cache: made again from the log when it is missing, older, or does not fit. `log.index` holds eight bytes an
+event (offset in the log and kind), `log.state.json` what is known at the last of them.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import zlib
+from array import array
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import BinaryIO
+
+from agent.events import ActionEvent, Event, MessageEvent, ObservationEvent, Rewind
+
+CHECKPOINT = 512
+"""Events between two writes of the index: what a kill leaves to be read again."""
+
+KINDS = (
+    "",
+    "session",
+    "prompt",
+    "steer",
+    "message",
+    "action",
+    "decision",
+    "observation",
+    "snapshot",
+    "plan",
+    "compaction",
+    "verification",
+    "signal",
+    "error",
+    "end",
+    "rewind",
+    "fork",
+    "title",
+    "side-call",
+    "undo",
+)
+"""Kinds by their number in the index; new ones go to the end. The first stands for those that are not here."""
+
+_VERSION = 1
+_CODE_BITS = 8
+
+
+@dataclass(slots=True)
+class LogIndex:
+    """The events of one log by their place, counted from 1, and the branches that they form.
+
+    rewinds: (place of the event that went back, place it went back to), in order
+    unanswered: actions of the present branch without an observation, id → tool
+    """
+
+    path: Path
+    entries: array[int] = field(default_factory=lambda: array("Q"))
+    size: int = 0
+    rewinds: list[tuple[int, int]] = field(default_factory=list)
+    unanswered: dict[str, str] = field(default_factory=dict)
+    _saved: int = 0
+    _last: bytes = b""
+
+    @property
+    def count(self) -> int:
+        return len(self.entries)
+
+    def add(self, event: Event, line: bytes) -> None:
+        """Take in the next event, written as `line`."""
+        kind = KINDS.index(event.kind) if event.kind in KINDS else 0
+        self.entries.append(self.size << _CODE_BITS | kind)
+        self.size += len(line)
+        self._last = line
+        if isinstance(event, Rewind):
+            self.rewinds.append((self.count, place(event.to)))
+        else:
+            track(self.unanswered, event)
+
+    def span(self, number: int) -> tuple[int, int]:
+        """First byte of an event's line and the byte after it."""
+        end = self.entries[number] >> _CODE_BITS if number < self.count else self.size
+        return self.entries[number - 1] >> _CODE_BITS, end
+
+    def kind(self, number: int) -> str:
+        """Kind of an event, "" for one that the index has no number for."""
+        return KINDS[self.entries[number - 1] & (1 << _CODE_BITS) - 1]
+
+    def branch(self, end: int) -> list[tuple[int, int]]:
+        """The events that lead to the one at `end`, itself included: (first, last) of each run, oldest first."""
+        runs: list[tuple[int, int]] = []
+        for began, target in reversed(self.rewinds):
+            if began <= end:
+                runs.append((began, end))
+                end = target
+        runs.append((1, end))
+        return [run for run in reversed(runs) if run[1] >= run[0]]
+
+    def save(self) -> None:
+        """Write what is new. A cache that cannot be written is done without."""
+        if not self.count or self._saved == self.count:
+            return
+        with suppress(OSError):
+            descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            with os.fdopen(descriptor, "r+b") as file:
+                file.truncate(8 * self._saved)
+                file.seek(8 * self._saved)
+                file.write(self.entries[self._saved :].tobytes())
+            self._write_state()
+            self._saved = self.count
+
+    def _write_state(self) -> None:
+        state = {
+            "version": _VERSION,
+            "count": self.count,
+            "size": self.size,
+            "check": zlib.crc32(self._last),
+            "rewinds": self.rewinds,
+            "unanswered": self.unanswered,
+        }
+        target = _state_path(self.path)
+        draft = target.with_suffix(".new")
+        descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+            json.dump(state, file)
+        draft.replace(target)
+
+
+def load(log: Path, file: BinaryIO) -> LogIndex:
+    """The index as it was last written; an empty one if there is none that fits the log, open as `file`."""
+    path = log.with_name("log.index")
+    try:
+        state = json.loads(_state_path(path).read_bytes())
+        entries = array("Q")
+        with path.open("rb") as stored:
+            entries.frombytes(stored.read(8 * state["count"]))
+        if state["version"] != _VERSION or len(entries) != state["count"]:
+            return LogIndex(path)
+        found = LogIndex(
+            path,
+            entries,
+            state["size"],
+            [(began, target) for began, target in state["rewinds"]],
+            dict(state["unanswered"]),
+            _saved=len(entries),
+        )
+        start, end = found.span(found.count)
+        file.seek(start)
+        line = file.read(end - start)
+    except (OSError, ValueError, KeyError, TypeError, IndexError):
+        return LogIndex(path)
+    fits = len(line) == end - start and line.endswith(b"\n") and zlib.crc32(line) == state["check"]
+    return found if fits else LogIndex(path)
+
+
+def place(event_id: str) -> int:
+    """The place that an event's id names. Raises ValueError if it is no id."""
+    if not event_id.startswith("e"):
+        raise ValueError(f"not the id of an event: {event_id!r}")
+    return int(event_id[1:])
+
+
+def track(open_calls: dict[str, str], event: Event) -> None:
+    """Keep `open_calls` (id → tool) to the actions that no observation has answered yet."""
+    if isinstance(event, MessageEvent):
+        open_calls.update({action.id: action.tool for action in event.actions})
+    elif isinstance(event, ActionEvent):
+        open_calls.setdefault(event.call, event.tool)
+    elif isinstance(event, ObservationEvent):
+        open_calls.pop(event.call, None)
+
+
+def places(runs: list[tuple[int, int]]) -> Iterator[int]:
+    """Each place of the runs of a branch, in order."""
+    for first, last in runs:
+        yield from range(first, last + 1)
+
+
+def _state_path(path: Path) -> Path:
+    return path.with_name("log.state.json")

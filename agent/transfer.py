@@ -1,0 +1,168 @@
+"""Copies of sessions: a fork beside the original, an export that leaves the machine, an import of one."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import IO, Any
+
+from agent.events import Event, Fork, SessionStart, Signal, SnapshotEvent, line_of, parse, render
+from agent.home import private_folder
+from agent.log_index import place
+from agent.session import Session, read
+from sandbox.errors import Fault, UserError
+from sandbox.secrets import redact_bytes
+
+EXPORT_FORMAT = 1
+"""Version of the export: a head, the events as they stand in the log, the artifacts; one JSON object a line."""
+
+MAX_ARTIFACT = 64 << 20
+"""Bytes of one artifact in an import: outputs are capped at less when they are taken."""
+
+
+def fork(folder: Path, at: str = "", *, title: str = "") -> Session:
+    """A new session that holds the history of the one in `folder` up to event `at` (its last one if not given).
+
+    The original is only read, so it may be open. Raises UserError when there is no such session or event.
+    """
+    lines: list[bytes] = []
+    found = False
+    for event in _events(folder):
+        lines.append(render(event))
+        if event.id == at:
+            found = True
+            break
+    if not lines or (at and not found):
+        raise UserError(
+            Fault.USAGE,
+            f"session {folder.name!r} has no event {at!r}" if at else f"session {folder.name!r} is empty",
+        )
+    copy = _written(folder.parent, lines)
+    _share_artifacts(folder / "artifacts", copy / "artifacts")
+    session = Session.open(copy)
+    session.append(Fork(origin=folder.name, at=at or f"e{len(lines)}"))
+    if title:
+        session.rename(title)
+    return session
+
+
+def export(folder: Path, to: IO[bytes]) -> None:
+    """Write a session, all branches and artifacts of it, as JSON lines. Raises UserError without such a session."""
+    to.write(line_of({"patchwright_export": EXPORT_FORMAT, "session": folder.name}))
+    for event in _events(folder):
+        to.write(render(event))
+    for path in sorted((folder / "artifacts").glob("out-*"), key=lambda each: (len(each.name), each.name)):
+        content = base64.b64encode(path.read_bytes()).decode("ascii")
+        to.write(line_of({"artifact": path.name.replace("out-", "out:"), "base64": content}))
+
+
+def imported(source: IO[bytes], sessions: Path) -> Session:
+    """A new session of an export, below `sessions`.
+
+    It comes from somebody else: its system prompt and model are not taken over (a resumed session gets the present
+    ones), nor its snapshots (they are trees in another machine's store). Raises UserError when it is no export.
+    """
+    _check_head(source.readline())
+    lines: list[bytes] = []
+    artifacts: list[tuple[str, bytes]] = []
+    for number, line in enumerate(source, 2):
+        try:
+            fields = json.loads(line)
+            if "artifact" in fields:
+                artifacts.append(_artifact(fields))
+            else:
+                event = _foreign(parse(line))
+                if place(event.id) != len(lines) + 1:
+                    raise ValueError(f"event {event.id!r} is out of order")
+                lines.append(redact_bytes(render(event)))
+        except (ValueError, TypeError, KeyError, AttributeError, binascii.Error) as error:
+            reason = str(error).partition("\n")[0]
+            raise UserError(
+                Fault.USAGE, f"line {number} of the export is damaged: {reason}", "Export the session again."
+            ) from None
+    if not lines:
+        raise UserError(Fault.USAGE, "the export holds no events", "Export the session again.")
+    copy = _written(sessions, lines)
+    folder = private_folder(copy / "artifacts")
+    for name, content in artifacts:
+        _write(folder / name, redact_bytes(content))
+    return Session.open(copy)
+
+
+def _events(folder: Path) -> Iterator[Event]:
+    try:
+        yield from read(folder)
+    except FileNotFoundError:
+        raise UserError(
+            Fault.USAGE, f"no session {folder.name!r}", "List them: patchwright sessions"
+        ) from None
+
+
+def _written(sessions: Path, lines: list[bytes]) -> Path:
+    """The folder of a new session with these lines as its log."""
+    session = Session.create(sessions)
+    session.close()
+    with (session.folder / "log.jsonl").open("ab") as log:
+        log.writelines(lines)
+    return session.folder
+
+
+def _share_artifacts(old: Path, new: Path) -> None:
+    """Artifacts never change once written, so both sessions name the same files."""
+    if not old.is_dir():
+        return
+    private_folder(new)
+    for path in old.iterdir():
+        try:
+            os.link(path, new / path.name)
+        except OSError:  # a file system without hard links
+            with suppress(FileNotFoundError):  # removed since it was listed
+                shutil.copy2(path, new / path.name)
+
+
+def _check_head(line: bytes) -> None:
+    try:
+        version = json.loads(line)["patchwright_export"]
+    except (ValueError, TypeError, KeyError):
+        raise UserError(
+            Fault.USAGE, "this is no export of a session", "Make one: patchwright session export ID"
+        ) from None
+    if version != EXPORT_FORMAT:
+        raise UserError(
+            Fault.USAGE,
+            f"the export has format {version!r}, this program knows {EXPORT_FORMAT}",
+            "Import it with the version that made it, or a later one.",
+        )
+
+
+def _artifact(fields: dict[str, Any]) -> tuple[str, bytes]:
+    number = str(fields["artifact"]).removeprefix("out:")
+    if not (number.isascii() and number.isdigit()):
+        raise ValueError(f"{fields['artifact']!r} names no artifact")
+    content = base64.b64decode(fields["base64"], validate=True)
+    if len(content) > MAX_ARTIFACT:
+        raise ValueError(f"artifact {fields['artifact']!r} is too large")
+    return f"out-{int(number)}", content
+
+
+def _foreign(event: Event) -> Event:
+    """An event of another machine's session, without what only holds there."""
+    if isinstance(event, SessionStart):
+        event.system = event.model = ""
+    if isinstance(event, SnapshotEvent):
+        return Signal(
+            name="snapshot", detail="of another machine", id=event.id, parent=event.parent, time=event.time
+        )
+    return event
+
+
+def _write(path: Path, content: bytes) -> None:
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    with os.fdopen(descriptor, "wb") as file:
+        file.write(content)

@@ -1,0 +1,70 @@
+"""Pruning: sessions that are old, or too large together, are removed; never one that is open."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shutil
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from agent.index import Summary
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pruned:
+    """What a pruning removed, or would remove: session and its bytes on disk. `kept`: bytes that stay."""
+
+    removed: list[tuple[Summary, int]]
+    kept: int
+
+
+def prune(
+    found: Sequence[Summary], *, older_than: float | None, keep_bytes: int | None, dry: bool = False
+) -> Pruned:
+    """Remove sessions not touched for `older_than` seconds, then the oldest until the rest is at most `keep_bytes`.
+
+    found: the newest first. `dry`: only say what would go.
+    """
+    now = time.time()
+    removed: list[tuple[Summary, int]] = []
+    kept = 0
+    for each in found:
+        size = _size(each.path)
+        old = older_than is not None and now - each.updated > older_than
+        too_much = keep_bytes is not None and kept + size > keep_bytes
+        if (old or too_much) and not is_open(each.path):
+            if not dry:
+                shutil.rmtree(each.path, ignore_errors=True)
+            removed.append((each, size))
+        else:
+            kept += size
+    return Pruned(removed=removed, kept=kept)
+
+
+def is_open(folder: Path) -> bool:
+    """Whether a process holds the session's log."""
+    try:
+        descriptor = os.open(folder / "log.jsonl", os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(descriptor)
+    return False
+
+
+def _size(folder: Path) -> int:
+    """Bytes of a session's files; those that other sessions share count for each."""
+    total = 0
+    for base, _, names in os.walk(folder):
+        for name in names:
+            with suppress(OSError):
+                total += os.lstat(Path(base) / name).st_size
+    return total

@@ -1,0 +1,19 @@
+"""The subcommands of `patchwright`, one module a theme.
+
+A module has a function `add(app)`, which declares its commands; what they do is imported when they are called.
+The order here is the order in `patchwright --help`.
+"""
+
+from __future__ import annotations
+
+import typer
+
+from cli.commands import code, editing, history, policy, project, session, task
+
+THEMES = (task, session, editing, history, code, project, policy)
+
+
+def add_all(app: typer.Typer) -> None:
+    """Declare every subcommand."""
+    for theme in THEMES:
+        theme.add(app)

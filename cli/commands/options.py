@@ -1,0 +1,86 @@
+"""The options that several commands share: their types, their names, and what they say of themselves."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+class Output(StrEnum):
+    """What `run` writes to standard output."""
+
+    text = "text"
+    json = "json"
+    stream_json = "stream-json"
+
+
+class ModeOption(StrEnum):
+    """How far a session may reach."""
+
+    read_only = "read-only"
+    workspace = "workspace"
+    full = "full"
+
+
+class ApprovalOption(StrEnum):
+    """Who is asked."""
+
+    ask = "ask"
+    auto = "auto"
+    never = "never"
+
+
+class SandboxOption(StrEnum):
+    """What confines commands."""
+
+    auto = "auto"
+    bubblewrap = "bubblewrap"
+    landlock = "landlock"
+    seatbelt = "seatbelt"
+    container = "container"
+    unconfined = "unconfined"
+
+
+class EditFormat(StrEnum):
+    """How edits are written."""
+
+    auto = "auto"
+    blocks = "blocks"
+    patch = "patch"
+    diff = "diff"
+
+
+Folder = Annotated[Path, typer.Option("-C", metavar="DIR", help="Work in this folder.")]
+Model = Annotated[
+    str | None,
+    typer.Option("--model", "-m", metavar="NAME", help="PROVIDER/NAME, scripted:FILE, or offline."),
+]
+ApiBase = Annotated[
+    str | None, typer.Option("--api-base", metavar="URL", help="Base URL of an OpenAI-compatible server.")
+]
+Mode = Annotated[ModeOption | None, typer.Option("--mode", help="How far the session may reach.")]
+Sandbox = Annotated[SandboxOption | None, typer.Option("--sandbox", help="What confines commands.")]
+Tests = Annotated[
+    str | None, typer.Option("--tests", metavar="COMMAND", help="How to run the tests; found if not given.")
+]
+NoCommit = Annotated[bool, typer.Option("--no-commit", help="Leave the changes uncommitted.")]
+OutputOption = Annotated[Output, typer.Option("--output", "-o", help="What to write to standard output.")]
+MaxSteps = Annotated[int | None, typer.Option("--max-steps", min=1, help="Stop after so many steps.")]
+MaxCost = Annotated[
+    float | None,
+    typer.Option("--max-cost", min=0, help="Stop before the call that would pass this many dollars."),
+]
+MaxTime = Annotated[float | None, typer.Option("--max-time", min=0, help="Stop after so many seconds.")]
+MaxTokens = Annotated[int | None, typer.Option("--max-tokens", min=1, help="Stop after so many tokens.")]
+
+
+def flags_of(**values: object) -> dict[str, object]:
+    """Flags that were given, as settings layers want them (enum members as their text)."""
+    return {
+        key: value.value if isinstance(value, StrEnum) else value
+        for key, value in values.items()
+        if value is not None
+    }

@@ -1,0 +1,66 @@
+"""`patchwright doctor`, `demo`, `trust` and `init`: the machine and the repository."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from cli.commands.options import ApiBase, Folder, Model
+
+
+def add(app: typer.Typer) -> None:
+    """Add these commands to the program's."""
+    for each in (doctor, demo, trust, init):
+        app.command()(each)
+
+
+def doctor(
+    folder: Folder = Path("."),
+    as_json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False,
+) -> None:
+    """Say what was found (git, sandbox, ripgrep, models, terminal), what is missing and how to get it."""
+    from cli.doctor import doctor as examine
+
+    raise typer.Exit(examine(folder, as_json=as_json))
+
+
+def demo(
+    folder: Annotated[
+        Path | None, typer.Option("-C", metavar="DIR", help="Put the example project here, and keep it.")
+    ] = None,
+    model: Model = None,
+    api_base: ApiBase = None,
+) -> None:
+    """Fix the failing tests of an example project, before your eyes."""
+    from cli.demo import demo as show
+
+    raise typer.Exit(show(folder, model=model or "offline", api_base=api_base))
+
+
+def trust(
+    folder: Folder = Path("."),
+    list_only: Annotated[
+        bool, typer.Option("--list", help="Show it, and what else is trusted; trust nothing.")
+    ] = False,
+    revoke: Annotated[bool, typer.Option("--revoke", help="Trust it no more.")] = False,
+) -> None:
+    """Let a repository's own hooks, filters and signing programs run when Patchwright commits, and show them."""
+    from cli import trust as trusting
+
+    if list_only and revoke:
+        raise typer.BadParameter("--list and --revoke: give one of them")
+    act = trusting.show if list_only else trusting.revoke if revoke else trusting.grant
+    raise typer.Exit(act(folder))
+
+
+def init(
+    folder: Folder = Path("."),
+    force: Annotated[bool, typer.Option("--force", help="Replace an AGENTS.md that is there.")] = False,
+    show: Annotated[bool, typer.Option("--print", help="Print the draft, write nothing.")] = False,
+) -> None:
+    """Draft an AGENTS.md from what the repository shows: commands, layout, conventions."""
+    from cli.init import init as draft
+
+    raise typer.Exit(draft(folder, force=force, show=show))

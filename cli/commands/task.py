@@ -1,0 +1,112 @@
+"""`patchwright run`, `resume` and `sessions`: tasks, and the sessions they were done in."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from cli.commands.options import (
+    ApiBase,
+    Folder,
+    MaxCost,
+    MaxSteps,
+    MaxTime,
+    MaxTokens,
+    Mode,
+    Model,
+    NoCommit,
+    Output,
+    OutputOption,
+    Sandbox,
+    Tests,
+    flags_of,
+)
+
+
+def add(app: typer.Typer) -> None:
+    """Add these commands to the program's."""
+    for each in (run, resume, sessions):
+        app.command()(each)
+
+
+def run(
+    prompt: Annotated[
+        str | None, typer.Argument(metavar="PROMPT", help="What to do; `-` or nothing reads standard input.")
+    ] = None,
+    option_prompt: Annotated[
+        str | None, typer.Option("-p", "--prompt", metavar="PROMPT", hidden=True)
+    ] = None,
+    folder: Folder = Path("."),
+    model: Model = None,
+    api_base: ApiBase = None,
+    output: OutputOption = Output.text,
+    mode: Mode = None,
+    sandbox: Sandbox = None,
+    tests: Tests = None,
+    no_commit: NoCommit = False,
+    session: Annotated[
+        str, typer.Option("--session", metavar="ID", help="Go on in this session instead of a new one.")
+    ] = "",
+    max_steps: MaxSteps = None,
+    max_cost: MaxCost = None,
+    max_time: MaxTime = None,
+    max_tokens: MaxTokens = None,
+) -> None:
+    """Do one task without asking anything, then exit with a code that says how it went."""
+    from cli.run import one_shot
+
+    flags = flags_of(
+        model=model,
+        api_base=api_base,
+        mode=mode,
+        sandbox=sandbox,
+        test_command=tests,
+        max_steps=max_steps,
+        max_cost=max_cost,
+        max_time=max_time,
+        max_tokens=max_tokens,
+    )
+    if prompt is not None and option_prompt is not None:
+        raise typer.BadParameter("two prompts: give one, as PROMPT or with -p")
+    text = prompt if prompt is not None else option_prompt
+    raise typer.Exit(
+        one_shot(folder, text, flags, output=output.value, commit=not no_commit, session=session)
+    )
+
+
+def resume(
+    session: Annotated[
+        str, typer.Argument(metavar="[ID]", help="The session; the newest of this project if not given.")
+    ] = "",
+    prompt: Annotated[
+        str | None, typer.Option("-p", "--prompt", metavar="PROMPT", help="Say this, instead of going on.")
+    ] = None,
+    folder: Folder = Path("."),
+    model: Model = None,
+    api_base: ApiBase = None,
+    output: OutputOption = Output.text,
+    mode: Mode = None,
+    sandbox: Sandbox = None,
+    tests: Tests = None,
+    no_commit: NoCommit = False,
+) -> None:
+    """Go on with a session: an unfinished turn is continued, a finished one waits for your next words."""
+    from cli.sessions import resume_session
+
+    flags = flags_of(model=model, api_base=api_base, mode=mode, sandbox=sandbox, test_command=tests)
+    raise typer.Exit(
+        resume_session(folder, session, prompt, flags, output=output.value, commit=not no_commit)
+    )
+
+
+def sessions(
+    folder: Folder = Path("."),
+    all_projects: Annotated[bool, typer.Option("--all", help="Of every project.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="As JSON lines.")] = False,
+) -> None:
+    """List the sessions of this project, the newest first."""
+    from cli.sessions import list_sessions
+
+    raise typer.Exit(list_sessions(folder, all_projects=all_projects, as_json=as_json))

@@ -1,0 +1,24 @@
+"""What a person is told beside the answer, for `--output json`, which shows nothing else of a run."""
+
+from __future__ import annotations
+
+from agent.events import Event, ObservationEvent
+from agent.runtime import Runtime
+
+
+class Notices:
+    """Sentences, each once: that commands are confined weakly or not at all, and what of the repository was kept
+    from running because it is not trusted. Listens from when it is made."""
+
+    def __init__(self, runtime: Runtime) -> None:
+        self.found: list[str] = []
+        self._add(runtime.workspace.sandbox.warning)
+        runtime.session.subscribe(self._see)
+
+    def _see(self, event: Event) -> None:
+        if isinstance(event, ObservationEvent):
+            self._add(str(event.data.get("untrusted", "")))
+
+    def _add(self, sentence: str) -> None:
+        if sentence and sentence not in self.found:
+            self.found.append(sentence)

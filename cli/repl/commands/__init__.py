@@ -1,0 +1,36 @@
+"""The slash commands, one module a theme: what they are called, what they say of themselves, and what they do.
+
+A theme has a tuple `COMMANDS`. Heavy imports belong into the functions: all themes are imported for completion.
+"""
+
+from __future__ import annotations
+
+import difflib
+
+from cli.repl.commands import basics, changes, models, sessions, undoing
+from cli.repl.commands.base import Command
+
+COMMANDS: tuple[Command, ...] = (
+    basics.HELP,
+    *models.COMMANDS,
+    *changes.COMMANDS,
+    *undoing.COMMANDS,
+    *sessions.COMMANDS,
+    basics.QUIT,
+)
+"""In the order of the help."""
+
+__all__ = ["BY_NAME", "COMMANDS", "Command", "parse"]
+
+BY_NAME = {each.name: each for each in COMMANDS} | {"/exit": basics.QUIT}
+
+
+def parse(text: str) -> Command | str | None:
+    """The command in a line; a complaint if it only looks like one; None if it is something else."""
+    word = text.split(maxsplit=1)[0]
+    if not word.startswith("/") or "/" in word[1:] or "\n" in text:  # "/usr/bin is missing" is a prompt
+        return None
+    if command := BY_NAME.get(word):
+        return command
+    near = difflib.get_close_matches(word, BY_NAME, n=1)
+    return f"no command {word!r}. " + (f"Did you mean {near[0]}?" if near else "/help lists them.")

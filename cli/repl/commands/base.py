@@ -1,0 +1,28 @@
+"""What a slash command is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine, Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from cli.repl.chat import Chat
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Command:
+    """One slash command. `argument` is how it is written in the help, "" if there is none.
+
+    details: more lines for `/NAME --help`
+    choices: what can be given as the argument now, as (text, what it is), for completion
+    while_working: may be given while a turn is running
+    """
+
+    name: str
+    argument: str
+    help: str
+    run: Callable[[Chat, str], Coroutine[None, None, None]]
+    details: str = ""
+    choices: Callable[[Chat], Iterable[tuple[str, str]]] | None = None
+    while_working: bool = True

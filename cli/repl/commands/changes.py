@@ -1,0 +1,72 @@
+"""/diff: what the session changed."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+from cli.render.diffs import painted
+from cli.render.paint import painter
+from cli.repl.commands.base import Command
+from sandbox.inert import inert
+
+if TYPE_CHECKING:
+    from cli.repl.chat import Chat
+    from sandbox.snapshots import Change, Snapshots
+
+DIFF_LINES = 400
+"""Lines of one file in /diff: more is read in an editor, or with git diff and a pager."""
+
+
+async def diff(chat: Chat, argument: str) -> None:
+    """What the session's turns changed, against what is there now."""
+    snapshots = _snapshots(chat)
+    before = await asyncio.to_thread(_first_states, chat, snapshots) if snapshots else {}
+    shown = []
+    for path, change in sorted(before.items()):
+        assert snapshots is not None
+        old = snapshots.content(change.before) if change.before else b""
+        new = await asyncio.to_thread(_present, chat, path)
+        if old is None or old != new:
+            shown.append(_file_diff(chat, path, old, new))
+    commits = [commit for turn in chat.ledger.timeline.commits.values() for commit in turn]
+    if commits:
+        shown.append(
+            f"committed: {', '.join(commit[:7] for commit in commits)}  (git show {commits[-1][:7]})"
+        )
+    chat.view.note("\n".join(shown) if shown else "this session has changed no file")
+
+
+def _snapshots(chat: Chat) -> Snapshots | None:
+    """The session's snapshots; None in read-only mode, where nothing can have changed."""
+    from sandbox.snapshots import Snapshots
+
+    found = chat.runtime.snapshots
+    return found if isinstance(found, Snapshots) else None
+
+
+def _first_states(chat: Chat, snapshots: Snapshots) -> dict[str, Change]:
+    """Each path that a step changed, with its state before the first of them."""
+    first: dict[str, Change] = {}
+    for step in chat.ledger.timeline.done:
+        for change in snapshots.changed(step.before, step.after):
+            first.setdefault(change.path, change)
+    return first
+
+
+def _present(chat: Chat, path: str) -> bytes:
+    files = chat.runtime.workspace.files
+    return files.read(path) if files.is_file(path) else b""
+
+
+def _file_diff(chat: Chat, path: str, old: bytes | None, new: bytes) -> str:
+    from tools.text import unified
+
+    paint = painter(colour=chat.front.terminal.colour)
+    if old is None or b"\0" in old[:8192] or b"\0" in new[:8192]:
+        return f"{paint(inert(path), 'bold')}: changed (not shown: binary or too large)"
+    text = unified(path, old.decode("utf-8", "replace"), new.decode("utf-8", "replace"))
+    return "\n".join([paint(inert(path), "bold"), *painted(text, paint, limit=DIFF_LINES)])
+
+
+COMMANDS = (Command(name="/diff", argument="", help="what this session changed", run=diff),)

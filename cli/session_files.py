@@ -1,0 +1,130 @@
+"""What `patchwright session …` does: sessions searched, copied, named, moved and removed."""
+
+from __future__ import annotations
+
+import sys
+import time
+from pathlib import Path
+
+from agent.assemble import locate
+from agent.home import Home
+from agent.index import sessions as indexed
+from agent.session import Session
+from cli.sessions import line, newest
+from sandbox.errors import Fault, UserError
+from sandbox.inert import inert, inert_json
+
+_MB = 1 << 20
+
+
+def search(folder: Path, words: str, *, all_projects: bool, limit: int, as_json: bool) -> int:
+    """Print the places that hold all the words. Exit code 3 if there are none."""
+    from agent.find import find
+
+    home = Home.from_environment()
+    project = None if all_projects else home.project(locate(folder, need_git=False)[0])
+    hits = find(home, words, project=project, limit=limit)
+    for hit in hits:
+        if as_json:
+            import json
+
+            fields = {"session": hit.path.name, "event": hit.event, "kind": hit.kind, "time": hit.time}
+            print(inert_json(json.dumps({**fields, "excerpt": hit.excerpt}, ensure_ascii=False)))
+        else:
+            when = time.strftime("%Y-%m-%d %H:%M", time.localtime(hit.time))
+            print(inert(f"{hit.path.name}  {when}  {hit.event:<6} {hit.kind:<11}  {hit.excerpt}"))
+    if not hits:
+        print(inert(f"nothing found for {words!r}"), file=sys.stderr)
+    return 0 if hits else 3
+
+
+def fork(folder: Path, session: str, at: str) -> int:
+    """Copy a session's history into a new one."""
+    from agent.transfer import fork as copy
+
+    made = copy(_path(folder, session), at)
+    made.close()
+    print(made.id)
+    return 0
+
+
+def rename(folder: Path, session: str, title: str) -> int:
+    """Store a title."""
+    if not title.strip():
+        raise UserError(Fault.USAGE, "the title is empty", "Say what to call the session.")
+    opened = Session.open(_path(folder, session))
+    try:
+        opened.rename(title)
+    finally:
+        opened.close()
+    return 0
+
+
+def export(folder: Path, session: str, to: str) -> int:
+    """Write an export to a new file, or to standard output."""
+    from agent.transfer import export as write
+
+    path = _path(folder, session)
+    if to == "-":
+        write(path, sys.stdout.buffer)
+        return 0
+    try:
+        with Path(to).open("xb") as file:
+            write(path, file)
+    except FileExistsError:
+        raise UserError(Fault.USAGE, f"{to!r} exists", "Name a new file.") from None
+    except OSError as error:
+        raise UserError(Fault.USAGE, f"cannot write {to!r}: {error.strerror}") from None
+    return 0
+
+
+def import_(folder: Path, source: str) -> int:
+    """Make a session of an export."""
+    from agent.transfer import imported
+
+    root, _ = locate(folder, need_git=False)
+    sessions = Home.from_environment().project(root) / "sessions"
+    if source == "-":
+        made = imported(sys.stdin.buffer, sessions)
+    else:
+        try:
+            with Path(source).open("rb") as file:
+                made = imported(file, sessions)
+        except OSError as error:
+            raise UserError(Fault.USAGE, f"cannot read {source!r}: {error.strerror}") from None
+    made.close()
+    print(made.id)
+    return 0
+
+
+def prune(
+    folder: Path, older_than: float | None, keep: float | None, *, all_projects: bool, dry: bool
+) -> int:
+    """Remove sessions by age (days) and size (MB)."""
+    from agent.upkeep import prune as remove
+
+    root = None if all_projects else locate(folder, need_git=False)[0]
+    done = remove(
+        indexed(Home.from_environment(), root),
+        older_than=None if older_than is None else older_than * 86_400,
+        keep_bytes=None if keep is None else int(keep * _MB),
+        dry=dry,
+    )
+    for each, _ in done.removed:
+        print(f"{'would remove' if dry else 'removed'} {line(each)}")
+    size = sum(bytes_ for _, bytes_ in done.removed)
+    verb = "would be removed" if dry else "removed"
+    print(f"{len(done.removed)} {verb} ({size / _MB:.1f} MB), {done.kept / _MB:.1f} MB kept")
+    return 0
+
+
+def _path(folder: Path, session: str) -> Path:
+    home = Home.from_environment()
+    root, _ = locate(folder, need_git=False)
+    name = session or newest(home, root)
+    path = home.project(root) / "sessions" / name
+    if "/" in name or not (path / "log.jsonl").is_file():
+        raise UserError(
+            Fault.USAGE, f"no session {name!r} in this project", "List them: patchwright sessions"
+        )
+    return path

@@ -1,0 +1,110 @@
+"""Calls beside the conversation: asked of the role's model, logged, counted, and kept within the limits."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agent.bill import Bill
+from agent.events import MessageEvent, SideCall
+from agent.limits import MaxCost
+from agent.model.openai_http import OpenAIChat
+from agent.model.roles import Role, Roles
+from agent.side_calls import SideCalls, short_text
+from sandbox.errors import UserError
+from tests.support.bench import Bench, bench
+from tests.support.loopback import Loopback, Trouble
+
+PRICED = {"input": 100, "output": 10, "cost": 0.25}
+
+
+def with_fast(tmp_path: Path, server: Loopback, turns: list[Mapping[str, Any]], **options: Any) -> Bench:
+    it = bench(tmp_path, turns, [], **options)
+    it.runtime.side.roles = Roles(
+        lambda: it.runtime.model, {Role.FAST: lambda: OpenAIChat("x/fast", "fast", server.url, None)}
+    )
+    return it
+
+
+def ask(it: Bench, prompt: str = "Name it.") -> str:
+    async def asked() -> str:
+        text = await short_text(it.runtime, prompt, purpose="title")
+        await it.runtime.side.roles.close()
+        return text
+
+    return asyncio.run(asked())
+
+
+def test_a_short_text_comes_from_the_fast_model_and_is_logged_and_counted(tmp_path: Path) -> None:
+    with Loopback([{"text": " A title\n", "usage": PRICED}]) as server:
+        it = with_fast(tmp_path, server, [{"text": "hello", "usage": {"input": 7, "output": 1}}])
+        it.turn("go")
+        assert ask(it) == "A title"
+        assert server.requests[0].body["max_tokens"] > 0
+    [call] = [event for event in it.events if isinstance(event, SideCall)]
+    assert (call.purpose, call.role, call.model, call.text.strip()) == ("title", "fast", "x/fast", "A title")
+    assert it.runtime.loop.tally.spent.cost == 0.25
+    bill = Bill()
+    for event in it.events:
+        bill.see(event)
+    assert [(each.role, each.calls, each.spent.input) for each in bill.items] == [
+        ("main", 1, 7),
+        ("fast", 1, 100),
+    ]
+    assert (bill.total.calls, bill.total.spent.cost, bill.total.unpriced) == (2, 0.25, True)
+
+
+def test_a_script_is_not_asked_for_texts_that_are_not_in_it(tmp_path: Path) -> None:
+    it = bench(tmp_path, [{"text": "only this"}], [])
+    assert ask(it) == ""
+    assert it.turn("go").summary == "only this"
+    assert not [event for event in it.events if isinstance(event, SideCall)]
+
+
+def test_a_failing_model_costs_a_line_in_the_log_and_no_turn(tmp_path: Path) -> None:
+    with Loopback(troubles=[Trouble(status=401)]) as server:
+        it = with_fast(tmp_path, server, [{"text": "hello"}])
+        assert ask(it) == ""
+    [call] = [event for event in it.events if isinstance(event, SideCall)]
+    assert "401" in call.problem
+
+
+def test_a_model_that_does_not_answer_in_time_is_given_up() -> None:
+    with Loopback(troubles=[Trouble(idle=60.0, at=0)]) as server:
+        model = OpenAIChat("x/slow", "slow", server.url, None)
+        calls: list[SideCall] = []
+        side = SideCalls(Roles(lambda: model), calls.append)
+
+        async def asked() -> None:
+            with pytest.raises(UserError, match="did not answer within"):
+                await side.text("hi", purpose="title", patience=0.2)
+            await model.close()
+
+        asyncio.run(asked())
+    assert "did not answer" in calls[0].problem
+
+
+def test_no_side_call_is_made_beyond_the_limit_on_cost(tmp_path: Path) -> None:
+    with Loopback([{"text": "t", "usage": PRICED, "repeat": 5}]) as server:
+        it = with_fast(tmp_path, server, [{"text": "hello", "usage": PRICED}], limits=[MaxCost(0.3)])
+        it.turn("go")
+        assert ask(it) == ""
+        assert server.requests == []
+
+
+def test_a_key_in_the_prompt_is_not_sent(tmp_path: Path) -> None:
+    key = "sk-ant-api03-" + "Ab1" * 30
+    with Loopback([{"text": "t"}]) as server:
+        ask(with_fast(tmp_path, server, []), f"Summarise: {key}")
+        assert key not in server.requests[0].raw.decode()
+
+
+def test_a_message_names_the_model_that_gave_it(tmp_path: Path) -> None:
+    it = bench(tmp_path, [{"text": "hello"}], [])
+    it.turn("go")
+    [message] = [event for event in it.events if isinstance(event, MessageEvent)]
+    assert message.model == it.runtime.model.name
