@@ -41,6 +41,7 @@ KINDS = (
     "fork",
     "title",
     "side-call",
+    "undo",
 )
 """Kinds by their number in the index; new ones go to the end. The first stands for those that are not here."""
 

@@ -42,11 +42,12 @@ def restore_changes(
 
     tree = ""
     cut_off = ""  # the snapshot before a command whose result a kill took with it, until the next snapshot
+    unsettled = False  # a kill took the snapshot after a batch with it
     begun: dict[str, ActionEvent] = {}
     for event in events:
         match event:
             case SnapshotEvent():
-                tree = event.tree
+                tree, unsettled = event.tree, False
                 if cut_off:
                     claim(cut_off, tree)
                     cut_off = ""
@@ -64,11 +65,14 @@ def restore_changes(
                         workspace.changed.pop(str(path), None)
                 if event.text == INTERRUPTED and action is not None and action.followed:
                     cut_off = tree
+                if event.text == INTERRUPTED and action is not None and action.effect not in ("none", "read"):
+                    unsettled = True
+    if not unsettled:
+        return None
+    now = snapshots.take()
     if cut_off:
-        now = snapshots.take()
         claim(cut_off, now)
-        return SnapshotEvent(tree=now, when="before")
-    return None
+    return SnapshotEvent(tree=now, when="after")
 
 
 def cut_off_turn(events: Iterable[Event]) -> list[Event]:
@@ -104,7 +108,7 @@ def ended_already(turn: Sequence[Event], toolbox: Toolbox) -> TurnEnd | None:
         return None
     for asked, answer in batch:
         tool = toolbox.get(asked.tool)
-        if answer is not None and tool is not None and tool.ends:
+        if answer is not None and ((tool is not None and tool.ends) or answer.data.get("ends") is True):
             return TurnEnd(reason="ended", text=str(answer.data.get("summary", last.text)))
     return None
 

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Literal
 
 from agent.context.projection import Projection
 from agent.events import (
@@ -26,13 +27,17 @@ from agent.events import (
     SideCall,
     Signal,
     SnapshotEvent,
+    Steer,
+    UndoEvent,
     Verification,
 )
 from agent.limits import Limit, Tally, first_reached
 from agent.loop import Loop, TurnEnd
-from agent.model.base import Delta, Model, TextDelta, ToolSpec
+from agent.model.base import Delta, Model, TextDelta
 from agent.model.roles import Role, Roles
+from agent.noticing import Noticing
 from agent.outcome import BY_FAULT, Exit
+from agent.reach import Place, specs
 from agent.resume import cut_off_turn, ended_already
 from agent.session import Session
 from agent.side_calls import SideCalls
@@ -41,7 +46,8 @@ from sandbox.errors import Fault, UserError
 from sandbox.policy import Approver, Decision, Effect, Policy
 from sandbox.secrets import Redactor, redact
 from tools.action import Action, Observation
-from tools.dispatch import Gateway, Snapshotter
+from tools.dispatch import Gateway
+from tools.following import Snapshotter
 from tools.framing import quoted
 from tools.registry import Toolbox
 from tools.workspace import Workspace
@@ -66,6 +72,8 @@ class LogRecorder:
                 effect=effect.kind,
                 paths=list(effect.paths),
                 followed=bool(effect.argv),
+                within=action.within or None,
+                arguments=dict(action.arguments) if action.within else None,
             )
         )
 
@@ -96,8 +104,8 @@ class LogRecorder:
             self._plan = items
             self.session.append(PlanEvent(items=items))
 
-    def snapshot(self, tree: str) -> None:
-        self.session.append(SnapshotEvent(tree=tree, when="before"))
+    def snapshot(self, tree: str, when: Literal["before", "after"]) -> None:
+        self.session.append(SnapshotEvent(tree=tree, when=when))
 
 
 @dataclass(slots=True, kw_only=True)
@@ -105,6 +113,7 @@ class Runtime:
     """Everything one session needs.
 
     commit: commit at the end of a verified turn
+    place: where it works, for a change of its mode
     roles: makers of the models that play a role of their own; `side` asks them
     """
 
@@ -117,6 +126,7 @@ class Runtime:
     approver: Approver | None = None
     limits: Sequence[Limit] = ()
     commit: bool = False
+    place: Place | None = None
     roles: Mapping[Role, Callable[[], Model]] = field(default_factory=dict)
     on_delta: Callable[[Delta], None] = lambda delta: None
     loop: Loop = field(init=False)
@@ -127,17 +137,17 @@ class Runtime:
     _committed: set[str] = field(default_factory=set)
     _last_observation: str = ""
     _harness_actions: int = 0
-    _wrote: bool = False
     _task: asyncio.Task[object] | None = None
     _streamed: Redactor = field(default_factory=Redactor)
 
     def __post_init__(self) -> None:
-        specs = [
-            ToolSpec(name=t.name, description=t.description, parameters=t.parameters) for t in self.toolbox
-        ]
-        self.projection = Projection(specs)
+        self.projection = Projection(specs(self.toolbox))
         self.evidence = Evidence(self.workspace)
         self.session.subscribe(self.projection.add, replay=True, restart=self.projection.clear)
+        noticing = Noticing(self.workspace, self.snapshots)
+        for event in self.session.replayed.only(SnapshotEvent, UndoEvent, Steer):
+            noticing.see(event)
+        self.session.subscribe(noticing.see)
         self.session.subscribe(self._follow)
         gateway = Gateway(
             toolbox=self.toolbox,
@@ -147,6 +157,10 @@ class Runtime:
             snapshots=self.snapshots,
             approver=self.approver,
         )
+        if self.toolbox.get("python") is not None:
+            from tools.kernel.session import KernelSession
+
+            self.workspace.kernel = KernelSession(self.workspace, gateway)
         self.loop = Loop(
             session=self.session,
             projection=self.projection,
@@ -154,6 +168,7 @@ class Runtime:
             gateway=gateway,
             limits=self.limits,
             on_delta=self._delta,
+            notices=noticing.due,
         )
         self.workspace.facts["model"] = self.model.name
         self.side = SideCalls(
@@ -214,7 +229,9 @@ class Runtime:
         return await self._act(tool, arguments)
 
     async def close(self) -> None:
-        """Release the model's connections and the log."""
+        """Release the model's connections, the kernel and the log."""
+        if self.workspace.kernel is not None:
+            await self.workspace.kernel.close()
         await self.model.close()
         await self.side.roles.close()
         with suppress(UserError):  # a full disk: the turn has told of it
@@ -302,7 +319,8 @@ class Runtime:
                 return Exit.NO_TEST_RUNNER
             if status == "not achieved" and report.get("outcome") in ("failed", "broken", "timeout"):
                 return Exit.TESTS_FAIL
-        return Exit.NOT_ACHIEVED if status == "not achieved" else Exit.DONE
+        given_up = status == "not achieved" or ended.reason in ("refusal", "empty")
+        return Exit.NOT_ACHIEVED if given_up else Exit.DONE
 
     def _beside(self, call: SideCall) -> None:
         self.loop.tally.add_beside(call.usage)
@@ -324,7 +342,6 @@ class Runtime:
         self._note(event)
 
     def _note(self, event: Event) -> None:
-        self._wrote = self._wrote or isinstance(event, SnapshotEvent)
         if isinstance(event, ObservationEvent):
             self._last_observation = event.text
             if commit := event.data.get("commit"):
@@ -369,15 +386,9 @@ class Runtime:
             self.session.tell(event)
 
     async def _snapshot_after(self) -> None:
-        """The tree at the end of a turn that wrote something: what an undo takes back, and no more."""
-        if self._wrote and self.snapshots is not None:
-            with suppress(
-                UserError, OSError
-            ):  # a full disk, a folder that is gone: its end must be told, too
-                self.session.append(
-                    SnapshotEvent(tree=await asyncio.to_thread(self.snapshots.take), when="after")
-                )
-        self._wrote = False
+        """The tree after a batch that was interrupted: what an undo takes back, and no more."""
+        with suppress(UserError, OSError):  # a full disk, a folder that is gone: its end must be told, too
+            await self.loop.gateway.settle()
 
 
 def notice(session: Session) -> Callable[[str], None]:

@@ -17,7 +17,7 @@ PROGRAMS = ("patchwright", "pw")
 
 def source(shell: str) -> str:
     """The script for a shell, for both names of the program."""
-    from typer.completion import get_completion_script
+    from typer._completion_shared import get_completion_script  # the public one only prints
 
     scripts = [
         get_completion_script(prog_name=name, complete_var=COMPLETING, shell=shell) for name in PROGRAMS

@@ -96,7 +96,9 @@ def main() -> None:
 
     open_missing()
     if COMPLETING in os.environ:  # the shell asks what could come next
-        from typer.completion import completion_init
+        from typer._completion_classes import (
+            completion_init,  # typer has it done only by an option of its own
+        )
 
         completion_init()
     try:

@@ -17,6 +17,8 @@ from tools.edit.ladder import Rung
 
 README = CHECKOUT / "README.md"
 EDITING = CHECKOUT / "docs/editing.md"
+CODE_MAP = CHECKOUT / "docs/code-map.md"
+GIT = CHECKOUT / "docs/git.md"
 SESSIONS = CHECKOUT / "docs/sessions.md"
 
 NOT_RUN_HERE = {"make demo", "make test", "pipx install .", "export OPENAI_API_KEY=…", "patchwright"}
@@ -27,9 +29,13 @@ ENDS = {
     "doctor": {0},
     "sessions": {0},
     "resume": {2},
+    "undo": {3},
+    "redo": {3},
+    "rewind": {3},
     "init": {0},
     "apply": {0},
     "trust": {0},
+    "symbols": {0},
 }
 """Exit codes of the examples that ask no model, in a fresh project."""
 
@@ -45,7 +51,10 @@ def commands(document: Path) -> list[str]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("line", [*commands(README), *commands(EDITING), *commands(SESSIONS)])
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize(
+    "line", [each for page in (README, EDITING, GIT, SESSIONS, CODE_MAP) for each in commands(page)]
+)
 def test_every_command_of_the_documents_runs(line: str, ledger: Path) -> None:
     (ledger / "edits.txt").write_text(A_DIFF)
     (ledger.parent / "other").mkdir()

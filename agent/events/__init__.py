@@ -41,6 +41,8 @@ from agent.events.turn import (
     Signal,
     SnapshotEvent,
     Steer,
+    UndoAction,
+    UndoEvent,
     Verification,
 )
 
@@ -67,6 +69,8 @@ __all__ = [
     "Spent",
     "Steer",
     "Title",
+    "UndoAction",
+    "UndoEvent",
     "Unknown",
     "Verification",
     "fields_of",

@@ -24,6 +24,7 @@ from agent.events.turn import (
     Signal,
     SnapshotEvent,
     Steer,
+    UndoEvent,
     Verification,
 )
 from sandbox.inert import inert_json
@@ -41,6 +42,7 @@ _KINDS: dict[str, type[Event]] = {
     "decision": DecisionEvent,
     "observation": ObservationEvent,
     "snapshot": SnapshotEvent,
+    "undo": UndoEvent,
     "plan": PlanEvent,
     "compaction": Compaction,
     "verification": Verification,

@@ -192,7 +192,13 @@ class Chat:
         """How far the session reaches, who answers, and how full the context is."""
         runtime = self.runtime
         mode = "plan" if self.planning.on else str(runtime.policy.mode)
-        parts = [mode, runtime.workspace.sandbox.name, runtime.model.name, *self._facts()]
+        parts = [
+            mode,
+            str(runtime.policy.approval),
+            runtime.workspace.sandbox.name,
+            runtime.model.name,
+            *self._facts(),
+        ]
         return inert(" · ".join(parts))
 
     def _facts(self) -> list[str]:

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from sandbox.snapshots.present import MAX_FILE_SIZE, large_mark, read_plain
-from sandbox.snapshots.restore import Restored, restore
+from sandbox.snapshots.restore import Restored, Span, restore
 from sandbox.snapshots.state import GIT_FILE, GIT_NESTED, GIT_TREE, Change, Extra, State, git_mode
 from sandbox.snapshots.store import EMPTY_TREE, Entry, Store
 from sandbox.snapshots.unveiled import differing
@@ -64,15 +64,19 @@ class Snapshots:
         return view.state(path, view.find(path))
 
     def restore(self, before: str, after: str, *, skip_clashes: bool = False) -> Restored:
-        """Take back what happened between two snapshots, as far as nothing else has happened to it since.
+        """`revert` of one span, with every file that was changed since left alone as a whole."""
+        return self._revert([(before, after)], skip_clashes=skip_clashes, merge=False)
 
-        A file that is still as in `after` goes back to `before`, bytes and mode. One that was changed since
-        is a clash: then nothing at all is done, unless `skip_clashes` lets the rest go ahead. Files that did
-        not change between the two are never touched. Doing it twice is doing it once.
+    def revert(self, spans: Sequence[tuple[str, str]]) -> Restored:
+        """Take back what happened in some spans of time, and nothing of what happened between and since.
+
+        A file that is still as after the last of them goes back to what it was, bytes and mode. One that was
+        changed meanwhile is merged, three ways, by lines. Where that cannot be, it is a clash, and then nothing
+        at all is done. Files that did not change in the spans are never touched. Doing it twice is doing it once.
+
+        spans: (snapshot before, snapshot after) of each, the oldest first
         """
-        with self._turn:
-            views = View.load(self._store, before), View.load(self._store, after)
-            return restore(self._root, self._store, *views, skip_clashes=skip_clashes)
+        return self._revert(spans, skip_clashes=False, merge=True)
 
     def prune(self, keep: Sequence[str]) -> int:
         """Delete what only snapshots outside `keep` need. Returns the number of objects deleted, 0 while
@@ -92,6 +96,12 @@ class Snapshots:
         with self._turn:
             self._store.close()
             self._forget()
+
+    def _revert(self, spans: Sequence[tuple[str, str]], *, skip_clashes: bool, merge: bool) -> Restored:
+        with self._turn:
+            self._store.open()
+            found = [Span.of(*(View.load(self._store, each) for each in span)) for span in spans]
+            return restore(self._root, self._store, found, skip_clashes=skip_clashes, merge=merge)
 
     def _forget(self) -> None:
         self._last = ""

@@ -40,6 +40,11 @@ class Workspace:
                 return None
             raise
 
+    def read(self, path: str, state: State) -> bytes:
+        """The bytes of the file, or a link's target, that has this state."""
+        with self._folder(path) as (folder, name):
+            return read_plain(name, state.mode, folder)
+
     def files_below(self, path: str) -> Iterator[str]:
         """Every path below a folder that is not a folder itself."""
         for folder, folders, files in os.walk(self._root / path):

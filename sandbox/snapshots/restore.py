@@ -1,4 +1,4 @@
-"""Undo: take back what happened between two snapshots, as far as nothing else happened to it since."""
+"""Undo: take back what happened between snapshots, as far as nothing else happened to it since."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
+from sandbox.snapshots.merging import Clash, without
 from sandbox.snapshots.present import Workspace
-from sandbox.snapshots.state import GIT_NESTED, Change, State
+from sandbox.snapshots.state import Change, State
 from sandbox.snapshots.store import Store, told
 from sandbox.snapshots.unveiled import differing
 from sandbox.snapshots.view import View
@@ -27,39 +28,63 @@ class Restored:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Step:
-    """One change to take back; `folder`: an otherwise empty folder stands where the file belongs."""
+class Span:
+    """What happened between two snapshots."""
 
-    change: Change
+    before: View
+    after: View
+    changes: Sequence[Change]
+
+    @staticmethod
+    def of(before: View, after: View) -> Span:
+        return Span(before=before, after=after, changes=differing(before, after))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Step:
+    """A path and the state that it gets; `folder`: an otherwise empty folder stands where the file belongs."""
+
+    path: str
+    wanted: State | None
+    present: State | None
     folder: bool
 
 
-def restore(root: Path, store: Store, before: View, after: View, *, skip_clashes: bool) -> Restored:
-    """See `Snapshots.restore`."""
+def restore(root: Path, store: Store, spans: Sequence[Span], *, skip_clashes: bool, merge: bool) -> Restored:
+    """See `Snapshots.revert`. spans: the oldest first"""
     workspace = Workspace(root)
     with told(root):
-        steps, clashes = _plan(workspace, differing(before, after))
+        steps, clashes = _plan(workspace, store, spans, merge=merge)
         if clashes and not skip_clashes:
             return Restored(changes=(), clashes=clashes)
         _apply(workspace, store, steps)
-        _tidy(workspace, steps, before, after)
-    return Restored(changes=tuple(step.change for step in steps), clashes=clashes)
+        taken = {step.path for step in steps}
+        for span in reversed(spans):
+            _tidy(workspace, taken, span)
+    changes = (Change.of(step.path, step.wanted, step.present) for step in steps)
+    return Restored(changes=tuple(changes), clashes=clashes)
 
 
-def _plan(workspace: Workspace, changes: Sequence[Change]) -> tuple[list[_Step], dict[str, str]]:
+def _plan(
+    workspace: Workspace, store: Store, spans: Sequence[Span], *, merge: bool
+) -> tuple[list[_Step], dict[str, str]]:
+    histories: dict[str, list[Change]] = {}
+    for span in reversed(spans):
+        for change in span.changes:
+            histories.setdefault(change.path, []).append(change)
     steps: dict[str, _Step] = {}
     clashes: dict[str, str] = {}
-    for change in changes:
-        now = workspace.state(change.path)
+    for path, changes in sorted(histories.items()):
+        now = workspace.state(path)
         folder = now is not None and now.mode == stat.S_IFDIR
         present = None if folder else now
-        if present == change.before and not (folder and change.before):
-            continue  # already as it was: by hand, or by an undo that was killed half-way
-        reason = _objection(change, present)
-        if reason:
-            clashes[change.path] = reason
-        else:
-            steps[change.path] = _Step(change=change, folder=folder)
+        try:
+            wanted = without(workspace, store, path, changes, present, merge=merge)
+        except Clash as clash:
+            clashes[path] = str(clash)
+            continue
+        if wanted != present:
+            steps[path] = _Step(path=path, wanted=wanted, present=present, folder=folder)
     # One clash may block another path: a folder cannot become a file while something of the user's is in it.
     while blocked := {path: why for path, step in steps.items() if (why := _blocked(workspace, step, steps))}:
         clashes |= blocked
@@ -67,25 +92,15 @@ def _plan(workspace: Workspace, changes: Sequence[Change]) -> tuple[list[_Step],
     return list(steps.values()), clashes
 
 
-def _objection(change: Change, present: State | None) -> str:
-    if GIT_NESTED in (state.mode for state in (change.before, change.after) if state):
-        return "a nested repository: undo it there"
-    if present != change.after:
-        return "changed since"
-    if change.before and not change.before.kept:
-        return "its earlier content was too large to keep"
-    return ""
-
-
 def _blocked(workspace: Workspace, step: _Step, steps: dict[str, _Step]) -> str:
-    if step.change.before is None:
+    if step.wanted is None:
         return ""
-    vacated = {path for path, each in steps.items() if each.change.before is None}
+    vacated = {path for path, each in steps.items() if each.wanted is None}
     if step.folder:
-        others = sorted(set(workspace.files_below(step.change.path)) - vacated)
+        others = sorted(set(workspace.files_below(step.path)) - vacated)
         if others:
             return f"a folder with {others[0]!r} stands in its place"
-    for parent in _parents(step.change.path):
+    for parent in _parents(step.path):
         state = workspace.state(parent)
         if state is not None and state.mode != stat.S_IFDIR and parent not in vacated:
             return f"{parent!r} is no longer a folder"
@@ -94,22 +109,22 @@ def _blocked(workspace: Workspace, step: _Step, steps: dict[str, _Step]) -> str:
 
 def _apply(workspace: Workspace, store: Store, steps: Sequence[_Step]) -> None:
     """Removals first: they make room where a file became a folder or the reverse."""
-    removals = [step.change.path for step in steps if step.change.before is None]
-    for path in removals:
-        workspace.remove(path)
     for step in steps:
-        state = step.change.before
-        if state is None:
+        if step.wanted is None:
+            workspace.remove(step.path)
+    for step in steps:
+        if step.wanted is None:
             continue
         if step.folder:
-            workspace.clear(step.change.path)
-        workspace.write(step.change.path, state, store.read(state.id))
+            workspace.clear(step.path)
+        workspace.write(step.path, step.wanted, store.read(step.wanted.id))
 
 
-def _tidy(workspace: Workspace, steps: Sequence[_Step], before: View, after: View) -> None:
+def _tidy(workspace: Workspace, taken: set[str], span: Span) -> None:
     """Bring back folders that are gone, remove those that are new and empty."""
+    before, after = span.before, span.after
     hollow = after.extra.empty - before.extra.empty
-    removed = {step.change.path for step in steps if step.change.before is None}
+    removed = {each.path for each in span.changes if each.before is None and each.path in taken}
     made = hollow | {parent for path in removed | hollow for parent in _parents(path)}
     for path in sorted(made, reverse=True):  # what lies deeper comes first
         if not before.has_folder(path):

@@ -57,6 +57,10 @@ class Store:
                 self._put(_place(name), zlib.compress(framed, _COMPRESSION))
         return name
 
+    def has(self, name: str) -> bool:
+        """Whether an object is there."""
+        return name == EMPTY_TREE or (self.folder / _place(name)).is_file()
+
     def read(self, name: str) -> bytes:
         """The content of an object. Raises UserError when it is missing or damaged."""
         if name == EMPTY_TREE:

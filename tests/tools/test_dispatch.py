@@ -38,8 +38,8 @@ class Recorded:
         self.lines.append(f"observation {action.tool}{' failed' if observation.failed else ''}")
         self.observations.append(observation)
 
-    def snapshot(self, tree: str) -> None:
-        self.lines.append("snapshot")
+    def snapshot(self, tree: str, when: str) -> None:
+        self.lines.append(f"snapshot {when}")
 
 
 class Says:
@@ -115,8 +115,8 @@ def test_a_snapshot_is_taken_before_the_first_write_and_only_when_something_chan
     act(made, "write", path="a.txt", content="one")
     act(made, "write", path="b.txt", content="two")
     assert recorded.lines == [
-        "action write write", "snapshot", "observation write",
-        "action write write", "snapshot", "observation write",
+        "action write write", "snapshot before", "observation write", "snapshot after",
+        "action write write", "observation write", "snapshot after",
     ]  # fmt: skip
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import difflib
 from typing import TYPE_CHECKING
 
-from cli.repl.commands import basics, changes, looking, models, planning, project, sessions
+from cli.repl.commands import basics, changes, looking, models, planning, project, reach, sessions, undoing
 from cli.repl.commands.base import Command
 
 if TYPE_CHECKING:
@@ -18,7 +18,9 @@ COMMANDS: tuple[Command, ...] = (
     basics.HELP,
     *models.COMMANDS,
     *planning.COMMANDS,
+    *reach.COMMANDS,
     *changes.COMMANDS,
+    *undoing.COMMANDS,
     *project.COMMANDS,
     *looking.COMMANDS,
     *sessions.COMMANDS,

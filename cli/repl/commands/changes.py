@@ -1,17 +1,14 @@
-"""/diff and /undo: what the session changed, and taking it back."""
+"""/diff: what the session changed."""
 
 from __future__ import annotations
 
 import asyncio
 from typing import TYPE_CHECKING
 
-from agent.events import Signal
 from cli.render.diffs import painted
 from cli.render.paint import painter
 from cli.repl.commands.base import Command
-from cli.repl.ledger import UNDONE
 from sandbox.inert import inert
-from tools.text import plural
 
 if TYPE_CHECKING:
     from cli.repl.chat import Chat
@@ -32,42 +29,12 @@ async def diff(chat: Chat, argument: str) -> None:
         new = await asyncio.to_thread(_present, chat, path)
         if old is None or old != new:
             shown.append(_file_diff(chat, path, old, new))
-    commits = [commit for turn in chat.ledger.turns for commit in turn.commits]
+    commits = [commit for turn in chat.ledger.timeline.commits.values() for commit in turn]
     if commits:
         shown.append(
             f"committed: {', '.join(commit[:7] for commit in commits)}  (git show {commits[-1][:7]})"
         )
     chat.view.note("\n".join(shown) if shown else "this session has changed no file")
-
-
-async def undo(chat: Chat, argument: str) -> None:
-    """Take back what the last changing turn did, unless the user has changed the same files since."""
-    turn, snapshots = chat.ledger.undoable(), _snapshots(chat)
-    if turn is None or snapshots is None:
-        chat.tell("nothing to undo: no turn of this session has changed a file")
-        return
-    after = turn.after or await asyncio.to_thread(snapshots.take)
-    restored = await asyncio.to_thread(snapshots.restore, turn.before, after)
-    if restored.clashes:
-        lines = [f"  {path}: {reason}" for path, reason in restored.clashes.items()]
-        chat.tell(
-            "nothing was undone: some files have changed since that turn\n" + "\n".join(lines), "yellow"
-        )
-        return
-    paths = [change.path for change in restored.changes]
-    title = turn.prompt.strip().partition("\n")[0]
-    chat.runtime.session.append(Signal(name=UNDONE, detail=f"undone: {title}"))
-    lines = [f"  {path}" for path in paths] or ["  (it had been taken back already)"]
-    if turn.commits:
-        lines.append(
-            f"Its commit {turn.commits[-1][:7]} stays in the history; git revert would take that back."
-        )
-    chat.tell("\n".join([f"{plural(len(paths), 'file')} as before that turn:", *lines]))
-    chat.note = (
-        "[I have undone the changes of your last turn: "
-        + (", ".join(paths) or "its files")
-        + " are as they were before it. Read them again before you rely on them.]"
-    )
 
 
 def _snapshots(chat: Chat) -> Snapshots | None:
@@ -79,10 +46,10 @@ def _snapshots(chat: Chat) -> Snapshots | None:
 
 
 def _first_states(chat: Chat, snapshots: Snapshots) -> dict[str, Change]:
-    """Each path that a turn changed, with its state before the first of them."""
+    """Each path that a step changed, with its state before the first of them."""
     first: dict[str, Change] = {}
-    for turn in chat.ledger.changing():
-        for change in snapshots.changed(turn.before, turn.after or snapshots.take()):
+    for step in chat.ledger.timeline.done:
+        for change in snapshots.changed(step.before, step.after):
             first.setdefault(change.path, change)
     return first
 
@@ -102,9 +69,4 @@ def _file_diff(chat: Chat, path: str, old: bytes | None, new: bytes) -> str:
     return "\n".join([paint(inert(path), "bold"), *painted(text, paint, limit=DIFF_LINES)])
 
 
-COMMANDS = (
-    Command(name="/diff", argument="", help="what this session changed", run=diff),
-    Command(
-        name="/undo", argument="", help="take back the last turn's changes", run=undo, while_working=False
-    ),
-)
+COMMANDS = (Command(name="/diff", argument="", help="what this session changed", run=diff),)

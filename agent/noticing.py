@@ -1,0 +1,113 @@
+"""What the model has to be told before its next request: that files are no longer what it saw.
+
+A person edits beside the agent, or takes its changes back. Told once, by names; the tools refuse to overwrite what the
+model has not seen in any case.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from contextlib import suppress
+
+from agent.events import Event, ObservationEvent, Prompt, SnapshotEvent, Steer, UndoEvent
+from agent.undo import told
+from sandbox.errors import UserError
+from sandbox.inert import name
+from tools.following import Snapshotter
+from tools.text import listed
+from tools.workspace import Workspace
+
+NAMED = 20
+"""Files that are named: with more (another branch was checked out) the number says enough."""
+
+MOST = 2_000
+"""Files read by the model that are looked at before each request: 4 µs each."""
+
+Looks = tuple[int, int, int]
+"""st_mtime_ns, st_size and st_ino; () is what is not there."""
+
+
+class Noticing:
+    """Follows the log, and compares the files with what the log says of them."""
+
+    def __init__(self, workspace: Workspace, snapshots: Snapshotter | None) -> None:
+        self._workspace = workspace
+        self._snapshots = snapshots
+        self._pending: list[str] = []
+        self._tree = ""  # the last that the session itself left behind
+        self._fresh = False  # a turn has begun, and its first request is still to come
+        self._own: set[str] = set()  # changed by a command of the model's since they were looked at
+        self._looks: dict[str, Looks | tuple[()]] = {}
+        self._told: dict[str, str] = {}  # path → fingerprint of the content that the model was told of
+
+    def see(self, event: Event) -> None:
+        """Take in the next event of the log."""
+        match event:
+            case Prompt():
+                self._fresh = True
+            case SnapshotEvent():
+                self._tree = event.tree
+            case UndoEvent():
+                self._tree = event.after
+                self._own.update(event.paths)
+                self._pending.append(told(event))
+            case Steer() if event.text in self._pending:
+                self._pending.remove(event.text)
+            case ObservationEvent():
+                self._own.update(str(path) for path in event.data.get("changed", ()))
+
+    async def due(self) -> Sequence[str]:
+        """What to say now; nothing in most cases."""
+        pending = list(self._pending)
+        changed = await asyncio.to_thread(self._changed) if self._workspace.read else []
+        if self._fresh:
+            self._fresh = False
+            changed += [each for each in await asyncio.to_thread(self._meanwhile) if each not in changed]
+        if changed:
+            pending.append(
+                f"[Changed by me or another program, not by you: {listed(list(map(name, changed)), NAMED)}. "
+                "Read again what you rely on, and keep those changes.]"
+            )
+        return pending
+
+    def _changed(self) -> list[str]:
+        """Files that the model has seen, and that somebody else has changed since."""
+        from tools.text import fingerprint
+
+        found = []
+        files = self._workspace.files
+        for path, seen in list(self._workspace.read.items())[-MOST:]:
+            looks = self._look(path)
+            if self._looks.get(path) == looks:
+                continue
+            self._looks[path] = looks
+            now = ""
+            with suppress(OSError, ValueError):  # gone, or no longer a file to be read
+                now = fingerprint(files.read(path)) if looks else ""
+            own = path in self._own
+            self._own.discard(path)
+            if seen.fingerprint and now not in (seen.fingerprint, self._told.get(path)) and not own:
+                found.append(path if now else f"{path} (gone)")
+            self._told[path] = now
+        return sorted(found)
+
+    def _look(self, path: str) -> Looks | tuple[()]:
+        try:
+            info = (self._workspace.root / path).stat()
+        except OSError:
+            return ()
+        return info.st_mtime_ns, info.st_size, info.st_ino
+
+    def _meanwhile(self) -> list[str]:
+        """What changed in the whole workspace since the session's last step that wrote."""
+        if not self._tree or self._snapshots is None:
+            return []
+        try:
+            now = self._snapshots.take()
+            changes = self._snapshots.changed(self._tree, now) if now != self._tree else []
+        except (UserError, OSError):  # a full disk, say: whoever writes next will tell
+            return []
+        self._tree = now
+        suffix = {"added": " (new)", "deleted": " (gone)"}
+        return [change.path + suffix.get(change.kind, "") for change in changes]

@@ -1,0 +1,214 @@
+"""Undo, redo and rewind: a session's writing steps as its log tells them, and taking them back.
+
+A step is what lay between the snapshot before its first write and the one after its batch: so what a person did
+between two steps, or since, is nobody's to take back. Undoing is logged with its own two snapshots, and by that it
+can be undone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from agent.events import (
+    ActionEvent,
+    Event,
+    MessageEvent,
+    ObservationEvent,
+    Prompt,
+    SnapshotEvent,
+    UndoAction,
+    UndoEvent,
+)
+from sandbox.snapshots import Restored
+
+LABEL = 70
+"""Characters of what a step did, in a list of steps."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """One step that changed files.
+
+    id: of the event that ends it, by which an undo names it; turn: the number of its turn, from 1
+    before, after: snapshots
+    label: what was done, as "edit cart.py"; prompt: what its turn was asked
+    """
+
+    id: str
+    turn: int
+    before: str
+    after: str
+    label: str
+    prompt: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Undone:
+    """Steps that were taken back, and the snapshots around that."""
+
+    steps: tuple[Step, ...]
+    before: str
+    after: str
+
+
+@dataclass(slots=True)
+class Timeline:
+    """The writing steps of a session, followed from its log.
+
+    done: steps that stand, the oldest first; undone: what was taken back since the last step, the last one at the end
+    commits: of each turn, by its number
+    """
+
+    done: list[Step] = field(default_factory=list)
+    undone: list[Undone] = field(default_factory=list)
+    commits: dict[int, list[str]] = field(default_factory=dict)
+    _turn: int = 0
+    _prompt: str = ""
+    _tree: str = ""
+    _labels: list[str] = field(default_factory=list)
+    _asked: dict[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, events: Iterable[Event]) -> Timeline:
+        """The timeline of a log."""
+        timeline = cls()
+        for event in events:
+            timeline.see(event)
+        return timeline
+
+    def see(self, event: Event) -> None:
+        """Take in the next event of the log."""
+        match event:
+            case Prompt():
+                self._turn += 1
+                self._prompt = event.text
+            case MessageEvent():
+                self._asked = {each.id: str(each.arguments.get("command", "")) for each in event.actions}
+                self._labels.clear()
+            case ActionEvent() if event.effect not in ("read", "none"):
+                what = event.paths[0] if event.paths else self._asked.get(event.call, "")
+                self._labels.append(f"{event.tool} {what}".strip().partition("\n")[0])
+            case ObservationEvent() if event.data.get("commit"):
+                self.commits.setdefault(self._turn, []).append(str(event.data["commit"]))
+            case SnapshotEvent():
+                self._snapshot(event)
+            case UndoEvent():
+                self._undo(event)
+
+    def last_turn(self) -> list[Step]:
+        """The steps of the last turn that changed something."""
+        return [step for step in self.done if step.turn == self.done[-1].turn]
+
+    def _snapshot(self, event: SnapshotEvent) -> None:
+        if event.when == "after" and self._tree and event.tree != self._tree:
+            label = "; ".join(dict.fromkeys(self._labels)) or "changes"
+            label = label if len(label) <= LABEL else label[: LABEL - 1] + "…"
+            self.done.append(
+                Step(
+                    id=event.id,
+                    turn=self._turn,
+                    before=self._tree,
+                    after=event.tree,
+                    label=label,
+                    prompt=self._prompt,
+                )
+            )
+            self.undone.clear()
+        self._tree = event.tree
+
+    def _undo(self, event: UndoEvent) -> None:
+        named = set(event.steps)
+        if event.action == "redo":
+            if self.undone:
+                self.done += self.undone.pop().steps
+        else:
+            steps = tuple(step for step in self.done if step.id in named)
+            self.done = [step for step in self.done if step.id not in named]
+            self.undone.append(Undone(steps=steps, before=event.before, after=event.after))
+        self._tree = event.after
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """What came of an undo, a redo or a rewind.
+
+    steps: those that were taken back (or are back)
+    paths: files that changed by it
+    clashes: paths in the way, and why; with any, nothing was done
+    commits: that hold some of it, and stay in the history
+    event: what belongs in the session's log, None if nothing was done
+    """
+
+    action: UndoAction
+    steps: tuple[Step, ...] = ()
+    paths: tuple[str, ...] = ()
+    clashes: Mapping[str, str] = field(default_factory=dict)
+    commits: tuple[str, ...] = ()
+    event: UndoEvent | None = None
+
+
+class Reverter(Protocol):
+    """Snapshots, as far as they are needed here."""
+
+    def take(self) -> str: ...
+    def revert(self, spans: Sequence[tuple[str, str]]) -> Restored: ...
+
+
+def undo(snapshots: Reverter, timeline: Timeline) -> Outcome:
+    """Take back the last turn that changed something; without any, an outcome without steps. Blocking."""
+    return _take_back(snapshots, timeline, "undo", timeline.last_turn() if timeline.done else [])
+
+
+def rewind(snapshots: Reverter, timeline: Timeline, number: int) -> Outcome:
+    """Take back step `number` of `timeline.done`, counted from 1, and all after it."""
+    return _take_back(snapshots, timeline, "rewind", timeline.done[number - 1 :])
+
+
+def redo(snapshots: Reverter, timeline: Timeline) -> Outcome:
+    """Take back the last undo or rewind since which nothing was done."""
+    if not timeline.undone:
+        return Outcome(action="redo")
+    last = timeline.undone[-1]
+    return _revert(snapshots, "redo", last.steps, [(last.before, last.after)])
+
+
+def _take_back(snapshots: Reverter, timeline: Timeline, action: UndoAction, steps: Sequence[Step]) -> Outcome:
+    turns = dict.fromkeys(step.turn for step in steps)
+    commits = [commit for turn in turns for commit in timeline.commits.get(turn, ())]
+    spans = [(step.before, step.after) for step in steps]
+    return _revert(snapshots, action, steps, spans, commits)
+
+
+def _revert(
+    snapshots: Reverter,
+    action: UndoAction,
+    steps: Sequence[Step],
+    spans: Sequence[tuple[str, str]],
+    commits: Sequence[str] = (),
+) -> Outcome:
+    if not steps:
+        return Outcome(action=action)
+    before = snapshots.take()
+    restored = snapshots.revert(spans)
+    if restored.clashes:
+        return Outcome(action=action, steps=tuple(steps), clashes=restored.clashes)
+    paths = tuple(change.path for change in restored.changes)
+    ids = [step.id for step in steps]
+    event = UndoEvent(action=action, steps=ids, before=before, after=snapshots.take(), paths=list(paths))
+    return Outcome(action=action, steps=tuple(steps), paths=paths, commits=tuple(commits), event=event)
+
+
+def told(event: UndoEvent) -> str:
+    """An undo in words for the model, to which the files are not what it remembers."""
+    done = {
+        "undo": "undone the changes of your last turn",
+        "redo": "redone the changes that I had undone",
+        "rewind": "taken back the changes of your last steps",
+    }[event.action]
+    shown = ", ".join(event.paths[:20]) + (
+        f" and {len(event.paths) - 20} more" if len(event.paths) > 20 else ""
+    )
+    state = "are back" if event.action == "redo" else "are as they were before it"
+    return f"[I have {done}: {shown or 'its files'} {state}. Read them again before you rely on them.]"

@@ -1,0 +1,47 @@
+"""`patchwright undo`, `redo` and `rewind`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from cli.commands.options import Folder
+
+SessionOption = Annotated[
+    str, typer.Option("--session", metavar="ID", help="Of this session; found if not given.")
+]
+
+
+def add(app: typer.Typer) -> None:
+    """Add these commands to the program's."""
+    for each in (undo, redo, rewind):
+        app.command()(each)
+
+
+def undo(folder: Folder = Path("."), session: SessionOption = "") -> None:
+    """Take back what the last turn did to files, commands included; your own changes stay."""
+    from cli.undo import undo as take_back
+
+    raise typer.Exit(take_back(folder, session))
+
+
+def redo(folder: Folder = Path("."), session: SessionOption = "") -> None:
+    """Bring back what the last undo took away."""
+    from cli.undo import redo as bring_back
+
+    raise typer.Exit(bring_back(folder, session))
+
+
+def rewind(
+    step: Annotated[
+        str, typer.Argument(metavar="[STEP]", help="Its number; without one, the steps are listed.")
+    ] = "",
+    folder: Folder = Path("."),
+    session: SessionOption = "",
+) -> None:
+    """Take back the files of a step and of all later ones."""
+    from cli.undo import rewind as go_back
+
+    raise typer.Exit(go_back(folder, session, step))

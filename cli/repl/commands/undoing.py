@@ -1,0 +1,78 @@
+"""/undo, /redo and /rewind."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from cli.repl.commands.base import Command
+from sandbox.errors import Fault, UserError
+from sandbox.inert import inert
+
+if TYPE_CHECKING:
+    from agent.undo import Outcome, Timeline
+    from cli.repl.chat import Chat
+    from sandbox.snapshots import Snapshots
+
+
+async def undo(chat: Chat, argument: str) -> None:
+    """Take back what the last changing turn did; what the user did since is kept, or it is refused."""
+    from agent.undo import undo as take_back
+
+    await _do(chat, take_back)
+
+
+async def redo(chat: Chat, argument: str) -> None:
+    """Bring back what the last /undo or /rewind took away."""
+    from agent.undo import redo as bring_back
+
+    await _do(chat, bring_back)
+
+
+async def rewind(chat: Chat, argument: str) -> None:
+    """List the steps that changed files, or go back to before one of them."""
+    from agent.undo import rewind as go_back
+    from cli.undo import number_of, steps_of
+
+    if not argument:
+        chat.view.note(inert("\n".join(steps_of(chat.ledger.timeline))))
+        return
+    number = number_of(argument, chat.ledger.timeline)
+    await _do(chat, lambda snapshots, timeline: go_back(snapshots, timeline, number))
+
+
+async def _do(chat: Chat, act: Callable[[Snapshots, Timeline], Outcome]) -> None:
+    from cli.undo import lines_of
+
+    outcome = await asyncio.to_thread(act, _snapshots(chat), chat.ledger.timeline)
+    if outcome.event is not None:
+        chat.runtime.session.append(outcome.event)
+    if not outcome.steps:
+        chat.tell(f"nothing to {outcome.action}: no turn of this session has changed a file since")
+    else:
+        chat.tell("\n".join(lines_of(outcome)), "yellow" if outcome.clashes else None)
+
+
+def _snapshots(chat: Chat) -> Snapshots:
+    from sandbox.snapshots import Snapshots
+
+    found = chat.runtime.snapshots
+    if not isinstance(found, Snapshots):
+        raise UserError(Fault.USAGE, "this session is read-only: it takes no snapshots to go back to")
+    return found
+
+
+COMMANDS = (
+    Command(
+        name="/undo", argument="", help="take back the last turn's changes", run=undo, while_working=False
+    ),
+    Command(name="/redo", argument="", help="bring back what /undo took", run=redo, while_working=False),
+    Command(
+        name="/rewind",
+        argument="[STEP]",
+        help="list the steps, or undo from one on",
+        run=rewind,
+        while_working=False,
+    ),
+)

@@ -1,0 +1,132 @@
+"""`patchwright undo`, `redo` and `rewind`: take back files that a session changed, also after it has ended."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+from agent.assemble import locate
+from agent.home import Home
+from agent.index import sessions as indexed
+from agent.outcome import Exit
+from agent.session import Session, read
+from agent.undo import Outcome, Timeline
+from agent.undo import redo as bring_back
+from agent.undo import rewind as go_back
+from agent.undo import undo as take_back
+from sandbox.errors import Fault, UserError
+from sandbox.inert import inert
+from sandbox.snapshots import Snapshots
+from tools.text import plural
+
+Act = Callable[[Snapshots, Timeline], Outcome]
+
+
+def undo(folder: Path, session: str) -> int:
+    """Take back the last turn that changed files. Returns the exit code."""
+    return _act(folder, session, take_back, lambda timeline: bool(timeline.done))
+
+
+def redo(folder: Path, session: str) -> int:
+    """Bring back what the last undo took away. Returns the exit code."""
+    return _act(folder, session, bring_back, lambda timeline: bool(timeline.undone))
+
+
+def rewind(folder: Path, session: str, step: str) -> int:
+    """List the steps of a session, or go back to before one of them. Returns the exit code."""
+    if step:
+        return _act(
+            folder,
+            session,
+            lambda snapshots, timeline: go_back(snapshots, timeline, number_of(step, timeline)),
+            lambda timeline: bool(timeline.done),
+        )
+    found = _find(folder, session, lambda timeline: bool(timeline.done))
+    if found is None:
+        return _nothing()
+    _, _, timeline = found
+    print(inert("\n".join(steps_of(timeline))))
+    return int(Exit.DONE)
+
+
+def number_of(text: str, timeline: Timeline) -> int:
+    """A step's number as a person gave it. Raises UserError."""
+    if text.isdecimal() and 1 <= int(text) <= len(timeline.done):
+        return int(text)
+    there = f"there are {len(timeline.done)}" if timeline.done else "there is none"
+    raise UserError(Fault.USAGE, f"no step {text!r}: {there}", "List them: patchwright rewind")
+
+
+def steps_of(timeline: Timeline) -> list[str]:
+    """A line for each step that can be taken back, under the words of its turn."""
+    lines: list[str] = []
+    turn = 0
+    for number, step in enumerate(timeline.done, 1):
+        if step.turn != turn:
+            turn = step.turn
+            prompt = step.prompt.strip().partition("\n")[0]
+            lines.append(f"> {prompt if len(prompt) <= 70 else prompt[:69] + '…'}")
+        lines.append(f"  {number:>3}  {step.label}")
+    return lines or ["no step of this session has changed a file"]
+
+
+def lines_of(outcome: Outcome) -> list[str]:
+    """What was done, in lines for a person."""
+    if outcome.clashes:
+        reasons = [f"  {path}: {reason}" for path, reason in outcome.clashes.items()]
+        return ["nothing was undone: some files have changed since that turn", *reasons]
+    what = {
+        "undo": "as before that turn",
+        "redo": "brought back",
+        "rewind": "as before that step",
+    }[outcome.action]
+    lines = [f"{plural(len(outcome.paths), 'file')} {what}:", *(f"  {path}" for path in outcome.paths)]
+    if not outcome.paths:
+        lines.append("  (it had been done already)")
+    if outcome.commits:
+        lines.append(
+            f"The commit {outcome.commits[-1][:7]} stays in the history; git revert would take that back."
+        )
+    return lines
+
+
+def _act(folder: Path, session: str, act: Act, able: Callable[[Timeline], bool]) -> int:
+    found = _find(folder, session, able)
+    if found is None:
+        return _nothing()
+    root, place, _ = found
+    home = Home.from_environment()
+    log = Session.open(place)
+    snapshots = Snapshots(root, home.project(root) / "snapshots")
+    try:
+        outcome = act(snapshots, Timeline.of(read(place)))
+        if outcome.event is not None:
+            log.append(outcome.event)
+    finally:
+        snapshots.close()
+        log.close()
+    print(inert("\n".join(lines_of(outcome))), file=sys.stderr if outcome.clashes else sys.stdout)
+    return int(Exit.NOT_ACHIEVED if outcome.clashes else Exit.DONE)
+
+
+def _find(folder: Path, session: str, able: Callable[[Timeline], bool]) -> tuple[Path, Path, Timeline] | None:
+    """(workspace, folder of the session, timeline) of the newest session that has something for it."""
+    root, _ = locate(folder, need_git=False)
+    home = Home.from_environment()
+    named = [home.project(root) / "sessions" / session] if session else []
+    for place in named or [each.path for each in indexed(home, root)]:
+        try:
+            timeline = Timeline.of(read(place))
+        except FileNotFoundError:
+            raise UserError(
+                Fault.USAGE, f"no session {place.name!r} in this project", "List them: patchwright sessions"
+            ) from None
+        if able(timeline):
+            return root, place, timeline
+    return None
+
+
+def _nothing() -> int:
+    print("patchwright: nothing to take back: no session here has changed a file since", file=sys.stderr)
+    return int(Exit.NOTHING_TO_DO)

@@ -1,0 +1,106 @@
+"""What a path has to be so that changes to it are taken back and nothing else is: three ways, by states and lines."""
+
+from __future__ import annotations
+
+import os
+import stat
+import subprocess
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+from sandbox.snapshots.present import Workspace
+from sandbox.snapshots.state import GIT_NESTED, Change, State
+from sandbox.snapshots.store import Store
+
+TIMEOUT = 30.0
+"""Seconds for the merge of one file: files that are kept have 10 MB at most."""
+
+
+class Clash(Exception):
+    """The change cannot be taken back without touching what somebody else did since."""
+
+
+def without(
+    workspace: Workspace,
+    store: Store,
+    path: str,
+    changes: Sequence[Change],
+    now: State | None,
+    *,
+    merge: bool,
+) -> State | None:
+    """The state of `path` with `changes` (the newest first) taken out of it.
+
+    now: what is there; it has the newest change in it, or what somebody made of that since
+    merge: lines that changed since are merged (as `git merge-file` does), else they are a clash
+    Raises Clash. Content that no snapshot has is stored.
+    """
+    wanted = now
+    for change in changes:
+        wanted = _without(workspace, store, path, change, wanted, merge=merge)
+    return wanted
+
+
+def _without(
+    workspace: Workspace, store: Store, path: str, change: Change, now: State | None, *, merge: bool
+) -> State | None:
+    before, after = change.before, change.after
+    if GIT_NESTED in (state.mode for state in (before, after, now) if state):
+        raise Clash("a nested repository: undo it there")
+    if now == before:  # already as it was: by hand, or by an undo that was killed half-way
+        return now
+    if now == after:
+        return _kept(before)
+    if not (merge and before and after and now and all(map(_plain, (before, after, now)))):
+        raise Clash("changed since")
+    mode = before.mode if now.mode == after.mode else now.mode
+    if before.id == after.id:
+        content = now.id
+    elif now.id == after.id:
+        content = before.id
+    else:
+        mine = workspace.read(path, now) if not store.has(now.id) else store.read(now.id)
+        merged = merged_lines(store.read(after.id), mine, store.read(before.id))
+        if merged is None:
+            raise Clash("changed since, in the same lines")
+        content = store.write("blob", merged)
+    if content == now.id:  # what is there stays, and need not be in the store
+        return State(mode=mode, id=store.write("blob", workspace.read(path, now)))
+    return State(mode=mode, id=content)
+
+
+def _kept(state: State | None) -> State | None:
+    if state is not None and not state.kept:
+        raise Clash("its earlier content was too large to keep")
+    return state
+
+
+def _plain(state: State) -> bool:
+    return stat.S_ISREG(state.mode) and state.kept
+
+
+def merged_lines(base: bytes, ours: bytes, theirs: bytes) -> bytes | None:
+    """The three-way merge of texts, None where both sides changed the same lines, or one of them is binary."""
+    if any(b"\0" in content for content in (base, ours, theirs)):
+        return None
+    with tempfile.TemporaryDirectory(prefix="patchwright-merge-") as folder:
+        names = [str(Path(folder, name)) for name in ("ours", "base", "theirs")]
+        for name, content in zip(names, (ours, base, theirs), strict=True):
+            Path(name).write_bytes(content)
+        done = subprocess.run(
+            ["git", "merge-file", "-p", "-q", "--", *names],
+            cwd=folder,
+            env={
+                "PATH": os.environ.get("PATH", os.defpath),
+                "LC_ALL": "C",
+                "GIT_CONFIG_GLOBAL": os.devnull,
+                "GIT_CONFIG_NOSYSTEM": "1",
+                "GIT_CEILING_DIRECTORIES": folder,
+            },
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=TIMEOUT,
+            check=False,
+        )
+    return done.stdout if done.returncode == 0 else None

@@ -1,0 +1,144 @@
+"""Undo, redo and rewind of a session's steps, as its log tells them."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from pathlib import Path
+
+from agent.events import SnapshotEvent, UndoEvent
+from agent.session import read as read_log
+from agent.undo import Outcome, Timeline, redo, rewind, undo
+from sandbox.snapshots import Snapshots
+from tests.support.bench import Bench, bench
+from tests.support.cli import call
+from tools.files import read, write
+from tools.shell import shell
+
+THREE_STEPS = [
+    {"calls": [call("write", path="a.txt", content="one\n")]},
+    {"calls": [call("shell", command="echo two > b.txt; chmod +x a.txt"), call("read", path="a.txt")]},
+    {"calls": [call("write", path="c.txt", content="three\n")]},
+    {"text": "Made."},
+]
+
+
+def timeline(it: Bench) -> Timeline:
+    return Timeline.of(read_log(it.runtime.session.folder))
+
+
+def snapshots(it: Bench) -> Snapshots:
+    found = it.runtime.snapshots
+    assert isinstance(found, Snapshots)
+    return found
+
+
+def done(it: Bench, outcome: Outcome) -> Outcome:
+    """The outcome, logged as its caller has to."""
+    assert outcome.event is not None, outcome.clashes
+    it.runtime.session.append(outcome.event)
+    return outcome
+
+
+def there(it: Bench) -> dict[str, str]:
+    root = it.runtime.workspace.root
+    return {path.name: path.read_text() for path in sorted(root.iterdir())}
+
+
+def test_a_step_lies_between_the_snapshot_before_its_first_write_and_the_one_after_its_batch(
+    tmp_path: Path,
+) -> None:
+    it = bench(tmp_path, THREE_STEPS, [read, write, shell])
+    it.turn("make them")
+    steps = timeline(it).done
+    assert [step.label for step in steps] == [
+        "write a.txt",
+        "shell echo two > b.txt; chmod +x a.txt",
+        "write c.txt",
+    ]
+    assert [step.turn for step in steps] == [1, 1, 1]
+    trees = [event.tree for event in it.events if isinstance(event, SnapshotEvent)]
+    assert [(step.before, step.after) for step in steps] == list(pairwise(trees))
+
+
+def test_undo_redo_and_rewind(tmp_path: Path) -> None:
+    it = bench(tmp_path, THREE_STEPS, [read, write, shell])
+    it.turn("make them")
+    whole = there(it)
+    assert done(it, undo(snapshots(it), timeline(it))).paths == ("a.txt", "b.txt", "c.txt")
+    assert there(it) == {}
+    assert undo(snapshots(it), timeline(it)) == Outcome(action="undo"), "there is no more"
+    done(it, redo(snapshots(it), timeline(it)))
+    assert there(it) == whole
+    assert (it.runtime.workspace.root / "a.txt").stat().st_mode & 0o111
+    assert redo(snapshots(it), timeline(it)) == Outcome(action="redo")
+    assert done(it, rewind(snapshots(it), timeline(it), 2)).paths == ("a.txt", "b.txt", "c.txt")
+    assert there(it) == {"a.txt": "one\n"}
+    assert not (it.runtime.workspace.root / "a.txt").stat().st_mode & 0o111
+    assert [step.label for step in timeline(it).done] == ["write a.txt"]
+
+
+def test_what_a_person_did_between_two_steps_and_since_is_kept(tmp_path: Path) -> None:
+    lines = "1\n2\n3\n4\n5\n6\n7\n8\n9\n"
+    command = "sed -i s/1/ONE/ f.txt; sed -i s/7/SEVEN/ f.txt"
+    turns = [
+        {"calls": [call("write", path="new.txt", content="x\n"), call("shell", command=command)]},
+        {"text": "First."},
+        {"calls": [call("shell", command="sed -i s/9/NINE/ f.txt")]},
+        {"text": "Second."},
+    ]
+    it = bench(tmp_path, turns, [write, shell])
+    file = it.runtime.workspace.root / "f.txt"
+    file.write_text(lines)
+    it.turn("first")
+    file.write_text(file.read_text().replace("4", "FOUR, a person's"))
+    it.turn("second")
+    steps = timeline(it).done
+    assert [step.turn for step in steps] == [1, 2]
+    both = rewind(snapshots(it), timeline(it), 1)
+    assert both.paths == ("f.txt", "new.txt")
+    assert file.read_text() == lines.replace("4", "FOUR, a person's")
+
+
+def test_a_clash_is_told_and_nothing_at_all_is_done(tmp_path: Path) -> None:
+    it = bench(tmp_path, THREE_STEPS, [read, write, shell])
+    it.turn("make them")
+    (it.runtime.workspace.root / "a.txt").write_text("mine\n")
+    before = there(it)
+    refused = undo(snapshots(it), timeline(it))
+    assert (dict(refused.clashes), refused.event) == ({"a.txt": "changed since"}, None)
+    assert there(it) == before
+
+
+def test_a_new_step_ends_what_can_be_redone(tmp_path: Path) -> None:
+    it = bench(
+        tmp_path,
+        [*THREE_STEPS, {"calls": [call("write", path="d.txt", content="4\n")]}, {"text": "Four."}],
+        [read, write, shell],
+    )
+    it.turn("make them")
+    done(it, undo(snapshots(it), timeline(it)))
+    it.turn("another")
+    assert there(it) == {"d.txt": "4\n"}
+    assert redo(snapshots(it), timeline(it)).steps == ()
+
+
+def test_the_model_is_told_once_that_its_changes_were_undone(tmp_path: Path) -> None:
+    it = bench(tmp_path, [*THREE_STEPS, {"text": "I see."}, {"text": "Yes."}], [read, write, shell])
+    it.turn("make them")
+    done(it, undo(snapshots(it), timeline(it)))
+    it.turn("what now?")
+    it.turn("sure?")
+    said = [message.text for message in it.request().messages]
+    undone = [text for text in said if "I have undone the changes of your last turn: a.txt, b.txt" in text]
+    assert len(undone) == 1, said
+
+
+def test_a_log_is_read_again_as_it_was_written(tmp_path: Path) -> None:
+    it = bench(tmp_path, THREE_STEPS, [read, write, shell])
+    it.turn("make them")
+    done(it, undo(snapshots(it), timeline(it)))
+    logged = list(read_log(it.runtime.session.folder))
+    assert [event.action for event in logged if isinstance(event, UndoEvent)] == ["undo"]
+    assert list(it.runtime.session.replayed.only(UndoEvent)) == [
+        e for e in logged if isinstance(e, UndoEvent)
+    ]

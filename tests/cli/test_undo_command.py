@@ -1,0 +1,57 @@
+"""`patchwright undo`, `redo` and `rewind`, after the session has ended."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.support.cli import call, run, script
+from tests.support.repo import Repo
+
+
+@pytest.fixture
+def repo(tmp_path: Path) -> Repo:
+    repo = Repo(tmp_path / "shop")
+    repo.write("a.txt", "old\n")
+    repo.commit_all()
+    return repo
+
+
+@pytest.mark.slow
+def test_a_one_shot_run_is_undone_redone_and_rewound(repo: Repo, tmp_path: Path) -> None:
+    repo.write("mine.txt", "a person's\n")
+    turns = [
+        {"calls": [call("write", path="new.txt", content="new\n")]},
+        {"calls": [call("shell", command="echo changed > a.txt")]},
+        {"text": "Made."},
+    ]
+    model = script(tmp_path, turns)
+    assert run("run", "go", "--no-commit", "--model", model, cwd=repo.root).code in (0, 10)
+    index = (repo.root / ".git/index").read_bytes()
+
+    undone = run("undo", cwd=repo.root)
+    assert (undone.code, undone.out) == (0, "2 files as before that turn:\n  a.txt\n  new.txt\n"), undone.err
+    assert repo.git("--no-optional-locks", "status", "--porcelain") == "?? mine.txt\n"
+    assert (run("undo", cwd=repo.root).code, run("redo", cwd=repo.root).code) == (3, 0)
+    assert (repo.read("a.txt"), repo.read("new.txt")) == ("changed\n", "new\n")
+
+    listed = run("rewind", cwd=repo.root)
+    assert listed.out == "> go\n    1  write new.txt\n    2  shell echo changed > a.txt\n"
+    assert run("rewind", "2", "-C", repo.root, cwd=tmp_path).code == 0
+    assert (repo.read("a.txt"), repo.read("new.txt")) == ("old\n", "new\n")
+    wrong = run("rewind", "7", cwd=repo.root)
+    assert (wrong.code, wrong.err.splitlines()[0]) == (2, "patchwright: no step '7': there are 1")
+
+    repo.write("new.txt", "a person's\n")
+    refused = run("undo", cwd=repo.root)
+    assert (refused.code, "  new.txt: changed since" in refused.err) == (13, True), refused.err
+    assert repo.read("new.txt") == "a person's\n"
+    assert (repo.root / ".git/index").read_bytes() == index
+
+
+def test_without_a_session_there_is_nothing_to_undo(repo: Repo) -> None:
+    result = run("undo", cwd=repo.root)
+    assert (result.code, "nothing to take back" in result.err) == (3, True)
+    missing = run("undo", "--session", "nope", cwd=repo.root)
+    assert (missing.code, "no session 'nope'" in missing.err) == (2, True)
