@@ -129,8 +129,10 @@ class Chat:
 
     def rewind(self) -> None:
         """Offer the earlier prompts to go back to."""
+        from cli.repl.rewinding import offer
+
         if not self.working:
-            self._command("/rewind", shown=False)
+            self._start(offer(self))
 
     def unfold(self) -> None:
         """Show the whole session, nothing folded."""

@@ -28,18 +28,20 @@ class Planning:
         self.on = False
         self._before = Mode.WORKSPACE
 
-    def enter(self) -> None:
+    async def enter(self) -> None:
         """From now on nothing is changed."""
-        policy, workspace = self._chat.runtime.policy, self._chat.runtime.workspace
-        self._before, self.on = policy.mode, True
-        policy.mode = workspace.mode = Mode.READ_ONLY
+        from agent.reach import switch_mode
 
-    def leave(self) -> None:
+        self._before, self.on = self._chat.runtime.policy.mode, True
+        await switch_mode(self._chat.runtime, Mode.READ_ONLY)
+
+    async def leave(self) -> None:
         """Back to the mode before."""
+        from agent.reach import switch_mode
+
         if self.on:
-            policy, workspace = self._chat.runtime.policy, self._chat.runtime.workspace
-            policy.mode = workspace.mode = self._before
             self.on = False
+            await switch_mode(self._chat.runtime, self._before)
 
     def framed(self, prompt: str) -> str:
         """A prompt as the model gets it."""
@@ -62,7 +64,7 @@ class Planning:
         if not plan:
             text = "Carry out the plan that you have just given."
         if chosen in (0, 1, 3):
-            self.leave()
+            await self.leave()
         if chosen == 0:
             await self._chat.turn(text)
         elif chosen == 1:

@@ -15,13 +15,13 @@ if TYPE_CHECKING:
 async def plan(chat: Chat, argument: str) -> None:
     """Enter plan mode, with a task or without; without one and in it already: leave it."""
     if chat.planning.on and not argument:
-        chat.planning.leave()
+        await chat.planning.leave()
         chat.tell("plan mode is off", "dim")
         return
     if not chat.planning.on:
         if chat.runtime.policy.mode is Mode.READ_ONLY:
             raise UserError(Fault.USAGE, "the session is read-only already", "Say what you want planned.")
-        chat.planning.enter()
+        await chat.planning.enter()
         chat.tell("plan mode: nothing is changed until you agree to a plan (/plan again leaves it)", "dim")
     if argument:
         await chat.turn(argument)
