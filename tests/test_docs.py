@@ -18,6 +18,7 @@ from tools.edit.ladder import Rung
 README = CHECKOUT / "README.md"
 EDITING = CHECKOUT / "docs/editing.md"
 GIT = CHECKOUT / "docs/git.md"
+HOOKS = CHECKOUT / "docs/hooks.md"
 SESSIONS = CHECKOUT / "docs/sessions.md"
 
 NOT_RUN_HERE = {"make demo", "make test", "pipx install .", "export OPENAI_API_KEY=…", "patchwright"}
@@ -28,6 +29,7 @@ ENDS = {
     "doctor": {0},
     "sessions": {0},
     "resume": {2},
+    "hook": {0},
     "undo": {3},
     "redo": {3},
     "rewind": {3},
@@ -49,7 +51,9 @@ def commands(document: Path) -> list[str]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("line", [*commands(README), *commands(EDITING), *commands(GIT), *commands(SESSIONS)])
+@pytest.mark.parametrize(
+    "line", [*commands(README), *commands(EDITING), *commands(GIT), *commands(HOOKS), *commands(SESSIONS)]
+)
 def test_every_command_of_the_documents_runs(line: str, ledger: Path) -> None:
     (ledger / "edits.txt").write_text(A_DIFF)
     (ledger.parent / "other").mkdir()
