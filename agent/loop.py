@@ -11,21 +11,22 @@ import time
 from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from agent.context.projection import Projection, compaction
 from agent.events import AskedAction, MessageEvent, Signal, Steer
 from agent.limits import Limit, Tally, first_reached, out_of_time, seconds_left
-from agent.model.base import Delta, Model, ReasoningDelta, Reply, TextDelta
+from agent.model.base import ContextOverflow, CutOff, Delta, Model, ReasoningDelta, Reply, TextDelta
 from agent.session import Session
 from agent.side_calls import spent
+from agent.upsets import Ids, Nudge, Upsets
 from tools.action import Action
 from tools.dispatch import Gateway, tool_ends_turn
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TurnEnd:
-    """How the loop ended. reason: "answer", "ended" (a tool ended it), "limit", "interrupted" or "refusal"."""
+    """How the loop ended. reason: "answer", "ended" (a tool ended it), "limit", "interrupted", "refusal" or "empty"."""
 
     reason: str
     text: str = ""
@@ -50,6 +51,8 @@ class Loop:
     notices: Callable[[], Awaitable[Sequence[str]]] | None = None
     inbox: deque[str] = field(default_factory=deque)
     tally: Tally = field(default_factory=Tally)
+    _upsets: Upsets = field(default_factory=Upsets)
+    _ids: Ids = field(default_factory=Ids)
     _step: asyncio.Task[TurnEnd | None] | None = None
     _stop: bool = False
     _interrupts: int = 0
@@ -121,12 +124,17 @@ class Loop:
             self.session.append(Steer(text=text))
         if (event := compaction(self.projection, self.model.window)) is not None:
             self.session.append(event)
-        reply = await self._ask()
+        try:
+            reply = await self._fitting()
+        except CutOff as error:
+            self._go_on(self._upsets.cut_off(error))
+            return None
+        again = self._upsets.see(reply)
         if not reply.actions:
-            if reply.stop == "refusal":
-                return TurnEnd(reason="refusal", text=reply.text)
-            return TurnEnd(reason="answer", text=reply.text)
+            return self._answered(reply)
         observations = await self.gateway.run(reply.actions)
+        if again is not None:
+            self._go_on(again)
         for action, observation in zip(reply.actions, observations, strict=True):
             if tool_ends_turn(self.gateway.toolbox, action, observation):
                 if any(each.failed for each in observations):
@@ -134,6 +142,34 @@ class Loop:
                     return None
                 return TurnEnd(reason="ended", text=str(observation.data.get("summary", reply.text)))
         return None
+
+    def _answered(self, reply: Reply) -> TurnEnd | None:
+        """What a reply without actions means for the turn."""
+        if reply.stop == "refusal":
+            return TurnEnd(reason="refusal", text=reply.text or "The model refused to answer.")
+        if (nudge := self._upsets.unsound(reply)) is not None:
+            self._go_on(nudge)
+            return None
+        if not reply.text.strip():
+            return TurnEnd(reason="empty", text="The model gave no answer, asked again and again.")
+        return TurnEnd(reason="answer", text=reply.text)
+
+    def _go_on(self, nudge: Nudge) -> None:
+        self.session.append(Signal(name="model", detail=nudge.note))
+        self.inbox.appendleft(nudge.text)
+
+    async def _fitting(self) -> Reply:
+        """The reply; of a request that turns out too long for the model, the past is compressed first."""
+        try:
+            return await self._ask()
+        except ContextOverflow as error:
+            # The model's own word goes before our estimate: as if what is there just filled the window.
+            event = compaction(self.projection, min(self.model.window, self.projection.tokens))
+            if event is None:
+                raise
+            self.session.append(Signal(name="model", detail=f"{error.message}; compressing the past"))
+            self.session.append(event)
+            return await self._ask()
 
     async def _ask(self) -> Reply:
         """Stream one reply into the log; what had come before an interruption is kept as a partial message."""
@@ -151,11 +187,11 @@ class Loop:
                         reply = delta
                     else:
                         assert isinstance(delta, ReasoningDelta)
-        except asyncio.CancelledError:
+        except (asyncio.CancelledError, CutOff):
             self.session.append(MessageEvent(text="".join(text), partial=True, model=self.model.name))
             raise
         assert reply is not None, "a model's stream ends with a Reply"
-        reply = _with_unique_ids(reply)
+        reply = self._ids.apart(reply, self.projection.messages)
         usage = spent(reply.usage, time.monotonic() - started)
         self.tally.add(usage)
         self.projection.correct(usage.input)
@@ -167,6 +203,7 @@ class Loop:
                 usage=usage,
                 stop=reply.stop,
                 model=reply.model or self.model.name,
+                kept=[dict(part) for part in reply.kept],
             )
         )
         return reply
@@ -189,15 +226,3 @@ def _asked(action: Action) -> AskedAction:
         raw=action.raw if action.problem else "",
         problem=action.problem,
     )
-
-
-def _with_unique_ids(reply: Reply) -> Reply:
-    """Some servers give every call of a batch the same id, or none: observations could not be told apart."""
-    ids = [action.id for action in reply.actions]
-    if all(ids) and len(set(ids)) == len(ids):
-        return reply
-    actions = tuple(
-        Action(id=f"{a.id or 'call'}-{i}", tool=a.tool, arguments=a.arguments, raw=a.raw, problem=a.problem)
-        for i, a in enumerate(reply.actions)
-    )
-    return replace(reply, actions=actions)

@@ -33,10 +33,11 @@ from agent.events import (
 )
 from agent.limits import Limit, Tally, first_reached
 from agent.loop import Loop, TurnEnd
-from agent.model.base import Delta, Model, TextDelta, ToolSpec
+from agent.model.base import Delta, Model, TextDelta
 from agent.model.roles import Role, Roles
 from agent.noticing import Noticing
 from agent.outcome import BY_FAULT, Exit
+from agent.reach import Place, specs
 from agent.resume import cut_off_turn, ended_already
 from agent.session import Session
 from agent.side_calls import SideCalls
@@ -45,7 +46,8 @@ from sandbox.errors import Fault, UserError
 from sandbox.policy import Approver, Decision, Effect, Policy
 from sandbox.secrets import Redactor, redact
 from tools.action import Action, Observation
-from tools.dispatch import Gateway, Snapshotter
+from tools.dispatch import Gateway
+from tools.following import Snapshotter
 from tools.framing import quoted
 from tools.registry import Toolbox
 from tools.workspace import Workspace
@@ -70,6 +72,8 @@ class LogRecorder:
                 effect=effect.kind,
                 paths=list(effect.paths),
                 followed=bool(effect.argv),
+                within=action.within or None,
+                arguments=dict(action.arguments) if action.within else None,
             )
         )
 
@@ -109,6 +113,7 @@ class Runtime:
     """Everything one session needs.
 
     commit: commit at the end of a verified turn
+    place: where it works, for a change of its mode
     roles: makers of the models that play a role of their own; `side` asks them
     """
 
@@ -121,6 +126,7 @@ class Runtime:
     approver: Approver | None = None
     limits: Sequence[Limit] = ()
     commit: bool = False
+    place: Place | None = None
     roles: Mapping[Role, Callable[[], Model]] = field(default_factory=dict)
     on_delta: Callable[[Delta], None] = lambda delta: None
     loop: Loop = field(init=False)
@@ -135,10 +141,7 @@ class Runtime:
     _streamed: Redactor = field(default_factory=Redactor)
 
     def __post_init__(self) -> None:
-        specs = [
-            ToolSpec(name=t.name, description=t.description, parameters=t.parameters) for t in self.toolbox
-        ]
-        self.projection = Projection(specs)
+        self.projection = Projection(specs(self.toolbox))
         self.evidence = Evidence(self.workspace)
         self.session.subscribe(self.projection.add, replay=True, restart=self.projection.clear)
         noticing = Noticing(self.workspace, self.snapshots)
@@ -154,6 +157,10 @@ class Runtime:
             snapshots=self.snapshots,
             approver=self.approver,
         )
+        if self.toolbox.get("python") is not None:
+            from tools.kernel.session import KernelSession
+
+            self.workspace.kernel = KernelSession(self.workspace, gateway)
         self.loop = Loop(
             session=self.session,
             projection=self.projection,
@@ -213,7 +220,9 @@ class Runtime:
             self._task.cancel()
 
     async def close(self) -> None:
-        """Release the model's connections and the log."""
+        """Release the model's connections, the kernel and the log."""
+        if self.workspace.kernel is not None:
+            await self.workspace.kernel.close()
         await self.model.close()
         await self.side.roles.close()
         with suppress(UserError):  # a full disk: the turn has told of it
@@ -301,7 +310,8 @@ class Runtime:
                 return Exit.NO_TEST_RUNNER
             if status == "not achieved" and report.get("outcome") in ("failed", "broken", "timeout"):
                 return Exit.TESTS_FAIL
-        return Exit.NOT_ACHIEVED if status == "not achieved" else Exit.DONE
+        given_up = status == "not achieved" or ended.reason in ("refusal", "empty")
+        return Exit.NOT_ACHIEVED if given_up else Exit.DONE
 
     def _beside(self, call: SideCall) -> None:
         self.loop.tally.add_beside(call.usage)

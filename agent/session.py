@@ -214,7 +214,13 @@ def unanswered(events: list[Event]) -> list[tuple[str, str]]:
 
 
 def _redact(event: Event) -> None:
-    fields = {name: value for name, value in vars(event).items() if isinstance(value, str | dict | list)}
+    if isinstance(event, MessageEvent):  # signed, so whole or not at all
+        event.kept = [part for part in event.kept if redact_values(part) is part]
+    fields = {
+        name: value
+        for name, value in vars(event).items()
+        if isinstance(value, str | dict | list) and name != "kept"
+    }
     asked = event.actions if isinstance(event, MessageEvent) else []
     whole = {**fields, "actions": [[each.arguments, each.raw] for each in asked]} if asked else fields
     if redact_values(whole) is whole:

@@ -173,7 +173,8 @@ def _data(home: Home) -> Finding:
 
 def _keys(env: Mapping[str, str]) -> Finding:
     """Names of the variables that hold a key."""
-    from agent.model.resolve import ENDPOINTS, LITELLM, default_model
+    from agent.model.providers import ENDPOINTS, LITELLM
+    from agent.model.resolve import default_model
 
     known = {key for endpoint in ENDPOINTS.values() for key in endpoint.keys}
     known |= {key for keys in LITELLM.values() for key in keys}

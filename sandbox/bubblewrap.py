@@ -10,7 +10,7 @@ from contextlib import AsyncExitStack, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, get_args
 
-from sandbox.audit import Audit
+from sandbox.audit import audit_of
 from sandbox.errors import Fault, UserError
 from sandbox.guarded import HELD, Guarded, guarded, nested_git
 from sandbox.outlet import Outlet, outlet
@@ -130,7 +130,7 @@ class Bubblewrap:
         if self._nested is None:
             self._nested = nested_git(self.root)
         places = guarded(self.root, self._nested)
-        audit = Audit(self.root, places, self._spill and self._spill / "refused")
+        audit = audit_of(command, self.root, places, self._spill)
         async with AsyncExitStack() as stack:
             way_out = Outlet()
             if self._proxy:
@@ -158,7 +158,7 @@ class Bubblewrap:
                 argv=argv,
                 env={**env, **way_out.environment},
                 cwd=Path("/"),
-                pass_fds=(status_write, *seccomp, *way_out.descriptors),
+                pass_fds=(status_write, *seccomp, *way_out.descriptors, *command.descriptors),
             )
             done = await supervise(command, launch, namespace, spill=self._spill, on_output=on_output)
         if done.ended == "exited" and not namespace.started and not done.noticed:

@@ -42,6 +42,9 @@ class Command:
     readable: extra absolute paths to show read-only (a script of ours, an interpreter)
     writable: extra absolute folders of ours that may be written (a report folder, a byte-code cache)
     denied: files and folders that may not even be read
+    descriptors: open descriptors of ours that it inherits under their numbers
+    resident: it lives beside other commands and our own work, so that what changed at guarded places meanwhile is
+        not its doing alone: whoever talks to it audits them
     """
 
     argv: tuple[str, ...]
@@ -55,6 +58,8 @@ class Command:
     writable: tuple[Path, ...] = ()
     denied: tuple[Path, ...] = ()
     limits: Limits = Limits()
+    descriptors: tuple[int, ...] = ()
+    resident: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -17,6 +17,7 @@ from tools.edit.ladder import Rung
 
 README = CHECKOUT / "README.md"
 EDITING = CHECKOUT / "docs/editing.md"
+CODE_MAP = CHECKOUT / "docs/code-map.md"
 GIT = CHECKOUT / "docs/git.md"
 HOOKS = CHECKOUT / "docs/hooks.md"
 SESSIONS = CHECKOUT / "docs/sessions.md"
@@ -36,6 +37,7 @@ ENDS = {
     "init": {0},
     "apply": {0},
     "trust": {0},
+    "symbols": {0},
 }
 """Exit codes of the examples that ask no model, in a fresh project."""
 
@@ -51,8 +53,9 @@ def commands(document: Path) -> list[str]:
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(300)
 @pytest.mark.parametrize(
-    "line", [*commands(README), *commands(EDITING), *commands(GIT), *commands(HOOKS), *commands(SESSIONS)]
+    "line", [each for page in (README, EDITING, GIT, HOOKS, SESSIONS, CODE_MAP) for each in commands(page)]
 )
 def test_every_command_of_the_documents_runs(line: str, ledger: Path) -> None:
     (ledger / "edits.txt").write_text(A_DIFF)

@@ -17,6 +17,7 @@ from tools.artifacts import Artifacts
 if TYPE_CHECKING:
     from sandbox.snapshots import State
     from sandbox.transaction import Transactions
+    from tools.kernel.session import KernelSession
     from tools.seen import Version
 
 
@@ -31,6 +32,7 @@ class ToolSettings:
     unreadable: patterns of the user's rules that deny reading
     trusts: the user's word on what the repository would run outside the sandbox
     cache: folder of ours for byte code, coverage and reports; outside the workspace
+    shared: folder of ours for what all sessions have in common; `cache` if there is none
     """
 
     test_command: str = ""
@@ -42,6 +44,7 @@ class ToolSettings:
     unreadable: tuple[str, ...] = ()
     trusts: Trusts = nothing
     cache: Path
+    shared: Path | None = None
 
 
 @dataclass(slots=True, kw_only=True)
@@ -59,6 +62,7 @@ class Workspace:
     lost: those of them whose content before was too large to keep: `changed` says None, and nobody knows
     read: each file as the model last saw it
     journal: private folder in which changes of several files are noted until they are whole
+    kernel: runs blocks of Python; None where a session has none
     progress: called with a line of text while something long runs (shown to a person, never logged)
     """
 
@@ -75,6 +79,7 @@ class Workspace:
     read: dict[str, Version] = field(default_factory=dict)
     plan: list[PlanItem] = field(default_factory=list)
     facts: dict[str, Any] = field(default_factory=dict)
+    kernel: KernelSession | None = None
     progress: Callable[[str], None] = lambda line: None
 
     @property

@@ -92,7 +92,11 @@ class Projection:
             Action(id=a.id, tool=a.tool, arguments=a.arguments, raw=a.raw, problem=a.problem)
             for a in event.actions
         )
-        self._push(AssistantMessage(text=event.text, actions=actions, reasoning=event.reasoning))
+        self._push(
+            AssistantMessage(
+                text=event.text, actions=actions, reasoning=event.reasoning, kept=tuple(event.kept)
+            )
+        )
         self._batch = {action.id: None for action in actions}
 
     def _observation(self, event: ObservationEvent) -> None:

@@ -39,7 +39,10 @@ class Steer(Event):
 
 @dataclass(kw_only=True)
 class MessageEvent(Event):
-    """One finished reply of a model. `partial`: it was interrupted, what had come is kept."""
+    """One finished reply of a model.
+
+    partial: it was interrupted, what had come is kept; kept: what only its provider understands and wants back
+    """
 
     kind: Literal["message"] = "message"
     text: str = ""
@@ -49,6 +52,7 @@ class MessageEvent(Event):
     stop: str = "end"
     model: str = ""
     partial: bool = False
+    kept: list[dict[str, Any]] = field(default_factory=list)
 
 
 @dataclass(kw_only=True)
@@ -66,7 +70,10 @@ class SideCall(Event):
 
 @dataclass(kw_only=True)
 class ActionEvent(Event):
-    """An action is about to run, with the effect it was judged by. `followed`: snapshots tell what it changes."""
+    """An action is about to run, with the effect it was judged by. `followed`: snapshots tell what it changes.
+
+    within: the action whose code asked for it, with these arguments; None if a model or the harness did
+    """
 
     kind: Literal["action"] = "action"
     call: str
@@ -74,6 +81,8 @@ class ActionEvent(Event):
     effect: str
     paths: list[str] = field(default_factory=list)
     followed: bool = False
+    within: str | None = None
+    arguments: dict[str, Any] | None = None
 
 
 @dataclass(kw_only=True)

@@ -6,25 +6,45 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
+from sandbox.errors import UserError
 from tools.action import Action
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Usage:
-    """Tokens of one call; `cost` in US dollars, None when the price is not known (unknown is not zero)."""
+    """Tokens of one call; `cost` in US dollars, None when the price is not known (unknown is not zero).
+
+    input: all of it, with what was read from the provider's cache (`cached`) and written to it (`written`)
+    output: all of it, `reasoning` included
+    """
 
     input: int = 0
     cached: int = 0
+    written: int = 0
     output: int = 0
     reasoning: int = 0
     cost: float | None = None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Image:
+    """A picture for a model. media: "image/png", …; data: its bytes in base64"""
+
+    media: str
+    data: str
+
+    @property
+    def url(self) -> str:
+        """As a data URL (RFC 2397)."""
+        return f"data:{self.media};base64,{self.data}"
+
+
 @dataclass(slots=True, kw_only=True, eq=False)
 class UserMessage:
-    """Text from the person, or from the harness on their behalf."""
+    """Text from the person, or from the harness on their behalf, with the pictures that belong to it."""
 
     text: str
+    images: tuple[Image, ...] = ()
     wire: dict[str, bytes] = field(default_factory=dict, repr=False)
 
 
@@ -108,6 +128,14 @@ class Reply:
 Delta = TextDelta | ReasoningDelta | Reply
 
 
+class CutOff(UserError):
+    """The answer broke off after text of it had been handed out: what came can be kept, and the rest asked for."""
+
+
+class ContextOverflow(UserError):
+    """The request is longer than the model's window; a shorter one may do."""
+
+
 class Model(Protocol):
     """Anything that can answer a request.
 
@@ -121,8 +149,9 @@ class Model(Protocol):
     def stream(self, request: Request) -> AsyncIterator[Delta]:
         """Answer `request`, the last item being a `Reply`.
 
-        Raises UserError with Fault.MODEL_UNREACHABLE, CREDENTIALS or CONFIGURATION. Closing the
-        iterator early (cancellation) closes the connection.
+        Raises UserError with Fault.MODEL_UNREACHABLE, CREDENTIALS or CONFIGURATION; of these
+        `CutOff` after some text was handed out, `ContextOverflow` when the request is too long. Closing
+        the iterator early (cancellation) closes the connection.
         """
         ...
 

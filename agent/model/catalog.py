@@ -20,26 +20,37 @@ DEFAULT_WINDOW = 128_000
 """Tokens assumed of a model that nobody knows: what almost every present model with tools can take."""
 
 _KINDS = frozenset({"chat", "responses", "completion"})
-_FORMAT = "1"
+_FORMAT = "2"
 """Version of our lines, part of their stamp. Raised when they change."""
 
 
 @dataclass(frozen=True, slots=True)
 class Price:
-    """US dollars per token, for requests whose input is longer than `above` tokens."""
+    """US dollars per token, for requests whose input is longer than `above` tokens.
+
+    written: for what goes into the provider's cache; None: as `input`
+    """
 
     above: int
     input: float
     output: float
     cached: float
+    written: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Listing:
-    """What is known of a model. `window` 0: not known; `prices`: by rising `above`, empty if not known."""
+    """What is known of a model.
+
+    window, output: tokens, 0 if not known; prices: by rising `above`, empty if not known
+    tools, images: False where it is known that the model takes none
+    """
 
     window: int
     prices: tuple[Price, ...]
+    output: int = 0
+    tools: bool = True
+    images: bool = True
 
     def cost(self, usage: Usage) -> float | None:
         """What a call cost, None when there is no price."""
@@ -47,30 +58,40 @@ class Listing:
         if not fitting:
             return None
         price = fitting[-1]
-        fresh = max(0, usage.input - usage.cached)
-        return fresh * price.input + usage.cached * price.cached + usage.output * price.output
+        fresh = max(0, usage.input - usage.cached - usage.written)
+        written = usage.written * (price.input if price.written is None else price.written)
+        return fresh * price.input + usage.cached * price.cached + written + usage.output * price.output
 
 
 class Catalog:
     """Looks models up. Nothing is read before the first question.
 
     cache: folder for our extract; made when needed, done without when it can't be written
+    own: what the user says of models by name, which goes before
     """
 
-    def __init__(self, cache: Path) -> None:
+    def __init__(self, cache: Path, own: Mapping[str, Listing] | None = None) -> None:
         self._cache = cache
+        self._own = own or {}
         self._lines: str | None = None
 
     def find(self, names: Sequence[str]) -> Listing | None:
         """The first of `names` that is known (the same model has several spellings)."""
+        if own := self._of_user(names):
+            return own
         if self._lines is None:
             self._lines = self._read(make=True) or "\n"
         return _find(self._lines, names)
 
     def find_quickly(self, names: Sequence[str]) -> Listing | None:
         """The same, but only if the extract is there already: for use before a first request."""
+        if own := self._of_user(names):
+            return own
         lines = self._lines or self._read(make=False)
         return _find(lines, names) if lines else None
+
+    def _of_user(self, names: Sequence[str]) -> Listing | None:
+        return next((self._own[name] for name in names if name in self._own), None)
 
     def _read(self, *, make: bool) -> str | None:
         source = _source()
@@ -112,8 +133,11 @@ def _extract(source: Path) -> str:
 
 def _line(name: str, model: Mapping[str, Any]) -> str:
     window = model.get("max_input_tokens") or model.get("max_tokens") or 0
-    cells = [name, str(window if isinstance(window, int) else 0)]
-    cells += [f"{p.above} {p.input!r} {p.output!r} {p.cached!r}" for p in _prices(model)]
+    output = model.get("max_output_tokens") or 0
+    flags = "t" * (model.get("supports_function_calling") is not False)
+    flags += "i" * (model.get("supports_vision") is not False)
+    cells = [name, *(str(each if isinstance(each, int) else 0) for each in (window, output)), flags or "-"]
+    cells += [f"{p.above} {p.input!r} {p.output!r} {p.cached!r} {p.written!r}" for p in _prices(model)]
     return "\t".join(cells) + "\n"
 
 
@@ -130,7 +154,16 @@ def _prices(model: Mapping[str, Any]) -> list[Price]:
         if paid is None or got is None:
             continue
         cached = model.get(f"cache_read_input_token_cost{suffix}")
-        prices.append(Price(step * 1000, float(paid), float(got), float(paid if cached is None else cached)))
+        written = model.get(f"cache_creation_input_token_cost{suffix}")
+        prices.append(
+            Price(
+                step * 1000,
+                float(paid),
+                float(got),
+                float(paid if cached is None else cached),
+                float(paid if written is None else written),
+            )
+        )
     return prices
 
 
@@ -138,14 +171,21 @@ def _find(lines: str, names: Sequence[str]) -> Listing | None:
     for name in names:
         start = lines.find(f"\n{name}\t")
         if start >= 0:
-            _, window, *prices = lines[start + 1 : lines.index("\n", start + 1)].split("\t")
-            return Listing(window=int(window), prices=tuple(_price(cell) for cell in prices))
+            _, window, output, flags, *prices = lines[start + 1 : lines.index("\n", start + 1)].split("\t")
+            return Listing(
+                window=int(window),
+                prices=tuple(_price(cell) for cell in prices),
+                output=int(output),
+                tools="t" in flags,
+                images="i" in flags,
+            )
     return None
 
 
 def _price(cell: str) -> Price:
-    above, paid, got, cached = cell.split(" ")
-    return Price(int(above), float(paid), float(got), float(cached))
+    above, *dollars = cell.split(" ")
+    paid, got, cached, written = map(float, dollars)
+    return Price(int(above), paid, got, cached, written)
 
 
 def _keep(extract: Path, text: str) -> None:

@@ -6,8 +6,9 @@ import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
+from agent.model.arguments import parse_action
 from agent.model.base import (
     AssistantMessage,
     Message,
@@ -19,10 +20,8 @@ from agent.model.base import (
     Usage,
     UserMessage,
 )
+from agent.model.wire import Assembler, Json, Stop, count
 from tools.action import Action
-
-Json = dict[str, Any]
-Stop = Literal["end", "actions", "length", "refusal", "other"]
 
 _STOPS: Mapping[str, Stop] = {
     "stop": "end",
@@ -40,16 +39,11 @@ _NO_REASONING = " "
 """Stands for reasoning that was not kept: endpoints that demand the field refuse an empty one."""
 
 
-def encode(value: object) -> bytes:
-    """Compact JSON in UTF-8. Lone surrogates (from odd file names) become `?`: many servers refuse them."""
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
-
-
 def message_json(message: Message, *, reasoning: bool) -> Json:
     """One message. `reasoning`: the endpoint wants the assistant's own reasoning back."""
     match message:
         case UserMessage():
-            return {"role": "user", "content": message.text}
+            return {"role": "user", "content": _with_images(message) if message.images else message.text}
         case ToolMessage():
             return {"role": "tool", "tool_call_id": message.call, "content": message.text}
         case AssistantMessage():
@@ -69,23 +63,6 @@ def tool_json(tool: ToolSpec) -> Json:
     return {"type": "function", "function": function}
 
 
-def parse_action(call: str, tool: str, raw: str, *, cut: bool = False) -> Action:
-    """An action from the arguments' JSON text; `problem` says what is wrong with text that does not parse.
-
-    cut: the answer ended at the output limit, which explains JSON that stops short
-    """
-    try:
-        arguments = json.loads(raw, strict=False) if raw.strip() else {}
-    except (ValueError, RecursionError) as error:  # the model's mistake: it is told, and nothing runs
-        why = "the answer reached its output limit inside them" if cut else str(error)
-        return Action(id=call, tool=tool, arguments={}, raw=raw, problem=f"the arguments are not JSON: {why}")
-    if not isinstance(arguments, dict):
-        kind = type(arguments).__name__
-        problem = f"the arguments must be a JSON object, not {kind}"
-        return Action(id=call, tool=tool, arguments={}, raw=raw, problem=problem)
-    return Action(id=call, tool=tool, arguments=arguments, raw=raw)
-
-
 @dataclass(slots=True)
 class _Call:
     """A tool call while its pieces come in."""
@@ -95,16 +72,11 @@ class _Call:
     arguments: list[str]
 
 
-class Assembler:
-    """Turns the pieces of one streamed answer (or one whole answer) into deltas and, at last, a `Reply`.
-
-    spoke: visible text has been handed out, so that the answer can't be asked for again unnoticed
-    finished: the model said why it stopped, so that nothing is missing
-    """
+class ChatAssembler(Assembler):
+    """Puts a chat completion together."""
 
     def __init__(self) -> None:
-        self.spoke = False
-        self.finished = False
+        super().__init__()
         self._text: list[str] = []
         self._reasoning: list[str] = []
         self._calls: list[_Call] = []
@@ -154,10 +126,10 @@ class Assembler:
         )
         cost = told.get("cost")
         return Usage(
-            input=_count(told.get("prompt_tokens")),
-            cached=_count(cached),
-            output=_count(told.get("completion_tokens")),
-            reasoning=_count(completion.get("reasoning_tokens")),
+            input=count(told.get("prompt_tokens")),
+            cached=count(cached),
+            output=count(told.get("completion_tokens")),
+            reasoning=count(completion.get("reasoning_tokens")),
             cost=float(cost) if isinstance(cost, int | float) and not isinstance(cost, bool) else None,
         )
 
@@ -209,32 +181,9 @@ class Assembler:
         return f"call_{os.urandom(6).hex()}"
 
 
-class EventParser:
-    """Server-sent events: bytes in as they come, the `data` of each finished event out."""
-
-    def __init__(self) -> None:
-        self._rest = b""
-        self._data: list[str] = []
-
-    def feed(self, piece: bytes) -> list[str]:
-        """The data of the events that `piece` completes."""
-        events: list[str] = []
-        lines = (self._rest + piece).splitlines(keepends=True)
-        # A line without its end may go on, and one that ends in CR may be half of CR LF.
-        self._rest = lines.pop() if lines and not lines[-1].endswith(b"\n") else b""
-        for line in lines:
-            text = line.decode("utf-8", "replace").rstrip("\r\n")
-            field, _, value = text.partition(":")
-            if field == "data":
-                self._data.append(value.removeprefix(" "))
-            elif not text and self._data:
-                events.append("\n".join(self._data))
-                self._data.clear()
-        return events
-
-    def end(self) -> list[str]:
-        """The event that the end of the stream completes: some servers leave out the last empty line."""
-        return self.feed(b"\n\n")
+def _with_images(message: UserMessage) -> list[Json]:
+    images = [{"type": "image_url", "image_url": {"url": image.url}} for image in message.images]
+    return [{"type": "text", "text": message.text}, *images]
 
 
 def _call_json(action: Action) -> Json:
@@ -260,7 +209,3 @@ def _parts(content: object, *, thinking: bool) -> Iterator[tuple[bool, str]]:
             elif isinstance(part, Mapping):
                 inner = part.get("text") or part.get("thinking")
                 yield from _parts(inner, thinking=thinking or "thinking" in part)
-
-
-def _count(value: object) -> int:
-    return int(value) if isinstance(value, int | float) else 0

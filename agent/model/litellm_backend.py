@@ -1,4 +1,4 @@
-"""Models behind every other kind of interface (Anthropic, Gemini, Bedrock, Azure, …), through litellm.
+"""Models behind every other kind of interface (Gemini, Bedrock, Azure, …), through litellm.
 
 Importing litellm takes seconds, so it starts in a thread when a model is made, while the context
 is still being gathered.
@@ -18,8 +18,9 @@ from typing import Any
 
 from agent.model.base import Delta, Request
 from agent.model.catalog import DEFAULT_WINDOW
-from agent.model.chat_wire import Assembler, Json, message_json, tool_json
+from agent.model.chat_wire import ChatAssembler, message_json, tool_json
 from agent.model.retry import PASSING, TRIES, Patience, retry_after
+from agent.model.wire import Assembler, Json
 from sandbox.errors import Fault, UserError
 
 _ENVIRONMENT = {
@@ -84,7 +85,7 @@ class LiteLLMModel:
         litellm = await self._imported()
         patience = Patience()
         while True:
-            assembler = Assembler()
+            assembler = ChatAssembler()
             try:
                 async with aclosing(self._attempt(litellm, request, assembler)) as deltas:
                     async for delta in deltas:

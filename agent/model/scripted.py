@@ -36,6 +36,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from agent.model.arguments import parse_action
 from agent.model.base import (
     AssistantMessage,
     Delta,
@@ -48,7 +49,6 @@ from agent.model.base import (
     Usage,
 )
 from agent.model.catalog import DEFAULT_WINDOW
-from agent.model.chat_wire import parse_action
 from sandbox.errors import Fault, UserError
 from tools.action import Action
 

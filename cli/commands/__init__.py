@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import typer
 
-from cli.commands import editing, history, hook, policy, project, session, task
+from cli.commands import code, editing, history, hook, policy, project, session, task
 
-THEMES = (task, session, editing, history, hook, project, policy)
+THEMES = (task, session, editing, history, hook, code, project, policy)
 
 
 def add_all(app: typer.Typer) -> None:

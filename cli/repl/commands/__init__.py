@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import difflib
 
-from cli.repl.commands import basics, changes, models, sessions, undoing
+from cli.repl.commands import basics, changes, models, reach, sessions, undoing
 from cli.repl.commands.base import Command
 
 COMMANDS: tuple[Command, ...] = (
     basics.HELP,
     *models.COMMANDS,
+    *reach.COMMANDS,
     *changes.COMMANDS,
     *undoing.COMMANDS,
     *sessions.COMMANDS,

@@ -8,8 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from agent.model.arguments import parse_action
 from agent.model.base import AssistantMessage, Reply, ToolMessage, Usage
-from agent.model.chat_wire import Assembler, EventParser, message_json, parse_action
+from agent.model.chat_wire import ChatAssembler, message_json
+from agent.model.wire import EventParser
 from tools.action import Action
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\r\n\0"), min_size=1)
@@ -35,7 +37,7 @@ def test_the_last_event_needs_no_empty_line() -> None:
 
 
 def put_together(*deltas: Mapping[str, Any], finish: str = "stop") -> Reply:
-    assembler = Assembler()
+    assembler = ChatAssembler()
     for delta in deltas:
         list(assembler.feed({"choices": [{"delta": delta, "finish_reason": None}]}))
     list(assembler.feed({"choices": [{"delta": {}, "finish_reason": finish}]}))
@@ -130,7 +132,7 @@ def test_content_in_parts_is_told_apart_into_text_and_reasoning() -> None:
     ],
 )
 def test_cached_tokens_are_found_where_each_server_puts_them(usage: Mapping[str, Any]) -> None:
-    assembler = Assembler()
+    assembler = ChatAssembler()
     list(assembler.feed({"choices": [], "usage": usage}))
     assert assembler.usage == Usage(input=9, cached=4, output=2)
 

@@ -7,7 +7,7 @@ import re
 import pytest
 
 from agent.model.family import FAMILIES, UNKNOWN, family
-from agent.model.resolve import DEFAULTS
+from agent.model.providers import DEFAULTS
 from tests.support.cli import CHECKOUT
 from tools.edit.offer import FORMATS, WAYS
 

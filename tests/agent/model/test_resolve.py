@@ -3,6 +3,7 @@ from __future__ import annotations
 import ast
 import asyncio
 import importlib.util
+import re
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -12,8 +13,9 @@ import pytest
 
 from agent.model.base import Request
 from agent.model.catalog import Catalog
-from agent.model.openai_http import OpenAIChat
-from agent.model.resolve import BARE, DEFAULTS, ENDPOINTS, LITELLM, default_model, resolve
+from agent.model.http_model import HttpModel
+from agent.model.providers import BARE, DEFAULTS, ENDPOINTS, LITELLM
+from agent.model.resolve import default_model, resolve
 from agent.model.scripted import ScriptedModel
 from sandbox.errors import Fault, UserError
 from tests.support.asking import reply, user
@@ -24,9 +26,9 @@ NO_KEYS: Mapping[str, str] = {}
 
 def url_of(name: str, env: Mapping[str, str], cache: Path, api_base: str | None = None) -> str:
     model = resolve(name, api_base, env, cache)
-    assert isinstance(model, OpenAIChat)
+    assert isinstance(model, HttpModel)
     assert model.name == name
-    return model.url.removesuffix("/chat/completions")
+    return re.sub("/(chat/completions|responses|messages)$", "", model.url)
 
 
 @pytest.mark.parametrize("provider", [name for name, endpoint in ENDPOINTS.items() if endpoint.keys])

@@ -1,0 +1,348 @@
+"""Models behind Anthropic's messages endpoint (and the gateways that speak its language)."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from agent.model.arguments import parse_action
+from agent.model.base import (
+    AssistantMessage,
+    Message,
+    ReasoningDelta,
+    Reply,
+    Request,
+    TextDelta,
+    ToolMessage,
+    ToolSpec,
+    Usage,
+    UserMessage,
+)
+from agent.model.http_model import HttpModel
+from agent.model.wire import Assembler, Fixed, Json, Stop, count, encode, encoded
+from tools.action import Action
+
+FORM = "anthropic"
+"""What parts of messages that only this format understands are marked with."""
+
+VERSION = "2023-06-01"
+
+MOST_OUTPUT = 32_000
+"""Tokens of one answer at most, which has to be said: long files fit; smaller models say what they can take."""
+
+_EPHEMERAL = {"type": "ephemeral"}
+
+_BUDGETS = {"low": 4_000, "medium": 10_000, "high": 24_000}
+"""Tokens of thinking for an effort, for models that take no word for it."""
+
+
+@dataclass(slots=True, kw_only=True)
+class AnthropicDialect:
+    """What an endpoint takes.
+
+    automatic: marks the end of the conversation for its cache by itself; else the last message is marked here
+    adaptive: takes a word for how much to think, not a number of tokens
+    effort: "low", "medium", "high", or "" for no thinking
+    limit: the most tokens of output that the model can be asked for
+    """
+
+    automatic: bool = True
+    adaptive: bool = True
+    effort: str = ""
+    limit: int = MOST_OUTPUT
+
+
+class AnthropicWire:
+    """The messages format. model: as the endpoint calls it; token: the key is a bearer token"""
+
+    path = "/messages"
+
+    def __init__(self, model: str, dialect: AnthropicDialect | None = None, *, token: bool = False) -> None:
+        self.dialect = dialect or AnthropicDialect()
+        self._model = model
+        self._token = token
+        self._fixed = Fixed(_system, _tools)
+
+    def headers(self, key: str) -> dict[str, str]:
+        """See `Wire.headers`."""
+        headers = {"anthropic-version": VERSION}
+        if not key:
+            return headers
+        return headers | ({"Authorization": f"Bearer {key}"} if self._token else {"x-api-key": key})
+
+    def body(self, request: Request) -> bytes:
+        """See `Wire.body`."""
+        fixed, dialect = self._fixed.of(request), self.dialect
+        limit = min(request.max_output or dialect.limit, dialect.limit)
+        options: Json = {"model": self._model, "stream": True, "max_tokens": limit}
+        if dialect.effort and dialect.adaptive:
+            options["thinking"] = {"type": "adaptive"}
+            options["output_config"] = {"effort": dialect.effort}
+        elif dialect.effort and limit > 2048:
+            budget = min(_BUDGETS.get(dialect.effort, 10_000), limit // 2)
+            options["thinking"] = {"type": "enabled", "budget_tokens": budget}
+        if dialect.automatic:
+            options["cache_control"] = _EPHEMERAL
+        messages = list(self._messages(request.messages))
+        head = (encode(options)[:-1], fixed.tools, fixed.system)
+        return b"".join((*head, b',"messages":[', b",".join(messages), b"]}"))
+
+    def assembler(self) -> Assembler:
+        """See `Wire.assembler`."""
+        return AnthropicAssembler()
+
+    def error(self, piece: Mapping[str, Any]) -> tuple[int, Mapping[str, Any]] | None:
+        """See `Wire.error`."""
+        if piece.get("type") != "error" and not piece.get("error"):
+            return None
+        details = piece.get("error")
+        details = details if isinstance(details, Mapping) else {"message": str(details)}
+        return _STATUS.get(str(details.get("type")), 500), details
+
+    def concede(self, said: str) -> bool:
+        """See `Wire.concede`."""
+        dialect = self.dialect
+        if (limit := _MAX_TOKENS.search(said)) and 0 < int(limit[1]) < dialect.limit:
+            self.dialect = replace(dialect, limit=int(limit[1]))
+        elif dialect.effort and dialect.adaptive and re.search("adaptive|output_config|effort", said):
+            self.dialect = replace(dialect, adaptive=False)
+        elif dialect.effort and "thinking" in said:
+            self.dialect = replace(dialect, effort="")
+        elif dialect.automatic and "cache_control" in said:
+            self.dialect = replace(dialect, automatic=False)
+        else:
+            return False
+        return True
+
+    def _messages(self, messages: Sequence[Message]) -> Iterator[bytes]:
+        """Each message, the observations of one batch together: they have to stand in one."""
+        results: list[bytes] = []
+        last = len(messages) - 1
+        for place, message in enumerate(messages):
+            if isinstance(message, ToolMessage):
+                mark = place == last and not self.dialect.automatic
+                results.append(
+                    encode(_result(message) | {"cache_control": _EPHEMERAL})
+                    if mark
+                    else encoded(message, FORM, lambda message=message: _result(message))  # type: ignore[misc]
+                )
+                continue
+            if results:
+                yield _of_user(results)
+                results = []
+            if isinstance(message, UserMessage):
+                mark = place == last and not self.dialect.automatic
+                blocks = [encode(block) for block in _said(message, mark=mark)]
+                yield _of_user(blocks)
+            else:
+                content = encoded(message, FORM, lambda message=message: list(_blocks(message)))  # type: ignore[misc]
+                yield b'{"role":"assistant","content":' + content + b"}"
+        if results:
+            yield _of_user(results)
+
+
+class AnthropicMessages(HttpModel):
+    """A model behind `{api_base}/messages`; see `HttpModel` for the arguments. token: the key is a bearer token"""
+
+    def __init__(
+        self,
+        name: str,
+        model: str,
+        api_base: str,
+        api_key: str | None,
+        window: int | None = None,
+        *,
+        dialect: AnthropicDialect | None = None,
+        token: bool = False,
+        **options: Any,
+    ) -> None:
+        wire = AnthropicWire(model, dialect, token=token)
+        super().__init__(name, model, api_base, api_key, window, wire=wire, **options)
+
+
+_MAX_TOKENS = re.compile(r"max_tokens: [0-9]+ > ([0-9]+)")
+
+_STATUS: Mapping[str, int] = {
+    "invalid_request_error": 400,
+    "authentication_error": 401,
+    "permission_error": 403,
+    "not_found_error": 404,
+    "request_too_large": 413,
+    "rate_limit_error": 429,
+    "timeout_error": 504,
+    "overloaded_error": 529,
+}
+"""Types of errors in a stream, as the status that the same error has before it."""
+
+_STOPS: Mapping[str, Stop] = {
+    "end_turn": "end",
+    "stop_sequence": "end",
+    "tool_use": "actions",
+    "max_tokens": "length",
+    "model_context_window_exceeded": "length",
+    "refusal": "refusal",
+}
+
+
+def _of_user(blocks: Sequence[bytes]) -> bytes:
+    return b'{"role":"user","content":[' + b",".join(blocks) + b"]}"
+
+
+def _said(message: UserMessage, *, mark: bool) -> Iterator[Json]:
+    for image in message.images:
+        source = {"type": "base64", "media_type": image.media, "data": image.data}
+        yield {"type": "image", "source": source}
+    text: Json = {"type": "text", "text": message.text if message.text.strip() else "(nothing)"}
+    yield text | {"cache_control": _EPHEMERAL} if mark else text
+
+
+def _result(message: ToolMessage) -> Json:
+    result = {"type": "tool_result", "tool_use_id": _word(message.call), "content": message.text}
+    return result | {"is_error": True} if message.failed else result
+
+
+def _blocks(message: Message) -> Iterator[Json]:
+    """What the assistant said, its signed thoughts where they stood."""
+    assert isinstance(message, AssistantMessage)
+    plain: list[Json] = []
+    if message.text.strip():
+        plain.append({"type": "text", "text": message.text.rstrip()})
+    plain += [_use(action) for action in message.actions]
+    kept = [part for part in message.kept if part.get("wire") == FORM]
+    for place, block in enumerate(plain or [{"type": "text", "text": "(nothing)"}]):
+        yield from (dict(part["block"]) for part in kept if int(part["at"]) == place)
+        yield block
+
+
+def _use(action: Action) -> Json:
+    name = _word(action.tool)
+    return {"type": "tool_use", "id": _word(action.id), "name": name, "input": dict(action.arguments)}
+
+
+def _word(text: str) -> str:
+    """Ids and names of other providers, or of a model's own making, in the letters that are taken here."""
+    return re.sub(r"[^A-Za-z0-9_-]", "_", text)[:128] or "_"
+
+
+class AnthropicAssembler(Assembler):
+    """Puts a message together. A block counts when it is closed: half a tool call never comes out."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._blocks: dict[int, Json] = {}
+        self._usage: dict[str, Any] = {}
+        self._stop: Stop = "other"
+
+    def feed(self, piece: Mapping[str, Any]) -> Iterator[TextDelta | ReasoningDelta]:
+        """See `Assembler.feed`."""
+        match piece.get("type"):
+            case "message_start":
+                self._count(piece["message"].get("usage"))
+            case "content_block_start":
+                block = dict(piece["content_block"])
+                self._blocks[piece["index"]] = block | {"pieces": []}
+                yield from self._show(str(block.get("text") or ""), str(block.get("thinking") or ""))
+            case "content_block_delta":
+                yield from self._delta(self._blocks[piece["index"]], piece["delta"])
+            case "message_delta":
+                self._count(piece.get("usage"))
+                self._ended(piece["delta"].get("stop_reason"))
+            case "message":  # the whole, from a server that does not stream
+                for place, each in enumerate(piece["content"]):
+                    self._blocks[place] = dict(each) | {"pieces": []}
+                    yield from self._show(str(each.get("text") or ""), str(each.get("thinking") or ""))
+                self._count(piece.get("usage"))
+                self._ended(piece.get("stop_reason") or "end_turn")
+
+    def reply(self, usage: Usage) -> Reply:
+        """See `Assembler.reply`."""
+        text: list[str] = []
+        thoughts: list[str] = []
+        actions: list[Action] = []
+        kept: list[Mapping[str, Any]] = []
+        for block in self._blocks.values():
+            match block.get("type"):
+                case "text":
+                    text += [str(block.get("text") or ""), *block["pieces"]]
+                case "tool_use":
+                    raw = "".join(block["pieces"]) or json.dumps(block.get("input") or {}, ensure_ascii=False)
+                    cut = self._stop == "length"
+                    actions.append(parse_action(str(block["id"]), str(block["name"]), raw, cut=cut))
+                case "thinking" | "redacted_thinking":
+                    thought = str(block.get("thinking") or "") + "".join(block["pieces"])
+                    thoughts.append(thought)
+                    place = len(actions) + bool("".join(text).strip())
+                    whole = {key: value for key, value in block.items() if key != "pieces"}
+                    if block["type"] == "thinking":
+                        whole["thinking"] = thought
+                    if whole.get("signature") or whole.get("data"):
+                        kept.append({"wire": FORM, "at": place, "block": whole})
+        return Reply(
+            text="".join(text),
+            actions=tuple(actions),
+            reasoning="".join(thoughts),
+            usage=usage,
+            stop="actions" if actions and self._stop in ("end", "other") else self._stop,
+            kept=tuple(kept),
+        )
+
+    @property
+    def usage(self) -> Usage:
+        """See `Assembler.usage`."""
+        read = count(self._usage.get("cache_read_input_tokens"))
+        written = count(self._usage.get("cache_creation_input_tokens"))
+        return Usage(
+            input=count(self._usage.get("input_tokens")) + read + written,
+            cached=read,
+            written=written,
+            output=count(self._usage.get("output_tokens")),
+        )
+
+    def _delta(self, block: Json, delta: Mapping[str, Any]) -> Iterator[TextDelta | ReasoningDelta]:
+        match delta.get("type"):
+            case "text_delta":
+                block["pieces"].append(delta["text"])
+                yield from self._show(delta["text"], "")
+            case "thinking_delta":
+                block["pieces"].append(delta["thinking"])
+                yield from self._show("", delta["thinking"])
+            case "signature_delta":
+                block["signature"] = block.get("signature", "") + delta["signature"]
+            case "input_json_delta":
+                block["pieces"].append(delta["partial_json"])
+
+    def _show(self, text: str, thought: str) -> Iterator[TextDelta | ReasoningDelta]:
+        if thought:
+            yield ReasoningDelta(text=thought)
+        if text:
+            self.spoke = True
+            yield TextDelta(text=text)
+
+    def _count(self, usage: Mapping[str, Any] | None) -> None:
+        self._usage.update({key: value for key, value in (usage or {}).items() if value is not None})
+
+    def _ended(self, reason: object) -> None:
+        if reason:
+            self.finished = True
+            self._stop = _STOPS.get(str(reason), "other")
+
+
+def _system(text: str) -> bytes:
+    if not text:
+        return b""
+    # Marked here too: the beginning stays in the cache when the past is compressed.
+    return b',"system":' + encode([{"type": "text", "text": text, "cache_control": _EPHEMERAL}])
+
+
+def _tools(tools: Sequence[ToolSpec]) -> bytes:
+    if not tools:
+        return b""
+    return b',"tools":' + encode(
+        [
+            {"name": tool.name, "description": tool.description, "input_schema": dict(tool.parameters)}
+            for tool in tools
+        ]
+    )

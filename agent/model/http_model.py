@@ -1,0 +1,247 @@
+"""A model behind an HTTP endpoint, whatever format that speaks: asking, asking again, and telling what went wrong."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
+from contextlib import aclosing
+from dataclasses import replace
+from typing import Any
+
+from agent.model.base import ContextOverflow, CutOff, Delta, ReasoningDelta, Reply, Request, TextDelta
+from agent.model.catalog import DEFAULT_WINDOW, Listing
+from agent.model.http import IDLE_TIMEOUT, Answer, HttpClient, WireError
+from agent.model.refusals import Asked, Passing, failure, shown, window_in
+from agent.model.retry import TRIES, Patience
+from agent.model.wire import Assembler, EventParser, Wire
+from sandbox.errors import Fault, UserError
+
+_ERROR_BYTES = 1 << 16
+"""How much of an error page is read: its first words are shown, the connection is kept if that was all."""
+
+
+class HttpModel:
+    """A model behind `{api_base}{wire.path}`.
+
+    name: as the user writes it; model: as the endpoint calls it
+    window: in tokens; None if not known, then taken from `listing` once a reply has come
+    key_variable: where the key came from, for messages
+    listing: looks up window and prices; called once, after the first reply
+    on_notice: told in one line of every wait before another try
+    instead: makes the format to be used when the endpoint says that the model is served in that one only
+    idle_timeout: seconds of silence after which an answer is given up
+    patience: how often and how long to wait for one request
+    """
+
+    def __init__(
+        self,
+        name: str,
+        model: str,
+        api_base: str,
+        api_key: str | None,
+        window: int | None = None,
+        *,
+        wire: Wire,
+        key_variable: str = "",
+        listing: Callable[[], Listing | None] = lambda: None,
+        on_notice: Callable[[str], None] = lambda text: None,
+        instead: Callable[[], Wire] | None = None,
+        idle_timeout: float = IDLE_TIMEOUT,
+        patience: Callable[[], Patience] = Patience,
+    ) -> None:
+        self.name = name
+        self.window = window or DEFAULT_WINDOW
+        self.on_notice = on_notice
+        self._base = api_base.rstrip("/").removesuffix(wire.path)
+        self._key = _checked(api_key or "", key_variable)
+        self._model = model
+        self._key_variable = key_variable
+        self._window_known = window is not None
+        self._find = listing
+        self._listing: Listing | None = None
+        self._looked_up = False
+        self._instead = instead
+        self._idle_timeout = idle_timeout
+        self._patience = patience
+        self._use(wire)
+
+    def _use(self, wire: Wire) -> None:
+        self._wire = wire
+        self.url = self._base + wire.path
+        self._asked = Asked(url=self.url, model=self._model, key=self._key, variable=self._key_variable)
+        self._client = HttpClient(self.url, idle_timeout=self._idle_timeout)
+
+    async def stream(self, request: Request) -> AsyncIterator[Delta]:
+        """See `Model.stream`. Asks again, up to four times, while nothing can have been seen of an answer."""
+        patience = self._patience()
+        while True:
+            try:
+                async with aclosing(self._attempt(request)) as deltas:
+                    async for delta in deltas:
+                        yield delta
+                return
+            except _Concession:
+                continue
+            except Passing as passing:
+                pause = patience.pause(passing.asked)
+                if pause is None:
+                    raise self._unreachable(passing, patience.tries) from None
+                self.on_notice(
+                    f"{passing.reason}; trying again in {pause:.1f} s ({patience.tries} of {TRIES})"
+                )
+                await asyncio.sleep(pause)
+
+    async def close(self) -> None:
+        """See `Model.close`."""
+        self._client.close()
+
+    async def _attempt(self, request: Request) -> AsyncGenerator[Delta, None]:
+        assembler = self._wire.assembler()
+        try:
+            answer = await self._client.post(self._headers(), self._wire.body(request))
+        except WireError as error:
+            raise self._broken(error, assembler) from None
+        try:
+            if answer.status != 200:
+                raise self._refused(answer, await answer.read(_ERROR_BYTES))
+            async with aclosing(self._deltas(answer, assembler)) as deltas:
+                async for delta in deltas:
+                    yield delta
+        except WireError as error:
+            answer.abandon()
+            if not assembler.finished:  # else only the stream's own end is missing
+                raise self._broken(error, assembler) from None
+        except BaseException:  # cancelled, closed early, or refused: the rest of it is of no use
+            answer.abandon()
+            raise
+        yield self._reply(assembler)
+
+    async def _deltas(
+        self, answer: Answer, assembler: Assembler
+    ) -> AsyncGenerator[TextDelta | ReasoningDelta, None]:
+        async with aclosing(self._texts(answer)) as texts:
+            async for text in texts:
+                piece = self._piece(text, assembler)
+                try:
+                    deltas = list(assembler.feed(piece))
+                except (AttributeError, KeyError, TypeError, ValueError):  # JSON, but of another shape
+                    raise WireError(f"it sent {shown(text, 80)!r}, which is no piece of a reply") from None
+                for delta in deltas:
+                    yield delta
+        if not assembler.finished:
+            raise WireError("the answer broke off")
+
+    async def _texts(self, answer: Answer) -> AsyncGenerator[str, None]:
+        """The JSON texts of an answer: one per event, or the whole if the server did not stream."""
+        kind = answer.headers.get("content-type", "")
+        if "html" in kind:
+            raise UserError(
+                Fault.CONFIGURATION,
+                f"{self.url} answers with a web page, not with a model's reply",
+                "Check the API base: it usually ends in /v1",
+            )
+        if "json" in kind:
+            yield (await answer.read()).decode("utf-8", "replace")
+            return
+        events = EventParser()
+        async for piece in answer.pieces():
+            for text in events.feed(piece):
+                if text == "[DONE]":  # the thread reads what is left, so that the connection can be kept
+                    return
+                yield text
+        for text in events.end():
+            if text != "[DONE]":
+                yield text
+
+    def _piece(self, text: str, assembler: Assembler) -> Mapping[str, Any]:
+        try:
+            piece = json.loads(text)
+        except ValueError:  # cut off, or another program's words: as good as a broken connection
+            piece = None
+        if not isinstance(piece, dict):
+            raise WireError(f"it sent {shown(text, 80)!r} instead of JSON")
+        if told := self._wire.error(piece):
+            status, details = told
+            error = self._failure(status, {}, json.dumps({"error": details}).encode())
+            if assembler.spoke and isinstance(error, Passing):
+                raise self._cut_off(error.reason)
+            raise error
+        return piece
+
+    def _reply(self, assembler: Assembler) -> Reply:
+        usage = assembler.usage
+        if not self._looked_up:
+            self._looked_up = True
+            self._listing = self._find()
+            if self._listing and self._listing.window and not self._window_known:
+                self.window = self._listing.window
+        if usage.cost is None and self._listing and usage.input:
+            usage = replace(usage, cost=self._listing.cost(usage))
+        return assembler.reply(usage)
+
+    def _headers(self) -> dict[str, str]:
+        return {
+            "Content-Type": "application/json",
+            "Accept": "text/event-stream, application/json",
+            "User-Agent": "patchwright",
+            **self._wire.headers(self._key),
+        }
+
+    def _broken(self, error: WireError, assembler: Assembler) -> Exception:
+        if error.lasting:
+            return UserError(
+                Fault.MODEL_UNREACHABLE,
+                f"{self.url}: {error.reason}",
+                "If you trust the server, name its certificates' file in SSL_CERT_FILE",
+            )
+        if assembler.spoke:  # shown already: asking again would say it twice
+            return self._cut_off(f"{self.url}: {error.reason}")
+        return Passing(f"{self.url}: {error.reason}")
+
+    def _cut_off(self, reason: str) -> CutOff:
+        return CutOff(
+            Fault.MODEL_UNREACHABLE,
+            f"{reason} in the middle of a reply",
+            "What came before it is kept; ask to go on, or resume the session",
+        )
+
+    def _unreachable(self, passing: Passing, tries: int) -> UserError:
+        if passing.asked is not None:
+            hint = f"The server asks to wait {passing.asked:.0f} s: try again then, or use another model"
+        else:
+            hint = "Check that the server runs and the address is right (--api-base), or use another model"
+        return UserError(Fault.MODEL_UNREACHABLE, f"{passing.reason} (tried {tries} times)", hint)
+
+    def _refused(self, answer: Answer, body: bytes) -> Exception:
+        text = body.decode("utf-8", "replace")
+        if answer.status in (400, 404) and self._instead is not None and "/responses" in text:
+            self._client.close()
+            self._use(self._instead())
+            self._instead = None
+            return _Concession()
+        error = self._failure(answer.status, answer.headers, body)
+        if isinstance(error, ContextOverflow):
+            return error
+        if answer.status in (400, 422) and self._wire.concede(text):
+            return _Concession()
+        return error
+
+    def _failure(self, status: int, headers: Mapping[str, str], body: bytes) -> Exception:
+        error = failure(self._asked, status, headers, body)
+        if isinstance(error, ContextOverflow) and (window := window_in(error.message)):
+            self.window, self._window_known = window, True
+        return error
+
+
+class _Concession(Exception):
+    """The request was refused for its form, and the form has been changed: ask again at once."""
+
+
+def _checked(key: str, variable: str) -> str:
+    if key.isascii() and (key.isprintable() or not key):
+        return key
+    message = f"{variable or 'the API key'} holds characters that no key has"
+    raise UserError(
+        Fault.CREDENTIALS, message, "Copy it again, without line breaks or dots in place of letters"
+    )

@@ -1,0 +1,54 @@
+"""`patchwright symbols`: ask the index of a folder's code from the command line."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from agent.home import Home
+from agent.outcome import Exit
+from sandbox.errors import Fault, UserError
+from sandbox.inert import inert
+
+if TYPE_CHECKING:
+    from tools.codebase.index import Index
+
+
+def symbols(folder: Path, action: str, target: str, *, as_json: bool) -> int:
+    """Exit code: DONE, NOTHING_TO_DO if nothing was found. Raises UserError."""
+    from tools.codebase.answers import answer
+
+    with opened(folder) as index:
+        found = answer(index, action, target)
+    print(json.dumps(found.data) if as_json else inert(found.text))
+    return Exit.NOTHING_TO_DO if found.empty else Exit.DONE
+
+
+@contextmanager
+def opened(folder: Path) -> Iterator[Index]:
+    """The index of the workspace around a folder, brought up to date. Raises UserError."""
+    from tools.codebase.index import open_index
+
+    root = _root(folder)
+    with open_index(root, Home.from_environment().cache) as index:
+        index.refresh()
+        yield index
+
+
+def _root(folder: Path) -> Path:
+    from sandbox.repository import find_root
+
+    if not folder.is_dir():
+        raise UserError(Fault.USAGE, f"no such folder: {str(folder)!r}")
+    try:
+        resolved = folder.resolve()
+    except FileNotFoundError:
+        raise UserError(
+            Fault.USAGE,
+            "the current folder does not exist any more",
+            "Go to another one, or name it with -C DIR",
+        ) from None
+    return find_root(resolved) or resolved

@@ -1,0 +1,35 @@
+"""Commands that answer from the index of the code."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from cli.commands.options import Folder
+
+
+def add(app: typer.Typer) -> None:
+    """Declare the commands of this theme."""
+    app.command()(symbols)
+
+
+def symbols(
+    action: Annotated[
+        str,
+        typer.Argument(
+            metavar="ACTION",
+            help="outline, find, show, references, callers, callees, imports, similar or tests.",
+        ),
+    ],
+    target: Annotated[
+        str, typer.Argument(metavar="[TARGET]", help="A name, a path, or for `similar` a text.")
+    ] = "",
+    folder: Folder = Path("."),
+    as_json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False,
+) -> None:
+    """Ask where a name is defined, used or called, and what a file defines, imports and is tested by."""
+    from cli.code import symbols as ask
+
+    raise typer.Exit(ask(folder, action, target, as_json=as_json))

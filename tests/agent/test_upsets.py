@@ -1,0 +1,153 @@
+"""What a turn survives, and how it ends when it does not: told through scripted models and a loopback server."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agent.events import ErrorEvent, MessageEvent, ObservationEvent, Signal, Steer
+from agent.model.base import AssistantMessage, ToolMessage
+from agent.model.http_model import HttpModel
+from agent.session import read, unanswered
+from tests.support.bench import Bench, bench
+from tests.support.cli import call
+from tests.support.formats import OVERFLOW, model
+from tests.support.loopback import Loopback, Trouble
+from tools.action import Observation
+from tools.registry import tool
+from tools.workspace import Workspace
+
+
+@tool("read")
+async def look(name: str, *, at: Workspace) -> Observation:
+    """Look at something."""
+    at.facts.setdefault("looked", []).append(name)
+    return Observation(text=f"saw {name} " * 200)
+
+
+def use(it: Bench, kind: str, server: Loopback) -> None:
+    it.runtime.loop.model = it.runtime.model = model(kind, server)
+
+
+def signals(it: Bench) -> list[str]:
+    return [event.detail for event in it.events if isinstance(event, Signal)]
+
+
+def told(it: Bench) -> list[str]:
+    return [event.text for event in it.events if isinstance(event, Steer)]
+
+
+def test_an_empty_answer_is_asked_again_and_a_turn_of_nothing_else_ends_unachieved(tmp_path: Path) -> None:
+    it = bench(tmp_path, [{"text": "\n"}, {"text": " \n"}, {"text": "Here.", "expect": ["was empty"]}], [])
+    assert it.turn("go").summary == "Here."
+    assert signals(it) == ["the reply was empty; asking again"] * 2
+    (tmp_path / "again").mkdir()
+    it = bench(tmp_path / "again", [{"text": "", "repeat": 9}], [])
+    end = it.turn("go")
+    assert (end.outcome, end.exit_code, end.steps) == ("not-achieved", 13, 3)
+
+
+def test_an_answer_that_reached_its_limit_is_gone_on_with(tmp_path: Path) -> None:
+    it = bench(tmp_path, [{"text": "first half", "stop": "length"}, {"text": "second half"}], [])
+    assert it.turn("go").summary == "second half"
+    assert "output limit" in told(it)[0]
+
+
+def test_a_refusal_ends_the_turn_with_what_the_model_said(tmp_path: Path) -> None:
+    end = bench(tmp_path, [{"text": "I won't.", "stop": "refusal"}], []).turn("go")
+    assert (end.outcome, end.summary) == ("not-achieved", "I won't.")
+
+
+def test_a_model_that_repeats_itself_is_told_so_and_goes_on(tmp_path: Path) -> None:
+    turns = [{"calls": [call("look", name="a")], "repeat": 4}, {"text": "enough"}]
+    it = bench(tmp_path, turns, [look])
+    assert it.turn("go").summary == "enough"
+    assert told(it) == [text for text in told(it) if "exactly the same 3 times" in text]
+    assert len(told(it)) == 1
+    kinds = [type(message) for message in it.request().messages]
+    assert kinds[5:9] == [AssistantMessage, ToolMessage, type(it.request().messages[0]), AssistantMessage]
+
+
+@pytest.fixture(autouse=True)
+def closed(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Every model made here is closed."""
+    made: list[HttpModel] = []
+    init = HttpModel.__init__
+
+    def remembered(self: HttpModel, *arguments: Any, **options: Any) -> None:
+        init(self, *arguments, **options)
+        made.append(self)
+
+    monkeypatch.setattr(HttpModel, "__init__", remembered)
+    yield
+    for each in made:
+        asyncio.run(each.close())
+
+
+def test_ids_that_start_again_in_each_reply_are_told_apart(tmp_path: Path) -> None:
+    it = bench(tmp_path, [], [look])
+    with Loopback([{"calls": [call("look", name="a")], "repeat": 3}, {"text": "ok"}]) as server:
+        script = server.script
+        numbered = script.actions
+        script.actions = lambda number, turn: tuple(  # type: ignore[method-assign]
+            type(each)(id="call_0", tool=each.tool, arguments=each.arguments, raw=each.raw)
+            for each in numbered(number, turn)
+        )
+        script._index = lambda messages: sum(  # type: ignore[method-assign]
+            isinstance(message, AssistantMessage) for message in messages
+        )
+        use(it, "anthropic", server)
+        assert it.turn("go").summary == "ok"
+    ids = [event.call for event in it.events if isinstance(event, ObservationEvent)]
+    assert len(set(ids)) == 3
+
+
+def test_what_came_before_a_broken_connection_is_kept_and_gone_on_from(tmp_path: Path) -> None:
+    it = bench(tmp_path, [], [look])
+    words = "word " * 100
+    with Loopback([{"text": words}, {"text": "the rest"}], troubles=[Trouble(cut_after=4000)]) as server:
+        use(it, "chat", server)
+        end = it.turn("go")
+        assert end.summary == "the rest"
+        sent = server.requests[1].body["messages"]
+    assert sent[2]["role"] == "assistant"
+    assert sent[2]["content"].startswith("word word")
+    assert "cut off" in sent[3]["content"]
+    assert [event.partial for event in it.events if isinstance(event, MessageEvent)] == [True, False]
+    assert "in the middle of a reply" in signals(it)[0]
+
+
+def test_a_connection_that_always_breaks_ends_the_turn_with_its_own_code(tmp_path: Path) -> None:
+    it = bench(tmp_path, [], [look])
+    cuts = [Trouble(cut_after=4000)] * 9
+    with Loopback([{"text": "word " * 100, "repeat": 9}], troubles=cuts) as server:
+        use(it, "chat", server)
+        assert it.turn("go").outcome == "model-unreachable"
+        assert len(server.requests) == 3
+    assert [event.fault for event in it.events if isinstance(event, ErrorEvent)] == ["model-unreachable"]
+    assert unanswered(list(read(it.runtime.session.folder))) == []
+
+
+def test_too_long_a_request_is_compressed_and_sent_once_more(tmp_path: Path) -> None:
+    it = bench(tmp_path, [], [look])
+    turns = [{"calls": [call("look", name=str(number))]} for number in range(6)] + [{"text": "done"}]
+    too_long = Trouble(status=400, body=OVERFLOW["chat"])
+    with Loopback(turns, troubles=[None] * 6 + [too_long]) as server:
+        use(it, "chat", server)
+        assert it.turn("go").summary == "done"
+        assert len(server.requests) == 8
+        assert len(server.requests[7].raw) < len(server.requests[6].raw)
+    assert "compaction" in it.kinds()
+    assert it.runtime.workspace.facts["looked"] == [str(number) for number in range(6)], "nothing ran twice"
+
+
+def test_a_request_that_stays_too_long_ends_the_turn(tmp_path: Path) -> None:
+    it = bench(tmp_path, [], [look])
+    with Loopback(troubles=[Trouble(status=400, body=OVERFLOW["chat"])] * 5) as server:
+        use(it, "chat", server)
+        assert it.turn("go").outcome == "configuration"
+        assert len(server.requests) == 1

@@ -1,0 +1,164 @@
+"""Questions to an index of a small project, through the tool that a model calls and through the command."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.support.cli import run
+from tests.tools.workspaces import call, put, refused, workspace
+from tools.code import code
+from tools.codebase.index import Index
+from tools.codebase.modules import Modules
+from tools.codebase.queries import importers, is_test
+
+SHOP = {
+    "shop/__init__.py": "",
+    "shop/cart.py": '''
+        from shop.item import Item, price
+
+        class Cart:
+            """What is bought."""
+
+            def add(self, item: Item):
+                return price(item) + self.total()
+
+            def total(self):
+                return 0
+        ''',
+    "shop/item.py": "class Item:\n    pass\n\n\ndef price(item):\n    return 1\n",
+    "shop/order.py": "from . import cart\n\n\nclass Order:\n    def total(self):\n        return cart.Cart().total()\n",
+    "tests/test_cart.py": "from shop.cart import Cart\n\n\ndef test_add():\n    assert Cart().add(None)\n",
+    "web/app.js": 'import {view} from "./view.js";\nexport function total() { return view(1); }\n',
+    "web/view.js": "export function view(x) { return x; }\n",
+}
+
+
+def test_each_question_has_its_answer(tmp_path: Path) -> None:
+    at = workspace(tmp_path, SHOP)
+
+    def ask(action: str, target: str) -> list[str]:
+        return call(code, at, action=action, target=target).text.split("\n")
+
+    assert ask("find", "Cart.total") == [
+        "Cart.total: 1 definition",
+        "  shop/cart.py:10: def total(self)  (Cart.total)",
+    ]
+    assert ask("find", "shop.cart.Cart") == [
+        "shop.cart.Cart: 1 definition",
+        "  shop/cart.py:4: class Cart  (Cart)  # What is bought.",
+    ]
+    assert ask("find", "total")[0] == "total: 3 definitions"
+    assert ask("show", "price") == ["shop/item.py:5–6: price", "5\tdef price(item):", "6\t    return 1"]
+    assert ask("callers", "price") == [
+        "price: 1 call of that name in 1 file",
+        "  shop/cart.py",
+        "    8: return price(item) + self.total()  (in Cart.add)",
+    ]
+    assert ask("references", "Cart")[0] == "Cart: 3 uses of that name in 2 files"
+    assert ask("callees", "Cart.add") == [
+        "shop/cart.py:7: Cart.add calls 2 names defined here",
+        "  8: price → shop/item.py:5 price",
+        "  8: total → shop/cart.py:10 Cart.total and 2 more",
+    ]
+    assert ask("imports", "shop/cart.py") == [
+        "shop/cart.py imports",
+        "  2: shop.item → shop/item.py",
+        "imported by 2 files",
+        "  shop/order.py",
+        "  tests/test_cart.py",
+    ]
+    assert ask("outline", "shop/cart.py")[1:] == [
+        "  4–11: class Cart",
+        "  7–8:   def add(self, item: Item)",
+        "  10–11:   def total(self)",
+    ]
+    assert ask("outline", "shop")[1:3] == ["  shop/__init__.py", "  shop/cart.py  Cart"]
+    assert ask("tests", "shop/cart.py")[1].startswith("  tests/test_cart.py  (imports shop/cart.py; names ")
+    assert ask("similar", "the price of an item")[1].endswith("shop/item.py")
+    assert ask("find", "Crat") == ["Crat: nothing of that name is defined here"]
+    assert ask("find", "Cartt") == ["Cartt: nothing of that name is defined here. Nearest: Cart"]
+
+
+def test_an_edit_of_the_same_step_is_in_the_answer(tmp_path: Path) -> None:
+    at = workspace(tmp_path, SHOP)
+    call(code, at, action="find", target="price")
+    put(at.root, {"shop/item.py": "\n\ndef price(item):\n    return 1\n"})
+    assert "shop/item.py:3:" in call(code, at, action="find", target="price").text
+
+
+def test_what_a_rule_keeps_from_the_model_is_not_told(tmp_path: Path) -> None:
+    at = workspace(tmp_path, SHOP)
+    assert "shop/item.py" in call(code, at, action="find", target="price").text
+    at.settings.unreadable = ("shop/item.py",)
+    assert "nothing of that name" in call(code, at, action="find", target="price").text
+    assert "return 1" not in call(code, at, action="references", target="price").text
+
+
+def test_a_wrong_target_is_told_in_one_line(tmp_path: Path) -> None:
+    at = workspace(tmp_path, SHOP)
+    assert refused(code, at, action="outline", target="shop/crat.py") == (
+        "code: no indexed file or folder 'shop/crat.py'. Nearest: shop/cart.py, shop/item.py, shop/order.py"
+    )
+    assert (
+        refused(code, at, action="find", target=" ") == "code: find: no target. Give a name, a path or a text"
+    )
+
+
+PATHS = """
+main.py src/shop/__init__.py src/shop/cart.py src/shop/item.py src/shop/deep/x.py web/app.ts
+web/util/index.ts java/com/shop/Cart.java java/com/shop/Item.java go/main.go go/store/a.go
+go/store/b.go c/a.c c/near.h c/lib/far.h rust/src/main.rs rust/src/cart.rs rust/src/near/mod.rs
+other/os.go
+"""
+
+
+@pytest.mark.parametrize(
+    ("module", "names", "origin", "wanted"),
+    [
+        ("shop.cart", ("Cart",), "main.py", "src/shop/cart.py"),
+        ("shop", ("cart",), "main.py", "src/shop/cart.py"),
+        (".", ("cart",), "src/shop/item.py", "src/shop/cart.py"),
+        ("..cart", (), "src/shop/deep/x.py", "src/shop/cart.py"),
+        ("cart", (), "main.py", ""),
+        ("os", (), "main.py", ""),
+        ("./util", (), "web/app.ts", "web/util/index.ts"),
+        ("../app", (), "web/deep/a.ts", "web/app.ts"),
+        ("react", (), "web/app.ts", ""),
+        ("com.shop.Cart", ("Cart",), "java/com/shop/Item.java", "java/com/shop/Cart.java"),
+        ("example.org/go/store", (), "go/main.go", "go/store/a.go go/store/b.go"),
+        ("near.h", (), "c/a.c", "c/near.h"),
+        ("lib/far.h", (), "c/a.c", "c/lib/far.h"),
+        ("crate::cart", ("Cart",), "rust/src/main.rs", "rust/src/cart.rs"),
+        ("./near", (), "rust/src/main.rs", "rust/src/near/mod.rs"),
+    ],
+)
+def test_imports_lead_to_files(module: str, names: tuple[str, ...], origin: str, wanted: str) -> None:
+    assert Modules(PATHS.split()).resolve(module, names, origin) == wanted.split()
+
+
+def test_importers_are_found_across_kinds_of_import(tmp_path: Path) -> None:
+    put(tmp_path, SHOP)
+    with Index(tmp_path, None) as index:
+        index.refresh()
+        assert importers(index, "web/view.js") == ["web/app.js"]
+        assert importers(index, "shop/cart.py") == ["shop/order.py", "tests/test_cart.py"]
+
+
+def test_tests_are_told_by_their_names() -> None:
+    tests = "tests/a.py test_a.py a_test.go web/a.spec.ts src/test/java/A.java pkg/CartTest.java conftest.py"
+    others = "contest.py attest/a.py src/latest.py shop/testament.py"
+    assert [each for each in tests.split() if not is_test(each)] == []
+    assert [each for each in others.split() if is_test(each)] == []
+
+
+def test_the_command_answers_as_text_and_as_json(tmp_path: Path) -> None:
+    put(tmp_path, SHOP)
+    found = run("symbols", "find", "price", "--json", cwd=tmp_path)
+    assert (found.code, [each["path"] for each in json.loads(found.out)]) == (0, ["shop/item.py"])
+    assert run("symbols", "find", "nobody", cwd=tmp_path).code == 3
+    wrong = run("symbols", "fnid", "price", cwd=tmp_path)
+    assert wrong.code == 2
+    assert wrong.err.splitlines()[0].startswith("patchwright: no action 'fnid'")

@@ -1,0 +1,39 @@
+"""`code`: what the index of the workspace's code knows, for a model. The machinery is imported when it is used."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Literal
+
+from sandbox.errors import UserError
+from tools.action import Observation, ToolFailure
+from tools.registry import tool
+from tools.search import closed
+from tools.workspace import Workspace
+
+if TYPE_CHECKING:
+    from tools.codebase.answers import Answer
+
+Action = Literal["outline", "find", "show", "references", "callers", "callees", "imports", "similar", "tests"]
+
+
+@tool(effect="read")
+async def code(action: Action, target: str, *, at: Workspace) -> Observation:
+    """Ask the code index of all languages: where a name is defined, used, called; a file's outline, imports, tests.
+
+    target: a name ("Cart.total"); for outline, imports, tests a path; for similar any text
+    """
+    try:
+        found = await asyncio.to_thread(_ask, at, action, target)
+    except UserError as error:
+        raise ToolFailure(f"code: {error.message}. {error.hint}".rstrip(". ")) from None
+    return Observation(text=found.text, data={"code": found.data})
+
+
+def _ask(at: Workspace, action: str, target: str) -> Answer:
+    from tools.codebase.answers import answer
+    from tools.codebase.index import open_index
+
+    with open_index(at.root, at.settings.shared or at.settings.cache, tuple(closed(at))) as index:
+        index.refresh()
+        return answer(index, action, target)

@@ -1,0 +1,46 @@
+"""BM25F over the words of files: names of symbols, code, and prose are fields of different weight.
+
+Robertson, Zaragoza, Taylor: "Simple BM25 extension to multiple weighted fields", CIKM 2004.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tools.codebase.index import Index
+
+K1 = 1.2
+B = 0.75
+"""The textbook's values: how soon more of the same word stops counting, and how much a long file is held against it."""
+
+NAMED, CODE, PROSE = 4.0, 1.0, 1.0
+"""How much a word counts in a symbol's name, in code, and in comments and strings."""
+
+
+def ranked(index: Index, words: Mapping[str, float]) -> dict[int, float]:
+    """Text → score, of texts that have any of the words, which are given with their weights."""
+    counts, current = index.counts, index.by_text
+    lengths = {
+        number: NAMED * named + CODE * code + PROSE * prose
+        for number, (named, code, prose) in counts.items()
+        if number in current
+    }
+    if not lengths:
+        return {}
+    average = sum(lengths.values()) / len(lengths) or 1.0
+    norms = {number: K1 * (1 - B + B * length / average) for number, length in lengths.items()}
+    scores: dict[int, float] = {}
+    for word, weight in words.items():
+        postings = index.word(word)
+        if not postings:
+            continue
+        idf = math.log(1 + (len(lengths) - len(postings) + 0.5) / (len(postings) + 0.5))
+        for number, named, code, prose in postings:
+            often = NAMED * named + CODE * code + PROSE * prose
+            scores[number] = scores.get(number, 0.0) + weight * idf * often * (K1 + 1) / (
+                often + norms[number]
+            )
+    return scores

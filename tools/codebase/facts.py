@@ -1,0 +1,243 @@
+"""What one file says: its symbols, the names it uses, what it imports, and its words. One parse of one text.
+
+Nothing here knows of other files: what a name refers to is answered by the index, from the facts of all.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tools.codebase.imports import Import, imports_of
+from tools.codebase.keywords import KEYWORDS
+from tools.codebase.words import IDENTIFIER, spread
+from tools.languages import LANGUAGES, Language, encoded, languages_of, parsed
+from tools.symbols.definitions import Definition, definitions_in
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tree_sitter import Node, Query, Tree
+
+MAX_BYTES = 1 << 20
+"""Larger files are data or generated: they are listed, not read."""
+
+MAX_LINE = 2_000
+"""A file whose lines are longer than this on average is minified: it is listed, not read."""
+
+MAX_SIGNATURE = 160
+MAX_DOC = 120
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Symbol:
+    """A definition.
+
+    name: qualified by what it stands in, "Cart.total"
+    first: its first line with decorators; line: where the definition itself begins; last: both ends included
+    signature: its head on one line
+    doc: first line of its docstring, or of the comment above; "" if it has neither
+    """
+
+    name: str
+    kind: str
+    first: int
+    line: int
+    last: int
+    signature: str
+    doc: str
+
+    @property
+    def short(self) -> str:
+        """The last part of the name."""
+        return self.name.rpartition(".")[2]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Facts:
+    """What one file says.
+
+    package: what the file says the whole of it belongs to, "" if it does not
+    uses: name → lines on which it stands, each as `line * 2 + 1` where it is called, else `line * 2`
+    code, prose: word → how often it stands in names, and in comments and strings
+    lines: how many
+    """
+
+    language: str
+    package: str
+    symbols: tuple[Symbol, ...]
+    uses: dict[str, list[int]]
+    imports: tuple[Import, ...]
+    code: Counter[str]
+    prose: Counter[str]
+    lines: int
+
+
+def language_of(path: str) -> Language | None:
+    """The language by which a file is indexed, by its name; None for a file that is only listed."""
+    found = [each for each in languages_of(path) if _query_text(each.name)]
+    return found[-1] if found else None
+
+
+def facts(language: Language, text: str) -> Facts | None:
+    """Read a text. None if it is too large, or looks like data."""
+    count = text.count("\n") + 1
+    if len(text) > MAX_BYTES or len(text) / count > MAX_LINE:
+        return None
+    return _Reader(language, text).read()
+
+
+class _Reader:
+    def __init__(self, language: Language, text: str) -> None:
+        self._language = language
+        self._text = text.replace("\r\n", "\n").replace("\r", "\n")
+        self._lines = self._text.split("\n")
+
+    def read(self) -> Facts:
+        tree = parsed(self._language, self._text)
+        prose, imports, variables = self._captured(tree)
+        source = encoded(self._text)
+        code, said = _apart(source, prose)
+        there = definitions_in(self._language, self._text, tree)
+        uses = self._uses(code)
+        return Facts(
+            language=self._language.name,
+            package=there[0].package if there else "",
+            symbols=tuple(sorted(self._symbols(there, variables), key=lambda each: (each.first, -each.last))),
+            uses=uses,
+            imports=tuple(imports_of(self._language.name, imports)),
+            code=spread({name: len(lines) for name, lines in uses.items()}),
+            prose=spread(Counter(IDENTIFIER.findall(said.decode("utf-8", "replace")))),
+            lines=len(self._lines),
+        )
+
+    def _captured(
+        self, tree: Tree
+    ) -> tuple[list[tuple[int, int]], list[tuple[int, str]], list[tuple[int, int, str]]]:
+        """Ranges of comments and strings; line and text of imports; first and last line and name of variables."""
+        from tree_sitter import QueryCursor
+
+        found = QueryCursor(query(self._language)).captures(tree.root_node)
+        prose = sorted((node.start_byte, node.end_byte) for node in found.get("prose", ()))
+        imports = [(node.start_point[0] + 1, _text_of(node)) for node in found.get("import", ())]
+        variables = []
+        for node in found.get("variable", ()):
+            around = node.parent or node
+            variables.append((node.start_point[0] + 1, around.end_point[0] + 1, _text_of(node)))
+        return prose, sorted(imports), variables
+
+    def _uses(self, code: bytes) -> dict[str, list[int]]:
+        uses: dict[str, list[int]] = {}
+        skipped = KEYWORDS.get(self._language.name, frozenset())
+        for number, line in enumerate(code.decode("utf-8", "replace").split("\n"), 1):
+            for name, called in _NAME_OR_CALL.findall(line):
+                if name in skipped:
+                    continue
+                mark = number * 2 + bool(called)
+                there = uses.get(name)
+                if there is None:
+                    uses[name] = [mark]
+                else:
+                    there.append(mark)
+        return uses
+
+    def _symbols(self, there: list[Definition], variables: list[tuple[int, int, str]]) -> Iterator[Symbol]:
+        spans = []
+        for each in there:
+            yield Symbol(
+                name=each.name,
+                kind=each.kind,
+                first=each.first,
+                line=each.own_first,
+                last=each.last,
+                signature=self._signature(each),
+                doc=self._doc(each),
+            )
+            if each.kind not in ("function", "method"):  # no variable inside of these is told
+                spans.append((each.own_first, each.last, each.name))
+        seen = {each.name for each in there}
+        for first, last, name in variables:
+            inside = [outer for start, end, outer in spans if start <= first <= end and outer != name]
+            whole = f"{inside[-1]}.{name}" if inside else name
+            if whole not in seen:
+                seen.add(whole)
+                head = self._lines[first - 1].strip()[:MAX_SIGNATURE]
+                yield Symbol(
+                    name=whole, kind="variable", first=first, line=first, last=last, signature=head, doc=""
+                )
+
+    def _signature(self, each: Definition) -> str:
+        end = max(each.own_first, min(each.body_first, each.own_first + 12))
+        if self._language.name == "python" and end > each.own_first and end == each.body_first:
+            end -= 1  # the body begins on a line of its own
+        head = " ".join(line.strip() for line in self._lines[each.own_first - 1 : end])
+        head = re.sub(r"\(\s+", "(", re.sub(r",?\s+\)", ")", head)).rstrip(" {:")
+        return head if len(head) <= MAX_SIGNATURE else head[: MAX_SIGNATURE - 1] + "…"
+
+    def _doc(self, each: Definition) -> str:
+        if self._language.name == "python":
+            for line in self._lines[each.body_first - 1 : min(each.last, each.body_first + 2)]:
+                if begins := _DOCSTRING.match(line):
+                    text = begins[1].strip().rstrip("\"' \\")
+                    if text:
+                        return text[:MAX_DOC]
+                    continue
+                if line.strip() and line is self._lines[each.body_first - 1]:
+                    return ""
+                if line.strip():
+                    return line.strip().rstrip("\"' ")[:MAX_DOC]
+            return ""
+        for line in self._lines[each.head_first - 1 : each.first - 1]:
+            text = line.strip().strip("/*#-!<> \t")
+            if text and not text.startswith("@"):
+                return text[:MAX_DOC]
+        return ""
+
+
+_NAME_OR_CALL = re.compile(r"([^\W\d]\w*)(\s?\()?")
+
+_DOCSTRING = re.compile(r"""\s*[rRuUbB]{0,2}(?:\"{1,3}|'{1,3})(.*)""")
+
+
+def _apart(source: bytes, prose: list[tuple[int, int]]) -> tuple[bytes, bytes]:
+    """The code with comments and strings left out (their line ends stay), and the comments and strings."""
+    code, said, at = [], [], 0
+    for start, end in prose:
+        if start < at:
+            continue
+        inside = source[start:end]
+        code.append(source[at:start])
+        code.append(b"\n" * inside.count(b"\n") or b" ")
+        said.append(inside)
+        at = end
+    code.append(source[at:])
+    return b"".join(code), b"\n".join(said)
+
+
+def _text_of(node: Node) -> str:
+    return (node.text or b"").decode("utf-8", "replace")
+
+
+@cache
+def _query_text(name: str) -> str:
+    path = Path(__file__).parent / "queries" / f"{name}.scm"
+    return path.read_text("utf-8") if path.is_file() else ""
+
+
+@cache
+def query(language: Language) -> Query:
+    """The language's own query: `queries/NAME.scm`, with the captures @prose, @import and @variable."""
+    from tree_sitter import Query
+
+    from tools.languages import grammar
+
+    return Query(grammar(language), _query_text(language.name))
+
+
+def language_named(name: str) -> Language:
+    """A language of the table. Raises StopIteration for an unknown name: names come from the table itself."""
+    return next(each for each in LANGUAGES if each.name == name)

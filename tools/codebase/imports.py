@@ -1,0 +1,114 @@
+"""What a file imports: the text of its import statements, taken apart by one small rule a language."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Import:
+    """One imported module.
+
+    module: as it is written: "shop.cart", "..cart" (Python, relative), "./cart" (JavaScript), "shop/cart.h"
+    names: what of it is imported, [] for the module itself
+    """
+
+    line: int
+    module: str
+    names: tuple[str, ...] = ()
+
+
+def imports_of(language: str, statements: Sequence[tuple[int, str]]) -> Iterator[Import]:
+    """The imports of statements, given with the lines on which they stand."""
+    rule = _RULES.get(language)
+    if rule is not None:
+        for line, text in statements:
+            for module, names in rule(text):
+                yield Import(line=line, module=module, names=names)
+
+
+Found = Iterator[tuple[str, tuple[str, ...]]]
+
+
+def _names(text: str) -> tuple[str, ...]:
+    """`a, b as c, *` → a, b."""
+    firsts = (each.split()[0] for each in text.replace("type ", " ").split(",") if each.split())
+    return tuple(each for each in firsts if re.fullmatch(r"\w+", each))
+
+
+def _python(text: str) -> Found:
+    text = re.sub(r"#[^\n]*|[()\\]", " ", text)
+    if parts := re.match(r"\s*from\s+([\w. ]+?)\s+import\s+(.*)", text, re.DOTALL):
+        yield parts[1].replace(" ", ""), _names(parts[2])
+    elif parts := re.match(r"\s*import\s+(.*)", text, re.DOTALL):
+        for each in parts[1].split(","):
+            if words := each.split():
+                yield words[0], ()
+
+
+def _quoted(text: str) -> Found:
+    quoted = re.findall(r"""["'`<]([^"'`<>\n]+)["'`>]""", text)
+    if quoted:
+        inside = re.search(r"\{([^}]*)\}", text)
+        names = _names(inside[1]) if inside else ()
+        if first := re.match(r"\s*(?:import|export)\s+(?:type\s+)?(?!type\b)(\w+)", text):
+            names = (first[1], *names)
+        yield quoted[-1], names
+
+
+def _dotted(text: str) -> Found:
+    found = re.match(
+        r"\s*(?:global\s+)?(?:import|using)\s+(?:static\s+)?(?:\w+\s*=\s*)?([\w.]+?)(?:\.\*)?\s*(?:;|$|\bas\b)",
+        text,
+    )
+    if found:
+        head, _, last = found[1].rpartition(".")
+        yield found[1], (last,) if head else ()
+
+
+def _rust(text: str) -> Found:
+    text = re.sub(r"^\s*(?:pub(?:\([^)]*\))?\s+)?", "", text)
+    if parts := re.match(r"mod\s+(\w+)", text):
+        yield f"./{parts[1]}", ()
+    elif parts := re.match(r"use\s+([\w:]+?)(?:::)?(?:\{(.*)\})?\s*(?:as\s+\w+\s*)?;", text, re.DOTALL):
+        if parts[2] is not None:
+            yield parts[1], _names(re.sub(r"[{}]|\w+::", " ", parts[2]))
+        else:
+            head, _, last = parts[1].rpartition("::")
+            yield (head, (last,)) if head else (last, ())
+
+
+def _php(text: str) -> Found:
+    if parts := re.match(r"\s*use\s+(?:function\s+|const\s+)?(.*?);", text, re.DOTALL):
+        for each in parts[1].split(","):
+            if words := each.split():
+                yield words[0].strip("\\").replace("\\", "."), (words[0].rpartition("\\")[2],)
+    else:
+        yield from _quoted(text)
+
+
+def _shell(text: str) -> Found:
+    words = text.split()
+    if len(words) > 1:
+        yield words[1].strip("\"'").rpartition("}/")[2], ()
+
+
+_RULES: Mapping[str, Callable[[str], Found]] = {
+    "python": _python,
+    "javascript": _quoted,
+    "typescript": _quoted,
+    "tsx": _quoted,
+    "go": _quoted,
+    "c": _quoted,
+    "cpp": _quoted,
+    "css": _quoted,
+    "ruby": _quoted,
+    "java": _dotted,
+    "kotlin": _dotted,
+    "csharp": _dotted,
+    "rust": _rust,
+    "php": _php,
+    "bash": _shell,
+}

@@ -1,0 +1,230 @@
+"""The index of one workspace: brought up to date before it is asked, so that what it says is what the files say."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import cached_property
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from tools.codebase import listing
+from tools.codebase.listing import Stamp
+from tools.codebase.packing import NAME, NOTHING, Outline, unpack_facts, unpack_uses
+from tools.codebase.store import Store, now
+from tools.codebase.worker import Task, decoded
+from tools.codebase.workers import segments
+from tools.languages import Language
+
+
+class Index:
+    """What the files of a workspace define, use, import and speak of. Use it as a context, or close it.
+
+    root: the workspace, an absolute path
+    database: where it is kept; None keeps it in memory
+    hidden: options for ripgrep that leave files out
+    """
+
+    def __init__(self, root: Path, database: Path | None, hidden: Sequence[str] = ()) -> None:
+        self.root = root
+        self._root = str(root)
+        self._lock_path = database.with_name(database.name + ".lock") if database else None
+        self._hidden = hidden
+        self.store = Store(database)
+        self._files = self.store.files()
+        self._generation = self.store.generation()
+        self.others: Sequence[str] = ()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        self.store.close()
+
+    # ── keeping up ─────────────────────────────────────────────────────────────────────────────────
+
+    def refresh(self, only: Sequence[str] | None = None) -> int:
+        """Look at the files again, and read those that changed. Returns how many did.
+
+        only: paths to look at; without it, all. Files that are made or removed elsewhere are not seen then.
+        """
+        if only is None:
+            names = listing.listed(self.root, self._hidden)
+            wanted = dict(listing.indexed(names))
+            self.others = [name for name in names if name not in wanted]
+            known = self._files
+        else:
+            wanted = dict(listing.indexed(only))
+            known = {path: self._files[path] for path in only if path in self._files}
+        gone = known.keys() - wanted.keys()
+        changed: dict[str, Stamp] = {}
+        for path in wanted:
+            stamp = listing.stamp(self._root, path)
+            there = known.get(path)
+            if stamp is None:
+                if there is not None:
+                    gone = gone | {path}
+            elif there is None or there[0] != stamp or not stamp.settled(there[1]):
+                changed[path] = stamp
+        if not (changed or gone):
+            return 0
+        with self._locked():
+            return self._take_up(changed, gone, {path: wanted[path] for path in changed})
+
+    def _take_up(self, changed: dict[str, Stamp], gone: set[str], languages: dict[str, Language]) -> int:
+        if self.store.generation() != self._generation:  # another session was here
+            self._forget()
+        read = now()
+        files: dict[str, tuple[Stamp, int, int]] = {}
+        keys: dict[str, tuple[str, Stamp]] = {}
+        for path, stamp in changed.items():
+            data = listing.content(self._root, path)
+            if data is None:
+                gone = gone | {path}
+            else:
+                keys[path] = (listing.key(languages[path], data), stamp)
+        numbers = self.store.numbers({key for key, _ in keys.values()})
+        tasks: dict[str, tuple[Task, int]] = {}
+        for path, (key, stamp) in keys.items():
+            if key not in numbers and key not in tasks:
+                tasks[key] = ((0, languages[path].name, key, path), stamp.size)
+        numbers.update(self._read(list(tasks.values())))
+        for path, (key, stamp) in keys.items():
+            if key in numbers:
+                files[path] = (stamp, read, numbers[key])
+        before = {path: self._files[path][2] for path in files if path in self._files}
+        count = sum(number != before.get(path) for path, (_, _, number) in files.items())
+        gone = {path for path in gone if path in self._files}
+        with self.store.writing():
+            self.store.put_files(files, gone)
+            self.store.tidy()
+        for path in gone:
+            del self._files[path]
+        self._files.update(files)
+        self._generation = self.store.generation()
+        self._drop_views()
+        return count + len(gone)
+
+    def _read(self, tasks: list[tuple[Task, int]]) -> dict[str, int]:
+        """Numbers of texts that were not there, by their keys; each segment is written as it comes."""
+        if not tasks:
+            return {}
+        start = self.store.next_number()
+        numbered = [
+            ((start + at, language, key, path), size)
+            for at, ((_, language, key, path), size) in enumerate(tasks)
+        ]
+        keys = {task[0]: task[2] for task, _ in numbered}
+        found: dict[str, int] = {}
+        for segment in segments(self._root, numbered):
+            with self.store.writing():
+                self.store.add(segment, keys)
+            found.update((keys[each.blob], each.blob) for each in segment.texts)
+        return found
+
+    def _forget(self) -> None:
+        """Read from the database what is held of it in memory."""
+        self._files = self.store.files()
+        self._generation = self.store.generation()
+        self._drop_views()
+
+    def _drop_views(self) -> None:
+        for name in ("by_text", "counts", "paths"):
+            self.__dict__.pop(name, None)
+
+    @contextmanager
+    def _locked(self) -> Iterator[None]:
+        """One session writes at a time; the system releases the lock of one that was killed."""
+        if self._lock_path is None:
+            yield
+            return
+        import fcntl
+
+        with self._lock_path.open("wb") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            yield
+
+    # ── what is there ──────────────────────────────────────────────────────────────────────────────
+
+    @cached_property
+    def paths(self) -> Sequence[str]:
+        """Every file that is indexed, sorted."""
+        return sorted(self._files)
+
+    @property
+    def generation(self) -> int:
+        """A number that grows with every change."""
+        return self._generation
+
+    def __contains__(self, path: str) -> bool:
+        return path in self._files
+
+    def text_of(self, path: str) -> int:
+        """The number of the file's text. Raises KeyError."""
+        return self._files[path][2]
+
+    @cached_property
+    def by_text(self) -> dict[int, list[str]]:
+        """The files that a text stands in."""
+        found: dict[int, list[str]] = {}
+        for path, (_, _, number) in self._files.items():
+            found.setdefault(number, []).append(path)
+        return found
+
+    @cached_property
+    def counts(self) -> dict[int, tuple[int, int, int]]:
+        """Text → how many words its symbols' names, its code and its prose have."""
+        return self.store.counts()
+
+    def outline(self, path: str) -> Outline:
+        """The symbols and imports of a file; of one that is not indexed, nothing."""
+        return self.outlines([path]).get(path, NOTHING)
+
+    def outlines(self, paths: Sequence[str]) -> dict[str, Outline]:
+        """The same of several."""
+        wanted = {path: self._files[path][2] for path in paths if path in self._files}
+        found = {number: unpack_facts(data) for number, data in self.store.facts(set(wanted.values()))}
+        return {path: found[number] for path, number in wanted.items() if number in found}
+
+    def uses(self, paths: Sequence[str]) -> dict[str, dict[str, list[int]]]:
+        """Path → name → lines (see `Facts.uses`)."""
+        wanted = {path: self._files[path][2] for path in paths if path in self._files}
+        found = {number: unpack_uses(data) for number, data in self.store.uses(set(wanted.values()))}
+        return {path: found[number] for path, number in wanted.items() if number in found}
+
+    def naming(self, name: str) -> list[tuple[str, int, int, int]]:
+        """Files that a name stands in: path, how often it is defined, used in all, and called. Sorted by path."""
+        found = []
+        for number, defined, used, called in self.store.postings(NAME + name):
+            found += [(path, defined, used, called) for path in self.by_text.get(number, ())]
+        return sorted(found)
+
+    def word(self, word: str) -> list[tuple[int, int, int, int]]:
+        """Texts that a word stands in: number, how often in symbols' names, in code, in prose."""
+        return [each for each in self.store.postings(word) if each[0] in self.by_text]
+
+    def source(self, path: str) -> str:
+        """The file's text now, "" if it cannot be read."""
+        data = listing.content(self._root, path)
+        return decoded(data).replace("\r\n", "\n").replace("\r", "\n") if data is not None else ""
+
+
+def open_index(root: Path, cache: Path, hidden: Sequence[str] = ()) -> Index:
+    """The workspace's index, not yet brought up to date. Where the cache cannot be written, one in memory."""
+    import hashlib
+    import os
+
+    digest = hashlib.sha256(os.fsencode(root)).hexdigest()[:16]
+    folder = cache / "index"
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        return Index(root, folder / f"{digest}.sqlite", hidden)
+    except (OSError, sqlite3.OperationalError):
+        return Index(root, None, hidden)

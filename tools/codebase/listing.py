@@ -1,0 +1,98 @@
+"""Which files a workspace has, and which of them changed: names by ripgrep, then the system's word on each."""
+
+from __future__ import annotations
+
+import os
+import stat
+import subprocess
+from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import NamedTuple
+
+from tools.codebase.facts import MAX_BYTES, language_of
+from tools.languages import Language
+from tools.search import BASE, ripgrep_path
+
+GRAIN = 20_000_000
+"""Nanoseconds in which a file can be changed twice without a new time stamp: kernels count in ticks of up to 10 ms.
+
+A file that was changed so shortly before it was read is read again: git calls such an entry racily clean.
+"""
+
+
+class Stamp(NamedTuple):
+    """What the system says of a file: bytes, and when content and entry last changed (ns since 1970)."""
+
+    size: int
+    mtime: int
+    ctime: int
+
+    def settled(self, read: int) -> bool:
+        """The file had not changed for a while when it was read, so the same stamp means the same content."""
+        return max(self.mtime, self.ctime) < read - GRAIN
+
+
+def listed(root: Path, hidden: Sequence[str] = ()) -> list[str]:
+    """Every file that git does not ignore, relative to the root, sorted.
+
+    hidden: options for ripgrep that leave out more
+    """
+    done = subprocess.run(
+        [ripgrep_path(), "--files", *BASE, *hidden, "./"],
+        cwd=root,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        check=False,  # it says 1 for an empty folder, and 2 where some folder is closed to us
+    )
+    names = done.stdout.decode("utf-8", "surrogateescape").split("\n")
+    return sorted(name.removeprefix("./") for name in names if name)
+
+
+def indexed(paths: Iterable[str]) -> Iterator[tuple[str, Language]]:
+    """Those that are in a language that is indexed."""
+    for path in paths:
+        name = path[path.rfind("/") + 1 :]
+        dot = name.rfind(".")
+        language = _language(name[dot:] if dot > 0 else name)
+        if language is not None:
+            yield path, language
+
+
+@lru_cache(maxsize=4096)
+def _language(ending: str) -> Language | None:
+    return language_of(f"x{ending}" if ending.startswith(".") else ending)
+
+
+def stamp(root: str, path: str) -> Stamp | None:
+    """None where there is no regular file, or one too large to read."""
+    try:
+        there = os.lstat(f"{root}/{path}")
+    except (OSError, ValueError):  # gone since it was listed
+        return None
+    if not stat.S_ISREG(there.st_mode) or there.st_size > MAX_BYTES:
+        return None
+    return Stamp(there.st_size, there.st_mtime_ns, there.st_ctime_ns)
+
+
+def content(root: str, path: str) -> bytes | None:
+    """The file's bytes; None if it cannot be read, is no regular file any more, or is too large."""
+    try:
+        descriptor = os.open(f"{root}/{path}", os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK)
+    except (OSError, ValueError):
+        return None
+    with os.fdopen(descriptor, "rb") as file:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            return None
+        data = file.read(MAX_BYTES + 1)
+    return data if len(data) <= MAX_BYTES else None
+
+
+def key(language: Language, data: bytes) -> str:
+    """What names a text in the index: its language, and the id that git would give it."""
+    import hashlib
+
+    digest = hashlib.sha1(b"blob %d\0" % len(data), usedforsecurity=False)
+    digest.update(data)
+    return f"{language.name}:{digest.hexdigest()}"

@@ -1,0 +1,134 @@
+"""Facts of files as the index keeps them: JSON for what is read file by file, packed lists for what is looked up.
+
+A posting says of one term and one text how often it stands where: two unsigned numbers of 32 bits, the text's
+number and three counts. Words ("queryset") count symbols' names, code, and prose; names ("=QuerySet") count
+definitions, all uses, and calls.
+"""
+
+from __future__ import annotations
+
+import json
+import zlib
+from array import array
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from tools.codebase.facts import Facts, Symbol
+from tools.codebase.imports import Import
+from tools.codebase.words import parts
+
+_FAST = 1
+"""zlib's level: the texts are small and are written more often than read."""
+
+NAME = "="
+"""Before a term that is a name, not a word. No word begins with it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Packed:
+    """One text's facts, ready to be stored. Counts of words: in symbols' names, in code, in prose."""
+
+    blob: int
+    facts: bytes
+    uses: bytes
+    counts: tuple[int, int, int]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Segment:
+    """Several texts' facts and the postings of all their terms, sorted by term."""
+
+    texts: list[Packed]
+    postings: list[tuple[str, bytes]]
+
+
+def segment(read: Iterable[tuple[int, Facts]]) -> Segment:
+    """Pack the facts of texts, given with their numbers in rising order."""
+    postings: dict[str, array[int]] = {}
+    texts = []
+    for blob, facts in read:
+        named = Counter(part for symbol in facts.symbols for part in parts(symbol.short))
+        for word in facts.code.keys() | facts.prose.keys():
+            _post(postings, word, blob, named[word], facts.code[word], facts.prose[word])
+        defined = Counter(symbol.short for symbol in facts.symbols)
+        for name, lines in facts.uses.items():
+            _post(
+                postings, NAME + name, blob, defined.pop(name, 0), len(lines), sum(mark & 1 for mark in lines)
+            )
+        for name, count in defined.items():  # names that are no identifier: `empty?`, operators
+            _post(postings, NAME + name, blob, count, count, 0)
+        counts = (sum(named.values()), sum(facts.code.values()), sum(facts.prose.values()))
+        texts.append(Packed(blob=blob, facts=pack_facts(facts), uses=_pack(facts.uses), counts=counts))
+    return Segment(texts=texts, postings=[(term, postings[term].tobytes()) for term in sorted(postings)])
+
+
+def _post(postings: dict[str, array[int]], term: str, blob: int, first: int, second: int, third: int) -> None:
+    packed = min(first, 255) << 24 | min(second, 4095) << 12 | min(third, 4095)
+    there = postings.get(term)
+    if there is None:
+        postings[term] = array("I", (blob, packed))
+    else:
+        there.extend((blob, packed))
+
+
+def unpack_postings(data: bytes) -> Iterator[tuple[int, int, int, int]]:
+    """The text's number and the three counts of each posting."""
+    numbers = array("I")
+    numbers.frombytes(data)
+    for at in range(0, len(numbers), 2):
+        packed = numbers[at + 1]
+        yield numbers[at], packed >> 24, packed >> 12 & 4095, packed & 4095
+
+
+def pack_facts(facts: Facts) -> bytes:
+    """Everything but uses and words."""
+    symbols = [
+        (each.name, each.kind, each.first, each.line, each.last, each.signature, each.doc)
+        for each in facts.symbols
+    ]
+    imports = [[each.line, each.module, list(each.names)] for each in facts.imports]
+    return _pack([facts.language, facts.package, facts.lines, symbols, imports])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outline:
+    """What was packed of a text besides uses and words."""
+
+    language: str
+    package: str
+    lines: int
+    symbols: Sequence[Symbol]
+    imports: Sequence[Import]
+
+
+NOTHING = Outline(language="", package="", lines=0, symbols=(), imports=())
+
+
+def unpack_facts(data: bytes) -> Outline:
+    """The reverse of `pack_facts`; of no bytes (a text that could not be read), nothing."""
+    if not data:
+        return NOTHING
+    language, package, lines, symbols, imports = json.loads(zlib.decompress(data))
+    return Outline(
+        language=language,
+        package=package,
+        lines=lines,
+        symbols=tuple(
+            Symbol(name=name, kind=kind, first=first, line=line, last=last, signature=signature, doc=doc)
+            for name, kind, first, line, last, signature, doc in symbols
+        ),
+        imports=tuple(
+            Import(line=line, module=module, names=tuple(names)) for line, module, names in imports
+        ),
+    )
+
+
+def unpack_uses(data: bytes) -> dict[str, list[int]]:
+    """Name → lines, as `Facts.uses` has them."""
+    uses: dict[str, list[int]] = json.loads(zlib.decompress(data)) if data else {}
+    return uses
+
+
+def _pack(value: object) -> bytes:
+    return zlib.compress(json.dumps(value, separators=(",", ":")).encode(), _FAST)

@@ -1,0 +1,4 @@
+(comment) @prose
+(string_content) @prose
+(preproc_include) @import
+(preproc_def name: (identifier) @variable)

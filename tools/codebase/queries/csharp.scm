@@ -1,0 +1,3 @@
+(comment) @prose
+(string_literal_content) @prose
+(using_directive) @import

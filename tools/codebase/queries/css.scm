@@ -1,0 +1,2 @@
+(comment) @prose
+(import_statement) @import

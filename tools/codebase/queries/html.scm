@@ -1,0 +1,2 @@
+(comment) @prose
+(text) @prose

@@ -1,0 +1,78 @@
+"""Reads texts in a process of its own: a chunk of files comes in as a line of JSON, a packed segment goes out.
+
+The process ends with its parent: it sees the end of its input. A grammar that crashes takes only the worker along.
+"""
+
+from __future__ import annotations
+
+import json
+import pickle
+import struct
+import sys
+from collections.abc import Iterator, Sequence
+from typing import BinaryIO
+
+from tools.codebase.facts import Facts, facts, language_named
+from tools.codebase.listing import content, key
+from tools.codebase.packing import Segment, segment
+
+Task = tuple[int, str, str, str]
+"""A text's number, its language, its key, and a path at which it stands."""
+
+LENGTH = struct.Struct("<Q")
+
+
+def read_segment(root: str, tasks: Sequence[Task]) -> Segment:
+    """The facts of texts. One that is not what it was any more is left out: its file is looked at again."""
+    return segment(_read(root, tasks))
+
+
+def _read(root: str, tasks: Sequence[Task]) -> Iterator[tuple[int, Facts]]:
+    for number, name, wanted, path in tasks:
+        data = content(root, path)
+        language = language_named(name)
+        if data is None or key(language, data) != wanted:
+            continue
+        found = facts(language, decoded(data)) if b"\0" not in data[:8192] else None
+        yield number, found or _empty(name)
+
+
+def _empty(language: str) -> Facts:
+    from collections import Counter
+
+    return Facts(
+        language=language,
+        package="",
+        symbols=(),
+        uses={},
+        imports=(),
+        code=Counter(),
+        prose=Counter(),
+        lines=0,
+    )
+
+
+def unread(tasks: Sequence[Task]) -> Segment:
+    """What stands for texts that no worker survived."""
+    return segment((number, _empty(name)) for number, name, _, _ in tasks)
+
+
+def decoded(data: bytes) -> str:
+    """As UTF-8, else as Latin-1, in which no byte is wrong."""
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        return data.decode("latin-1")
+
+
+def main(incoming: BinaryIO, outgoing: BinaryIO) -> None:
+    """Serve until the input ends."""
+    for line in incoming:
+        root, tasks = json.loads(line)
+        reply = pickle.dumps(read_segment(root, [tuple(each) for each in tasks]), pickle.HIGHEST_PROTOCOL)
+        outgoing.write(LENGTH.pack(len(reply)) + reply)
+        outgoing.flush()
+
+
+if __name__ == "__main__":
+    main(sys.stdin.buffer, sys.stdout.buffer)
