@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
+from agent.committing import Committer, When
 from agent.context.projection import Projection
 from agent.events import (
     ActionEvent,
@@ -112,7 +113,7 @@ class LogRecorder:
 class Runtime:
     """Everything one session needs.
 
-    commit: commit at the end of a verified turn
+    commit: when the harness commits what the model left uncommitted
     place: where it works, for a change of its mode
     roles: makers of the models that play a role of their own; `side` asks them
     """
@@ -125,12 +126,14 @@ class Runtime:
     snapshots: Snapshotter | None
     approver: Approver | None = None
     limits: Sequence[Limit] = ()
-    commit: bool = False
+    commit: When = "never"
     place: Place | None = None
     roles: Mapping[Role, Callable[[], Model]] = field(default_factory=dict)
     on_delta: Callable[[Delta], None] = lambda delta: None
     loop: Loop = field(init=False)
     side: SideCalls = field(init=False)
+    noticing: Noticing = field(init=False)
+    committer: Committer = field(init=False)
     evidence: Evidence = field(init=False)
     projection: Projection = field(init=False)
     _commits: list[str] = field(default_factory=list)
@@ -144,10 +147,10 @@ class Runtime:
         self.projection = Projection(specs(self.toolbox))
         self.evidence = Evidence(self.workspace)
         self.session.subscribe(self.projection.add, replay=True, restart=self.projection.clear)
-        noticing = Noticing(self.workspace, self.snapshots)
+        self.noticing = Noticing(self.workspace, self.snapshots)
         for event in self.session.replayed.only(SnapshotEvent, UndoEvent, Steer):
-            noticing.see(event)
-        self.session.subscribe(noticing.see)
+            self.noticing.see(event)
+        self.session.subscribe(self.noticing.see)
         self.session.subscribe(self._follow)
         gateway = Gateway(
             toolbox=self.toolbox,
@@ -168,7 +171,7 @@ class Runtime:
             gateway=gateway,
             limits=self.limits,
             on_delta=self._delta,
-            notices=noticing.due,
+            notices=self._notices,
         )
         self.workspace.facts["model"] = self.model.name
         self.side = SideCalls(
@@ -176,10 +179,13 @@ class Runtime:
             self._beside,
             lambda: first_reached(self.limits, self.loop.tally),
         )
+        when = self.commit if self.toolbox.get("git_commit") is not None else "never"
+        self.committer = Committer(when, self.workspace, self._act, self)
 
     async def turn(self, prompt: str | None) -> End:
         """Run one turn; None goes on with the turn that a kill or a limit cut off. Never raises for a user's fault."""
         self.loop.tally = Tally()
+        self.committer.prompt = prompt or ""
         self._commits.clear()
         self._committed.clear()
         end: End
@@ -260,8 +266,8 @@ class Runtime:
                     "Go on, or finish and say why not."
                 )
                 continue
-            if verification.outcome == "passed" and self.commit:
-                await self._commit(ended)
+            if verification.outcome == "passed":
+                await self.committer.after_turn(ended.text)
             return self._end(self._judge(ended, verification), ended.text, verification)
 
     def _catch_up(self) -> TurnEnd | None:
@@ -288,12 +294,10 @@ class Runtime:
         self.session.append(verification)
         return verification
 
-    async def _commit(self, ended: TurnEnd) -> None:
-        """What the model left uncommitted at the end of a verified turn."""
-        if really_changed(self.workspace) and self.toolbox.get("git_commit") is not None:
-            first_line = next((line for line in ended.text.splitlines() if line.strip()), "Apply changes")
-            subject = first_line if len(first_line) <= 72 else first_line[:71] + "…"
-            await self._act("git_commit", {"message": f"{subject}\n\n{ended.text}".strip()})
+    async def _notices(self) -> list[str]:
+        """What the model is told before its next request."""
+        told = await self.committer.before_request(self.evidence)
+        return [*([told] if told else []), *await self.noticing.due()]
 
     async def _act(self, tool: str, arguments: dict[str, object]) -> Observation:
         """An action of the harness itself, through the same gateway as everybody's."""
