@@ -37,10 +37,11 @@ from agent.events import (
 )
 from agent.limits import Limit, Tally, first_reached
 from agent.loop import Loop, Told, TurnEnd
-from agent.model.base import Delta, Model, TextDelta, ToolSpec
+from agent.model.base import Delta, Model, TextDelta
 from agent.model.roles import Role, Roles
 from agent.noticing import Noticing
 from agent.outcome import BY_FAULT, Exit
+from agent.reach import Place, specs
 from agent.resume import cut_off_turn, ended_already
 from agent.session import Session
 from agent.side_calls import SideCalls
@@ -116,6 +117,7 @@ class Runtime:
     """Everything one session needs.
 
     commit: commit at the end of a verified turn
+    place: where it works, for a change of its mode
     roles: makers of the models that play a role of their own; `side` asks them
     shares: how much of the history stays whole; summaries: who writes those of the past
     """
@@ -129,6 +131,7 @@ class Runtime:
     approver: Approver | None = None
     limits: Sequence[Limit] = ()
     commit: bool = False
+    place: Place | None = None
     roles: Mapping[Role, Callable[[], Model]] = field(default_factory=dict)
     shares: Shares = DEFAULT
     summaries: Literal["code", "model"] = "code"
@@ -146,10 +149,7 @@ class Runtime:
     _streamed: Redactor = field(default_factory=Redactor)
 
     def __post_init__(self) -> None:
-        specs = [
-            ToolSpec(name=t.name, description=t.description, parameters=t.parameters) for t in self.toolbox
-        ]
-        self.projection = Projection(specs)
+        self.projection = Projection(specs(self.toolbox))
         self.evidence = Evidence(self.workspace)
         self.facts = Facts()
         take_in(self.session, self.projection, self.facts)
@@ -228,6 +228,11 @@ class Runtime:
         except UserError:  # told in the log; code writes the summary
             return ""
 
+    @property
+    def turning(self) -> bool:
+        """Whether a turn is running."""
+        return self._task is not None
+
     def interrupt(self) -> None:
         """A person pressed Ctrl-C: stop the step, or the turn if none is running."""
         if self.loop.stepping:
@@ -240,6 +245,10 @@ class Runtime:
         self.loop.stop()
         if not self.loop.stepping and self._task is not None:
             self._task.cancel()
+
+    async def act(self, tool: str, arguments: dict[str, object]) -> Observation:
+        """An action that a person asked for, between turns: judged, run and logged like a model's."""
+        return await self._act(tool, arguments)
 
     async def close(self) -> None:
         """Release the model's connections, the kernel and the log."""

@@ -68,7 +68,7 @@ class Projection:
         self.system = ""
         self.undone: frozenset[str] = frozenset()
         self._tokens_per_byte = 1 / BYTES_PER_TOKEN
-        self._fixed = sum(size(f"{each.name}{each.description}{each.parameters}") for each in tools)
+        self._fixed: tuple[object, int] = (None, 0)  # what it was computed for, and its bytes
         self.clear()
 
     def clear(self, undone: Iterable[str] = ()) -> None:
@@ -132,7 +132,7 @@ class Projection:
     @property
     def fixed_tokens(self) -> int:
         """Estimated tokens of the system prompt and the tools."""
-        return int((size(self.system) + self._fixed) * self._tokens_per_byte)
+        return self.tokens_of(self._fixed_bytes())
 
     def tokens_of(self, size_: int) -> int:
         """Estimated tokens of so many bytes."""
@@ -140,9 +140,16 @@ class Projection:
 
     def correct(self, reported: int) -> None:
         """Take a provider's count of the input tokens of the last request to correct the estimate."""
-        sent = self._bytes + size(self.system) + self._fixed
+        sent = self._bytes + self._fixed_bytes()
         if sent > 8000 and reported:  # below that, overheads of the wire format would dominate the ratio
             self._tokens_per_byte = min(max(reported / sent, 0.1), 1.0)
+
+    def _fixed_bytes(self) -> int:
+        of = (self.system, self.tools)
+        if self._fixed[0] != of:
+            tools = sum(size(f"{each.name}{each.description}{each.parameters}") for each in self.tools)
+            self._fixed = (of, size(self.system) + tools)
+        return self._fixed[1]
 
     def _say(self, event: Prompt | Steer) -> None:
         number = _place(event)
