@@ -13,7 +13,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
+from agent.context.budget import DEFAULT, Shares
+from agent.context.compressor import Compressor
+from agent.context.facts import Facts
 from agent.context.projection import Projection
+from agent.context.replay import take_in
 from agent.events import (
     ActionEvent,
     DecisionEvent,
@@ -32,7 +36,7 @@ from agent.events import (
     Verification,
 )
 from agent.limits import Limit, Tally, first_reached
-from agent.loop import Loop, TurnEnd
+from agent.loop import Loop, Told, TurnEnd
 from agent.model.base import Delta, Model, TextDelta
 from agent.model.roles import Role, Roles
 from agent.noticing import Noticing
@@ -115,6 +119,7 @@ class Runtime:
     commit: commit at the end of a verified turn
     place: where it works, for a change of its mode
     roles: makers of the models that play a role of their own; `side` asks them
+    shares: how much of the history stays whole; summaries: who writes those of the past
     """
 
     session: Session
@@ -128,11 +133,14 @@ class Runtime:
     commit: bool = False
     place: Place | None = None
     roles: Mapping[Role, Callable[[], Model]] = field(default_factory=dict)
+    shares: Shares = DEFAULT
+    summaries: Literal["code", "model"] = "code"
     on_delta: Callable[[Delta], None] = lambda delta: None
     loop: Loop = field(init=False)
     side: SideCalls = field(init=False)
     evidence: Evidence = field(init=False)
     projection: Projection = field(init=False)
+    facts: Facts = field(init=False)
     _commits: list[str] = field(default_factory=list)
     _committed: set[str] = field(default_factory=set)
     _last_observation: str = ""
@@ -143,7 +151,8 @@ class Runtime:
     def __post_init__(self) -> None:
         self.projection = Projection(specs(self.toolbox))
         self.evidence = Evidence(self.workspace)
-        self.session.subscribe(self.projection.add, replay=True, restart=self.projection.clear)
+        self.facts = Facts()
+        take_in(self.session, self.projection, self.facts)
         noticing = Noticing(self.workspace, self.snapshots)
         for event in self.session.replayed.only(SnapshotEvent, UndoEvent, Steer):
             noticing.see(event)
@@ -163,7 +172,13 @@ class Runtime:
             self.workspace.kernel = KernelSession(self.workspace, gateway)
         self.loop = Loop(
             session=self.session,
-            projection=self.projection,
+            compressor=Compressor(
+                projection=self.projection,
+                facts=self.facts,
+                window=lambda: self.model.window,
+                shares=self.shares,
+                summarise=self._summarise if self.summaries == "model" else None,
+            ),
             model=self.model,
             gateway=gateway,
             limits=self.limits,
@@ -206,6 +221,18 @@ class Runtime:
         self._announce(end)
         return end
 
+    async def _summarise(self, prompt: str) -> str:
+        """A summary of the past by the fast model; "" leaves it to code."""
+        try:
+            return await self.side.text(prompt, purpose="summary of the past", max_output=3_000)
+        except UserError:  # told in the log; code writes the summary
+            return ""
+
+    @property
+    def turning(self) -> bool:
+        """Whether a turn is running."""
+        return self._task is not None
+
     def interrupt(self) -> None:
         """A person pressed Ctrl-C: stop the step, or the turn if none is running."""
         if self.loop.stepping:
@@ -218,6 +245,10 @@ class Runtime:
         self.loop.stop()
         if not self.loop.stepping and self._task is not None:
             self._task.cancel()
+
+    async def act(self, tool: str, arguments: dict[str, object]) -> Observation:
+        """An action that a person asked for, between turns: judged, run and logged like a model's."""
+        return await self._act(tool, arguments)
 
     async def close(self) -> None:
         """Release the model's connections, the kernel and the log."""
@@ -247,9 +278,11 @@ class Runtime:
             if verification.outcome == "failed" and known is None and rechecks < RECHECKS:
                 rechecks += 1
                 self.loop.inbox.append(
-                    "The tests were run after your changes, and fail: "
-                    f"{verification.detail}.\n{quoted(self._last_observation.splitlines())}\n"
-                    "Go on, or finish and say why not."
+                    Told(
+                        "The tests were run after your changes, and fail: "
+                        f"{verification.detail}.\n{quoted(self._last_observation.splitlines())}\n"
+                        "Go on, or finish and say why not."
+                    )
                 )
                 continue
             if verification.outcome == "passed" and self.commit:
