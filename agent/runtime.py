@@ -260,6 +260,7 @@ class Runtime:
         """Release the model's connections, the kernel and the log."""
         if self.workspace.kernel is not None:
             await self.workspace.kernel.close()
+        await self.workspace.background.close()
         await self.model.close()
         await self.side.roles.close()
         with suppress(UserError):  # a full disk: the turn has told of it
