@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from agent.committing import When
 from agent.events import Event, SessionStart, Signal
 from agent.home import Home, private_folder
 from agent.limits import Limit
@@ -35,7 +36,7 @@ class Options:
     model: makes the model; its second argument is told, in a quiet line each, of retries
     approval: None: `auto` where the kernel confines commands, else `ask`
     session: id of a session to resume, "" for a new one
-    commit: commit at the end of a verified turn; False also withholds the commit tool when `git` is False
+    commit: when the harness commits by itself; offer_commit: the model may
     roles: makes the models of the roles that have one of their own, when they are first asked for
     edit_formats: in which the model is told to write edits; without any, those that its family writes well
     """
@@ -48,7 +49,7 @@ class Options:
     sandbox: str = "auto"
     container_image: str = ""
     session: str = ""
-    commit: bool = True
+    commit: When = "turn"
     offer_commit: bool = True
     limits: Sequence[Limit] = ()
     test_command: str = ""
@@ -155,7 +156,7 @@ def _runtime(
         snapshots=snapshots,
         approver=options.approver,
         limits=options.limits,
-        commit=options.commit and commits,
+        commit=options.commit,
         place=place,
         roles={role: partial(make, home, notice(session)) for role, make in options.roles.items()},
     )

@@ -125,6 +125,7 @@ async def switch_mode(runtime: Runtime, mode: Mode) -> None:
     gateway = runtime.loop.gateway
     if runtime.workspace.kernel is not None:
         await runtime.workspace.kernel.close()
+    await runtime.workspace.background.close()
     runtime.policy.mode = runtime.workspace.mode = mode
     runtime.workspace.sandbox = found.sandbox
     if runtime.snapshots is None:

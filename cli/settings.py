@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, Literal
 
+from agent.committing import When
 from agent.home import Home, private_folder
 from sandbox.errors import Fault, UserError
 from sandbox.policy import Approval, Mode
@@ -114,6 +115,8 @@ class Settings:
     """Hosts that sandboxed commands reach (`pypi.org`, `*.npmjs.org:443`); none when empty."""
     secrets_allowed: list[str] = field(default_factory=list)
     """Patterns of paths (`tests/fixtures/*`) whose new keys and tokens may be committed: made-up ones."""
+    commit: When | None = None
+    """When the harness commits by itself. None: "turn" in one-shot runs, "never" in a conversation."""
     tests: TestSettings = field(default_factory=TestSettings)
     edit: EditSettings = field(default_factory=EditSettings)
     models: ModelSettings = field(default_factory=ModelSettings)
