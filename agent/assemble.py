@@ -14,6 +14,7 @@ from agent.home import Home, private_folder
 from agent.limits import Limit
 from agent.model.base import Model
 from agent.model.roles import Role
+from agent.modes import DEFAULT, Modes, mode_of
 from agent.resume import restore_changes
 from agent.runtime import Runtime, not_a_repository, notice
 from agent.session import Session
@@ -38,6 +39,7 @@ class Options:
     session: id of a session to resume, "" for a new one
     commit: commit at the end of a verified turn; False also withholds the commit tool when `git` is False
     roles: makes the models of the roles that have one of their own, when they are first asked for
+    actions: how models act
     edit_formats: in which the model is told to write edits; without any, those that its family writes well
     """
 
@@ -56,6 +58,7 @@ class Options:
     test_timeout: float = 600.0
     shell_timeout: float = 120.0
     roles: Mapping[Role, Callable[[Home, Callable[[str], None]], Model]] = field(default_factory=dict)
+    actions: Modes = DEFAULT
     hosts: tuple[str, ...] = ()
     secrets_allowed: tuple[str, ...] = ()
     edit_formats: Sequence[Format] = ()
@@ -162,9 +165,13 @@ def _runtime(
     if options.mode is Mode.READ_ONLY:
         withheld |= {"git_commit", *(tool.name for tool in understood_tools())}
     formats = options.edit_formats or family(model.name).formats
+    tools = [tool for tool in default_tools(formats) if tool.name not in withheld]
+    untold = [
+        tool for tool in tools if tool.name == "python" and mode_of(model.name, options.actions) == "tools"
+    ]
     toolbox = Toolbox(
-        [tool for tool in default_tools(formats) if tool.name not in withheld],
-        understood=[tool for tool in understood_tools() if tool.name not in withheld],
+        [tool for tool in tools if tool not in untold],
+        understood=[*(tool for tool in understood_tools() if tool.name not in withheld), *untold],
     )
     snapshots = (
         Snapshots(root, home.project(root) / "snapshots") if options.mode is not Mode.READ_ONLY else None
@@ -186,10 +193,23 @@ def _runtime(
         policy=Policy(options.mode, options.approval or default_approval(sandbox), options.rules),
         snapshots=snapshots,
         approver=options.approver,
+        acting=partial(_acting, options.actions, toolbox),
         limits=options.limits,
         commit=options.commit and "git_commit" not in withheld,
         roles={role: partial(make, home, notice(session)) for role, make in options.roles.items()},
     )
+
+
+def _acting(modes: Modes, toolbox: Toolbox, model: Model) -> Model:
+    """The model, made to act by code if that is its way here."""
+    if mode_of(model.name, modes) != "code":
+        return model
+    if toolbox.get("python") is None:
+        hint = "Set `actions` to tools, or `sandbox` to auto."
+        raise UserError(Fault.CONFIGURATION, "there is no kernel in a container, so no acting by code", hint)
+    from agent.model.code_actions import CodeActions
+
+    return CodeActions(model, toolbox)
 
 
 def _has_started(session: Session) -> bool:

@@ -112,6 +112,7 @@ class Runtime:
     """Everything one session needs.
 
     commit: commit at the end of a verified turn
+    acting: gives a model its way of acting
     roles: makers of the models that play a role of their own; `side` asks them
     """
 
@@ -124,6 +125,7 @@ class Runtime:
     approver: Approver | None = None
     limits: Sequence[Limit] = ()
     commit: bool = False
+    acting: Callable[[Model], Model] = lambda model: model
     roles: Mapping[Role, Callable[[], Model]] = field(default_factory=dict)
     on_delta: Callable[[Delta], None] = lambda delta: None
     loop: Loop = field(init=False)
@@ -138,6 +140,7 @@ class Runtime:
     _streamed: Redactor = field(default_factory=Redactor)
 
     def __post_init__(self) -> None:
+        self.model = self.acting(self.model)
         specs = [
             ToolSpec(name=t.name, description=t.description, parameters=t.parameters) for t in self.toolbox
         ]
@@ -205,6 +208,13 @@ class Runtime:
         await self._snapshot_after()
         self._announce(end)
         return end
+
+    async def switch_model(self, model: Model) -> None:
+        """Ask another model from the next request on."""
+        old, self.model = self.model, self.acting(model)
+        self.loop.model = self.model
+        self.workspace.facts["model"] = model.name
+        await old.close()
 
     def interrupt(self) -> None:
         """A person pressed Ctrl-C: stop the step, or the turn if none is running."""

@@ -103,6 +103,7 @@ def make_runtime(invocation: Invocation, home: Home, settings: Settings) -> Runt
         test_timeout=settings.tests.timeout,
         shell_timeout=settings.shell_timeout,
         roles=role_makers(settings),
+        actions=settings.actions,
         hosts=tuple(settings.network),
         secrets_allowed=tuple(settings.secrets_allowed),
         edit_formats=settings.edit.formats or (),

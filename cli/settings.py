@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from agent.home import Home, private_folder
+from agent.modes import DEFAULT, ActionMode
 from sandbox.errors import Fault, UserError
 from sandbox.policy import Approval, Mode
 from sandbox.rules import NO_RULES, VERDICTS, Rule, Rules, Verdict, check_examples, parse_rule
@@ -95,6 +96,8 @@ class Settings:
     max_cost: float | None = None
     max_tokens: int | None = None
     shell_timeout: float = 120.0
+    actions: ActionMode | dict[str, ActionMode] = DEFAULT
+    """How models act (`tools`, `code`, `hybrid`), for all of them or by pattern of their names (`ollama/*`)."""
     network: list[str] = field(default_factory=list)
     """Hosts that sandboxed commands reach (`pypi.org`, `*.npmjs.org:443`); none when empty."""
     secrets_allowed: list[str] = field(default_factory=list)

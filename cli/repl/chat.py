@@ -115,11 +115,7 @@ class Chat:
 
     async def switch_model(self, name: str) -> None:
         """Use another model from the next turn on, in the same session. Raises UserError."""
-        model = self._make_model(name)
-        old, self.runtime.model = self.runtime.model, model
-        self.runtime.loop.model = model
-        self.runtime.workspace.facts["model"] = model.name
-        await old.close()
+        await self.runtime.switch_model(self._make_model(name))
 
     def _start(self, work: Coroutine[None, None, None]) -> None:
         self._work = asyncio.create_task(self._guarded(work))
