@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from agent.discipline import Levels
 from agent.events import Event, SessionStart, Signal
 from agent.home import Home, private_folder
 from agent.limits import Limit
@@ -40,6 +41,7 @@ class Options:
     commit: commit at the end of a verified turn; False also withholds the commit tool when `git` is False
     roles: makes the models of the roles that have one of their own, when they are first asked for
     actions: how models act
+    discipline: what is done about actions that come out of order
     edit_formats: in which the model is told to write edits; without any, those that its family writes well
     """
 
@@ -59,6 +61,7 @@ class Options:
     shell_timeout: float = 120.0
     roles: Mapping[Role, Callable[[Home, Callable[[str], None]], Model]] = field(default_factory=dict)
     actions: Modes = DEFAULT
+    discipline: Levels = field(default_factory=Levels)
     hosts: tuple[str, ...] = ()
     secrets_allowed: tuple[str, ...] = ()
     edit_formats: Sequence[Format] = ()
@@ -193,6 +196,7 @@ def _runtime(
         policy=Policy(options.mode, options.approval or default_approval(sandbox), options.rules),
         snapshots=snapshots,
         approver=options.approver,
+        discipline=options.discipline,
         acting=partial(_acting, options.actions, toolbox),
         limits=options.limits,
         commit=options.commit and "git_commit" not in withheld,

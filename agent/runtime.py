@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Literal
 
 from agent.context.projection import Projection
+from agent.discipline import Discipline, Levels
 from agent.events import (
     ActionEvent,
     DecisionEvent,
@@ -113,6 +114,7 @@ class Runtime:
 
     commit: commit at the end of a verified turn
     acting: gives a model its way of acting
+    discipline: what is done about actions that come out of order
     roles: makers of the models that play a role of their own; `side` asks them
     """
 
@@ -126,6 +128,7 @@ class Runtime:
     limits: Sequence[Limit] = ()
     commit: bool = False
     acting: Callable[[Model], Model] = lambda model: model
+    discipline: Levels = field(default_factory=Levels)
     roles: Mapping[Role, Callable[[], Model]] = field(default_factory=dict)
     on_delta: Callable[[Delta], None] = lambda delta: None
     loop: Loop = field(init=False)
@@ -159,6 +162,7 @@ class Runtime:
             recorder=LogRecorder(session=self.session, workspace=self.workspace),
             snapshots=self.snapshots,
             approver=self.approver,
+            guard=self._disciplined(),
         )
         if self.toolbox.get("python") is not None:
             from tools.kernel.session import KernelSession
@@ -208,6 +212,12 @@ class Runtime:
         await self._snapshot_after()
         self._announce(end)
         return end
+
+    def _disciplined(self) -> Discipline:
+        ends = frozenset(tool.name for tool in self.toolbox if tool.ends)
+        discipline = Discipline(self.workspace, ends=ends, levels=self.discipline, tell=self.session.append)
+        self.session.subscribe(discipline.see)
+        return discipline
 
     async def switch_model(self, model: Model) -> None:
         """Ask another model from the next request on."""

@@ -8,8 +8,10 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, Literal
 
+from agent.discipline import RULES, Level
 from agent.home import Home, private_folder
 from agent.modes import DEFAULT, ActionMode
+from agent.phases import Guidance
 from sandbox.errors import Fault, UserError
 from sandbox.policy import Approval, Mode
 from sandbox.rules import NO_RULES, VERDICTS, Rule, Rules, Verdict, check_examples, parse_rule
@@ -63,6 +65,17 @@ class PermissionSettings:
 
 
 @dataclass(kw_only=True)
+class DisciplineSettings:
+    """What is done about actions out of order. `named`: rules with a level of their own; `phases`: see agent.phases."""
+
+    __pydantic_config__ = _FORBID_UNKNOWN
+
+    rules: Level = "remind"
+    named: dict[str, Level] = field(default_factory=dict)
+    phases: Guidance = "log"
+
+
+@dataclass(kw_only=True)
 class ModelSettings:
     """Models beside the main one, by role; "" leaves a role to the main one.
 
@@ -104,6 +117,7 @@ class Settings:
     """Patterns of paths (`tests/fixtures/*`) whose new keys and tokens may be committed: made-up ones."""
     tests: TestSettings = field(default_factory=TestSettings)
     edit: EditSettings = field(default_factory=EditSettings)
+    discipline: DisciplineSettings = field(default_factory=DisciplineSettings)
     models: ModelSettings = field(default_factory=ModelSettings)
     permissions: PermissionSettings = field(default_factory=PermissionSettings)
     rules: Rules = field(default=NO_RULES, init=False)
@@ -239,6 +253,7 @@ def _check(values: Mapping[str, Any], path: Path | None) -> Settings:
         flat = {**vars(settings), **{f"tests.{key}": each for key, each in vars(settings.tests).items()}}
         _check_ranges(flat, Fault.CONFIGURATION, lambda key: f"setting {key!r}{where}")
         _check_formats(settings.edit.formats, where)
+        _check_rules(settings.discipline.named, where)
         return settings
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
@@ -261,6 +276,7 @@ def _names() -> list[str]:
     parts = {
         "tests": TestSettings,
         "edit": EditSettings,
+        "discipline": DisciplineSettings,
         "models": ModelSettings,
         "permissions": PermissionSettings,
     }
@@ -277,6 +293,14 @@ def _check_formats(formats: list[Format] | None, where: str) -> None:
             f"setting 'edit.formats'{where}: no new file can be written in {', '.join(formats) or 'none at all'}",
             f"Add one of {creating}.",
         )
+
+
+def _check_rules(named: Mapping[str, Level], where: str) -> None:
+    known = [rule.name for rule in RULES]
+    for name in named:
+        if name not in known:
+            message = f"setting 'discipline.named'{where}: there is no rule {name!r}"
+            raise UserError(Fault.CONFIGURATION, message, f"Rules: {', '.join(known)}.")
 
 
 def _check_ranges(values: Mapping[str, Any], fault: Fault, called: Callable[[str], str]) -> None:
