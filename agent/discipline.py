@@ -1,7 +1,7 @@
 """What a good engineer does in which order, as rules over the events of a session, and the phases of a turn.
 
-The rules are data (`RULES`), in temporal logic, as agents' behaviour is specified by Crouse et al. ("Formally Specifying
-the High-Level Behavior of LLM-Based Agents", 2023, arXiv 2310.08535); there a decoder is bound to them, here a monitor
+The rules are data (`RULES`), in temporal logic, as Crouse et al. specify what agents do ("Formally Specifying the
+High-Level Behavior of LLM-Based Agents", 2023, arXiv 2310.08535); there a decoder is bound to them, here a monitor
 watches any model. A breach is told to the model with the action's own answer, or the action is refused: as the user has
 set.
 """

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, Literal
 
+from agent.committing import When
 from agent.discipline import RULES, Level
 from agent.home import Home, private_folder
 from agent.modes import DEFAULT, ActionMode
@@ -92,6 +93,21 @@ class ModelSettings:
 
 
 @dataclass(kw_only=True)
+class TerminalSettings:
+    """The interactive session. `notify`: how it calls when it waits or is done after a while."""
+
+    __pydantic_config__ = _FORBID_UNKNOWN
+
+    theme: Literal["terminal", "dark", "light", "blue-orange", "mono"] = "terminal"
+    editing: Literal["emacs", "vi"] = "emacs"
+    notify: Literal["bell", "osc9", "off"] = "bell"
+    plain: bool = False
+    """Lines only, nothing redrawn: for screen readers."""
+    keys: dict[str, list[str]] = field(default_factory=dict)
+    """Keys by what they do (`patchwright config keys` lists both), such as `unfold = ["c-o", "f2"]`."""
+
+
+@dataclass(kw_only=True)
 class Settings:
     """All settings with their defaults; a file may give any part of them."""
 
@@ -115,16 +131,21 @@ class Settings:
     """Hosts that sandboxed commands reach (`pypi.org`, `*.npmjs.org:443`); none when empty."""
     secrets_allowed: list[str] = field(default_factory=list)
     """Patterns of paths (`tests/fixtures/*`) whose new keys and tokens may be committed: made-up ones."""
+    commit: When | None = None
+    """When the harness commits by itself. None: "turn" in one-shot runs, "never" in a conversation."""
     tests: TestSettings = field(default_factory=TestSettings)
     edit: EditSettings = field(default_factory=EditSettings)
     discipline: DisciplineSettings = field(default_factory=DisciplineSettings)
     models: ModelSettings = field(default_factory=ModelSettings)
+    terminal: TerminalSettings = field(default_factory=TerminalSettings)
     permissions: PermissionSettings = field(default_factory=PermissionSettings)
     rules: Rules = field(default=NO_RULES, init=False)
     """What `permissions` and the rules stored by "always" come to."""
 
 
 FROM_ENVIRONMENT = {"PATCHWRIGHT_MODEL": "model", "PATCHWRIGHT_API_BASE": "api_base"}
+FILE, PROJECT_FILE = "settings.toml", "patchwright.toml"
+"""In the configuration folder, and at the top of a project."""
 
 WORDS: Mapping[str, Callable[[str], Mode | Approval]] = {"mode": Mode, "approval": Approval}
 """Flags whose text stands for a word of ours."""
@@ -148,17 +169,17 @@ def load(
     home: Home, root: Path | None, flags: Mapping[str, Any], env: Mapping[str, str] = os.environ
 ) -> Settings:
     """Merge the layers, later ones winning. Raises UserError that names the file and the key."""
-    user_file = home.config / "settings.toml"
-    values = _read(user_file)
+    user_file = home.config / FILE
+    values = read_file(user_file)
     _check(values, user_file)
     if root is not None:
-        project_file = root / "patchwright.toml"
-        project = _read(project_file)
+        project_file = root / PROJECT_FILE
+        project = read_file(project_file)
         refused = sorted(set(project) - FROM_PROJECT)
         if refused:
             raise UserError(
                 Fault.CONFIGURATION,
-                f"{str(project_file)!r} sets {refused[0]!r}, which a project may not set",
+                f"{_place(project_file, refused[0])} sets {refused[0]!r}, which a project may not set",
                 f"A project may set: {', '.join(sorted(FROM_PROJECT))}. Put the rest into {str(user_file)!r}.",
             )
         _check(project, project_file)
@@ -226,7 +247,8 @@ def _rule(given: RuleSettings, verdict: Verdict, path: Path) -> Rule:
     return rule
 
 
-def _read(path: Path) -> dict[str, Any]:
+def read_file(path: Path) -> dict[str, Any]:
+    """What a TOML file holds; {} if there is none. Raises UserError."""
     try:
         text = path.read_bytes()
     except (FileNotFoundError, NotADirectoryError):
@@ -241,47 +263,80 @@ def _read(path: Path) -> dict[str, Any]:
         raise UserError(Fault.CONFIGURATION, f"{str(path)!r} is not valid TOML: {error}") from None
 
 
+def check_file(path: Path) -> None:
+    """Raise UserError for the first thing that is wrong in a user's settings file."""
+    _rules(_check(read_file(path), path).permissions, path)
+
+
 def _check(values: Mapping[str, Any], path: Path | None) -> Settings:
     """Settings from a file's values. Without any, pydantic is not even imported (a third of a run's start)."""
     if not values:
         return Settings()
     from pydantic import TypeAdapter, ValidationError
 
+    def where(key: str) -> str:
+        return f" in {_place(path, key)}" if path else ""
+
     try:
         settings = TypeAdapter(Settings).validate_python(dict(values))
-        where = f" in {str(path)!r}" if path else ""
         flat = {**vars(settings), **{f"tests.{key}": each for key, each in vars(settings.tests).items()}}
-        _check_ranges(flat, Fault.CONFIGURATION, lambda key: f"setting {key!r}{where}")
-        _check_formats(settings.edit.formats, where)
-        _check_rules(settings.discipline.named, where)
+        _check_ranges(flat, Fault.CONFIGURATION, lambda key: f"setting {key!r}{where(key)}")
+        _check_formats(settings.edit.formats, where("edit.formats"))
+        _check_rules(settings.discipline.named, where("discipline.named"))
+        _check_keys(settings.terminal.keys, where)
         return settings
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
     key = ".".join(str(part) for part in first["loc"])
-    where = f" in {str(path)!r}" if path else ""
     if first["type"] == "unexpected_keyword_argument":
         import difflib
 
-        known = _names()
+        known = names()
         near = difflib.get_close_matches(key, known, n=1)
         hint = f"Did you mean {near[0]!r}?" if near else f"Settings: {', '.join(known)}."
-        raise UserError(Fault.CONFIGURATION, f"unknown setting {key!r}{where}", hint)
+        raise UserError(Fault.CONFIGURATION, f"unknown setting {key!r}{where(key)}", hint)
     raise UserError(
-        Fault.CONFIGURATION, f"setting {key!r}{where}: {first['msg']} (got {first.get('input')!r})"
+        Fault.CONFIGURATION, f"setting {key!r}{where(key)}: {first['msg']} (got {first.get('input')!r})"
     )
 
 
-def _names() -> list[str]:
+def names() -> list[str]:
     """All settings, as they are written with dots."""
     parts = {
         "tests": TestSettings,
         "edit": EditSettings,
         "discipline": DisciplineSettings,
         "models": ModelSettings,
+        "terminal": TerminalSettings,
         "permissions": PermissionSettings,
     }
     nested = [f"{part}.{each.name}" for part, of in parts.items() for each in fields(of)]
     return [each.name for each in fields(Settings) if each.init and each.name not in parts] + nested
+
+
+def _check_keys(keys: Mapping[str, list[str]], where: Callable[[str], str]) -> None:
+    """Keys can be bound only to what there is; whether there is such a key the terminal says."""
+    from cli.repl.actions import ACTIONS
+
+    for action in keys:
+        if action not in ACTIONS:
+            name = f"terminal.keys.{action}"
+            raise UserError(
+                Fault.CONFIGURATION,
+                f"setting {name!r}{where(name)}: there is no such thing to bind keys to",
+                f"There are: {', '.join(ACTIONS)}.",
+            )
+
+
+def _place(path: Path, key: str) -> str:
+    """A file, and the line in it where a setting stands."""
+    from cli.toml_lines import line_of
+
+    try:
+        line = line_of(path.read_text("utf-8"), key)
+    except (OSError, UnicodeDecodeError):  # it has just been read, and is gone
+        line = None
+    return f"{str(path)!r}, line {line}" if line else f"{str(path)!r}"
 
 
 def _check_formats(formats: list[Format] | None, where: str) -> None:

@@ -55,7 +55,7 @@ class Gateway:
         self.approver = approver
         self._guard = guard
         self._recorder = recorder
-        self._snapshots = snapshots
+        self.snapshots = snapshots
         self._tree = ""
         self._writing = False  # something may have been written since the last snapshot
         self._open: set[str] = set()  # ids of the batch's actions that have no observation yet
@@ -103,8 +103,8 @@ class Gateway:
 
         A batch that was interrupted is settled by whoever ends the turn.
         """
-        if self._writing and self._snapshots is not None:
-            tree = await asyncio.to_thread(self._snapshots.take)
+        if self._writing and self.snapshots is not None:
+            tree = await asyncio.to_thread(self.snapshots.take)
             self._record_tree(tree, "after")
             self._writing = False
 
@@ -169,8 +169,8 @@ class Gateway:
         if effect.kind not in ("none", "read") and not snapped[0]:
             snapped[0] = True
             await self._snapshot()
-        if effect.argv and self._snapshots is not None:
-            return await self._follow(tool, arguments, self._snapshots)
+        if effect.argv and self.snapshots is not None:
+            return await self._follow(tool, arguments, self.snapshots)
         if effect.kind == "git" and self._followed_now is not None:
             async with self._followed_now.paused():  # so that it commits what the command changed until now
                 return await tool.run(**arguments, at=self.workspace)
@@ -238,9 +238,9 @@ class Gateway:
             return path
 
     async def _snapshot(self) -> None:
-        if self._snapshots is None:
+        if self.snapshots is None:
             return
-        self._record_tree(await asyncio.to_thread(self._snapshots.take), "before")
+        self._record_tree(await asyncio.to_thread(self.snapshots.take), "before")
         self._writing = True
 
     def _record_tree(self, tree: str, when: Literal["before", "after"]) -> None:

@@ -31,10 +31,14 @@ class Prompt(Event):
 
 @dataclass(kw_only=True)
 class Steer(Event):
-    """What a person added while the turn was running; delivered after the batch of actions it fell into."""
+    """What was added while the turn was running; delivered after the batch of actions it fell into.
+
+    by: who added it; what the harness adds may quote what tools returned, so it is no word of the user's
+    """
 
     kind: Literal["steer"] = "steer"
     text: str
+    by: Literal["person", "harness"] = "person"
 
 
 @dataclass(kw_only=True)

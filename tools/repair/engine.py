@@ -51,7 +51,7 @@ async def repair(
     started = time.monotonic()
     state = _State(at=at, targets=targets, deadline=started + budget, on_progress=on_progress)
     result = await state.run()
-    return replace(result, seconds=time.monotonic() - started, tried=state.tried)
+    return replace(result, seconds=time.monotonic() - started, tried=state.tried, cpu=state.cpu)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -110,6 +110,7 @@ class _State:
     given_up: set[str] = field(default_factory=set)
     unsteady: frozenset[str] = frozenset()
     tried: int = 0
+    cpu: float = 0.0
     python: tuple[str, tuple[str, ...]] | None = None
 
     async def run(self) -> RepairResult:
@@ -125,7 +126,9 @@ class _State:
                 ended = self.verdict(base)
                 if ended is not None:
                     return ended
-                if not await self._round(base.spectrum, workers, replies):
+                found = await self._round(base.spectrum, workers, replies)
+                self.cpu += replies.cpu
+                if not found:
                     return self.report(base)
                 if self._all_helped():
                     return self._end(Outcome.FIXED, self._with_errors(FIXED, base), spectrum=base.spectrum)
@@ -318,7 +321,7 @@ class _State:
 
 def groups(failing: Sequence[Test]) -> Iterator[list[Test]]:
     """Failing tests by likely fault: each begins with the test that runs least, and holds those that run alike."""
-    rest = sorted(failing, key=lambda test: (test.endless, _size(test), test.index))
+    rest = sorted(failing, key=lambda test: (test.endless, test.slowness, _size(test), test.index))
     while rest:
         first, covered = rest[0], _places(rest[0])
         alike = [test for test in rest if test is first or _likeness(covered, _places(test)) >= SAME_FAULT]

@@ -108,6 +108,16 @@ def variable(site: Site) -> Iterator[Change]:
                 yield site.replace(node, name)
 
 
+@template(prior=0.35)
+def variable_for_expression(site: Site) -> Iterator[Change]:
+    """A variable of the function where something is computed or looked up (TBar FP13.2, the other way round)."""
+    for node in site.nodes:
+        computed = isinstance(node, ast.Call | ast.Subscript | ast.Attribute | ast.BinOp)
+        if computed and isinstance(getattr(node, "ctx", ast.Load()), ast.Load) and not _is_callee(site, node):
+            for name in site.variables:
+                yield site.replace(node, name)
+
+
 @template(prior=0.4)
 def variable_of_the_module(site: Site) -> Iterator[Change]:
     """A module constant for a variable or another constant (TBar FP13.1)."""

@@ -125,6 +125,8 @@ def _counts(site: Site, node: ast.expr) -> bool:
     above = site.source.parents.get(node)
     if isinstance(above, ast.Subscript):
         return node is above.slice
+    if isinstance(above, ast.Tuple):  # an index of several dimensions
+        return isinstance(site.source.parents.get(above), ast.Subscript)
     if isinstance(above, ast.Call):
         return node in above.args
     return isinstance(above, ast.Slice | ast.Compare | ast.Return | ast.Assign | ast.BinOp | ast.AugAssign)
