@@ -18,6 +18,7 @@ from typing import Any
 
 from agent.assemble import Options, assemble, locate
 from agent.committing import When
+from agent.discipline import Levels
 from agent.events import End, ErrorEvent, Event, fields_of, line_of, render
 from agent.home import Home
 from agent.limits import Limit, MaxCost, MaxSteps, MaxTime, MaxTokens
@@ -139,6 +140,12 @@ def make_runtime(invocation: Invocation, home: Home, settings: Settings) -> Runt
         test_timeout=settings.tests.timeout,
         shell_timeout=settings.shell_timeout,
         roles=role_makers(settings),
+        actions=settings.actions,
+        discipline=Levels(
+            rules=settings.discipline.rules,
+            named=settings.discipline.named,
+            phases=settings.discipline.phases,
+        ),
         hosts=tuple(settings.network),
         secrets_allowed=tuple(settings.secrets_allowed),
         edit_formats=settings.edit.formats or (),
