@@ -86,7 +86,7 @@ class Compressor:
 
     def state(self) -> str:
         """The state ledger, for the end of the next request."""
-        return ledger(self.facts, shortened=self.projection.fold_tokens > 0)
+        return ledger(self.facts, shortened=self.projection.prompts_shortened)
 
     def budget(self) -> Budget:
         return Budget(window=self.window(), fixed=self.projection.fixed_tokens, shares=self.shares)
