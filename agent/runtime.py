@@ -16,6 +16,7 @@ from typing import Literal
 from agent.context.budget import DEFAULT, Shares
 from agent.context.compressor import Compressor
 from agent.context.facts import Facts
+from agent.context.past import LogPast
 from agent.context.projection import Projection
 from agent.context.replay import take_in
 from agent.events import (
@@ -141,6 +142,7 @@ class Runtime:
     evidence: Evidence = field(init=False)
     projection: Projection = field(init=False)
     facts: Facts = field(init=False)
+    past: LogPast = field(init=False)
     _commits: list[str] = field(default_factory=list)
     _committed: set[str] = field(default_factory=set)
     _last_observation: str = ""
@@ -153,6 +155,7 @@ class Runtime:
         self.evidence = Evidence(self.workspace)
         self.facts = Facts()
         take_in(self.session, self.projection, self.facts)
+        self.workspace.past = self.past = LogPast(self.session.replayed)
         noticing = Noticing(self.workspace, self.snapshots)
         for event in self.session.replayed.only(SnapshotEvent, UndoEvent, Steer):
             noticing.see(event)
@@ -254,6 +257,7 @@ class Runtime:
         """Release the model's connections, the kernel and the log."""
         if self.workspace.kernel is not None:
             await self.workspace.kernel.close()
+        self.past.close()
         await self.model.close()
         await self.side.roles.close()
         with suppress(UserError):  # a full disk: the turn has told of it

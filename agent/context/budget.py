@@ -13,7 +13,7 @@ class Shares:
     recent: the newest steps up to this size stay whole; batch: so much more is gathered before it is folded
     """
 
-    recent: int = 4_000
+    recent: int = 3_000
     batch: int = 8_000
 
 

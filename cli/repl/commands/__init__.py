@@ -8,7 +8,18 @@ from __future__ import annotations
 import difflib
 from typing import TYPE_CHECKING
 
-from cli.repl.commands import basics, changes, looking, models, planning, project, reach, sessions, undoing
+from cli.repl.commands import (
+    basics,
+    changes,
+    context,
+    looking,
+    models,
+    planning,
+    project,
+    reach,
+    sessions,
+    undoing,
+)
 from cli.repl.commands.base import Command
 
 if TYPE_CHECKING:
@@ -22,6 +33,7 @@ COMMANDS: tuple[Command, ...] = (
     *changes.COMMANDS,
     *undoing.COMMANDS,
     *project.COMMANDS,
+    *context.COMMANDS,
     *looking.COMMANDS,
     *sessions.COMMANDS,
     basics.QUIT,
