@@ -37,10 +37,9 @@ class Past(Protocol):
 async def recall(
     ref: str = "", find: str = "", start: int = 1, end: int | None = None, *, at: Workspace
 ) -> Observation:
-    """Read what is no longer shown: an output or step by its reference, or a search of the session.
+    """Read an earlier output or step again by its reference, or find words in it, or in the whole session.
 
     ref: "out:12" or "e40"
-    find: words to look for, in `ref` or in everything so far
     """
     if not ref:
         if not find.strip():
@@ -51,10 +50,7 @@ async def recall(
 
 @tool(effect="none")
 async def memory(note: str = "", forget: list[str] | None = None, *, at: Workspace) -> Observation:
-    """Keep a note in sight to the end of the session, or drop outputs that are no longer needed (recall has them).
-
-    forget: references, e.g. "out:12"
-    """
+    """Keep a note in sight to the end, or drop outputs by their references."""
     if not note.strip() and not forget:
         raise ToolFailure("memory: give a note, or references to forget")
     said = []

@@ -17,7 +17,7 @@ class Shares:
     batch: int = 8_000
 
 
-DEFAULT = Shares()
+DEFAULT_SHARES = Shares()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,7 +26,7 @@ class Budget:
 
     window: int
     fixed: int = 0
-    shares: Shares = DEFAULT
+    shares: Shares = DEFAULT_SHARES
 
     @property
     def hard(self) -> int:

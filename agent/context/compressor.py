@@ -11,7 +11,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
 from agent.context import folding, masking, summary
-from agent.context.budget import DEFAULT, Budget, Shares
+from agent.context.budget import DEFAULT_SHARES, Budget, Shares
 from agent.context.digest import Known
 from agent.context.facts import Facts
 from agent.context.ledger import ledger
@@ -36,7 +36,7 @@ class Compressor:
     projection: Projection
     facts: Facts
     window: Callable[[], int]
-    shares: Shares = DEFAULT
+    shares: Shares = DEFAULT_SHARES
     summarise: Summarise | None = None
     _tried_at: int = 0
 

@@ -136,6 +136,10 @@ class ContextOverflow(UserError):
     """The request is longer than the model's window; a shorter one may do."""
 
 
+class ToolsRefused(UserError):
+    """The endpoint takes no tools with this model."""
+
+
 class Model(Protocol):
     """Anything that can answer a request.
 

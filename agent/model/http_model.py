@@ -9,7 +9,16 @@ from contextlib import aclosing
 from dataclasses import replace
 from typing import Any
 
-from agent.model.base import ContextOverflow, CutOff, Delta, ReasoningDelta, Reply, Request, TextDelta
+from agent.model.base import (
+    ContextOverflow,
+    CutOff,
+    Delta,
+    ReasoningDelta,
+    Reply,
+    Request,
+    TextDelta,
+    ToolsRefused,
+)
 from agent.model.catalog import DEFAULT_WINDOW, Listing
 from agent.model.http import IDLE_TIMEOUT, Answer, HttpClient, WireError
 from agent.model.refusals import Asked, Passing, failure, shown, window_in
@@ -221,7 +230,7 @@ class HttpModel:
             self._instead = None
             return _Concession()
         error = self._failure(answer.status, answer.headers, body)
-        if isinstance(error, ContextOverflow):
+        if isinstance(error, ContextOverflow | ToolsRefused):
             return error
         if answer.status in (400, 422) and self._wire.concede(text):
             return _Concession()

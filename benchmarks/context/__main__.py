@@ -8,7 +8,7 @@ import statistics
 from collections.abc import Sequence
 from pathlib import Path
 
-from agent.context.budget import DEFAULT, Shares
+from agent.context.budget import DEFAULT_SHARES, Shares
 from agent.events import Event
 from benchmarks.context.data import events, generated, joined, load
 from benchmarks.context.measure import Result, interval, replay
@@ -64,8 +64,8 @@ def main() -> None:
     parser.add_argument("--single", action="store_true", help="single runs instead of joined ones")
     parser.add_argument("--sessions", type=int, default=40)
     parser.add_argument("--windows", default="128000")
-    parser.add_argument("--recent", type=int, default=DEFAULT.recent)
-    parser.add_argument("--batch", type=int, default=DEFAULT.batch)
+    parser.add_argument("--recent", type=int, default=DEFAULT_SHARES.recent)
+    parser.add_argument("--batch", type=int, default=DEFAULT_SHARES.batch)
     parser.add_argument("--generated", type=int, default=0, metavar="STEPS")
     given = parser.parse_args()
     shares = Shares(recent=given.recent, batch=given.batch)

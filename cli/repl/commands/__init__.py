@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from cli.repl.commands import (
     basics,
     changes,
+    committing,
     context,
     looking,
     models,
@@ -32,6 +33,7 @@ COMMANDS: tuple[Command, ...] = (
     *reach.COMMANDS,
     *changes.COMMANDS,
     *undoing.COMMANDS,
+    *committing.COMMANDS,
     *project.COMMANDS,
     *context.COMMANDS,
     *looking.COMMANDS,
