@@ -16,6 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from agent.assemble import Options, assemble, locate
+from agent.committing import When
+from agent.discipline import Levels
 from agent.events import End, ErrorEvent, Event, fields_of, line_of, render
 from agent.home import Home
 from agent.limits import Limit, MaxCost, MaxSteps, MaxTime, MaxTokens
@@ -96,13 +98,19 @@ def make_runtime(invocation: Invocation, home: Home, settings: Settings) -> Runt
         sandbox=settings.sandbox,
         container_image=settings.container_image,
         session=invocation.session,
-        commit=invocation.commit,
+        commit=when_to_commit(invocation, settings),
         offer_commit=invocation.offer_commit,
         limits=limits(settings),
         test_command=settings.tests.command,
         test_timeout=settings.tests.timeout,
         shell_timeout=settings.shell_timeout,
         roles=role_makers(settings),
+        actions=settings.actions,
+        discipline=Levels(
+            rules=settings.discipline.rules,
+            named=settings.discipline.named,
+            phases=settings.discipline.phases,
+        ),
         hosts=tuple(settings.network),
         secrets_allowed=tuple(settings.secrets_allowed),
         edit_formats=settings.edit.formats or (),
@@ -114,6 +122,13 @@ def make_runtime(invocation: Invocation, home: Home, settings: Settings) -> Runt
     gc.freeze()  # the start is over: what it made stays for good, and the collector, off since the launch,
     gc.enable()  # looks after the rest
     return runtime
+
+
+def when_to_commit(invocation: Invocation, settings: Settings) -> When:
+    """As the settings say; without them at the end of a verified turn, and in a conversation never unasked."""
+    if not invocation.offer_commit:
+        return "never"
+    return settings.commit or ("turn" if invocation.commit else "never")
 
 
 def limits(settings: Settings) -> Sequence[Limit]:

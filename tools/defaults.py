@@ -19,6 +19,7 @@ TOOLS = (
     ("tools.edit", "apply_patch"),
     ("tools.files", "write"),
     ("tools.shell", "shell"),
+    ("tools.process", "process"),
     ("tools.kernel", "python"),
     ("tools.testing", "run_tests"),
     ("tools.plan", "plan"),

@@ -58,6 +58,7 @@ async def shell(command: str, timeout: int | None = None, *, at: Workspace) -> O
             cwd=at.root,
             env=shell_environment(),
             timeout=limit,
+            beside=at.background.leader,
             scope="read-only" if at.mode is Mode.READ_ONLY else "workspace",
         ),
         progress_of(at),

@@ -13,6 +13,7 @@ from sandbox.policy import Mode
 from sandbox.process import Sandbox
 from sandbox.trust import Trusts, nothing
 from tools.artifacts import Artifacts
+from tools.background import Backgrounds
 
 if TYPE_CHECKING:
     from sandbox.snapshots import State
@@ -62,6 +63,7 @@ class Workspace:
     lost: those of them whose content before was too large to keep: `changed` says None, and nobody knows
     read: each file as the model last saw it
     journal: private folder in which changes of several files are noted until they are whole
+    background: commands that stay, until the session ends
     kernel: runs blocks of Python; None where a session has none
     progress: called with a line of text while something long runs (shown to a person, never logged)
     """
@@ -80,6 +82,7 @@ class Workspace:
     plan: list[PlanItem] = field(default_factory=list)
     facts: dict[str, Any] = field(default_factory=dict)
     kernel: KernelSession | None = None
+    background: Backgrounds = field(default_factory=Backgrounds)
     progress: Callable[[str], None] = lambda line: None
 
     @property

@@ -68,6 +68,19 @@ Tests = Annotated[
 ]
 NoCommit = Annotated[bool, typer.Option("--no-commit", help="Leave the changes uncommitted.")]
 OutputOption = Annotated[Output, typer.Option("--output", "-o", help="What to write to standard output.")]
+
+
+class ActionsOption(StrEnum):
+    """How the model acts."""
+
+    tools = "tools"
+    code = "code"
+    hybrid = "hybrid"
+
+
+Actions = Annotated[
+    ActionsOption | None, typer.Option("--actions", help="Act by calls of tools, by code, or by both.")
+]
 MaxSteps = Annotated[int | None, typer.Option("--max-steps", min=1, help="Stop after so many steps.")]
 MaxCost = Annotated[
     float | None,

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from cli.commands.options import (
+    Actions,
     ApiBase,
     Folder,
     MaxCost,
@@ -49,6 +50,7 @@ def run(
     session: Annotated[
         str, typer.Option("--session", metavar="ID", help="Go on in this session instead of a new one.")
     ] = "",
+    actions: Actions = None,
     max_steps: MaxSteps = None,
     max_cost: MaxCost = None,
     max_time: MaxTime = None,
@@ -63,6 +65,7 @@ def run(
         mode=mode,
         sandbox=sandbox,
         test_command=tests,
+        actions=actions,
         max_steps=max_steps,
         max_cost=max_cost,
         max_time=max_time,

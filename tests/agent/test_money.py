@@ -85,7 +85,7 @@ def test_without_a_price_the_dearest_call_so_far_is_the_forecast(tmp_path: Path)
 
 
 def test_the_model_is_told_what_is_left_at_the_end_of_the_request(tmp_path: Path) -> None:
-    with Loopback(steps(3, {"input": 1000, "output": 100}) + [{"text": "done"}]) as server:
+    with Loopback([*steps(3, {"input": 1000, "output": 100}), {"text": "done"}]) as server:
         turn(tmp_path, server, "chat", [MaxCost(1.0), MaxSteps(6), MaxTokens(50_000), MaxTime(3600)])
         lasts = [request.body["messages"][-1]["content"] for request in server.requests]
         bodies = [request.raw.partition(b'"messages":')[2] for request in server.requests]

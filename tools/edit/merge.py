@@ -59,7 +59,7 @@ def splices(source: Source, lines: Sequence[Line], site: Site, rung: Rung) -> li
         raise Unclear(
             "`old` leaves lines out (...), and whether `new` is to keep them is not clear: give them all"
         )
-    _refuse_unseen(source, lines, site)
+    _refuse_unseen(source, lines, site, row_of)
     framed = _framed(lines, row_of)
     for block in _blocks(lines, row_of):
         blank = any(not lines[i].text.strip() for i in block.added)
@@ -75,15 +75,18 @@ def splices(source: Source, lines: Sequence[Line], site: Site, rung: Rung) -> li
     return found
 
 
-def _refuse_unseen(source: Source, lines: Sequence[Line], site: Site) -> None:
+def _refuse_unseen(source: Source, lines: Sequence[Line], site: Site, row_of: dict[int, int]) -> None:
     """A line that `old` skips and `new` brings has been moved, or forgotten once: nobody knows how often it is
-    to stand there."""
+    to stand there. So has one whose neighbours are moved: it may go with them, or stay."""
     added = {line.text.strip() for line in lines if line.op == "+"} - {""}
+    moved = {row for i, row in row_of.items() if lines[i].op == "-" and lines[i].text.strip() in added}
     seen = {row for _, row in site.pairs}
     for row in range(site.first, site.end):
-        if row not in seen and source.lines[row].strip() in added and not _elided(lines, site, row):
+        if row in seen or not source.lines[row].strip() or _elided(lines, site, row):
+            continue
+        if source.lines[row].strip() in added or not moved.isdisjoint((row - 1, row + 1)):
             raise Unclear(
-                f"line {row + 1} ({source.lines[row].strip()[:60]!r}), which `new` has, is missing from `old`: give it"
+                f"line {row + 1} ({source.lines[row].strip()[:60]!r}) is missing from `old`: give it in both"
             )
 
 
