@@ -53,7 +53,7 @@ def session() -> Iterator[tuple[Event, ...]]:
         ),
         Prompt(text="Explain how an edit finds its place, then change the order of the rungs."),
     )
-    paths = ["docs/architecture.md", "agent/loop.py", "LICENSE", "tools/registry.py", "docs/security.md",
+    paths = ["docs/architecture.md", "agent/loop.py", "agent/session.py", "tools/registry.py", "docs/security.md",
              "agent/model/http.py", "pyproject.toml", "tests/agent/test_loop.py", "sandbox/policy.py"]  # fmt: skip
     for number, path in enumerate(paths):
         call = AskedAction(id=f"c{number}", tool="read", arguments={"path": path, "start": number})
