@@ -13,6 +13,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
 
+from agent.breathing import Breath
 from agent.context.compressor import Compressor
 from agent.context.projection import Projection
 from agent.events import AskedAction, MessageEvent, Signal, Steer
@@ -200,6 +201,7 @@ class Loop:
         started = time.monotonic()
         reply: Reply | None = None
         text: list[str] = []
+        breath = Breath()
         try:
             async with aclosing(self.model.stream(request)) as stream:  # type: ignore[type-var]
                 async for delta in stream:
@@ -210,6 +212,7 @@ class Loop:
                         reply = delta
                     else:
                         assert isinstance(delta, ReasoningDelta)
+                    await breath.take()
         except (asyncio.CancelledError, CutOff):
             self.session.append(MessageEvent(text="".join(text), partial=True, model=self.model.name))
             raise
