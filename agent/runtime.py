@@ -13,11 +13,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
+from agent.committing import Committer, When
 from agent.context.budget import DEFAULT, Shares
 from agent.context.compressor import Compressor
 from agent.context.facts import Facts
 from agent.context.projection import Projection
 from agent.context.replay import take_in
+from agent.discipline import Discipline, Levels
 from agent.events import (
     ActionEvent,
     DecisionEvent,
@@ -116,7 +118,9 @@ class LogRecorder:
 class Runtime:
     """Everything one session needs.
 
-    commit: commit at the end of a verified turn
+    commit: when the harness commits what the model left uncommitted
+    acting: gives a model its way of acting
+    discipline: what is done about actions that come out of order
     place: where it works, for a change of its mode
     roles: makers of the models that play a role of their own; `side` asks them
     shares: how much of the history stays whole; summaries: who writes those of the past
@@ -130,7 +134,9 @@ class Runtime:
     snapshots: Snapshotter | None
     approver: Approver | None = None
     limits: Sequence[Limit] = ()
-    commit: bool = False
+    commit: When = "never"
+    acting: Callable[[Model], Model] = lambda model: model
+    discipline: Levels = field(default_factory=Levels)
     place: Place | None = None
     roles: Mapping[Role, Callable[[], Model]] = field(default_factory=dict)
     shares: Shares = DEFAULT
@@ -138,6 +144,8 @@ class Runtime:
     on_delta: Callable[[Delta], None] = lambda delta: None
     loop: Loop = field(init=False)
     side: SideCalls = field(init=False)
+    noticing: Noticing = field(init=False)
+    committer: Committer = field(init=False)
     evidence: Evidence = field(init=False)
     projection: Projection = field(init=False)
     facts: Facts = field(init=False)
@@ -149,14 +157,15 @@ class Runtime:
     _streamed: Redactor = field(default_factory=Redactor)
 
     def __post_init__(self) -> None:
+        self.model = self.acting(self.model)
         self.projection = Projection(specs(self.toolbox))
         self.evidence = Evidence(self.workspace)
         self.facts = Facts()
         take_in(self.session, self.projection, self.facts)
-        noticing = Noticing(self.workspace, self.snapshots)
+        self.noticing = Noticing(self.workspace, self.snapshots)
         for event in self.session.replayed.only(SnapshotEvent, UndoEvent, Steer):
-            noticing.see(event)
-        self.session.subscribe(noticing.see)
+            self.noticing.see(event)
+        self.session.subscribe(self.noticing.see)
         self.session.subscribe(self._follow)
         gateway = Gateway(
             toolbox=self.toolbox,
@@ -165,6 +174,7 @@ class Runtime:
             recorder=LogRecorder(session=self.session, workspace=self.workspace),
             snapshots=self.snapshots,
             approver=self.approver,
+            guard=self._disciplined(),
         )
         if self.toolbox.get("python") is not None:
             from tools.kernel.session import KernelSession
@@ -183,7 +193,7 @@ class Runtime:
             gateway=gateway,
             limits=self.limits,
             on_delta=self._delta,
-            notices=noticing.due,
+            notices=self._notices,
         )
         self.workspace.facts["model"] = self.model.name
         self.side = SideCalls(
@@ -191,10 +201,13 @@ class Runtime:
             self._beside,
             lambda: first_reached(self.limits, self.loop.tally),
         )
+        when = self.commit if self.toolbox.get("git_commit") is not None else "never"
+        self.committer = Committer(when, self.workspace, self._act, self)
 
     async def turn(self, prompt: str | None) -> End:
         """Run one turn; None goes on with the turn that a kill or a limit cut off. Never raises for a user's fault."""
         self.loop.tally = Tally()
+        self.committer.prompt = prompt or ""
         self._commits.clear()
         self._committed.clear()
         end: End
@@ -220,6 +233,19 @@ class Runtime:
         await self._snapshot_after()
         self._announce(end)
         return end
+
+    def _disciplined(self) -> Discipline:
+        ends = frozenset(tool.name for tool in self.toolbox if tool.ends)
+        discipline = Discipline(self.workspace, ends=ends, levels=self.discipline, tell=self.session.append)
+        self.session.subscribe(discipline.see)
+        return discipline
+
+    async def switch_model(self, model: Model) -> None:
+        """Ask another model from the next request on."""
+        old, self.model = self.model, self.acting(model)
+        self.loop.model = self.model
+        self.workspace.facts["model"] = model.name
+        await old.close()
 
     async def _summarise(self, prompt: str) -> str:
         """A summary of the past by the fast model; "" leaves it to code."""
@@ -285,8 +311,8 @@ class Runtime:
                     )
                 )
                 continue
-            if verification.outcome == "passed" and self.commit:
-                await self._commit(ended)
+            if verification.outcome == "passed":
+                await self.committer.after_turn(ended.text)
             return self._end(self._judge(ended, verification), ended.text, verification)
 
     def _catch_up(self) -> TurnEnd | None:
@@ -313,12 +339,10 @@ class Runtime:
         self.session.append(verification)
         return verification
 
-    async def _commit(self, ended: TurnEnd) -> None:
-        """What the model left uncommitted at the end of a verified turn."""
-        if really_changed(self.workspace) and self.toolbox.get("git_commit") is not None:
-            first_line = next((line for line in ended.text.splitlines() if line.strip()), "Apply changes")
-            subject = first_line if len(first_line) <= 72 else first_line[:71] + "…"
-            await self._act("git_commit", {"message": f"{subject}\n\n{ended.text}".strip()})
+    async def _notices(self) -> list[str]:
+        """What the model is told before its next request."""
+        told = await self.committer.before_request(self.evidence)
+        return [*([told] if told else []), *await self.noticing.due()]
 
     async def _act(self, tool: str, arguments: dict[str, object]) -> Observation:
         """An action of the harness itself, through the same gateway as everybody's."""

@@ -49,10 +49,11 @@ class Git:
     """git commands in one work tree. Blocking.
 
     root: the work tree
+    extra: more variables (another index)
     alone: the caller's GIT_DIR, GIT_INDEX_FILE and the like count no more (another work tree than git called us in)
     """
 
-    def __init__(self, root: Path, *, alone: bool = False) -> None:
+    def __init__(self, root: Path, *, alone: bool = False, extra: Mapping[str, str] = {}) -> None:
         self.root = root
         self._environment = {
             **(without_git(os.environ) if alone else _cleaned(os.environ)),
@@ -61,6 +62,7 @@ class Git:
             "GIT_NO_LAZY_FETCH": "1",
             "GIT_ALLOW_PROTOCOL": "none",
             "LC_ALL": "C.UTF-8",
+            **extra,
         }
 
     @classmethod
@@ -81,14 +83,13 @@ class Git:
         *arguments: str,
         stdin: bytes = b"",
         ok: Collection[int] = (0,),
-        extra: Mapping[str, str] = {},
     ) -> bytes:
         """Standard output of a command. Raises GitFailed when it ends with a code that is not in `ok`."""
         try:
             done = subprocess.run(
                 ["git", *_HARDENED, *arguments],
                 cwd=self.root,
-                env={**self._environment, **extra},
+                env=self._environment,
                 input=stdin,
                 capture_output=True,
                 timeout=TIMEOUT,
@@ -111,11 +112,10 @@ class Git:
     def setting(self, name: str, kind: str = "") -> str:
         """A value of git's configuration, "" if it is not set."""
         typed = (f"--type={kind}",) if kind else ()
-        environment = {"GIT_OPTIONAL_LOCKS": "0"}
         done = subprocess.run(  # not hardened: that would answer with its own values
             ["git", "config", *typed, "--get", name],
             cwd=self.root,
-            env={**self._environment, **environment},
+            env=self._environment,
             stdin=subprocess.DEVNULL,
             capture_output=True,
             timeout=TIMEOUT,

@@ -10,6 +10,7 @@ import typer
 
 from cli.commands import (
     code,
+    committing,
     editing,
     history,
     hook,
@@ -25,6 +26,7 @@ THEMES = (
     session,
     editing,
     history,
+    committing,
     hook,
     code,
     project,

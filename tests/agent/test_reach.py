@@ -36,7 +36,7 @@ def session(root: Path, mode: Mode, turns: list[dict[str, object]]) -> Runtime:
         model=lambda home, tell: ScriptedModel(path),
         mode=mode,
         sandbox="unconfined",
-        commit=False,
+        commit="never",
     )
     return assemble(options, Home.from_environment())
 

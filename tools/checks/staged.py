@@ -6,7 +6,7 @@ Never from the work tree: what is staged is what is committed, also when the fil
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from tools.checks.diff import Hunk, files_of
@@ -61,7 +61,21 @@ class Change:
 
     git: Git
     files: list[File]
-    _contents: dict[str, bytes] = field(default_factory=dict)
+    _contents: dict[str, bytes] | None = None
+
+    @classmethod
+    def of_contents(cls, git: Git, sides: Mapping[str, tuple[bytes | None, bytes | None]]) -> Change:
+        """A change that git does not know of: (content before, content after) of each path; None: no file."""
+        files, contents = [], {}
+        for path, (before, after) in sorted(sides.items()):
+            names = []
+            for side, content in (("old", before), ("new", after)):
+                names.append("" if content is None else f"{side}:{path}")
+                contents[names[-1]] = content or b""
+            status = "A" if before is None else "D" if after is None else "M"
+            size = len(after or b"")
+            files.append(File(path=path, status=status, mode="100644", old=names[0], new=names[1], size=size))
+        return cls(git, files, contents)
 
     @property
     def plain(self) -> list[File]:
@@ -70,11 +84,13 @@ class Change:
 
     def text(self, blob: str) -> str:
         """A blob as text; "" for none, and for one that is binary or too large."""
-        content = self._contents.get(blob, b"")
+        content = (self._contents or {}).get(blob, b"") if blob else b""
         return "" if b"\0" in content else content.decode("utf-8", "replace")
 
     def load(self) -> None:
-        """Read all contents in one go."""
+        """Read all contents in one go, once."""
+        if self._contents is not None:
+            return
         wanted = {blob for each in self.plain for blob in (each.old, each.new) if blob}
         wanted |= {each.old for each in self.files if not each.new and each.old}
         sizes = self.git.sizes(sorted(wanted))

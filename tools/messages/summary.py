@@ -10,6 +10,7 @@ from pathlib import PurePosixPath
 from tools.checks.staged import Change, File
 from tools.checks.weakened import is_test
 from tools.messages.style import MOSTLY, Style
+from tools.text import plural
 
 LISTED = 12
 """Files that the body names."""
@@ -229,5 +230,5 @@ def _about(file: File, facts: Symbols) -> str:
     parts += [f"rename {old} to {new}" for old, new in facts.renamed]
     if not parts:
         lines = sum(len(hunk.added) + len(hunk.removed) for hunk in file.hunks)
-        parts.append(f"{lines} lines" if lines != 1 else "1 line")
+        parts.append(plural(lines, "line") if lines else "changed")
     return f"- {file.path}: {'; '.join(parts)}"

@@ -8,7 +8,18 @@ from __future__ import annotations
 import difflib
 from typing import TYPE_CHECKING
 
-from cli.repl.commands import basics, changes, looking, models, planning, project, reach, sessions, undoing
+from cli.repl.commands import (
+    basics,
+    changes,
+    committing,
+    looking,
+    models,
+    planning,
+    project,
+    reach,
+    sessions,
+    undoing,
+)
 from cli.repl.commands.base import Command
 
 if TYPE_CHECKING:
@@ -21,6 +32,7 @@ COMMANDS: tuple[Command, ...] = (
     *reach.COMMANDS,
     *changes.COMMANDS,
     *undoing.COMMANDS,
+    *committing.COMMANDS,
     *project.COMMANDS,
     *looking.COMMANDS,
     *sessions.COMMANDS,
