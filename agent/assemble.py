@@ -9,11 +9,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agent.committing import When
+from agent.discipline import Levels
 from agent.events import Event, SessionStart, Signal
 from agent.home import Home, private_folder
 from agent.limits import Limit
 from agent.model.base import Model
 from agent.model.roles import Role
+from agent.modes import DEFAULT, Modes, mode_of
 from agent.reach import Place, check_writable
 from agent.resume import restore_changes
 from agent.runtime import Runtime, not_a_repository, notice
@@ -26,6 +28,7 @@ from tools.workspace import ToolSettings, Workspace
 if TYPE_CHECKING:
     from sandbox.process import Sandbox
     from tools.edit.offer import Format
+    from tools.registry import Toolbox
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,6 +41,8 @@ class Options:
     session: id of a session to resume, "" for a new one
     commit: when the harness commits by itself; offer_commit: the model may
     roles: makes the models of the roles that have one of their own, when they are first asked for
+    actions: how models act
+    discipline: what is done about actions that come out of order
     edit_formats: in which the model is told to write edits; without any, those that its family writes well
     """
 
@@ -56,6 +61,8 @@ class Options:
     test_timeout: float = 600.0
     shell_timeout: float = 120.0
     roles: Mapping[Role, Callable[[Home, Callable[[str], None]], Model]] = field(default_factory=dict)
+    actions: Modes = DEFAULT
+    discipline: Levels = field(default_factory=Levels)
     hosts: tuple[str, ...] = ()
     secrets_allowed: tuple[str, ...] = ()
     edit_formats: Sequence[Format] = ()
@@ -155,11 +162,25 @@ def _runtime(
         policy=Policy(options.mode, options.approval or default_approval(reach.sandbox), options.rules),
         snapshots=snapshots,
         approver=options.approver,
+        discipline=options.discipline,
+        acting=partial(_acting, options.actions, reach.toolbox),
         limits=options.limits,
         commit=options.commit,
         place=place,
         roles={role: partial(make, home, notice(session)) for role, make in options.roles.items()},
     )
+
+
+def _acting(modes: Modes, toolbox: Toolbox, model: Model) -> Model:
+    """The model, made to act by code if that is its way here."""
+    if mode_of(model.name, modes) != "code":
+        return model
+    if toolbox.get("python") is None:
+        hint = "Set `actions` to tools, or `sandbox` to auto."
+        raise UserError(Fault.CONFIGURATION, "there is no kernel in a container, so no acting by code", hint)
+    from agent.model.code_actions import CodeActions
+
+    return CodeActions(model, toolbox)
 
 
 def _has_started(session: Session) -> bool:

@@ -19,6 +19,7 @@ from agent.context.compressor import Compressor
 from agent.context.facts import Facts
 from agent.context.projection import Projection
 from agent.context.replay import take_in
+from agent.discipline import Discipline, Levels
 from agent.events import (
     ActionEvent,
     DecisionEvent,
@@ -118,6 +119,8 @@ class Runtime:
     """Everything one session needs.
 
     commit: when the harness commits what the model left uncommitted
+    acting: gives a model its way of acting
+    discipline: what is done about actions that come out of order
     place: where it works, for a change of its mode
     roles: makers of the models that play a role of their own; `side` asks them
     shares: how much of the history stays whole; summaries: who writes those of the past
@@ -132,6 +135,8 @@ class Runtime:
     approver: Approver | None = None
     limits: Sequence[Limit] = ()
     commit: When = "never"
+    acting: Callable[[Model], Model] = lambda model: model
+    discipline: Levels = field(default_factory=Levels)
     place: Place | None = None
     roles: Mapping[Role, Callable[[], Model]] = field(default_factory=dict)
     shares: Shares = DEFAULT
@@ -152,6 +157,7 @@ class Runtime:
     _streamed: Redactor = field(default_factory=Redactor)
 
     def __post_init__(self) -> None:
+        self.model = self.acting(self.model)
         self.projection = Projection(specs(self.toolbox))
         self.evidence = Evidence(self.workspace)
         self.facts = Facts()
@@ -168,6 +174,7 @@ class Runtime:
             recorder=LogRecorder(session=self.session, workspace=self.workspace),
             snapshots=self.snapshots,
             approver=self.approver,
+            guard=self._disciplined(),
         )
         if self.toolbox.get("python") is not None:
             from tools.kernel.session import KernelSession
@@ -226,6 +233,19 @@ class Runtime:
         await self._snapshot_after()
         self._announce(end)
         return end
+
+    def _disciplined(self) -> Discipline:
+        ends = frozenset(tool.name for tool in self.toolbox if tool.ends)
+        discipline = Discipline(self.workspace, ends=ends, levels=self.discipline, tell=self.session.append)
+        self.session.subscribe(discipline.see)
+        return discipline
+
+    async def switch_model(self, model: Model) -> None:
+        """Ask another model from the next request on."""
+        old, self.model = self.model, self.acting(model)
+        self.loop.model = self.model
+        self.workspace.facts["model"] = model.name
+        await old.close()
 
     async def _summarise(self, prompt: str) -> str:
         """A summary of the past by the fast model; "" leaves it to code."""

@@ -84,9 +84,9 @@ class Compressor:
                 text = f"{head}\n{summary.checked(written, self.facts)}"
         return self._summary(slots, text, reason)
 
-    def state(self) -> str:
-        """The state ledger, for the end of the next request."""
-        return ledger(self.facts, shortened=self.projection.fold_tokens > 0)
+    def state(self, left: str = "") -> str:
+        """The state ledger, for the end of the next request. left: what remains of the limits"""
+        return ledger(self.facts, shortened=self.projection.fold_tokens > 0, left=left)
 
     def budget(self) -> Budget:
         return Budget(window=self.window(), fixed=self.projection.fixed_tokens, shares=self.shares)

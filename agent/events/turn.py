@@ -157,6 +157,15 @@ class Verification(Event):
 
 
 @dataclass(kw_only=True)
+class PhaseEvent(Event):
+    """The turn has come into this phase. after: what happened last"""
+
+    kind: Literal["phase"] = "phase"
+    phase: str
+    after: str = ""
+
+
+@dataclass(kw_only=True)
 class Signal(Event):
     """Something worth telling that is no error: a retry, an interrupt, a limit coming near."""
 

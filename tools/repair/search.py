@@ -9,6 +9,7 @@ from pathlib import Path
 
 from tools.repair.candidates import Candidate
 from tools.repair.localization import covering, own_lines
+from tools.repair.pairs import pairs
 from tools.repair.server import JOBS, Message, Replies, Worker
 from tools.repair.spectrum import Spectrum, Test
 from tools.repair.templates import Source
@@ -35,6 +36,8 @@ WHOLE_FACTOR, WHOLE_FLOOR = 3.0, 5.0
 # Cold trials at a time: each is a test session of its own, which costs what hundreds of others do. Only so many
 # of them are worth it to find something better than what is at hand.
 COLD_AHEAD, MOST_COLD = 1, 6
+# Singles that are kept to be paired: those tried first are the likeliest.
+MOST_SINGLES = 400
 # Batches that left the tests' state changed before candidates get a child each.
 MOST_SPOILT = 2
 
@@ -77,7 +80,8 @@ class Search:
     _asked: int = 0
     _open: dict[str, list[Candidate]] = field(default_factory=dict)
     _good: list[Found] = field(default_factory=list)
-    _bad: set[int] = field(default_factory=set)
+    _singles: list[Candidate] = field(default_factory=list)
+    _last_rank: int = 0
     _slow: list[Candidate] = field(default_factory=list)
     _near: dict[tuple[str, int], list[int]] = field(default_factory=dict)
     _cold: list[Candidate] = field(default_factory=list)
@@ -104,6 +108,11 @@ class Search:
             effort = Effort(number=number, fuel=PLENTY, factor=factor, ceiling=ceiling)
             found = await self._try_all(iter(again), effort)
         return found
+
+    async def run_pairs(self) -> Found | None:
+        """Two changes at once, of those that were tried one by one."""
+        together = pairs(self._singles, first_rank=self._last_rank + 1)
+        return await self._try_all(together, Effort(number=0, fuel=FUEL, factor=1.0, ceiling=1.5))
 
     async def _try_all(self, candidates: Iterator[Candidate], effort: Effort) -> Found | None:
         feed = _Feed(candidates)
@@ -185,7 +194,7 @@ class Search:
         await self._ask("warm", batch, {
             "screen": first.index,
             "endless": first.endless,
-            "edits": [self._edit(candidate) for candidate in batch],
+            "candidates": [self._edits(candidate) for candidate in batch],
             "fuel": effort.fuel,
             "seconds": min(effort.ceiling, first.limit * effort.factor),
         })  # fmt: skip
@@ -193,7 +202,7 @@ class Search:
     async def _try(self, candidate: Candidate, effort: Effort, mode: str) -> None:
         """From fresh state: the failing tests, then the passing ones that run the statement."""
         await self._ask(mode, [candidate], {
-            "edits": [self._edit(candidate)],
+            "edits": self._edits(candidate),
             "stages": [
                 {"tests": [test.index for test in self.wanted], "stop": "unless-some"},
                 {"tests": self._passing_near(candidate), "stop": "first"},
@@ -217,18 +226,21 @@ class Search:
         self._open[name] = about
         await self.workers[mode].send({"id": name, **message})
 
-    def _edit(self, candidate: Candidate) -> list[object]:
-        change = candidate.change
-        return [str(self.root / candidate.path), change.start, change.end, change.text]
+    def _edits(self, candidate: Candidate) -> list[list[object]]:
+        changes = [(each.path, each.change) for each in candidate.parts]
+        return [[str(self.root / path), each.start, each.end, each.text] for path, each in changes]
 
     def _passing_near(self, candidate: Candidate) -> list[int]:
-        """Passing tests that run the statement, in their order."""
-        place = candidate.path, candidate.suspect.line
-        if place not in self._near:
-            passing = self.spectrum.standing("passed")
-            lines = own_lines(candidate.suspect.statement)
-            self._near[place] = [t.index for t in covering(passing, candidate.path, lines)]
-        return self._near[place]
+        """Passing tests that run what is changed, in their order."""
+        found: set[int] = set()
+        for each in candidate.parts:
+            place = each.path, each.suspect.line
+            if place not in self._near:
+                passing = self.spectrum.standing("passed")
+                lines = own_lines(each.suspect.statement)
+                self._near[place] = [t.index for t in covering(passing, each.path, lines)]
+            found.update(self._near[place])
+        return sorted(found)
 
     async def _judge(self, reply: Message, effort: Effort) -> None:
         about = self._open.pop(reply["id"])
@@ -243,7 +255,7 @@ class Search:
                 await self._try(candidate, effort, "warm")
             elif verdict == "module":
                 self._cold.append(candidate)
-            else:
+            elif verdict != "invalid":
                 self._note_failure(candidate, slow=verdict == "timeout")
 
     async def _judge_one(self, candidate: Candidate, reply: Message, effort: Effort) -> None:
@@ -254,12 +266,15 @@ class Search:
         if reply["verdict"] == "passed" and helped:
             self.tried += 1
             self._good.append(Found(candidate=candidate, helped=helped))
-            self.on_progress(f"{candidate.path}:{candidate.suspect.line}: {candidate.change.why}")
+            self.on_progress(f"{candidate.path}:{candidate.suspect.line}: {candidate.why}")
         else:
             self._note_failure(candidate, slow=reply["verdict"] == "timeout" and not reply["stage"])
 
     def _note_failure(self, candidate: Candidate, *, slow: bool) -> None:
         self.tried += 1
+        self._last_rank = max(self._last_rank, candidate.rank)
+        if candidate.also is None and len(self._singles) < MOST_SINGLES:
+            self._singles.append(candidate)
         if slow:
             self._slow.append(candidate)
 
@@ -267,7 +282,7 @@ class Search:
         """Every test that passed and those it helps, everything imported anew with the patch, in the original order."""
         tests = [t.index for t in self.spectrum.tests if t.standing == "passed" or t.index in found.helped]
         await self._ask("cold", [found.candidate], {
-            "edits": [self._edit(found.candidate)],
+            "edits": self._edits(found.candidate),
             "stages": [{"tests": tests, "stop": "first"}],
             "factor": max(effort.factor, WHOLE_FACTOR),
             "ceiling": max(effort.ceiling, 1.5) * WHOLE_FACTOR,

@@ -209,7 +209,7 @@ async def screened(folder: Path, files: dict[str, str], edits: list[list[object]
         whole = str(at.root.resolve() / path)
         await warm.send({"texts": {whole: at.files.read_text(path).text}, "ids": ["t"], "limits": [5.0]})
         request = {"id": "1", "screen": 0, "endless": False, "fuel": 20_000, "seconds": 5.0}
-        await warm.send({**request, "edits": [[whole, *edit] for edit in edits]})
+        await warm.send({**request, "candidates": [[[whole, *edit]] for edit in edits]})
         reply = await replies.expect("screened", 55)
     assert reply is not None
     return reply

@@ -144,7 +144,7 @@ class Warm(Knowledge):
     def screen(self, request: Json, done: int) -> Callable[[Send], None]:
         """Judge many candidates by one test, one after the other in one child, from the one numbered `done` on."""
         screener = self._screener
-        screener.know(self.texts, [edit[0] for edit in request["edits"]])
+        screener.know(self.texts, {edit[0] for edits in request["candidates"] for edit in edits})
         return lambda send: screener.run(request, done, send)
 
     def work(self, request: Json, stage: Json) -> Callable[[Send], None]:

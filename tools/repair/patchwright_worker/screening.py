@@ -14,12 +14,13 @@ import time
 import types
 from typing import TYPE_CHECKING
 
-from .functions import Fuel, Outside, Program
+from .functions import Fuel, Outer, Outside, Program
 from .patching import NeedsImport, exchange
 from .recorder import lines_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
+    from typing import Any
 
     from .children import Child
     from .frameworks import Suite
@@ -64,7 +65,7 @@ class Screener:
         self._suite, self._swapper, self._imported = suite, swapper, imported
         self._programs: dict[str, Program] = {}
 
-    def know(self, texts: dict[str, str], paths: Sequence[str]) -> None:
+    def know(self, texts: dict[str, str], paths: Iterable[str]) -> None:
         """Parse what candidates will change, before the children are made that share it."""
         for path in paths:
             known = self._programs.get(path)
@@ -75,9 +76,9 @@ class Screener:
         self._timer, self._fuel = Timer(), Fuel(request["fuel"])
         self._test, self._seconds = request["screen"], request["seconds"]
         before = None if request["endless"] else self._canary(send)
-        for place in range(done, len(request["edits"])):
+        for place in range(done, len(request["candidates"])):
             send({"kind": "start", "place": place, "wall": self._seconds * 4 + WALL_SLACK})
-            send({"kind": "screened", "place": place, "verdict": self._verdict(request["edits"][place])})
+            send({"kind": "screened", "place": place, "verdict": self._verdict(request["candidates"][place])})
         if before is not None:
             send({"kind": "canary", "same": self._canary(send) == before})
 
@@ -87,23 +88,16 @@ class Screener:
         words = re.sub(r"0x[0-9a-f]+", "0x", found.get("message", ""))
         return {"outcome": found["outcome"], "type": found.get("type"), "words": words}
 
-    def _verdict(self, edit: Sequence[object]) -> str:
-        path, *change = edit
-        program = self._programs[str(path)]
+    def _verdict(self, edits: Sequence[Sequence[Any]]) -> str:
         try:
-            outer = program.outer(change[0], change[1])  # type: ignore[arg-type]
-            code = program.changed(outer, [change], fuelled=True)
-        except Outside:
+            exchanged = [pair for function in self._functions(edits) for pair in self._live(*function)]
+        except (Outside, NeedsImport):
             return "module"
         except (SyntaxError, ValueError):  # not a program at all
             return "invalid"
-        live = self._swapper.live(program.path, *outer.key)
-        ran = self._imported(program.path)
-        if not live or any(line in ran for line in lines_of(live[0].__code__) - {outer.first_line}):
-            return "module"
-        before = [(each, each.__code__) for each in live]
+        before = [(each, each.__code__) for each, _ in exchanged]
         try:
-            for each in live:
+            for each, code in exchanged:
                 exchange(each, code)
             return self._outcome()
         except NeedsImport:
@@ -111,6 +105,26 @@ class Screener:
         finally:
             for each, old in before:
                 each.__code__ = old
+
+    def _functions(self, edits: Sequence[Sequence[Any]]) -> Iterable[tuple[Program, Outer, types.CodeType]]:
+        """The functions that the edits change, each compiled with all that is changed in it."""
+        of: dict[tuple[str, int], list[Sequence[Any]]] = {}
+        for path, *edit in edits:
+            of.setdefault((path, self._programs[path].outer(edit[0], edit[1]).begin), []).append(edit)
+        for (path, _), changes in of.items():
+            program = self._programs[path]
+            outer = program.outer(changes[0][0], changes[0][1])
+            yield program, outer, program.changed(outer, changes, fuelled=True)
+
+    def _live(
+        self, program: Program, outer: Outer, code: types.CodeType
+    ) -> list[tuple[types.FunctionType, types.CodeType]]:
+        """The function objects to exchange. Raises NeedsImport when that would not do."""
+        live = self._swapper.live(program.path, *outer.key)
+        ran = self._imported(program.path)
+        if not live or any(line in ran for line in lines_of(live[0].__code__) - {outer.first_line}):
+            raise NeedsImport("it ran while modules were imported, or nothing refers to it")
+        return [(each, code) for each in live]
 
     def _outcome(self) -> str:
         self._fuel.fill()
@@ -135,7 +149,7 @@ class Screening:
 
     def __init__(self, request: Json) -> None:
         self.request = request
-        count = len(request["edits"])
+        count = len(request["candidates"])
         self.reply: Json = {"kind": "screened", "id": request["id"], "verdicts": [""] * count, "cpu": 0.0}
         self.reply["steady"] = True
         self.started = time.monotonic()
@@ -158,12 +172,12 @@ class Screening:
 
     def ended(self, killed: bool) -> bool:
         """True when candidates are left to screen."""
-        if self._done < len(self.request["edits"]):
+        if self._done < len(self.request["candidates"]):
             if self._running == self._done:
                 self.reply["verdicts"][self._done] = "timeout" if killed else "crashed"
             else:  # not even the unchanged program could be run: every candidate gets a child of its own
                 self.reply["verdicts"] = [each or "unknown" for each in self.reply["verdicts"]]
-                self._done = len(self.request["edits"])
+                self._done = len(self.request["candidates"])
             self._done += 1
         self.reply["seconds"] = round(time.monotonic() - self.started, 4)
-        return self._done < len(self.request["edits"])
+        return self._done < len(self.request["candidates"])
