@@ -67,6 +67,20 @@ class PermissionSettings:
 
 
 @dataclass(kw_only=True)
+class CatalogSettings:
+    """What the user says of a model. window: tokens; input, output, cached: US dollars for a million tokens"""
+
+    __pydantic_config__ = _FORBID_UNKNOWN
+
+    window: int = 0
+    input: float | None = None
+    output: float | None = None
+    cached: float | None = None
+    tools: bool = True
+    images: bool = True
+
+
+@dataclass(kw_only=True)
 class DisciplineSettings:
     """What is done about actions out of order. `named`: rules with a level of their own; `phases`: see agent.phases."""
 
@@ -83,6 +97,9 @@ class ModelSettings:
 
     fast: titles, summaries, messages; plan: plans, and what the main model cannot do; judge: opinions on work
     fallback: asked in this order when a model cannot be reached
+    relay: `plan` leads each turn and comes back when things fail; the main model carries it out
+    effort: how much a model is to think; "" leaves it to the provider
+    catalog: window and prices of models by name, where ours are wrong or missing
     """
 
     __pydantic_config__ = _FORBID_UNKNOWN
@@ -91,6 +108,9 @@ class ModelSettings:
     plan: str = ""
     judge: str = ""
     fallback: list[str] = field(default_factory=list)
+    relay: bool = False
+    effort: Literal["", "low", "medium", "high"] = ""
+    catalog: dict[str, CatalogSettings] = field(default_factory=dict)
 
 
 @dataclass(kw_only=True)

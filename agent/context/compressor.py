@@ -86,9 +86,9 @@ class Compressor:
                 text = f"{head}\n{summary.checked(written, self.facts)}"
         return self._summary(slots, text, reason)
 
-    def state(self) -> str:
-        """The state ledger, for the end of the next request."""
-        return ledger(self.facts, shortened=self.projection.prompts_shortened)
+    def state(self, left: str = "") -> str:
+        """The state ledger, for the end of the next request. left: what remains of the limits"""
+        return ledger(self.facts, shortened=self.projection.prompts_shortened, left=left)
 
     def hold(self) -> None:
         """A person took a compaction back: let the history grow by a batch before the next one that is not forced."""
