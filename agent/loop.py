@@ -13,11 +13,13 @@ from collections.abc import Awaitable, Callable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
 
+from agent.breathing import Breath
 from agent.context.compressor import Compressor
 from agent.context.projection import Projection
 from agent.events import AskedAction, MessageEvent, Signal, Steer
 from agent.limits import Limit, Tally, first_reached, out_of_time, seconds_left
 from agent.model.base import ContextOverflow, CutOff, Delta, Model, ReasoningDelta, Reply, TextDelta
+from agent.money import Purse, left
 from agent.session import Session
 from agent.side_calls import spent
 from agent.upsets import Ids, Nudge, Upsets
@@ -66,6 +68,10 @@ class Loop:
     _interrupts: int = 0
 
     @property
+    def purse(self) -> Purse:
+        return Purse(self.limits, lambda: self.model, lambda: self.compressor.total)
+
+    @property
     def projection(self) -> Projection:
         return self.compressor.projection
 
@@ -81,6 +87,7 @@ class Loop:
         while True:
             if self._stop:
                 return TurnEnd(reason="interrupted", detail="stopped by the user")
+            self.purse.look_ahead(self.tally)
             if reached := first_reached(self.limits, self.tally):
                 return TurnEnd(reason="limit", detail=reached)
             self._deliver()
@@ -189,10 +196,12 @@ class Loop:
 
     async def _ask(self) -> Reply:
         """Stream one reply into the log; what had come before an interruption is kept as a partial message."""
-        request = self.projection.request(state=self.compressor.state())
+        request = self.projection.request(state=self.compressor.state(left(self.limits, self.tally)))
+        request = self.purse.fit(request, self.tally)
         started = time.monotonic()
         reply: Reply | None = None
         text: list[str] = []
+        breath = Breath()
         try:
             async with aclosing(self.model.stream(request)) as stream:  # type: ignore[type-var]
                 async for delta in stream:
@@ -203,6 +212,7 @@ class Loop:
                         reply = delta
                     else:
                         assert isinstance(delta, ReasoningDelta)
+                    await breath.take()
         except (asyncio.CancelledError, CutOff):
             self.session.append(MessageEvent(text="".join(text), partial=True, model=self.model.name))
             raise

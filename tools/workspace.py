@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from sandbox.snapshots import State
     from sandbox.transaction import Transactions
     from tools.kernel.session import KernelSession
+    from tools.recall import Past
     from tools.seen import Version
 
 
@@ -67,6 +68,7 @@ class Workspace:
     journal: private folder in which changes of several files are noted until they are whole
     background: commands that stay, until the session ends
     kernel: runs blocks of Python; None where a session has none
+    past: the session's own history, for `recall`
     progress: called with a line of text while something long runs (shown to a person, never logged)
     """
 
@@ -84,6 +86,7 @@ class Workspace:
     plan: list[PlanItem] = field(default_factory=list)
     facts: dict[str, Any] = field(default_factory=dict)
     kernel: KernelSession | None = None
+    past: Past | None = None
     background: Backgrounds = field(default_factory=Backgrounds)
     progress: Callable[[str], None] = lambda line: None
 

@@ -33,7 +33,7 @@ from sandbox.inert import inert_json
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
 
-_KINDS: dict[str, type[Event]] = {
+KINDS: dict[str, type[Event]] = {
     "session": SessionStart,
     "prompt": Prompt,
     "steer": Steer,
@@ -64,7 +64,7 @@ def parse(line: bytes) -> Event:
         raise ValueError("not an event")
     if fields.get("v", 1) < FORMAT:
         _migrate(fields)
-    event: Event = _adapter(_KINDS.get(fields["kind"], Unknown)).validate_python(fields)
+    event: Event = _adapter(KINDS.get(fields["kind"], Unknown)).validate_python(fields)
     return event
 
 

@@ -17,6 +17,13 @@ class Output(StrEnum):
     stream_json = "stream-json"
 
 
+class Input(StrEnum):
+    """What `run` reads from standard input."""
+
+    text = "text"
+    stream_json = "stream-json"
+
+
 class ModeOption(StrEnum):
     """How far a session may reach."""
 
