@@ -19,6 +19,7 @@ from agent.context.projection import Projection
 from agent.events import AskedAction, MessageEvent, Signal, Steer
 from agent.limits import Limit, Tally, first_reached, out_of_time, seconds_left
 from agent.model.base import ContextOverflow, CutOff, Delta, Model, ReasoningDelta, Reply, TextDelta
+from agent.money import Purse, left
 from agent.session import Session
 from agent.side_calls import spent
 from agent.upsets import Ids, Nudge, Upsets
@@ -67,6 +68,10 @@ class Loop:
     _interrupts: int = 0
 
     @property
+    def purse(self) -> Purse:
+        return Purse(self.limits, lambda: self.model, lambda: self.compressor.total)
+
+    @property
     def projection(self) -> Projection:
         return self.compressor.projection
 
@@ -82,6 +87,7 @@ class Loop:
         while True:
             if self._stop:
                 return TurnEnd(reason="interrupted", detail="stopped by the user")
+            self.purse.look_ahead(self.tally)
             if reached := first_reached(self.limits, self.tally):
                 return TurnEnd(reason="limit", detail=reached)
             self._deliver()
@@ -190,7 +196,8 @@ class Loop:
 
     async def _ask(self) -> Reply:
         """Stream one reply into the log; what had come before an interruption is kept as a partial message."""
-        request = self.projection.request(state=self.compressor.state())
+        request = self.projection.request(state=self.compressor.state(left(self.limits, self.tally)))
+        request = self.purse.fit(request, self.tally)
         started = time.monotonic()
         reply: Reply | None = None
         text: list[str] = []
