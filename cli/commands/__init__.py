@@ -16,6 +16,7 @@ from cli.commands import (
     hook,
     policy,
     project,
+    replaying,
     session,
     settings,
     task,
@@ -24,6 +25,7 @@ from cli.commands import (
 THEMES = (
     task,
     session,
+    replaying,
     editing,
     history,
     committing,
