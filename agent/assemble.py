@@ -2,30 +2,34 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
+from agent.committing import When
+from agent.context.budget import DEFAULT_SHARES, Shares
+from agent.discipline import Levels
 from agent.events import Event, SessionStart, Signal
 from agent.home import Home, private_folder
 from agent.limits import Limit
 from agent.model.base import Model
 from agent.model.roles import Role
+from agent.modes import DEFAULT, Modes, mode_of
+from agent.reach import Place, check_writable
 from agent.resume import restore_changes
 from agent.runtime import Runtime, not_a_repository, notice
 from agent.session import Session
 from sandbox.errors import Fault, UserError
 from sandbox.policy import Approval, Approver, Mode, Policy
 from sandbox.rules import NO_RULES, Rules
-from tools.registry import Toolbox
 from tools.workspace import ToolSettings, Workspace
 
 if TYPE_CHECKING:
     from sandbox.process import Sandbox
     from tools.edit.offer import Format
+    from tools.registry import Toolbox
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,8 +40,11 @@ class Options:
     model: makes the model; its second argument is told, in a quiet line each, of retries
     approval: None: `auto` where the kernel confines commands, else `ask`
     session: id of a session to resume, "" for a new one
-    commit: commit at the end of a verified turn; False also withholds the commit tool when `git` is False
+    commit: when the harness commits by itself; offer_commit: the model may
     roles: makes the models of the roles that have one of their own, when they are first asked for
+    actions: how models act
+    discipline: what is done about actions that come out of order
+    shares: how much of the history stays whole; summaries: who writes those of the past
     edit_formats: in which the model is told to write edits; without any, those that its family writes well
     """
 
@@ -49,13 +56,17 @@ class Options:
     sandbox: str = "auto"
     container_image: str = ""
     session: str = ""
-    commit: bool = True
+    commit: When = "turn"
     offer_commit: bool = True
     limits: Sequence[Limit] = ()
     test_command: str = ""
     test_timeout: float = 600.0
     shell_timeout: float = 120.0
     roles: Mapping[Role, Callable[[Home, Callable[[str], None]], Model]] = field(default_factory=dict)
+    actions: Modes = DEFAULT
+    discipline: Levels = field(default_factory=Levels)
+    shares: Shares = DEFAULT_SHARES
+    summaries: Literal["code", "model"] = "code"
     hosts: tuple[str, ...] = ()
     secrets_allowed: tuple[str, ...] = ()
     edit_formats: Sequence[Format] = ()
@@ -88,12 +99,7 @@ def locate(working: Path, *, need_git: bool) -> tuple[Path, bool]:
 def assemble(options: Options, home: Home) -> Runtime:
     """Open or create the session and everything it works with. Raises UserError."""
     root, is_git = locate(options.working, need_git=options.offer_commit)
-    if options.mode is not Mode.READ_ONLY and not os.access(root, os.W_OK):
-        raise UserError(
-            Fault.READ_ONLY,
-            f"the folder cannot be written: {str(root)!r}",
-            "Pass --mode read-only to ask questions about it.",
-        )
+    check_writable(root, options.mode)
     opened: list[Session] = []
     model = options.model(home, lambda text: notice(opened[0])(text))
     session = _session(options, home.project(root))
@@ -115,29 +121,18 @@ def _session(options: Options, project: Path) -> Session:
 def _runtime(
     options: Options, home: Home, root: Path, is_git: bool, model: Model, session: Session
 ) -> Runtime:
-    from agent.model.family import family
-    from sandbox.backends import choose
-    from sandbox.masking import masked
     from sandbox.paths import Tree
-    from sandbox.snapshots import Snapshots
     from sandbox.trust import TrustStore
     from tools.artifacts import Artifacts
-    from tools.defaults import default_tools, understood_tools
 
-    sandbox = choose(
-        root,
-        options.sandbox,
-        cache=home.cache,
-        spill=session.folder,
-        hidden=(home.data, home.config),
-        network=options.mode is Mode.FULL,
-        image=options.container_image,
-        hosts=options.hosts if options.mode is Mode.WORKSPACE else (),
+    place = Place(
+        options=options, home=home, root=root, is_git=is_git, model=model.name, folder=session.folder
     )
+    reach = place.reach(options.mode)
     workspace = Workspace(
         root=root,
         files=Tree(root, options.rules.denies_reading),
-        sandbox=masked(sandbox, root, options.rules),
+        sandbox=reach.sandbox,
         artifacts=Artifacts(session.folder / "artifacts"),
         journal=home.project(root) / "journal",
         settings=ToolSettings(
@@ -154,40 +149,44 @@ def _runtime(
         ),
         mode=options.mode,
     )
-    withheld = set() if is_git else {"git_status", "git_diff"}
-    if not (options.offer_commit and is_git):
-        withheld.add("git_commit")
-    if options.mode is Mode.READ_ONLY:
-        withheld |= {"git_commit", *(tool.name for tool in understood_tools())}
-    formats = options.edit_formats or family(model.name).formats
-    toolbox = Toolbox(
-        [tool for tool in default_tools(formats) if tool.name not in withheld],
-        understood=[tool for tool in understood_tools() if tool.name not in withheld],
-    )
-    snapshots = (
-        Snapshots(root, home.project(root) / "snapshots") if options.mode is not Mode.READ_ONLY else None
-    )
+    commits = reach.toolbox.get("git_commit") is not None
+    snapshots = reach.snapshots
     recovered = _recovered(workspace)
     if (found := restore_changes(session.replayed, workspace, snapshots)) is not None:
         session.append(found)
     if not _has_started(session):
-        session.append(
-            _start(options, root, model, session, workspace, offers_commit="git_commit" not in withheld)
-        )
+        session.append(_start(options, root, model, session, workspace, offers_commit=commits))
     if recovered:
         session.append(Signal(name="recovery", detail=recovered))
     return Runtime(
         session=session,
         workspace=workspace,
         model=model,
-        toolbox=toolbox,
-        policy=Policy(options.mode, options.approval or default_approval(sandbox), options.rules),
+        toolbox=reach.toolbox,
+        policy=Policy(options.mode, options.approval or default_approval(reach.sandbox), options.rules),
         snapshots=snapshots,
         approver=options.approver,
+        discipline=options.discipline,
+        shares=options.shares,
+        summaries=options.summaries,
+        acting=partial(_acting, options.actions, reach.toolbox),
         limits=options.limits,
-        commit=options.commit and "git_commit" not in withheld,
+        commit=options.commit,
+        place=place,
         roles={role: partial(make, home, notice(session)) for role, make in options.roles.items()},
     )
+
+
+def _acting(modes: Modes, toolbox: Toolbox, model: Model) -> Model:
+    """The model, made to act by code if that is its way here."""
+    if mode_of(model.name, modes) != "code":
+        return model
+    if toolbox.get("python") is None:
+        hint = "Set `actions` to tools, or `sandbox` to auto."
+        raise UserError(Fault.CONFIGURATION, "there is no kernel in a container, so no acting by code", hint)
+    from agent.model.code_actions import CodeActions
+
+    return CodeActions(model, toolbox)
 
 
 def _has_started(session: Session) -> bool:

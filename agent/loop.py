@@ -13,15 +13,24 @@ from collections.abc import Awaitable, Callable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
 
-from agent.context.projection import Projection, compaction
+from agent.breathing import Breath
+from agent.context.compressor import Compressor
+from agent.context.projection import Projection
 from agent.events import AskedAction, MessageEvent, Signal, Steer
 from agent.limits import Limit, Tally, first_reached, out_of_time, seconds_left
 from agent.model.base import ContextOverflow, CutOff, Delta, Model, ReasoningDelta, Reply, TextDelta
+from agent.money import Purse, left
 from agent.session import Session
 from agent.side_calls import spent
 from agent.upsets import Ids, Nudge, Upsets
 from tools.action import Action
 from tools.dispatch import Gateway, tool_ends_turn
+
+
+class Told(str):
+    """Steering text of the harness itself: it goes into the same inbox, but is no word of the user's."""
+
+    __slots__ = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,13 +46,14 @@ class TurnEnd:
 class Loop:
     """One session's loop. `inbox` holds steering text; `on_delta` sees text as it streams.
 
+    compressor: the messages to send, kept within the model's window
     notices: asked before each request for what the model has to be told (that files are no longer what it saw)
 
     Progress is told by `Session.subscribe`, never printed.
     """
 
     session: Session
-    projection: Projection
+    compressor: Compressor
     model: Model
     gateway: Gateway
     limits: Sequence[Limit] = ()
@@ -57,6 +67,14 @@ class Loop:
     _stop: bool = False
     _interrupts: int = 0
 
+    @property
+    def purse(self) -> Purse:
+        return Purse(self.limits, lambda: self.model, lambda: self.compressor.total)
+
+    @property
+    def projection(self) -> Projection:
+        return self.compressor.projection
+
     async def run(self) -> TurnEnd:
         """Take steps until the turn is over. Raises UserError when the model or the disk fails."""
         try:
@@ -69,6 +87,7 @@ class Loop:
         while True:
             if self._stop:
                 return TurnEnd(reason="interrupted", detail="stopped by the user")
+            self.purse.look_ahead(self.tally)
             if reached := first_reached(self.limits, self.tally):
                 return TurnEnd(reason="limit", detail=reached)
             self._deliver()
@@ -86,7 +105,9 @@ class Loop:
                     return TurnEnd(reason="limit", detail=reached)
                 self.session.append(Signal(name="interrupt", detail="the user stopped this step"))
                 if not self._stop:
-                    self.inbox.appendleft("I stopped that step. Do not repeat it; go on with what I asked.")
+                    self.inbox.appendleft(
+                        Told("I stopped that step. Do not repeat it; go on with what I asked.")
+                    )
                 end = None
             finally:
                 alarm.cancel()
@@ -116,13 +137,14 @@ class Loop:
 
     def _deliver(self) -> None:
         while self.inbox:
-            self.session.append(Steer(text=self.inbox.popleft()))
+            text = self.inbox.popleft()
+            self.session.append(Steer(text=str(text), by="harness" if isinstance(text, Told) else "person"))
 
     async def _one_step(self) -> TurnEnd | None:
         """One request and the actions it led to; None when the turn goes on."""
         for text in await self.notices() if self.notices else ():
-            self.session.append(Steer(text=text))
-        if (event := compaction(self.projection, self.model.window)) is not None:
+            self.session.append(Steer(text=text, by="harness"))
+        async for event in self.compressor.due():
             self.session.append(event)
         try:
             reply = await self._fitting()
@@ -138,7 +160,7 @@ class Loop:
         for action, observation in zip(reply.actions, observations, strict=True):
             if tool_ends_turn(self.gateway.toolbox, action, observation):
                 if any(each.failed for each in observations):
-                    self.inbox.appendleft(_UNSEEN)
+                    self.inbox.appendleft(Told(_UNSEEN))
                     return None
                 return TurnEnd(reason="ended", text=str(observation.data.get("summary", reply.text)))
         return None
@@ -156,27 +178,30 @@ class Loop:
 
     def _go_on(self, nudge: Nudge) -> None:
         self.session.append(Signal(name="model", detail=nudge.note))
-        self.inbox.appendleft(nudge.text)
+        self.inbox.appendleft(Told(nudge.text))
 
     async def _fitting(self) -> Reply:
         """The reply; of a request that turns out too long for the model, the past is compressed first."""
         try:
             return await self._ask()
         except ContextOverflow as error:
-            # The model's own word goes before our estimate: as if what is there just filled the window.
-            event = compaction(self.projection, min(self.model.window, self.projection.tokens))
-            if event is None:
+            # The model's own word goes before our estimate: as if what is there filled the window, and more.
+            before = self.projection.tokens
+            async for event in self.compressor.forced(self.compressor.total * 7 // 10):
+                self.session.append(event)
+            if self.projection.tokens >= before:
                 raise
-            self.session.append(Signal(name="model", detail=f"{error.message}; compressing the past"))
-            self.session.append(event)
+            self.session.append(Signal(name="model", detail=f"{error.message}; compressed the past"))
             return await self._ask()
 
     async def _ask(self) -> Reply:
         """Stream one reply into the log; what had come before an interruption is kept as a partial message."""
-        request = self.projection.request()
+        request = self.projection.request(state=self.compressor.state(left(self.limits, self.tally)))
+        request = self.purse.fit(request, self.tally)
         started = time.monotonic()
         reply: Reply | None = None
         text: list[str] = []
+        breath = Breath()
         try:
             async with aclosing(self.model.stream(request)) as stream:  # type: ignore[type-var]
                 async for delta in stream:
@@ -187,6 +212,7 @@ class Loop:
                         reply = delta
                     else:
                         assert isinstance(delta, ReasoningDelta)
+                    await breath.take()
         except (asyncio.CancelledError, CutOff):
             self.session.append(MessageEvent(text="".join(text), partial=True, model=self.model.name))
             raise

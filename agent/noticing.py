@@ -14,7 +14,7 @@ from agent.events import Event, ObservationEvent, Prompt, SnapshotEvent, Steer, 
 from agent.undo import told
 from sandbox.errors import UserError
 from sandbox.inert import name
-from tools.dispatch import Snapshotter
+from tools.following import Snapshotter
 from tools.text import listed
 from tools.workspace import Workspace
 

@@ -108,7 +108,7 @@ def ended_already(turn: Sequence[Event], toolbox: Toolbox) -> TurnEnd | None:
         return None
     for asked, answer in batch:
         tool = toolbox.get(asked.tool)
-        if answer is not None and tool is not None and tool.ends:
+        if answer is not None and ((tool is not None and tool.ends) or answer.data.get("ends") is True):
             return TurnEnd(reason="ended", text=str(answer.data.get("summary", last.text)))
     return None
 

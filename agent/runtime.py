@@ -13,7 +13,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
+from agent.committing import Committer, When
+from agent.context.budget import DEFAULT_SHARES, Shares
+from agent.context.compressor import Compressor
+from agent.context.facts import Facts
+from agent.context.past import LogPast
 from agent.context.projection import Projection
+from agent.context.replay import take_in
+from agent.discipline import Discipline, Levels
 from agent.events import (
     ActionEvent,
     DecisionEvent,
@@ -32,11 +39,12 @@ from agent.events import (
     Verification,
 )
 from agent.limits import Limit, Tally, first_reached
-from agent.loop import Loop, TurnEnd
-from agent.model.base import Delta, Model, TextDelta, ToolSpec
+from agent.loop import Loop, Told, TurnEnd
+from agent.model.base import Delta, Model, TextDelta
 from agent.model.roles import Role, Roles
 from agent.noticing import Noticing
 from agent.outcome import BY_FAULT, Exit
+from agent.reach import Place, specs
 from agent.resume import cut_off_turn, ended_already
 from agent.session import Session
 from agent.side_calls import SideCalls
@@ -45,7 +53,8 @@ from sandbox.errors import Fault, UserError
 from sandbox.policy import Approver, Decision, Effect, Policy
 from sandbox.secrets import Redactor, redact
 from tools.action import Action, Observation
-from tools.dispatch import Gateway, Snapshotter
+from tools.dispatch import Gateway
+from tools.following import Snapshotter
 from tools.framing import quoted
 from tools.registry import Toolbox
 from tools.workspace import Workspace
@@ -70,6 +79,8 @@ class LogRecorder:
                 effect=effect.kind,
                 paths=list(effect.paths),
                 followed=bool(effect.argv),
+                within=action.within or None,
+                arguments=dict(action.arguments) if action.within else None,
             )
         )
 
@@ -108,8 +119,12 @@ class LogRecorder:
 class Runtime:
     """Everything one session needs.
 
-    commit: commit at the end of a verified turn
+    commit: when the harness commits what the model left uncommitted
+    acting: gives a model its way of acting
+    discipline: what is done about actions that come out of order
+    place: where it works, for a change of its mode
     roles: makers of the models that play a role of their own; `side` asks them
+    shares: how much of the history stays whole; summaries: who writes those of the past
     """
 
     session: Session
@@ -120,13 +135,22 @@ class Runtime:
     snapshots: Snapshotter | None
     approver: Approver | None = None
     limits: Sequence[Limit] = ()
-    commit: bool = False
+    commit: When = "never"
+    acting: Callable[[Model], Model] = lambda model: model
+    discipline: Levels = field(default_factory=Levels)
+    place: Place | None = None
     roles: Mapping[Role, Callable[[], Model]] = field(default_factory=dict)
+    shares: Shares = DEFAULT_SHARES
+    summaries: Literal["code", "model"] = "code"
     on_delta: Callable[[Delta], None] = lambda delta: None
     loop: Loop = field(init=False)
     side: SideCalls = field(init=False)
+    noticing: Noticing = field(init=False)
+    committer: Committer = field(init=False)
     evidence: Evidence = field(init=False)
     projection: Projection = field(init=False)
+    facts: Facts = field(init=False)
+    past: LogPast = field(init=False)
     _commits: list[str] = field(default_factory=list)
     _committed: set[str] = field(default_factory=set)
     _last_observation: str = ""
@@ -135,16 +159,16 @@ class Runtime:
     _streamed: Redactor = field(default_factory=Redactor)
 
     def __post_init__(self) -> None:
-        specs = [
-            ToolSpec(name=t.name, description=t.description, parameters=t.parameters) for t in self.toolbox
-        ]
-        self.projection = Projection(specs)
+        self.model = self.acting(self.model)
+        self.projection = Projection(specs(self.toolbox))
         self.evidence = Evidence(self.workspace)
-        self.session.subscribe(self.projection.add, replay=True, restart=self.projection.clear)
-        noticing = Noticing(self.workspace, self.snapshots)
+        self.facts = Facts()
+        take_in(self.session, self.projection, self.facts)
+        self.workspace.past = self.past = LogPast(self.session.replayed)
+        self.noticing = Noticing(self.workspace, self.snapshots)
         for event in self.session.replayed.only(SnapshotEvent, UndoEvent, Steer):
-            noticing.see(event)
-        self.session.subscribe(noticing.see)
+            self.noticing.see(event)
+        self.session.subscribe(self.noticing.see)
         self.session.subscribe(self._follow)
         gateway = Gateway(
             toolbox=self.toolbox,
@@ -153,15 +177,26 @@ class Runtime:
             recorder=LogRecorder(session=self.session, workspace=self.workspace),
             snapshots=self.snapshots,
             approver=self.approver,
+            guard=self._disciplined(),
         )
+        if self.toolbox.get("python") is not None:
+            from tools.kernel.session import KernelSession
+
+            self.workspace.kernel = KernelSession(self.workspace, gateway)
         self.loop = Loop(
             session=self.session,
-            projection=self.projection,
+            compressor=Compressor(
+                projection=self.projection,
+                facts=self.facts,
+                window=lambda: self.model.window,
+                shares=self.shares,
+                summarise=self._summarise if self.summaries == "model" else None,
+            ),
             model=self.model,
             gateway=gateway,
             limits=self.limits,
             on_delta=self._delta,
-            notices=noticing.due,
+            notices=self._notices,
         )
         self.workspace.facts["model"] = self.model.name
         self.side = SideCalls(
@@ -169,10 +204,13 @@ class Runtime:
             self._beside,
             lambda: first_reached(self.limits, self.loop.tally),
         )
+        when = self.commit if self.toolbox.get("git_commit") is not None else "never"
+        self.committer = Committer(when, self.workspace, self._act, self)
 
     async def turn(self, prompt: str | None) -> End:
         """Run one turn; None goes on with the turn that a kill or a limit cut off. Never raises for a user's fault."""
         self.loop.tally = Tally()
+        self.committer.prompt = prompt or ""
         self._commits.clear()
         self._committed.clear()
         end: End
@@ -199,6 +237,31 @@ class Runtime:
         self._announce(end)
         return end
 
+    def _disciplined(self) -> Discipline:
+        ends = frozenset(tool.name for tool in self.toolbox if tool.ends)
+        discipline = Discipline(self.workspace, ends=ends, levels=self.discipline, tell=self.session.append)
+        self.session.subscribe(discipline.see)
+        return discipline
+
+    async def switch_model(self, model: Model) -> None:
+        """Ask another model from the next request on."""
+        old, self.model = self.model, self.acting(model)
+        self.loop.model = self.model
+        self.workspace.facts["model"] = model.name
+        await old.close()
+
+    async def _summarise(self, prompt: str) -> str:
+        """A summary of the past by the fast model; "" leaves it to code."""
+        try:
+            return await self.side.text(prompt, purpose="summary of the past", max_output=3_000)
+        except UserError:  # told in the log; code writes the summary
+            return ""
+
+    @property
+    def turning(self) -> bool:
+        """Whether a turn is running."""
+        return self._task is not None
+
     def interrupt(self) -> None:
         """A person pressed Ctrl-C: stop the step, or the turn if none is running."""
         if self.loop.stepping:
@@ -212,8 +275,16 @@ class Runtime:
         if not self.loop.stepping and self._task is not None:
             self._task.cancel()
 
+    async def act(self, tool: str, arguments: dict[str, object]) -> Observation:
+        """An action that a person asked for, between turns: judged, run and logged like a model's."""
+        return await self._act(tool, arguments)
+
     async def close(self) -> None:
-        """Release the model's connections and the log."""
+        """Release the model's connections, the kernel and the log."""
+        if self.workspace.kernel is not None:
+            await self.workspace.kernel.close()
+        self.past.close()
+        await self.workspace.background.close()
         await self.model.close()
         await self.side.roles.close()
         with suppress(UserError):  # a full disk: the turn has told of it
@@ -237,13 +308,15 @@ class Runtime:
             if verification.outcome == "failed" and known is None and rechecks < RECHECKS:
                 rechecks += 1
                 self.loop.inbox.append(
-                    "The tests were run after your changes, and fail: "
-                    f"{verification.detail}.\n{quoted(self._last_observation.splitlines())}\n"
-                    "Go on, or finish and say why not."
+                    Told(
+                        "The tests were run after your changes, and fail: "
+                        f"{verification.detail}.\n{quoted(self._last_observation.splitlines())}\n"
+                        "Go on, or finish and say why not."
+                    )
                 )
                 continue
-            if verification.outcome == "passed" and self.commit:
-                await self._commit(ended)
+            if verification.outcome == "passed":
+                await self.committer.after_turn(ended.text)
             return self._end(self._judge(ended, verification), ended.text, verification)
 
     def _catch_up(self) -> TurnEnd | None:
@@ -270,12 +343,10 @@ class Runtime:
         self.session.append(verification)
         return verification
 
-    async def _commit(self, ended: TurnEnd) -> None:
-        """What the model left uncommitted at the end of a verified turn."""
-        if really_changed(self.workspace) and self.toolbox.get("git_commit") is not None:
-            first_line = next((line for line in ended.text.splitlines() if line.strip()), "Apply changes")
-            subject = first_line if len(first_line) <= 72 else first_line[:71] + "…"
-            await self._act("git_commit", {"message": f"{subject}\n\n{ended.text}".strip()})
+    async def _notices(self) -> list[str]:
+        """What the model is told before its next request."""
+        told = await self.committer.before_request(self.evidence)
+        return [*([told] if told else []), *await self.noticing.due()]
 
     async def _act(self, tool: str, arguments: dict[str, object]) -> Observation:
         """An action of the harness itself, through the same gateway as everybody's."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -10,26 +9,34 @@ from typing import Any
 
 from agent.home import Home
 from agent.model.base import Model
-from agent.runtime import notice
-from cli.run import NO_MODEL, Invocation, make_runtime, settings_for
+from agent.runtime import Runtime, notice
+from cli.models import model_called
+from cli.run import NO_MODEL, Invocation, settings_for
+from cli.run import make_runtime as assembled
 
 
 def interactive(folder: Path, flags: Mapping[str, Any], *, session: str, commit: bool) -> int:
     """Open the REPL in a folder, in a new session or in an existing one. Nothing is committed unasked."""
-    from cli.repl import start
+    from cli.repl import Opening, start
 
     home = Home.from_environment()
     invocation = Invocation(folder=folder, flags=flags, session=session, offer_commit=commit, commit=False)
     settings = settings_for(invocation, home)
-
     invocation = replace(invocation, approval=settings.approval)
-    runtime = make_runtime(invocation, home, settings)
 
-    def make_model(name: str) -> Model:
-        from agent.model.resolve import resolve
+    def make_runtime(session: str) -> Runtime:
+        return assembled(replace(invocation, session=session), home, settings)
 
-        api_base = settings.api_base or None
-        return resolve(name, api_base, os.environ, home.cache, notice(runtime.session))
+    def make_model(runtime: Runtime, name: str) -> Model:
+        return model_called(name, settings, home, notice(runtime.session))
 
-    first = NO_MODEL if not settings.model and runtime.model.name == "offline" else ""
-    return start(lambda: runtime, make_model=make_model, home=home, notice=first)
+    return start(
+        Opening(
+            make_runtime=make_runtime,
+            make_model=make_model,
+            settings=settings,
+            home=home,
+            notice=NO_MODEL,
+        ),
+        session,
+    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -21,6 +22,7 @@ from cli.commands.options import (
     Tests,
     flags_of,
 )
+from cli.completion import COMPLETING
 from patchwright.version import VERSION
 
 app = typer.Typer(
@@ -93,6 +95,12 @@ def main() -> None:
     from cli.streams import open_missing, silence
 
     open_missing()
+    if COMPLETING in os.environ:  # the shell asks what could come next
+        from typer._completion_classes import (
+            completion_init,  # typer has it done only by an option of its own
+        )
+
+        completion_init()
     try:
         try:
             app(prog_name="patchwright")

@@ -10,6 +10,11 @@ def main() -> int:
     if sys.argv[1:] == ["--version"]:
         print(f"patchwright {VERSION}")
         return 0
+    if sys.argv[1:3] == ["hook", "run"]:  # a person waits for each commit: without the command line's parser
+        open_floors()
+        from cli.hooks.entry import main as hook
+
+        return hook(sys.argv[3:])
     import gc
     import os
 

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from sandbox.guarded import GIT, HELD, Guarded
 from sandbox.placeholders import is_placeholder
+from sandbox.process import Command
 
 _ACTED_ON = ("config", "config.worktree", "hooks", "info/attributes", "commondir")
 """Of a git folder: what makes git run something. The rest changes with every commit of ours."""
@@ -93,6 +94,16 @@ class Audit:
             for path in _files(place) if is_old else (place,):
                 if (mark := _mark(path)) is not None:
                     yield path, mark
+
+
+class _NoAudit:
+    def finish(self) -> tuple[str, ...]:
+        return ()
+
+
+def audit_of(command: Command, root: Path, places: Guarded, spill: Path | None) -> Audit | _NoAudit:
+    """The audit that goes with a command: of a resident one, none. spill: as a sandbox has it"""
+    return _NoAudit() if command.resident else Audit(root, places, spill and spill / "refused")
 
 
 def _files(place: Path) -> Iterator[Path]:

@@ -10,10 +10,11 @@ from contextlib import AsyncExitStack, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, get_args
 
-from sandbox.audit import Audit
+from sandbox.audit import audit_of
 from sandbox.errors import Fault, UserError
 from sandbox.guarded import HELD, Guarded, guarded, nested_git
-from sandbox.outlet import Outlet, outlet
+from sandbox.joining import joining, network_of
+from sandbox.outlet import Outlet, environment, outlet
 from sandbox.placeholders import held
 from sandbox.process import Command, Completed, Limits
 from sandbox.seccomp import call_filter
@@ -114,10 +115,10 @@ class Bubblewrap:
         self._denied = tuple(denied)
         self._nested: tuple[Path, ...] | None = None
         self._filter = call_filter("machine")
-        unshared = NAMESPACES if network else (*NAMESPACES, "--unshare-net")
         # Without a filter, the kernel's own count has to keep commands from making namespaces.
         sealed = () if self._filter or privilege != "user" else ("--disable-userns",)
-        self._front = (str(program), *PRIVILEGES[privilege], *unshared, *sealed)
+        self._front = (str(program), *PRIVILEGES[privilege], *NAMESPACES, *sealed)
+        self._program = program
         self._counts_apart = privilege == "user"
 
     async def run(self, command: Command, on_output: Callable[[bytes], None] | None = None) -> Completed:
@@ -130,10 +131,11 @@ class Bubblewrap:
         if self._nested is None:
             self._nested = nested_git(self.root)
         places = guarded(self.root, self._nested)
-        audit = Audit(self.root, places, self._spill and self._spill / "refused")
+        audit = audit_of(command, self.root, places, self._spill)
         async with AsyncExitStack() as stack:
-            way_out = Outlet()
-            if self._proxy:
+            shared = stack.enter_context(network_of(command.beside)) if command.beside else -1
+            way_out = Outlet(environment=environment() if self._proxy else {})
+            if self._proxy and shared < 0:
                 way_out = await stack.enter_async_context(outlet(self._proxy))
             status, status_write = os.pipe()
             stack.callback(os.close, status)
@@ -144,8 +146,11 @@ class Bubblewrap:
             to_hold = [folder for folder in places.folders if writes and folder.name in HELD]
             placeholders = stack.enter_context(held(self.root, to_hold))
             seccomp = self._seccomp(stack)
+            own_network = () if self._network or shared >= 0 else ("--unshare-net",)
             argv = (
+                *(joining(shared) if shared >= 0 else ()),
                 *self._front,
+                *own_network,
                 *("--json-status-fd", str(status_write)),
                 *(option for each in seccomp for option in ("--seccomp", str(each))),
                 *self._mounts(command, program, env, places, placeholders),
@@ -158,7 +163,13 @@ class Bubblewrap:
                 argv=argv,
                 env={**env, **way_out.environment},
                 cwd=Path("/"),
-                pass_fds=(status_write, *seccomp, *way_out.descriptors),
+                pass_fds=(
+                    status_write,
+                    *seccomp,
+                    *way_out.descriptors,
+                    *command.descriptors,
+                    *((shared,) if shared >= 0 else ()),
+                ),
             )
             done = await supervise(command, launch, namespace, spill=self._spill, on_output=on_output)
         if done.ended == "exited" and not namespace.started and not done.noticed:
@@ -198,7 +209,7 @@ class Bubblewrap:
         secrets = secret_places(self._hidden)
         denied = existing((*self._denied, *command.denied))
         wish("empty", [*private, *secrets])
-        wish("read", needed(private, env, [program, Path(self._front[0])], self._network))
+        wish("read", needed(private, env, [program, self._program], self._network))
         wish("read", existing(command.readable))
         wish("write" if command.scope == "workspace" else "read", [self.root])
         wish("write", existing(command.writable))

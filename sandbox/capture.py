@@ -20,16 +20,17 @@ class Recorder:
     """Takes the chunks of one stream as they come.
 
     folder: where the whole is written once head and tail overflow; None to keep only those two
+    limit: bytes of that file; 0 for as many as of any command
     """
 
-    def __init__(self, folder: Path | None) -> None:
+    def __init__(self, folder: Path | None, limit: int = 0) -> None:
         self._folder = folder
         self._head = bytearray()
         self._tail = bytearray()
         self._total = 0
         self._spill: Path | None = None
         self._descriptor = -1
-        self._room = SPILL_LIMIT
+        self._room = self._limit = limit or SPILL_LIMIT
         self._note = ""
 
     def feed(self, chunk: bytes) -> None:
@@ -80,7 +81,7 @@ class Recorder:
             self._give_up(error)
             return
         if not self._room:
-            self._note = f"only the first {SPILL_LIMIT >> 20} MiB of the output were kept"
+            self._note = f"only the first {self._limit >> 20} MiB of the output were kept"
             self._close()
 
     def _give_up(self, error: OSError) -> None:

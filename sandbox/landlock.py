@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
-from sandbox.audit import Audit
+from sandbox.audit import audit_of
 from sandbox.confine import Confinement
 from sandbox.descendants import Descendants
 from sandbox.guarded import guarded, nested_git
@@ -76,7 +76,7 @@ class Landlock:
             if self._nested is None:
                 self._nested = nested_git(self.root)
             places = guarded(self.root, self._nested)
-            audit = Audit(self.root, places, self._spill and self._spill / "refused")
+            audit = audit_of(command, self.root, places, self._spill)
             gate = private / "gate"
             os.mkfifo(gate, 0o600)
             prefix = limited(command.limits, processes=processes_beside_others(command.limits), gate=gate)
@@ -89,6 +89,7 @@ class Landlock:
                     env=env,
                     cwd=cwd,
                     confine=confinement.enter,
+                    pass_fds=command.descriptors,
                     gate=gate,
                 )
                 done = await supervise(command, launch, tree, spill=self._spill, on_output=on_output)

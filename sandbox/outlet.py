@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING
+
+from sandbox.becoming import prefix
 
 if TYPE_CHECKING:
     import socket
@@ -39,6 +39,11 @@ class Outlet:
     noticed: list[str] = field(default_factory=list)
 
 
+def environment() -> Mapping[str, str]:
+    """How programs find the way out."""
+    return _NAMES | {name.upper(): value for name, value in _NAMES.items()}
+
+
 @asynccontextmanager
 async def outlet(proxy: Proxy) -> AsyncIterator[Outlet]:
     """A way out through the proxy for one command; closed, with all connections, when the context ends."""
@@ -48,10 +53,9 @@ async def outlet(proxy: Proxy) -> AsyncIterator[Outlet]:
     ours, theirs = socket.socketpair()
     with ours, theirs:
         ours.setblocking(False)
-        names = _NAMES | {name.upper(): value for name, value in _NAMES.items()}
         made = Outlet(
-            prefix=(str(Path(sys.executable).resolve()), "-I", "-S", "-c", _OPEN, str(theirs.fileno())),
-            environment=names,
+            prefix=prefix(_OPEN, str(theirs.fileno())),
+            environment=environment(),
             descriptors=(theirs.fileno(),),
         )
         serving = asyncio.create_task(_serve(proxy, ours, made.noticed))
@@ -63,7 +67,7 @@ async def outlet(proxy: Proxy) -> AsyncIterator[Outlet]:
 
 
 _OPEN = f"""
-import os, sys, _socket as s
+import _socket as s
 l = s.socket(s.AF_INET, s.SOCK_STREAM, 0)
 l.bind(("127.0.0.1", {PORT}))
 l.listen(128)
@@ -71,19 +75,9 @@ c = s.socket(s.AF_UNIX, s.SOCK_STREAM, 0, int(sys.argv[1]))
 c.sendmsg([b"."], [(s.SOL_SOCKET, s.SCM_RIGHTS, l.fileno().to_bytes(4, sys.byteorder))])
 l.close()
 c.close()
-import _signal
-for each in (_signal.SIGPIPE, _signal.SIGXFSZ):
-    _signal.signal(each, _signal.SIG_DFL)
-with open("/proc/self/environ", "rb") as f:
-    e = dict(each.split(b"=", 1) for each in f.read().split(b"\\0") if b"=" in each)
-try:
-    os.execvpe(sys.argv[2], sys.argv[2:], e)
-except OSError as error:
-    sys.exit(f"{{sys.argv[2]}}: {{error.strerror}}")
 """
 """Runs inside, before the command. A socket stays in the namespace in which it was made: so we can accept here what
-connects there, nothing of ours runs beside the command, and no path leads to us. Before it becomes the
-command it takes back what Python changed: two ignored signals, and LC_CTYPE."""
+connects there, nothing of ours runs beside the command, and no path leads to us."""
 
 
 async def _serve(proxy: Proxy, channel: socket.socket, noticed: list[str]) -> None:

@@ -35,19 +35,25 @@ class Command:
     argv: program and arguments, never passed through a shell
     cwd: absolute folder in the workspace
     env: additions to the allow-listed environment
-    stdin: bytes to feed, or None for an empty input
+    stdin: bytes to feed, a descriptor of the caller's to read from, or None for an empty input
     timeout: seconds of wall time until the whole tree is killed
     stderr: "merge" interleaves it with stdout, "separate" keeps `Completed.stderr`
     scope: "workspace" may write inside the workspace, "read-only" may write nothing but its private /tmp
     readable: extra absolute paths to show read-only (a script of ours, an interpreter)
     writable: extra absolute folders of ours that may be written (a report folder, a byte-code cache)
     denied: files and folders that may not even be read
+    descriptors: open descriptors of ours that it inherits under their numbers
+    started: called with the leader's process id once it runs
+    beside: leader of another command of this sandbox, whose network it shares where there are networks of their
+        own; 0 for none
+    resident: it lives beside other commands and our own work, so that what changed at guarded places meanwhile is
+        not its doing alone: whoever talks to it audits them
     """
 
     argv: tuple[str, ...]
     cwd: Path
     env: Mapping[str, str] = field(default_factory=dict)
-    stdin: bytes | None = None
+    stdin: bytes | int | None = None
     timeout: float = 120.0
     stderr: Literal["merge", "separate"] = "merge"
     scope: Literal["workspace", "read-only"] = "workspace"
@@ -55,6 +61,10 @@ class Command:
     writable: tuple[Path, ...] = ()
     denied: tuple[Path, ...] = ()
     limits: Limits = Limits()
+    descriptors: tuple[int, ...] = ()
+    started: Callable[[int], None] | None = None
+    beside: int = 0
+    resident: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,7 +7,7 @@ import platform
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from sandbox.audit import Audit
+from sandbox.audit import audit_of
 from sandbox.descendants import Descendants
 from sandbox.guarded import Guarded, guarded, nested_git
 from sandbox.process import Command, Completed
@@ -55,7 +55,7 @@ class Seatbelt:
         if self._nested is None:
             self._nested = nested_git(self.root)
         places = guarded(self.root, self._nested)
-        audit = Audit(self.root, places, self._spill and self._spill / "refused")
+        audit = audit_of(command, self.root, places, self._spill)
         tree = Descendants()
         with tempfile.TemporaryDirectory(prefix="patchwright-") as folder:
             private = Path(folder).resolve()
@@ -68,7 +68,7 @@ class Seatbelt:
             text = profile(writable=writable, guards=places, closed=closed, network=self._network)
             limits = limited(command.limits, processes=0)
             argv = (str(PROGRAM), "-p", text, *limits, *command.argv)
-            launch = Launch(argv=argv, env=env, cwd=cwd)
+            launch = Launch(argv=argv, env=env, cwd=cwd, pass_fds=command.descriptors)
             done = await supervise(command, launch, tree, spill=self._spill, on_output=on_output)
         return replace(done, noticed=(*done.noticed, *audit.finish()))
 

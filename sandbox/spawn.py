@@ -82,6 +82,8 @@ async def supervise(
         watch = asyncio.create_task(overrun(command.limits, command.cwd))
         watch.add_done_callback(lambda done: None if done.cancelled() else tree.kill(process.pid))
         try:
+            if command.started:
+                command.started(process.pid)
             if gate is not None:
                 os.write(gate, b"\n")
             async with asyncio.timeout(command.timeout):
@@ -381,8 +383,10 @@ def _in_thread(confine: Callable[[], None], start: Callable[[], Popen[bytes]]) -
 _MOMENT = 0.00005
 
 
-def _input(content: bytes | None) -> int:
+def _input(content: bytes | int | None) -> int:
     """A descriptor that yields `content`: a file in memory, so that nobody has to feed a pipe meanwhile."""
+    if isinstance(content, int):
+        return os.dup(content)
     if content is None:
         return os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
     if hasattr(os, "memfd_create"):

@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
-from sandbox.audit import Audit
+from sandbox.audit import audit_of
 from sandbox.descendants import Descendants
 from sandbox.guarded import guarded
 from sandbox.process import Command, Completed
@@ -43,8 +43,9 @@ class Unconfined:
         own = {"TMPDIR": os.environ["TMPDIR"]} if "TMPDIR" in os.environ else {}
         env = child_environment({**own, **command.env, **tree.environment}, self.root)
         find_program(command, env)
-        audit = Audit(self.root, guarded(self.root), None)
+        audit = audit_of(command, self.root, guarded(self.root), None)
         limits = limited(command.limits, processes=processes_beside_others(command.limits))
-        launch = Launch(argv=(*limits, *command.argv), env=env, cwd=cwd)
+        argv = (*limits, *command.argv)
+        launch = Launch(argv=argv, env=env, cwd=cwd, pass_fds=command.descriptors)
         done = await supervise(command, launch, tree, spill=self._spill, on_output=on_output)
         return replace(done, noticed=(*done.noticed, *audit.finish()))

@@ -19,6 +19,7 @@ README = CHECKOUT / "README.md"
 EDITING = CHECKOUT / "docs/editing.md"
 CODE_MAP = CHECKOUT / "docs/code-map.md"
 GIT = CHECKOUT / "docs/git.md"
+HOOKS = CHECKOUT / "docs/hooks.md"
 SESSIONS = CHECKOUT / "docs/sessions.md"
 
 NOT_RUN_HERE = {"make demo", "make test", "pipx install .", "export OPENAI_API_KEY=…", "patchwright"}
@@ -29,6 +30,10 @@ ENDS = {
     "doctor": {0},
     "sessions": {0},
     "resume": {2},
+    "hook": {0},
+    "commit": {3},
+    "review": {0, 3},
+    "pr": {2, 3},
     "undo": {3},
     "redo": {3},
     "rewind": {3},
@@ -54,7 +59,7 @@ def commands(document: Path) -> list[str]:
 @pytest.mark.slow
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize(
-    "line", [each for page in (README, EDITING, GIT, SESSIONS, CODE_MAP) for each in commands(page)]
+    "line", [each for page in (README, EDITING, GIT, HOOKS, SESSIONS, CODE_MAP) for each in commands(page)]
 )
 def test_every_command_of_the_documents_runs(line: str, ledger: Path) -> None:
     (ledger / "edits.txt").write_text(A_DIFF)

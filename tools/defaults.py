@@ -19,6 +19,8 @@ TOOLS = (
     ("tools.edit", "apply_patch"),
     ("tools.files", "write"),
     ("tools.shell", "shell"),
+    ("tools.process", "process"),
+    ("tools.kernel", "python"),
     ("tools.testing", "run_tests"),
     ("tools.plan", "plan"),
     ("tools.git", "git_status"),
@@ -27,6 +29,7 @@ TOOLS = (
     ("tools.repair", "localize"),
     ("tools.repair", "repair"),
     ("tools.recall", "recall"),
+    ("tools.recall", "memory"),
     ("tools.finish", "finish"),
 )
 """Module and name of each. They are imported when a session asks for them, not with this module."""

@@ -7,18 +7,17 @@ import time
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import Any, Literal, Protocol
 
 from sandbox.errors import Fault, UserError
 from sandbox.policy import Approver, Decision, Effect, Policy
 from sandbox.secrets import redact
-from tools.action import Action, Observation, ToolFailure
+from tools.action import Action, Observation, ToolFailure, current_action
 from tools.aliases import meant
+from tools.following import Followed, Snapshotter
+from tools.guarding import Advice, Guard
 from tools.registry import Tool, Toolbox
 from tools.workspace import Workspace
-
-if TYPE_CHECKING:
-    from sandbox.snapshots import Change, State
 
 MAX_TEXT = 24_000
 """Characters of one observation that reach a model, whatever a tool returns: about 7k tokens (peers: 8 to 61 KB)."""
@@ -36,14 +35,6 @@ class Recorder(Protocol):
     def snapshot(self, tree: str, when: Literal["before", "after"]) -> None: ...
 
 
-class Snapshotter(Protocol):
-    """Takes trees of the workspace and tells them apart; called in threads."""
-
-    def take(self) -> str: ...
-    def changed(self, old: str, new: str) -> Sequence[Change]: ...
-    def content(self, state: State) -> bytes | None: ...
-
-
 class Gateway:
     """parse → validate → classify → policy → snapshot → run → shape → record."""
 
@@ -56,19 +47,22 @@ class Gateway:
         recorder: Recorder,
         snapshots: Snapshotter | None = None,
         approver: Approver | None = None,
+        guard: Guard | None = None,
     ) -> None:
         self.toolbox = toolbox
         self.workspace = workspace
         self.policy = policy
         self.approver = approver
+        self._guard = guard
         self._recorder = recorder
-        self._snapshots = snapshots
+        self.snapshots = snapshots
         self._tree = ""
         self._writing = False  # something may have been written since the last snapshot
         self._open: set[str] = set()  # ids of the batch's actions that have no observation yet
         self._taken: set[tuple[str, str]] = (
             set()
         )  # (name called, tool taken for it) of which the model has been told
+        self._followed_now: Followed | None = None  # the command that runs, if one does
         self._notes: dict[str, str] = {}  # by id of the action whose observation they go with
 
     async def run(self, actions: Sequence[Action]) -> list[Observation]:
@@ -100,13 +94,17 @@ class Gateway:
         await self.settle()
         return [answered[i] for i in range(len(actions))]
 
+    async def nested(self, action: Action) -> Observation:
+        """Run an action that the code of a running action asks for: judged, logged and shaped like any other."""
+        return await self._one(self._meant(action), [True])
+
     async def settle(self) -> None:
         """Record the tree after a batch that may have written. What is done between two batches is a person's.
 
         A batch that was interrupted is settled by whoever ends the turn.
         """
-        if self._writing and self._snapshots is not None:
-            tree = await asyncio.to_thread(self._snapshots.take)
+        if self._writing and self.snapshots is not None:
+            tree = await asyncio.to_thread(self.snapshots.take)
             self._record_tree(tree, "after")
             self._writing = False
 
@@ -134,6 +132,7 @@ class Gateway:
 
     async def _one(self, action: Action, snapped: list[bool]) -> Observation:
         started = time.monotonic()
+        outer = current_action.set(action.id)
         try:
             observation = await self._attempt(action, snapped)
         except ToolFailure as failure:
@@ -152,6 +151,8 @@ class Gateway:
         except Exception as error:  # a fault of ours in one tool must not take the session with it
             text = f"{action.tool}: internal error: {type(error).__name__}: {error}"
             observation = Observation(text=text, data={"internal": repr(error)}, failed=True)
+        finally:
+            current_action.reset(outer)
         return self._record(action, observation, time.monotonic() - started)
 
     async def _attempt(self, action: Action, snapped: list[bool]) -> Observation:
@@ -164,33 +165,30 @@ class Gateway:
         effect = tool.effect_of(arguments)
         self._recorder.action(action, effect)
         await self._permit(action, effect)
+        self._ask_guard(action)
         if effect.kind not in ("none", "read") and not snapped[0]:
             snapped[0] = True
             await self._snapshot()
-        if effect.argv and self._snapshots is not None:
-            return await self._followed(tool, arguments, self._snapshots)
+        if effect.argv and self.snapshots is not None:
+            return await self._follow(tool, arguments, self.snapshots)
+        if effect.kind == "git" and self._followed_now is not None:
+            async with self._followed_now.paused():  # so that it commits what the command changed until now
+                return await tool.run(**arguments, at=self.workspace)
         return await tool.run(**arguments, at=self.workspace)
 
-    async def _followed(self, tool: Tool, arguments: dict[str, Any], snapshots: Snapshotter) -> Observation:
+    async def _follow(self, tool: Tool, arguments: dict[str, Any], snapshots: Snapshotter) -> Observation:
         """Run a command that a model wrote and find out what it changed: a commit or an undo must know."""
-        before = await asyncio.to_thread(snapshots.take)
+        outer, followed = self._followed_now, Followed(snapshots, self.workspace)
+        self._followed_now = followed
+        await followed.begin()
         try:
             observation = await tool.run(**arguments, at=self.workspace)
         finally:
-            paths = await asyncio.to_thread(self._changed_since, before, snapshots)
-        if not paths:
+            self._followed_now = outer
+            await followed.end()
+        if not followed.paths:
             return observation
-        return replace(observation, data={**observation.data, "changed": paths})
-
-    def _changed_since(self, before: str, snapshots: Snapshotter) -> list[str]:
-        after = snapshots.take()
-        if after == before:
-            return []
-        changes = snapshots.changed(before, after)
-        for change in changes:
-            content = snapshots.content(change.before) if change.before else None
-            self.workspace.remember_state(change.path, change.before, content)
-        return [change.path for change in changes]
+        return replace(observation, data={**observation.data, "changed": list(followed.paths)})
 
     def _unknown(self, name: str) -> str:
         nearest = self.toolbox.nearest(name)
@@ -211,13 +209,23 @@ class Gateway:
         if decision.verdict != "allow":
             raise ToolFailure(f"{action.tool}: denied: {decision.reason}", denied=True)
 
+    def _ask_guard(self, action: Action) -> None:
+        advice = self._guard.check(action.id) if self._guard is not None else Advice()
+        if advice.refusal:
+            raise ToolFailure(f"{action.tool}: not done: {advice.refusal}", out_of_order=True)
+        if advice.note:
+            self._notes[action.id] = "\n".join(filter(None, (self._notes.get(action.id), advice.note)))
+
     def _judge(self, action: Action, effect: Effect) -> Decision:
         confined = self.workspace.sandbox.name != "unconfined"
-        if effect.argv[:2] == ("bash", "-c"):
+        if effect.argv:
+            import shlex
+
             from sandbox.shell import judge
 
             root = self.workspace.root
-            return self.policy.decide_command(judge(effect.argv[2], root=root), root=root, confined=confined)
+            line = effect.argv[2] if effect.argv[:2] == ("bash", "-c") else shlex.join(effect.argv)
+            return self.policy.decide_command(judge(line, root=root), root=root, confined=confined)
         paths = tuple(self._path(each) for each in effect.paths)
         judged = _with_guard(replace(effect, paths=paths), self.workspace.root)
         return self.policy.decide(judged, confined=confined, tool=action.tool)
@@ -230,9 +238,9 @@ class Gateway:
             return path
 
     async def _snapshot(self) -> None:
-        if self._snapshots is None:
+        if self.snapshots is None:
             return
-        self._record_tree(await asyncio.to_thread(self._snapshots.take), "before")
+        self._record_tree(await asyncio.to_thread(self.snapshots.take), "before")
         self._writing = True
 
     def _record_tree(self, tree: str, when: Literal["before", "after"]) -> None:
@@ -262,7 +270,7 @@ class Gateway:
             text = f'{text[:half]}\n[… {cut} characters cut; recall(ref="{ref}") shows all …]\n{text[-half:]}'
         if text == observation.text and ref == observation.ref:
             return observation
-        return Observation(text=text, data=observation.data, ref=ref, failed=observation.failed)
+        return replace(observation, text=text, ref=ref)
 
 
 def _with_guard(effect: Effect, root: Path) -> Effect:
@@ -281,4 +289,5 @@ def _with_guard(effect: Effect, root: Path) -> Effect:
 def tool_ends_turn(toolbox: Toolbox, action: Action, observation: Observation) -> bool:
     """Whether this action, answered like this, is the last of its turn."""
     tool: Tool | None = toolbox.get(action.tool)
-    return tool is not None and tool.ends and not observation.failed
+    ends = (tool is not None and tool.ends) or observation.data.get("ends") is True
+    return ends and not observation.failed

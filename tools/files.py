@@ -7,14 +7,13 @@ import io
 import os
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
 from tools.action import Observation, ToolFailure
-from tools.edit.change import Change, load, perform
 from tools.edit.changes import Create
-from tools.edit.making import advised
+from tools.edit.loading import load
 from tools.locate import existing_file, located, missing, refusals
 from tools.registry import tool
 from tools.search import BASE, file_names
@@ -22,6 +21,9 @@ from tools.seen import version
 from tools.text import listed, plural, size
 from tools.window import Window, window
 from tools.workspace import Workspace
+
+if TYPE_CHECKING:
+    from tools.edit.change import Change
 
 HUGE = 8 << 20
 """Bytes from which a file is read only as far as asked, without decoding or counting the whole."""
@@ -63,7 +65,8 @@ async def list_files(path: str = ".", depth: int = 2, *, at: Workspace) -> Obser
     ignored = not names
     if ignored:  # asked for by name, so it is shown although it is ignored
         names = await file_names(at, (*BASE, "--no-ignore"), folder)
-    return await asyncio.to_thread(_listing, at, folder, names, depth, ignored)
+    listing = await asyncio.to_thread(_listing, at, folder, names, depth, ignored)
+    return replace(listing, value=names)
 
 
 @tool(effect="write")
@@ -72,6 +75,8 @@ async def write(path: str, content: str, *, at: Workspace) -> Observation:
 
     content: the whole text
     """
+    from tools.edit.making import advised  # with the engine, which a session's start does without
+
     observation, change = await asyncio.to_thread(_write, at, path, content.replace("\r\n", "\n"))
     return await advised(at, observation, [change])
 
@@ -81,28 +86,32 @@ def _read(at: Workspace, path: str, start: int, end: int | None) -> Observation:
     with refusals("read", relative):
         length = at.files.size(relative)
     if length > HUGE:
-        part, facts = _huge(at, relative, start, end), [size(length)]
+        part, facts, content = _huge(at, relative, start, end), [size(length)], None
     else:
-        part, facts = _whole(at, relative, start, end)
+        part, facts, content = _whole(at, relative, start, end)
     if not part.text:
-        return Observation(text=f"{relative} is empty", data={"path": relative})
+        return Observation(text=f"{relative} is empty", data={"path": relative}, value="")
     head = ", ".join([part.extent(), *facts])
     rest = f"\n[more: read(path={relative!r}, start={part.last + 1})]" if part.more else ""
     return Observation(
         text=f"{relative}: {head}\n{part.text}{rest}",
         data={"path": relative, "first": part.first, "last": part.last, "lines": part.total},
+        value=content,
     )
 
 
-def _whole(at: Workspace, path: str, start: int, end: int | None) -> tuple[Window, list[str]]:
-    """A window on a file of ordinary size; its content counts as seen."""
+def _whole(at: Workspace, path: str, start: int, end: int | None) -> tuple[Window, list[str], str]:
+    """A window on a file of ordinary size, and for code the lines that were asked for; its content counts as seen."""
     before = load(at, "read", path)
     part = window(io.BytesIO(before.text.encode("utf-8", "replace")), start, end, tool="read")
     at.read[path] = version(before.fingerprint, before.text)
     facts = []
     if before.file.encoding.lower().replace("_", "-") not in ("utf-8", "ascii"):
         facts.append(before.file.encoding)
-    return part, facts
+    asked = (
+        before.text if (start, end) == (1, None) else "".join(before.text.splitlines(True)[start - 1 : end])
+    )
+    return part, facts, asked
 
 
 def _huge(at: Workspace, path: str, start: int, end: int | None) -> Window:
@@ -194,6 +203,8 @@ def _write(at: Workspace, path: str, content: str) -> tuple[Observation, Change]
     with refusals("write", relative):
         if at.files.is_dir(relative):
             raise ToolFailure(f"write: {relative!r} is a folder; nothing was written")
+    from tools.edit.change import perform
+
     [change] = perform(at, "write", [Create(path=relative, content=content)])
     if not change.planned.changes:
         return Observation(text=f"write: {relative}: no change: it already has this content"), change

@@ -115,6 +115,11 @@ class Toolbox:
     def __iter__(self) -> typing.Iterator[Tool]:
         return iter(self._tools.values())
 
+    def joined(self, other: Toolbox) -> Toolbox:
+        """These tools, then those of the other that are not among them."""
+        more = [each for each in other if each.name not in self._tools]
+        return Toolbox([*self, *more], understood=[*other._all.values(), *self._all.values()])
+
     def get(self, name: str) -> Tool | None:
         return self._all.get(name)
 

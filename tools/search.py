@@ -10,7 +10,7 @@ from contextlib import aclosing
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from sandbox.errors import Fault, UserError
 from tools.action import Observation, ToolFailure
@@ -68,7 +68,8 @@ async def search(pattern: str, path: str = ".", glob: str | None = None, *, at: 
     lines = ("--multiline",) if "\n" in pattern or "\\n" in pattern else ()
     scope = (*BASE, "--max-filesize=20M", *lines, *((f"--glob={glob}",) if glob else ()), *closed(at))
     hits, names = await asyncio.gather(_content(at, scope, pattern, where), _names(at, scope, pattern, where))
-    return Observation(text=_text(hits, names, pattern, where), data=hits.as_data(names))
+    text = _text(hits, names, pattern, where)
+    return Observation(text=text, data=hits.as_data(names), value=hits.every)
 
 
 def closed(at: Workspace) -> Iterator[str]:
@@ -160,16 +161,26 @@ async def _split(stream: asyncio.StreamReader) -> AsyncGenerator[bytes, None]:
         yield held
 
 
+class Match(NamedTuple):
+    """A matching line. line: its number from 1, 0 if unknown"""
+
+    path: str
+    line: int
+    text: str
+
+
 @dataclass(slots=True, kw_only=True)
 class Hits:
     """Matching lines, by file in the order of their paths.
 
     by: how they were found when not as asked ("" for as asked)
+    every: also those that are not shown
     stopped: counting ended before the search did
     """
 
     by: str = ""
     files: dict[str, list[tuple[int, str]]] = field(default_factory=dict)
+    every: list[Match] = field(default_factory=list)
     left_out: dict[str, int] = field(default_factory=dict)
     lines: int = 0
     shown: int = 0
@@ -178,6 +189,7 @@ class Hits:
 
     def add(self, path: str, number: int, text: str) -> None:
         self.lines += 1
+        self.every.append(Match(path, number, text.rstrip("\r\n")))
         of_file = self.files.setdefault(path, [])
         text = clip(text.rstrip("\r\n"), MAX_LINE)
         room = self.shown < MAX_LINES and self.characters < MAX_CHARACTERS

@@ -5,10 +5,11 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from sandbox.policy import Mode
-from sandbox.process import Command, Completed
+from sandbox.process import Capture, Command, Completed
 from tools.action import Effect, Observation, ToolFailure
 from tools.environment import shell_environment
 from tools.output import progress_of, shown
@@ -20,6 +21,9 @@ MAX_TIMEOUT = 3600
 
 BUDGET = 16_000
 """Characters of output shown, about 4k tokens."""
+
+MAX_VALUE = 4 << 20
+"""Bytes of output that code gets."""
 
 HINTS: tuple[tuple[str, str], ...] = (
     (r"\.git/.*Read-only file system", "commands cannot write .git: use git_commit"),
@@ -54,6 +58,7 @@ async def shell(command: str, timeout: int | None = None, *, at: Workspace) -> O
             cwd=at.root,
             env=shell_environment(),
             timeout=limit,
+            beside=at.background.leader,
             scope="read-only" if at.mode is Mode.READ_ONLY else "workspace",
         ),
         progress_of(at),
@@ -70,7 +75,27 @@ async def shell(command: str, timeout: int | None = None, *, at: Workspace) -> O
         },
         ref=output.ref,
         failed=completed.returncode != 0 or completed.ended != "exited",
+        value=ShellResult(
+            exit=completed.returncode, output=_whole(at, completed.stdout, output.ref), ended=completed.ended
+        ),
     )
+
+
+@dataclass(frozen=True, slots=True)
+class ShellResult:
+    """For code: exit status (negative: a signal), output with stderr in it, and "exited" or "timeout"."""
+
+    exit: int
+    output: str
+    ended: str
+
+
+def _whole(at: Workspace, output: Capture, ref: str) -> str:
+    path = at.artifacts.path(ref) if output.cut else None
+    if path is None:
+        return output.text()
+    with path.open("rb") as file:
+        return file.read(MAX_VALUE).decode("utf-8", "replace")
 
 
 def _verdict(completed: Completed, limit: float) -> str:

@@ -13,10 +13,13 @@ from sandbox.policy import Mode
 from sandbox.process import Sandbox
 from sandbox.trust import Trusts, nothing
 from tools.artifacts import Artifacts
+from tools.background import Backgrounds
 
 if TYPE_CHECKING:
     from sandbox.snapshots import State
     from sandbox.transaction import Transactions
+    from tools.kernel.session import KernelSession
+    from tools.recall import Past
     from tools.seen import Version
 
 
@@ -61,6 +64,9 @@ class Workspace:
     lost: those of them whose content before was too large to keep: `changed` says None, and nobody knows
     read: each file as the model last saw it
     journal: private folder in which changes of several files are noted until they are whole
+    background: commands that stay, until the session ends
+    kernel: runs blocks of Python; None where a session has none
+    past: the session's own history, for `recall`
     progress: called with a line of text while something long runs (shown to a person, never logged)
     """
 
@@ -77,6 +83,9 @@ class Workspace:
     read: dict[str, Version] = field(default_factory=dict)
     plan: list[PlanItem] = field(default_factory=list)
     facts: dict[str, Any] = field(default_factory=dict)
+    kernel: KernelSession | None = None
+    past: Past | None = None
+    background: Backgrounds = field(default_factory=Backgrounds)
     progress: Callable[[str], None] = lambda line: None
 
     @property

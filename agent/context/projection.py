@@ -1,22 +1,62 @@
 """The projection: from the log to the messages a model is sent, one event at a time.
 
-Invariants (each guarded by a test of that name):
-- an action never stands without its observation, nor an observation without its action
-- the observations of one batch follow their message directly, in the order of the actions
-- what a person said stays in order, and is delivered after the batch it fell into
-- the same events give the same messages; adding events changes no earlier message, except at a compaction
+What holds of every list of messages it makes is named in `agent.context.invariants`. The same events give the same
+messages, and adding events changes no earlier message except at a compaction, so that a step costs only what is new
+and a provider's prompt cache holds.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
-from agent.events import Compaction, Event, MessageEvent, ObservationEvent, Prompt, SessionStart, Steer
+from agent.events import (
+    Compaction,
+    Event,
+    Fold,
+    MessageEvent,
+    ObservationEvent,
+    Prompt,
+    SessionStart,
+    Steer,
+)
+from agent.log_index import place
 from agent.model.base import AssistantMessage, Message, Request, ToolMessage, ToolSpec, UserMessage
 from tools.action import Action
 
 BYTES_PER_TOKEN = 3.6
 """English prose has about 4 bytes a token, code and JSON about 3.2; corrected by reported usage as it comes in."""
+
+UNANSWERED = "no result of this action was recorded; it may have taken effect"
+"""In place of an observation that a log has lost."""
+
+
+@dataclass(slots=True, eq=False)
+class Slot:
+    """One message and where it comes from: the places of the first and last event that it stands for.
+
+    size: bytes sent for it; short: something shorter is sent than the event holds; ref: artifact with the whole
+    """
+
+    message: Message
+    first: int
+    last: int
+    size: int
+    short: bool = False
+    ref: str = ""
+
+    @property
+    def by_person(self) -> bool:
+        """Whether a person (or the harness on their behalf) said it; a fold's text is nobody's."""
+        return isinstance(self.message, UserMessage) and not isinstance(self.message, FoldMessage)
+
+
+class FoldMessage(UserMessage):
+    """The short form of a run of steps. It is sent as a user's message is, for want of another voice."""
+
+
+class StateMessage(UserMessage):
+    """The state ledger. It stands at the end of one request and is no part of the history."""
 
 
 class Projection:
@@ -24,153 +64,235 @@ class Projection:
 
     def __init__(self, tools: Sequence[ToolSpec]) -> None:
         self.tools = tuple(tools)
-        self.messages: list[Message] = []
+        self.slots: list[Slot] = []
         self.system = ""
+        self.undone: frozenset[str] = frozenset()
+        self._tokens_per_byte = 1 / BYTES_PER_TOKEN
+        self._fixed: tuple[object, int] = (None, 0)  # what it was computed for, and its bytes
+        self.clear()
+
+    def clear(self, undone: Iterable[str] = ()) -> None:
+        """Forget the events taken in: those of another branch, or without the compactions `undone`, will follow."""
+        self.slots = []
+        self.undone = frozenset(undone)
         self._batch: dict[
             str, ObservationEvent | None
         ] = {}  # actions of the last message → their observations
-        self._waiting: list[Message] = []  # said while the batch was running
-        self._place: dict[str, int] = {}  # observation event id → index in messages
-        self._refs: dict[str, str] = {}
+        self._asked: Slot | None = None  # that message, until all of them are there
+        self._waiting: list[Slot] = []  # said while the batch was running
         self._bytes = 0
-        self._tokens_per_byte = 1 / BYTES_PER_TOKEN
+        self._fold_bytes = 0
+        self._said_bytes = 0
+        self._prompts_shortened = False
 
     def add(self, event: Event) -> None:
         """Take in the next event of the log."""
         match event:
             case SessionStart():
-                self.system = event.system
-            case Prompt() | Steer():
-                self._say(UserMessage(text=event.text))
+                self.system = event.system or self.system
+            case Prompt():
+                self._close_batch()
+                self._say(event)
+            case Steer():
+                self._say(event)
             case MessageEvent():
+                self._close_batch()
                 self._message(event)
             case ObservationEvent():
                 self._observation(event)
-            case Compaction():
-                self._mask(event)
+            case Compaction() if event.id not in self.undone:
+                self._compact(event)
 
-    def clear(self) -> None:
-        """Forget the events taken in: the session went back, and those of its branch are handed in again."""
-        rate = self._tokens_per_byte
-        self.__init__(self.tools)  # type: ignore[misc]
-        self._tokens_per_byte = rate
+    @property
+    def messages(self) -> list[Message]:
+        """The messages, oldest first. They are shared and never changed."""
+        return [slot.message for slot in self.slots]
 
-    def request(self) -> Request:
-        """What to send now. The list is a copy of references: messages are shared and never changed."""
-        return Request(system=self.system, messages=list(self.messages), tools=self.tools)
+    def request(self, state: str = "") -> Request:
+        """What to send now. `state` goes to the end, behind all that a provider may have cached."""
+        messages = self.messages
+        if state:
+            messages.append(StateMessage(text=state))
+        return Request(system=self.system, messages=messages, tools=self.tools)
 
     @property
     def tokens(self) -> int:
         """Estimated tokens of the messages (without system prompt and tools)."""
         return int(self._bytes * self._tokens_per_byte)
 
+    @property
+    def fold_tokens(self) -> int:
+        """Estimated tokens of the records and summaries of the past."""
+        return self.tokens_of(self._fold_bytes)
+
+    @property
+    def prompts_shortened(self) -> bool:
+        """Whether something that people said is not sent whole."""
+        return self._prompts_shortened
+
+    @property
+    def raw_tokens(self) -> int:
+        """Estimated tokens of the steps that stand there one by one."""
+        return self.tokens_of(self._bytes - self._fold_bytes - self._said_bytes)
+
+    @property
+    def fixed_tokens(self) -> int:
+        """Estimated tokens of the system prompt and the tools."""
+        return self.tokens_of(self._fixed_bytes())
+
+    def tokens_of(self, size_: int) -> int:
+        """Estimated tokens of so many bytes."""
+        return int(size_ * self._tokens_per_byte)
+
     def correct(self, reported: int) -> None:
         """Take a provider's count of the input tokens of the last request to correct the estimate."""
-        size = self._bytes + _size(self.system)
-        if size > 2000 and reported:  # below that, fixed overheads would dominate the ratio
-            self._tokens_per_byte = min(max(reported / size, 0.1), 1.0)
+        sent = self._bytes + self._fixed_bytes()
+        if sent > 8000 and reported:  # below that, overheads of the wire format would dominate the ratio
+            self._tokens_per_byte = min(max(reported / sent, 0.1), 1.0)
 
-    def maskable(self) -> list[tuple[str, int]]:
-        """(event id, bytes) of each observation that still stands in full, oldest first."""
-        found = []
-        for event_id, place in self._place.items():
-            message = self.messages[place]
-            assert isinstance(message, ToolMessage)
-            found.append((event_id, _size(message.text)))
-        return found
+    def _fixed_bytes(self) -> int:
+        of = (self.system, self.tools)
+        if self._fixed[0] != of:
+            tools = sum(size(f"{each.name}{each.description}{each.parameters}") for each in self.tools)
+            self._fixed = (of, size(self.system) + tools)
+        return self._fixed[1]
 
-    def _say(self, message: Message) -> None:
+    def _say(self, event: Prompt | Steer) -> None:
+        number = _place(event)
+        slot = Slot(UserMessage(text=event.text), number, number, size(event.text))
         if self._batch:
-            self._waiting.append(message)
+            self._waiting.append(slot)
         else:
-            self._push(message)
+            self._push(slot)
 
     def _message(self, event: MessageEvent) -> None:
         if not event.text and not event.actions:
             return  # an empty reply (or one interrupted before its first word) has no place in a valid history
-        actions = tuple(
-            Action(id=a.id, tool=a.tool, arguments=a.arguments, raw=a.raw, problem=a.problem)
-            for a in event.actions
+        actions = {
+            a.id: Action(id=a.id, tool=a.tool, arguments=a.arguments, raw=a.raw, problem=a.problem)
+            for a in reversed(event.actions)  # of two with one id, the first is the one that was answered
+        }
+        message = AssistantMessage(
+            text=event.text,
+            actions=tuple(reversed(actions.values())),
+            reasoning=event.reasoning,
+            kept=tuple(event.kept),
         )
-        self._push(
-            AssistantMessage(
-                text=event.text, actions=actions, reasoning=event.reasoning, kept=tuple(event.kept)
-            )
-        )
-        self._batch = {action.id: None for action in actions}
+        number = _place(event)
+        slot = Slot(message, number, number, _asked_size(message))
+        if actions:
+            self._asked = slot
+            self._batch = {action.id: None for action in message.actions}
+        else:
+            self._push(slot)
 
     def _observation(self, event: ObservationEvent) -> None:
-        if event.call not in self._batch:
-            return  # the harness's own action (a check at the end of a turn): no model asked for it
+        if event.call not in self._batch or self._batch[event.call] is not None:
+            return  # the harness's own action (a check at the end of a turn), or answered before
         self._batch[event.call] = event
         if all(self._batch.values()):
-            for each in self._batch.values():
-                assert each is not None
-                self._place[each.id] = len(self.messages)
-                self._refs[each.id] = each.ref
-                self._push(
-                    ToolMessage(
-                        call=each.call, name=each.tool, text=each.text, failed=each.failed, data=each.data
-                    )
+            self._close_batch()
+
+    def _close_batch(self) -> None:
+        """The batch is over: message and observations take their place together, lost observations are made up."""
+        if self._asked is None:
+            return
+        asked, self._asked = self._asked, None
+        self._push(asked)
+        assert isinstance(asked.message, AssistantMessage)
+        for action in asked.message.actions:
+            if (event := self._batch[action.id]) is not None:
+                message = ToolMessage(
+                    call=event.call, name=event.tool, text=event.text, failed=event.failed, data=event.data
                 )
-            self._batch = {}
-            for message in self._waiting:
-                self._push(message)
-            self._waiting = []
+                self._push(Slot(message, _place(event), _place(event), size(event.text), ref=event.ref))
+            else:
+                lost = ToolMessage(call=action.id, name=action.tool, text=UNANSWERED, failed=True)
+                self._push(Slot(lost, asked.first, asked.first, size(UNANSWERED)))
+        self._batch = {}
+        waiting, self._waiting = self._waiting, []
+        for slot in waiting:
+            self._push(slot)
 
-    def _mask(self, event: Compaction) -> None:
-        for event_id in event.masked:
-            place = self._place.pop(event_id, None)
-            if place is None:
-                continue
-            old = self.messages[place]
-            assert isinstance(old, ToolMessage)
-            ref = self._refs.pop(event_id, "")
-            how = f'; recall(ref="{ref}") shows it' if ref else ""
-            text = f"[{old.name}: output of {len(old.text)} characters left out to save space{how}]"
-            self._bytes += _size(text) - _size(old.text)
-            self.messages[place] = ToolMessage(
-                call=old.call, name=old.name, text=text, failed=old.failed, data=old.data
-            )
+    def _compact(self, event: Compaction) -> None:
+        if event.masked:
+            texts = {place(each): text for each, text in event.masked.items()}
+            self.slots = [
+                _shortened(slot, texts[slot.first]) if slot.first in texts else slot for slot in self.slots
+            ]
+        for fold in event.folds:
+            self._fold(fold)
+        self._bytes = sum(slot.size for slot in self.slots)
+        self._fold_bytes = sum(slot.size for slot in self.slots if isinstance(slot.message, FoldMessage))
+        self._said_bytes = sum(slot.size for slot in self.slots if slot.by_person)
+        self._prompts_shortened = any(slot.short for slot in self.slots if slot.by_person)
 
-    def _push(self, message: Message) -> None:
-        self._bytes += _size(message.text)
-        if isinstance(message, AssistantMessage):
-            self._bytes += sum(len(a.raw) or len(repr(a.arguments)) for a in message.actions)
-        self.messages.append(message)
+    def _fold(self, fold: Fold) -> None:
+        """Put one text in the place of the whole steps of a run; what people said in it stays.
+
+        A run of which nothing is there gets its text, too (a log is also taken in from its last summary on), but not
+        within a larger one.
+        """
+        first, last = place(fold.first), place(fold.last)
+        folds = [(s.first, s.last) for s in self.slots if isinstance(s.message, FoldMessage)]
+        if any(a <= first and last <= b and (a, b) != (first, last) for a, b in folds):
+            return
+        drop: set[int] = set()
+        for step in steps(self.slots):
+            if all(first <= self.slots[i].first and self.slots[i].last <= last for i in step):
+                drop.update(step)
+        kept = [slot for i, slot in enumerate(self.slots) if i not in drop]
+        later = [i for i, each in enumerate(kept) if each.by_person and each.first > last]
+        later += [step.start for step in steps(kept) if any(kept[i].last > last for i in step)]
+        slot = Slot(FoldMessage(text=fold.text), first, last, size(fold.text), short=True)
+        kept.insert(min(later, default=len(kept)), slot)
+        self.slots = kept
+
+    def _push(self, slot: Slot) -> None:
+        self._bytes += slot.size
+        self._said_bytes += slot.size if slot.by_person else 0
+        self.slots.append(slot)
 
 
-def _size(text: str) -> int:
+def steps(slots: Sequence[Slot]) -> list[range]:
+    """Where each step stands: a message with its whole batch, or a fold. What people said is in none."""
+    found: list[range] = []
+    at = 0
+    while at < len(slots):
+        message = slots[at].message
+        length = 1 + (len(message.actions) if isinstance(message, AssistantMessage) else 0)
+        if not slots[at].by_person:
+            found.append(range(at, at + length))
+        at += length
+    return found
+
+
+def size(text: str) -> int:
     """Bytes on the wire. Lone surrogates (from odd file names, from a model's JSON) are sent as `?`."""
     return len(text.encode("utf-8", "replace"))
 
 
-def compaction(projection: Projection, window: int) -> Compaction | None:
-    """Masking in one batch, when the estimate passes three quarters of the window; None while there is room.
+def _place(event: Event) -> int:
+    return place(event.id) if event.id else 0
 
-    The oldest observations go first until half the window is free. Batches, because each one
-    breaks the provider's prompt cache once; a mask that moves at every step costs more than it
-    saves (measured: 135 to 224 % of no compression, "The Complexity Trap", arXiv 2508.21433).
-    """
-    before = projection.tokens
-    if before <= window * 3 // 4:
-        return None
-    rate = before / max(projection._bytes, 1)
-    excess = before - window // 2
-    masked: list[str] = []
-    saved = 0.0
-    candidates = projection.maskable()
-    for event_id, size in candidates[: max(len(candidates) - 2, 0)]:  # the last two are what it works on
-        if saved >= excess:
-            break
-        if size > 300:  # a shorter text is no longer than the line that would replace it
-            masked.append(event_id)
-            saved += (size - 120) * rate
-    if not masked:
-        return None
-    return Compaction(
-        masked=dict.fromkeys(masked, ""),
-        tokens_before=before,
-        tokens_after=int(before - saved),
-        reason=f"over three quarters of the window of {window} tokens",
-    )
+
+def _asked_size(message: AssistantMessage) -> int:
+    arguments = sum(len(action.raw) or size(repr(action.arguments)) for action in message.actions)
+    kept = sum(size(repr(part)) for part in message.kept)
+    return size(message.text) + size(message.reasoning) + arguments + kept
+
+
+def _shortened(slot: Slot, text: str) -> Slot:
+    """The same message with another text ("": one line that says how to have it back)."""
+    old = slot.message
+    if isinstance(old, ToolMessage):
+        how = f'; recall(ref="{slot.ref or f"e{slot.first}"}") shows it'
+        text = text or f"[{old.name}: output of {len(old.text)} characters left out to save space{how}]"
+        message: Message = ToolMessage(
+            call=old.call, name=old.name, text=text, failed=old.failed, data=old.data
+        )
+    elif isinstance(old, UserMessage) and text:
+        message = type(old)(text=text)
+    else:
+        return slot
+    return Slot(message, slot.first, slot.last, size(text), short=True, ref=slot.ref)

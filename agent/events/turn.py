@@ -31,10 +31,14 @@ class Prompt(Event):
 
 @dataclass(kw_only=True)
 class Steer(Event):
-    """What a person added while the turn was running; delivered after the batch of actions it fell into."""
+    """What was added while the turn was running; delivered after the batch of actions it fell into.
+
+    by: who added it; what the harness adds may quote what tools returned, so it is no word of the user's
+    """
 
     kind: Literal["steer"] = "steer"
     text: str
+    by: Literal["person", "harness"] = "person"
 
 
 @dataclass(kw_only=True)
@@ -70,7 +74,10 @@ class SideCall(Event):
 
 @dataclass(kw_only=True)
 class ActionEvent(Event):
-    """An action is about to run, with the effect it was judged by. `followed`: snapshots tell what it changes."""
+    """An action is about to run, with the effect it was judged by. `followed`: snapshots tell what it changes.
+
+    within: the action whose code asked for it, with these arguments; None if a model or the harness did
+    """
 
     kind: Literal["action"] = "action"
     call: str
@@ -78,6 +85,8 @@ class ActionEvent(Event):
     effect: str
     paths: list[str] = field(default_factory=list)
     followed: bool = False
+    within: str | None = None
+    arguments: dict[str, Any] | None = None
 
 
 @dataclass(kw_only=True)
@@ -145,6 +154,15 @@ class Verification(Event):
     outcome: Literal["passed", "failed", "unverified", "not-needed"]
     detail: str
     report: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(kw_only=True)
+class PhaseEvent(Event):
+    """The turn has come into this phase. after: what happened last"""
+
+    kind: Literal["phase"] = "phase"
+    phase: str
+    after: str = ""
 
 
 @dataclass(kw_only=True)

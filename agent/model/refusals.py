@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from agent.model.base import ContextOverflow
+from agent.model.base import ContextOverflow, ToolsRefused
 from agent.model.retry import PASSING, retry_after
 from sandbox.errors import Fault, UserError
 
@@ -19,6 +19,14 @@ _OVERFLOW = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 """How providers and local servers say that a request is longer than the model's window."""
+
+_NO_TOOLS = re.compile(
+    r"(?:does not|doesn't|do not|not) support (?:tool|function)|(?:tools?|tool.use|function.call\w*|tool.choice)"
+    r" (?:is|are) not (?:supported|available|enabled)|no endpoints found that support tool|enable-auto-tool-choice"
+    r"|requires --jinja|unsupported (?:parameter|field|argument).{0,20}\btools\b",
+    re.IGNORECASE,
+)
+"""How servers say that they take no tools with a model (Ollama, vLLM, llama.cpp, OpenRouter and others)."""
 
 _LIMIT = re.compile(
     r"(?:maximum context length is|context (?:size|window|length)(?: of| is| \()?|> |limit of|maximum of|n_ctx[=: ]+)"
@@ -67,6 +75,10 @@ def failure(asked: Asked, status: int, headers: Mapping[str, str], body: bytes) 
         message = f"the request is too long for {asked.model!r} ({status}){words}"
         hint = "Start a new session, or use a model with a larger window"
         return ContextOverflow(Fault.CONFIGURATION, message, hint)
+    if status in (400, 404, 422, 500, 501) and _NO_TOOLS.search(text):
+        return ToolsRefused(
+            Fault.CONFIGURATION, f"{asked.url} takes no tools ({status}){words}", "Another model may do"
+        )
     if status in PASSING:
         return Passing(f"{asked.url} answered {status}{words}", retry_after(headers))
     if status == 404:

@@ -92,7 +92,7 @@ def _provider(name: str, api_base: str | None) -> tuple[str, str]:
     return next((provider for start, provider in BARE.items() if name.startswith(start)), ""), name
 
 
-def _direct(name: str, provider: str, model: str, context: Context) -> HttpModel:
+def _direct(name: str, provider: str, model: str, context: Context) -> Model:
     from agent.model.catalog import Catalog
 
     endpoint = ENDPOINTS[provider]
@@ -115,7 +115,13 @@ def _direct(name: str, provider: str, model: str, context: Context) -> HttpModel
         wire = "responses"
     makers = {"chat": _chat, "responses": _responses, "anthropic": _anthropic}
     where = _Place(name=name, provider=provider, model=model, base=base, key=key, at_home=at_home)
-    return makers[wire](where, endpoint, context, variable, options)
+    made = makers[wire](where, endpoint, context, variable, options)
+    if wire != "chat" or (endpoint.listed == "openai" and at_home):
+        return made
+    from agent.model.text_tools import TextTools
+
+    # Anything may stand behind such a server, models that were never taught to call tools included.
+    return TextTools(made, always=known is not None and not known.tools, on_notice=context.on_notice)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,9 +8,31 @@ from __future__ import annotations
 
 import typer
 
-from cli.commands import code, editing, history, policy, project, session, task
+from cli.commands import (
+    code,
+    committing,
+    editing,
+    history,
+    hook,
+    policy,
+    project,
+    session,
+    settings,
+    task,
+)
 
-THEMES = (task, session, editing, history, code, project, policy)
+THEMES = (
+    task,
+    session,
+    editing,
+    history,
+    committing,
+    hook,
+    code,
+    project,
+    policy,
+    settings,
+)
 
 
 def add_all(app: typer.Typer) -> None:

@@ -23,7 +23,8 @@ class Actions:
                 for asked in event.actions:
                     self._targets[asked.id] = target(asked.tool, asked.arguments)
             case ActionEvent():  # the harness's own actions stand in no message
-                self._targets.setdefault(event.call, " ".join(event.paths))
+                words = target(event.tool, event.arguments) if event.arguments else " ".join(event.paths)
+                self._targets.setdefault(event.call, words)
             case ObservationEvent():
                 self._targets.pop(event.call, None)
 
@@ -113,6 +114,7 @@ _TARGETS: dict[str, Callable[[Data], str]] = {
     "edit": _first_line("path"),
     "write": _first_line("path"),
     "shell": _first_line("command"),
+    "python": _first_line("code"),
     "run_tests": _targets,
     "localize": _targets,
     "repair": _targets,
@@ -159,10 +161,18 @@ def _repair(data: Data) -> str:
     return f"{number} fix{'' if number == 1 else 'es'}, {found.get('tried', 0)} candidates tried"
 
 
+def _block(data: Data) -> str:
+    calls = data["calls"]
+    return (
+        f"{data.get('ended')}, {calls} tool call{'' if calls == 1 else 's'}" if calls else str(data["ended"])
+    )
+
+
 _RESULTS: dict[str, Callable[[Data], str]] = {
     "report": _report,
     "commit": _commit,
     "exit": _exit,
+    "calls": _block,
     "diff": _diff,
     "repair": _repair,
 }

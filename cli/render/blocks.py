@@ -1,53 +1,81 @@
-"""Markdown cut into blocks while it streams: a block is given out once nothing that follows can change it."""
+"""Markdown cut up while it streams: a piece is given out once nothing that follows can change it."""
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from typing import Literal
 
-LONGEST_FENCE = 60
-"""Lines of a code block that are held back at most; then it is given out in parts, so that what is redrawn
-while it streams stays small however long the answer is."""
+LONGEST_BLOCK = 6_000
+"""Characters of one paragraph, list or table that are held back at most: what is redrawn while it streams stays
+small however long the answer is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A part of an answer that is finished.
+
+    kind: "block" (Markdown of one block), "code" (one line inside a fence at the margin)
+    language: of the fence, "" if it names none
+    first: the first line of its fence
+    """
+
+    kind: Literal["block", "code"]
+    text: str
+    language: str = ""
+    first: bool = False
 
 
 @dataclass(slots=True)
 class Blocks:
-    """Feed it text, get finished blocks; `rest` is what is not finished yet.
+    """Feed it text, get finished pieces; `rest` is what is not finished yet.
 
-    A block ends at a blank line outside a code fence, unless what follows is indented under it (a
-    list item's paragraphs); a fence ends with its closing line.
+    A block ends at a blank line outside a code fence, unless what follows is indented under it (a list item's
+    paragraphs). Lines of a fence at the margin are given out one by one: each costs the same, however many follow.
     """
 
     _lines: list[str] = field(default_factory=list)  # whole lines of the open block
-    _tail: str = ""  # the line that is still coming
+    _held: int = 0  # their characters
+    _tail: list[str] = field(default_factory=list)  # the line that is still coming, in pieces
     _fence: str = ""  # the opening line of the fence we are in, "" outside
+    _begun: bool = False  # a line of it was given out
     _blank: bool = False  # the open block is followed by a blank line
 
-    def feed(self, text: str) -> list[str]:
-        """Take in text; return the blocks that it finished."""
-        *whole, self._tail = (self._tail + text).split("\n")
-        return [block for line in whole for block in self._line(line)]
+    def feed(self, text: str) -> list[Piece]:
+        """Take in text; return the pieces that it finished."""
+        self._tail.append(text)
+        if "\n" in text:
+            *whole, tail = "".join(self._tail).split("\n")
+            self._tail = [tail]
+            return [piece for line in whole for piece in self._line(line)]
+        if len(self._tail) > 64:
+            self._tail = ["".join(self._tail)]
+        return self._broken()
 
-    def close(self) -> list[str]:
+    def close(self) -> list[Piece]:
         """The end of the text: everything left is finished."""
-        done = self._line(self._tail) if self._tail else []
+        tail = "".join(self._tail)
+        done = self._line(tail) if tail else []
         if any(line.strip() for line in self._lines):
             done += self._take()
-        self._lines, self._tail, self._fence, self._blank = [], "", "", False
+        self._lines, self._tail, self._fence, self._blank, self._held = [], [], "", False, 0
         return done
 
     @property
-    def rest(self) -> str:
-        """The unfinished block."""
-        return "\n".join([*self._lines, *([""] if self._blank else []), self._tail])
+    def rest(self) -> Piece:
+        """The unfinished piece."""
+        tail = "".join(self._tail)
+        if self._streams():
+            return Piece("code", tail, self._language(), not self._begun)
+        return Piece("block", "\n".join([*self._lines, *([""] if self._blank else []), tail]))
 
-    def _line(self, line: str) -> list[str]:
+    def _line(self, line: str) -> list[Piece]:
         if self._fence:
             return self._in_fence(line)
         if not line.strip():
             self._blank = bool(self._lines)
             return []
-        done: list[str] = []
+        done: list[Piece] = []
         opening = _FENCE.match(line)
         starts = opening is not None and not opening[1]  # a fence at the margin interrupts any block
         if self._lines and (starts or (self._blank and not line.startswith((" ", "\t")))):
@@ -55,29 +83,59 @@ class Blocks:
         elif self._blank:
             self._lines.append("")
         self._blank = False
-        self._lines.append(line)
         if opening:
-            self._fence = line
-        return done
+            self._fence, self._begun = line, False
+        if starts:
+            return done
+        self._hold(line)
+        return done + (self._take() if self._held > LONGEST_BLOCK and not self._fence else [])
 
-    def _in_fence(self, line: str) -> list[str]:
-        self._lines.append(line)
+    def _in_fence(self, line: str) -> list[Piece]:
         opening, closing = _FENCE.match(self._fence), _FENCE.match(line)
         assert opening is not None
         same = closing is not None and closing[2][0] == opening[2][0] and len(closing[2]) >= len(opening[2])
-        if same and closing is not None and not closing[3].strip():
-            nested, self._fence = bool(opening[1]), ""
-            return [] if nested else self._take()
-        if len(self._lines) > LONGEST_FENCE and not opening[1]:
-            fence, part = self._fence, self._take()
-            self._lines = [fence]
-            return [f"{part[0]}\n{opening[2]}"]
-        return []
+        ends = same and closing is not None and not closing[3].strip()
+        streams = self._streams()
+        language, first = self._language(), not self._begun
+        if ends:
+            self._fence = ""
+        if not streams:
+            self._hold(line)
+            return []
+        if ends:
+            return [Piece("code", "", language, first=True)] if first else []
+        self._begun = True
+        return [Piece("code", line, language, first)]
 
-    def _take(self) -> list[str]:
-        block, self._lines = "\n".join(self._lines), []
-        return [block]
+    def _broken(self) -> list[Piece]:
+        """A line without an end is given out up to a space."""
+        if self._streams() or sum(map(len, self._tail)) <= LONGEST_BLOCK:
+            return []
+        tail = "".join(self._tail)
+        head, space, rest = tail.rpartition(" ")
+        if not space or not head.strip():
+            head, rest = tail, ""
+        self._tail = [rest]
+        self._hold(head)
+        return self._take()
+
+    def _streams(self) -> bool:
+        """We are in a fence at the margin. (An indented one belongs to the list item above it.)"""
+        return bool(self._fence) and not self._fence.startswith((" ", "\t"))
+
+    def _language(self) -> str:
+        opening = _FENCE.match(self._fence)
+        words = opening[3].split() if opening else []
+        return words[0].strip("{}.") if words else ""
+
+    def _hold(self, line: str) -> None:
+        self._lines.append(line)
+        self._held += len(line) + 1
+
+    def _take(self) -> list[Piece]:
+        block, self._lines, self._held = "\n".join(self._lines), [], 0
+        return [Piece("block", block)]
 
 
 _FENCE = re.compile(r"^([ \t]*)(`{3,}|~{3,})(.*)$")
-"""(indentation, fence, info). An indented fence belongs to the list item above it."""
+"""(indentation, fence, info)."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Literal
 
 from agent.events import (
@@ -22,7 +22,7 @@ from agent.model.base import Delta, TextDelta
 from cli.render.actions import Actions, failures, fixes, result, suspects
 from cli.render.diffs import painted
 from cli.render.paint import MARKS, Style, painter
-from cli.render.summary import summary
+from cli.render.summary import Tests, summary
 from cli.render.terminal import cells, fit
 from sandbox.inert import inert
 from sandbox.inert import name as one_name
@@ -48,7 +48,11 @@ _SILENT = {"plan", "finish"}
 
 
 class LineView:
-    """Writes each event it is given; `delta` streams the model's text, which then is not written again."""
+    """Writes each event it is given; `delta` streams the model's text, which then is not written again.
+
+    facts: more for the summary of a turn, asked for when it ends
+    brief: of an action only the heading and the failures of tests; somebody else shows the rest
+    """
 
     def __init__(
         self,
@@ -58,6 +62,8 @@ class LineView:
         width: int,
         unicode: bool = True,
         texts: Texts = "steps",
+        facts: Callable[[], Sequence[str]] = tuple,
+        brief: bool = False,
     ) -> None:
         self.width = width
         self.actions = Actions()
@@ -65,6 +71,9 @@ class LineView:
         self._paint = painter(colour=colour)
         self._unicode = unicode
         self._texts = texts
+        self._facts = facts
+        self._brief = brief
+        self._tests = Tests()
         self._streamed = ""
         self._plan: list[tuple[str, str]] = []
         self._started = 0.0
@@ -87,6 +96,7 @@ class LineView:
         match event:
             case Prompt():
                 self._started, self._unpriced = event.time, False
+                self._tests = Tests()
                 return []
             case MessageEvent():
                 return list(self._message(event))
@@ -99,8 +109,9 @@ class LineView:
             case Verification():
                 return list(self._verification(event))
             case Compaction():
-                before, after = event.tokens_before // 1000, event.tokens_after // 1000
-                return [self._line("quiet", "dim", f"context compressed from {before}k to {after}k tokens")]
+                before, after = f"{event.tokens_before / 1000:.1f}k", f"{event.tokens_after / 1000:.1f}k"
+                words = f"context: {event.stage}, {before} to {after} tokens (/context diff {event.id})"
+                return [self._line("quiet", "dim", words)]
             case Signal():
                 return [self._line("quiet", "dim", event.detail or event.name)]
             case ErrorEvent():
@@ -115,6 +126,7 @@ class LineView:
                     width=self.width,
                     paint=self._paint,
                     unicode=self._unicode,
+                    more=[self._tests.words(unicode=self._unicode), *self._facts()],
                 )
         return []
 
@@ -146,11 +158,14 @@ class LineView:
             return
         yield self._heading(event)
         report = event.data.get("report")
+        if self._brief:
+            return
         if "exit" in event.data:
             yield from self._output(event)
         elif event.failed and not isinstance(report, Mapping):
             yield from self._failure(event)
         if isinstance(report, Mapping):
+            self._tests.see(report)
             yield from self._failures(report)
         if diff := event.data.get("diff"):
             yield from painted(str(diff), self._paint, limit=DIFF_LINES, indent="  ")

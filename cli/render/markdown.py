@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import cache
 from io import StringIO
 from typing import ClassVar
 
+from markdown_it import MarkdownIt
 from rich.console import Console, ConsoleOptions, JustifyMethod, RenderableType, RenderResult
 from rich.markdown import CodeBlock, Heading, Markdown, MarkdownElement
 from rich.segment import Segment
 from rich.syntax import Syntax
 from rich.theme import Theme
 
-from cli.render.blocks import Blocks
+from cli.render.blocks import Blocks, Piece
+from cli.render.code import CodePainter
 from sandbox.inert import inert
 
 READABLE_WIDTH = 100
@@ -26,42 +29,57 @@ class MarkdownStream:
         self.width = width
         self._colour = colour
         self._blocks = Blocks()
-        self._drawn = ("", 0, "")  # the unfinished text last drawn, its width, and its lines
-        self._any = False
+        self._drawn: tuple[Piece, int, str] | None = None  # the unfinished piece last drawn, and how
+        self._code = CodePainter("", colour=False)
+        self._last = ""  # the kind of piece that was printed last
 
     def feed(self, text: str) -> str:
-        """Take in a piece; return the lines of the blocks it finished."""
+        """Take in a piece; return the lines of what it finished."""
         return self._print(self._blocks.feed(text))
 
     def close(self) -> str:
         """The answer is over: the lines of all that was left."""
         printed = self._print(self._blocks.close())
-        self._any = False
+        self._last = ""
         return printed
 
     def live(self, rows: int) -> str:
-        """The last `rows` lines of the unfinished block as it looks now, to be redrawn at will."""
+        """The last `rows` lines of the unfinished piece as it looks now, to be redrawn at will."""
         rest = self._blocks.rest
-        if not rest.strip():
+        if not rest.text.strip():
             return ""
-        if self._drawn[:2] != (rest, self.width):
-            self._drawn = (rest, self.width, self._render(rest))
+        if self._drawn is None or self._drawn[:2] != (rest, self.width):
+            self._drawn = (rest, self.width, self._draw(rest, live=True))
         lines = self._drawn[2].split("\n")[-rows:]
-        return "\n".join(["", *lines] if self._any and len(lines) < rows else lines)
+        return "\n".join(["", *lines] if self._gap(rest) and len(lines) < rows else lines)
 
-    def _print(self, blocks: Iterable[str]) -> str:
-        """Blocks, each with a blank line before it unless it is the first of the answer."""
+    def _print(self, pieces: Iterable[Piece]) -> str:
+        """Pieces, each block and each fence with a blank line before it unless it is the first of the answer."""
         printed = []
-        for block in blocks:
-            if drawn := self._render(block):
-                printed.append(f"\n{drawn}\n" if self._any else f"{drawn}\n")
-                self._any = True
+        for piece in pieces:
+            if piece.first:
+                self._code = CodePainter(piece.language, colour=self._colour)
+            drawn = self._draw(piece)
+            if drawn or piece.kind == "code":
+                printed.append(f"\n{drawn}\n" if self._gap(piece) else f"{drawn}\n")
+                self._last = piece.kind
         return "".join(printed)
 
-    def _render(self, block: str) -> str:
-        return rendered(
-            _Markdown(inert(block), code_theme=CODE_THEME, hyperlinks=False), self.width, colour=self._colour
-        )
+    def _gap(self, piece: Piece) -> bool:
+        return bool(self._last) and (piece.kind == "block" or piece.first)
+
+    def _draw(self, piece: Piece, *, live: bool = False) -> str:
+        if piece.kind == "block":
+            what = _Markdown(inert(piece.text))
+            return rendered(what, self.width, colour=self._colour)
+        width = min(self.width, READABLE_WIDTH) - 2
+        text = piece.text
+        if live:
+            painter = CodePainter(piece.language, colour=self._colour) if piece.first else self._code
+            text = painter.peek(text, width)
+        else:
+            text = self._code.line(text, width)
+        return "\n".join(f"  {line}".rstrip() for line in text.split("\n"))
 
 
 CODE_THEME = "ansi_dark"
@@ -70,10 +88,18 @@ CODE_THEME = "ansi_dark"
 
 def rendered(what: RenderableType, width: int, *, colour: bool) -> str:
     """Something rich can draw, as inert text with colours, without trailing spaces."""
+    console = _console(min(width, READABLE_WIDTH), colour)
     file = StringIO()
-    console = Console(
-        file=file,
-        width=min(width, READABLE_WIDTH),
+    console.file = file
+    console.print(_Inert(what))
+    return file.getvalue().strip("\n")
+
+
+@cache
+def _console(width: int, colour: bool) -> Console:
+    return Console(
+        file=StringIO(),
+        width=width,
         force_terminal=colour,
         color_system="standard" if colour else None,
         no_color=not colour,
@@ -82,8 +108,6 @@ def rendered(what: RenderableType, width: int, *, colour: bool) -> str:
         emoji=False,
         highlight=False,
     )
-    console.print(_Inert(what))
-    return file.getvalue().strip("\n")
 
 
 _THEME = Theme(
@@ -150,9 +174,23 @@ class _CodeBlock(CodeBlock):
 
 
 class _Markdown(Markdown):
+    """rich's, with one parser for all blocks: making one takes longer than parsing a paragraph."""
+
     elements: ClassVar[dict[str, type[MarkdownElement]]] = {
         **Markdown.elements,
         "heading_open": _Heading,
         "fence": _CodeBlock,
         "code_block": _CodeBlock,
     }
+
+    def __init__(self, markup: str) -> None:
+        self.markup = markup
+        self.parsed = _parser().parse(markup)
+        self.code_theme = self.inline_code_theme = CODE_THEME
+        self.justify, self.style, self.hyperlinks = None, "none", False
+        self.inline_code_lexer = None
+
+
+@cache
+def _parser() -> MarkdownIt:
+    return MarkdownIt().enable("strikethrough").enable("table")

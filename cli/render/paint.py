@@ -5,21 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Literal
 
-Style = Literal["bold", "dim", "red", "green", "yellow", "blue", "cyan", "magenta"]
+from cli.render.theme import sgr
+
+Style = Literal["bold", "dim", "red", "green", "yellow", "blue", "cyan", "magenta", "added", "removed"]
 
 Paint = Callable[[str, Style], str]
 """Puts text into a style; each line on its own, so that a cut between lines leaks no colour."""
-
-_CODES: dict[Style, int] = {
-    "bold": 1,
-    "dim": 2,
-    "red": 31,
-    "green": 32,
-    "yellow": 33,
-    "blue": 34,
-    "magenta": 35,
-    "cyan": 36,
-}
 
 
 def painter(*, colour: bool) -> Paint:
@@ -28,8 +19,7 @@ def painter(*, colour: bool) -> Paint:
 
 
 def _sgr(text: str, style: Style) -> str:
-    start = f"\x1b[{_CODES[style]}m"
-    return "\n".join(f"{start}{line}\x1b[0m" if line else line for line in text.split("\n"))
+    return "\n".join(sgr(line, style) for line in text.split("\n"))
 
 
 def _plain(text: str, style: Style) -> str:

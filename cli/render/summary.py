@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
 from agent.events import End, Spent
 from cli.render.paint import MARKS, Paint, Style
 from cli.render.terminal import cells, fit
@@ -21,17 +24,25 @@ _OUTCOMES: dict[str, tuple[str, Style, str]] = {
 
 
 def summary(
-    end: End, *, seconds: float, unpriced: bool, width: int, paint: Paint, unicode: bool
+    end: End,
+    *,
+    seconds: float,
+    unpriced: bool,
+    width: int,
+    paint: Paint,
+    unicode: bool,
+    more: Sequence[str] = (),
 ) -> list[str]:
     """The summary on as few lines as the width allows, broken between its parts.
 
     unpriced: at least one call had no known price, so that the cost is a lower bound
+    more: other facts, as they are to be shown; empty ones are left out
     """
     column = 0 if unicode else 1
     name, style, words = _OUTCOMES.get(end.outcome, ("bad", "red", f"failed: {end.outcome}"))
     if end.outcome == "limit" and end.summary:
         words = f"{words}: {inert(end.summary)}"
-    parts = [f"{MARKS[name][column]} {words}", *_facts(end, seconds, unpriced)]
+    parts = [f"{MARKS[name][column]} {words}", *_facts(end, seconds, unpriced), *filter(None, more)]
     lines: list[str] = []
     between = MARKS["between"][column]
     for part in parts:
@@ -41,6 +52,30 @@ def summary(
         else:
             lines.append(f"  {part}" if lines else part)
     return [paint(line, style) if index == 0 else paint(line, "dim") for index, line in enumerate(lines)]
+
+
+@dataclass(slots=True)
+class Tests:
+    """How many tests of a turn's first and last run failed."""
+
+    _first: int | None = None
+    _last: int = 0
+    _passed: int = 0
+
+    def see(self, report: Mapping[str, object]) -> None:
+        """Take in a run's report; one that ran no test tells nothing."""
+        numbers = [report.get(key) for key in ("passed", "failed", "errors")]
+        passed, failed, errors = (each if isinstance(each, int) else 0 for each in numbers)
+        if passed + failed + errors:
+            self._last, self._passed = failed + errors, passed
+            self._first = self._last if self._first is None else self._first
+
+    def words(self, *, unicode: bool) -> str:
+        """What changed between them: "" if there was one run, or nothing changed."""
+        if self._first is None or self._first == self._last:
+            return ""
+        arrow = "→" if unicode else "->"
+        return f"failing tests {self._first} {arrow} {self._last}"
 
 
 def money(cost: float) -> str:

@@ -7,94 +7,134 @@ import contextlib
 import signal
 import sys
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from agent.events import End, MessageEvent, ObservationEvent, Prompt
 from agent.home import Home
 from agent.model.base import Model
 from agent.runtime import Runtime
 from cli.render.terminal import Terminal
 from cli.repl.chat import Chat
+from cli.settings import Settings
 
 if TYPE_CHECKING:
+    from prompt_toolkit.completion import Completer
+
     from cli.repl.plain import Plain
     from cli.repl.screen import Screen
 
-__all__ = ["repl", "start"]
+__all__ = ["Opening", "start"]
 
 
-def start(
-    make_runtime: Callable[[], Runtime],
-    *,
-    make_model: Callable[[str], Model],
-    home: Home,
-    notice: str = "",
-) -> int:
-    """Hold a conversation in this terminal; returns the exit code.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Opening:
+    """How conversations are opened.
 
-    make_runtime: assembles the session, new or resumed; its UserErrors are the caller's to tell
-    make_model: a model by the name that a user gives to /model; raises UserError
-    notice: a line or more shown first, such as which model is used when none was named
+    make_runtime: assembles a session: by its id, or a new one for ""; raises UserError
+    make_model: a model by the name that a user gives to /model, for a session; raises UserError
+    notice: a line shown first when no model was named
     """
-    return asyncio.run(repl(make_runtime, make_model=make_model, home=home, notice=notice))
+
+    make_runtime: Callable[[str], Runtime]
+    make_model: Callable[[Runtime, str], Model]
+    settings: Settings
+    home: Home
+    notice: str = ""
 
 
-async def repl(
-    make_runtime: Callable[[], Runtime],
-    *,
-    make_model: Callable[[str], Model],
-    home: Home,
-    notice: str = "",
-) -> int:
-    """See `start`."""
-    runtime = make_runtime()
-    try:
-        front = _front(runtime, home)
-        chat = Chat(front, runtime, home=home, make_model=make_model)
-        loop = asyncio.get_running_loop()
-        for number in (signal.SIGTERM, signal.SIGHUP):
-            loop.add_signal_handler(number, chat.quit)
-        _greet(chat, notice)
-        loop.call_soon(chat.resume)
-        await front.run(chat)
-        await chat.finished()
-        _farewell(chat)
-    finally:
-        await runtime.close()
+def start(opening: Opening, session: str) -> int:
+    """Hold a conversation in this terminal, and those that the user opens from it; returns the exit code."""
+    from cli.render.theme import choose
+
+    choose(opening.settings.terminal.theme)
+    following: str | None = session
+    while following is not None:
+        following = asyncio.run(_converse(opening, following))
     return 0
 
 
-def _front(runtime: Runtime, home: Home) -> Screen | Plain:
-    terminal = Terminal.of(sys.stdout)
-    if terminal.tty and not terminal.dumb and sys.stdin.isatty():
+async def _converse(opening: Opening, session: str) -> str | None:
+    """One session; returns the id of the next one, "" for a new one, None to leave."""
+    runtime = opening.make_runtime(session)
+    try:
+        made: list[Chat] = []
+        front = _front(runtime, opening, made)
+        chat = Chat(
+            front,
+            runtime,
+            home=opening.home,
+            make_model=lambda name: opening.make_model(runtime, name),
+            settings=opening.settings,
+        )
+        made.append(chat)
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGTERM, signal.SIGHUP):
+            loop.add_signal_handler(number, chat.quit)
+        _greet(chat, opening.notice)
+        loop.call_soon(chat.resume)
+        await front.run(chat)
+        await chat.finished()
+        if chat.next is None:
+            _farewell(chat)
+    finally:
+        await runtime.close()
+    return chat.next
+
+
+def _front(runtime: Runtime, opening: Opening, made: list[Chat]) -> Screen | Plain:
+    terminal, settings = Terminal.of(sys.stdout), opening.settings.terminal
+    if terminal.tty and not terminal.dumb and sys.stdin.isatty() and not settings.plain:
         from cli.repl.screen import Screen
 
-        return Screen(runtime.workspace.root, home.data / "history", lambda: _footer(runtime))
+        def completer() -> Completer:
+            from cli.repl.completion import Completions
+
+            return Completions(made[0])
+
+        return Screen(
+            history=opening.home.data / "history",
+            completer=completer,
+            footer=lambda: made[0].footer() if made else "",
+            keys=settings.keys,
+            vi=settings.editing == "vi",
+            alert=settings.notify,
+        )
     from cli.repl.plain import Plain
 
     return Plain()
 
 
-def _footer(runtime: Runtime) -> str:
-    """How far the session reaches, and who answers."""
-    from sandbox.inert import inert
-
-    sandbox = runtime.workspace.sandbox.name
-    return inert(f"{runtime.policy.mode} · {sandbox} · {runtime.model.name}")
-
-
-def _greet(chat: Chat, notice: str) -> None:
+def _greet(chat: Chat, opening_notice: str) -> None:
     runtime = chat.runtime
     chat.tell(f"patchwright · {runtime.workspace.root} · /help")
-    if chat.ledger.prompts:
-        count = len(chat.ledger.prompts)
-        last = chat.ledger.prompts[-1].strip().partition("\n")[0]
-        chat.tell(f"session {runtime.session.id}, turn {count + 1}; the last one was: {last}", "dim")
-    for line in filter(None, (notice, runtime.workspace.sandbox.warning)):
+    if prompts := runtime.session.points():
+        chat.tell(f"session {runtime.session.id}, turn {len(prompts) + 1}", "dim")
+        chat.view.said(prompts[-1].text)
+        chat.view.recall(*_last_answer(chat))
+    unnamed = not chat.settings.model and runtime.model.name == "offline"
+    for line in filter(None, (opening_notice if unnamed else "", runtime.workspace.sandbox.warning)):
         chat.tell(line, "yellow")
+
+
+def _last_answer(chat: Chat) -> tuple[str, End | None]:
+    """The end of the last turn: what was said, and how it ended; read backwards, so only that much."""
+    end: End | None = None
+    for event in reversed(chat.runtime.session.replayed):
+        match event:
+            case End():
+                end = end or event
+            case ObservationEvent() if event.data.get("summary"):
+                return str(event.data["summary"]), end
+            case MessageEvent() if event.text.strip():
+                return event.text, end
+            case Prompt():
+                break
+    return "", end
 
 
 def _farewell(chat: Chat) -> None:
     """How to come back, if there is something to come back to."""
-    if chat.ledger.prompts:
+    if chat.runtime.session.points():
         with contextlib.suppress(OSError):  # the terminal is gone: nobody wants to know
             print(f"go on later: patchwright resume {chat.runtime.session.id}", flush=True)

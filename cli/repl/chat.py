@@ -3,46 +3,69 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine
+from collections.abc import AsyncIterator, Callable, Coroutine
+from contextlib import asynccontextmanager
+from typing import Any
 
-from agent.events import Event, Steer
+from agent.events import End, Event, MessageEvent, Prompt, Rewind, Steer
 from agent.home import Home
 from agent.model.base import Model
 from agent.runtime import Runtime
 from cli.render.paint import Style, painter
+from cli.repl.approval import Asker
 from cli.repl.front import Front
 from cli.repl.ledger import Ledger
+from cli.repl.planning import Planning
 from cli.repl.view import View
+from cli.settings import Settings
 from sandbox.errors import UserError
-from sandbox.inert import exact, inert, name
-from sandbox.policy import Decision, Effect, Policy
+from sandbox.inert import inert
 from sandbox.secrets import redact
 
 MakeModel = Callable[[str], Model]
 
 
 class Chat:
-    """One session in one terminal. `submit` and `interrupt` are called by the terminal, in its event loop."""
+    """One session in one terminal. `submit`, `interrupt` and their like are called by the terminal, in its event loop.
 
-    def __init__(self, front: Front, runtime: Runtime, *, home: Home, make_model: MakeModel) -> None:
+    next: the session to open when this conversation ends: its id, "" for a new one; None to leave
+    note: told to the model with the next prompt
+    """
+
+    def __init__(
+        self, front: Front, runtime: Runtime, *, home: Home, make_model: MakeModel, settings: Settings
+    ) -> None:
         self.front = front
         self.runtime = runtime
         self.home = home
-        self.ledger = Ledger()
-        self.view = View(front, lambda: inert(runtime.model.name))
+        self.settings = settings
+        self._ledger: Ledger | None = None
+        self.view = View(front, lambda: inert(self.runtime.model.name), self._facts)
+        self.planning = Planning(self)
         self.note = ""
-        """Told to the model in front of the next prompt."""
+        self.next: str | None = None
         self._make_model = make_model
         self._queued: list[str] = []
         self._work: asyncio.Task[None] | None = None
         self._asides: set[asyncio.Task[None]] = set()
         self._hung_up = False
-        for event in runtime.session.replayed:
-            self.ledger.see(event)
+        self._asked: MessageEvent | None = None  # the model's last message
+        self._asker = Asker(front=front, policy=runtime.policy, home=home, arguments=self._arguments)
         runtime.session.subscribe(self._event)
         runtime.on_delta = self.view.delta
+        runtime.workspace.progress = self.view.progress
         if runtime.loop.gateway.approver is None:
-            runtime.loop.gateway.approver = _Asker(front, runtime.policy, home)
+            runtime.loop.gateway.approver = self._asker
+
+    @property
+    def ledger(self) -> Ledger:
+        """What the turns changed and cost. The log is read when that is first asked for: opening a long session
+        does not wait for it."""
+        if self._ledger is None:
+            self._ledger = Ledger()
+            for event in self.runtime.session.replayed:
+                self._ledger.see(event)
+        return self._ledger
 
     @property
     def working(self) -> bool:
@@ -51,48 +74,73 @@ class Chat:
 
     def submit(self, text: str) -> None:
         """The user pressed Enter: a command, a prompt, or steering of the turn that is running."""
-        from cli.repl.commands import Command, parse
-
         text = redact(
             text.strip()
         )  # a key that is pasted is neither logged nor sent: the user sees so at once
         if not text:
             return
-        command = parse(text)
-        if isinstance(command, Command):
+        if text.startswith("/") and self._command(text):
+            return
+        if text.startswith("!") and text[1:].strip():
+            from cli.repl.asides import run_shell
+
+            self._unless_working("a command of yours", text, lambda: run_shell(self, text[1:].strip()))
+        elif text.startswith("#") and text[1:].strip() and "\n" not in text:
+            from cli.repl.asides import remember
+
             self.view.said(text)
-            argument = text.partition(" ")[2].strip()
-            if self.working and not command.while_working:
-                self.tell(f"{command.name} has to wait until this turn is over; Ctrl-C stops it.", "yellow")
-            elif self.working:
-                self._aside(command.run(self, argument))
-            else:
-                self._start(command.run(self, argument))
-        elif command:
-            self.view.said(text)
-            self.tell(command, "yellow")
+            self._aside(remember(self, text.lstrip("#").strip()))
         elif self.working:
             self._queued.append(text)
             self.runtime.loop.inbox.append(text)
             self.front.queued(self._queued)
         else:
             self.view.said(text)
-            self._start(self._turn(text))
+            self._start(self._turn(self.planning.framed(text)))
 
     def resume(self) -> None:
         """Go on with a turn that was cut off, if the session ended in one."""
-        if not self.ledger.ended:
+        if self._cut_off():
             self.tell("going on with the unfinished turn", "dim")
             self._start(self._turn(None))
 
     def interrupt(self) -> bool:
-        """Ctrl-C: stop the step, then the turn. False if there was nothing to stop."""
+        """Stop the step, then the turn. False if there was nothing to stop."""
         if self._work is None:
             return False
         if self.runtime.loop.stepping:
             self.front.busy("stopping this step (Ctrl-C again ends the turn)")
-        self.runtime.interrupt()
+            self.runtime.interrupt()
+        elif self.runtime.turning:
+            self.runtime.interrupt()
+        else:
+            self._work.cancel()
         return True
+
+    def recall(self) -> str:
+        """Take back the last thing that is queued, to edit it; "" if nothing is."""
+        if not self._queued:
+            return ""
+        text = self._queued.pop()
+        if text in self.runtime.loop.inbox:
+            self.runtime.loop.inbox.remove(text)
+        self.front.queued(self._queued)
+        return text
+
+    def rewind(self) -> None:
+        """Offer the earlier prompts to go back to."""
+        from cli.repl.rewinding import offer
+
+        if not self.working:
+            self._start(offer(self))
+
+    def unfold(self) -> None:
+        """Show the whole session, nothing folded."""
+        self._command("/trace", shown=False)
+
+    def toggle_plan(self) -> None:
+        """Plan mode on or off."""
+        self._command("/plan", shown=False)
 
     def quit(self) -> None:
         """Leave, ending a turn that is running; the log keeps all of it."""
@@ -101,6 +149,11 @@ class Chat:
             self.front.close()
         else:
             self.runtime.stop()
+
+    def open(self, session: str) -> None:
+        """Leave this session for another one, "" for a new one."""
+        self.next = session
+        self.quit()
 
     async def finished(self) -> None:
         """Wait for the turn that is running to reach its last event."""
@@ -113,19 +166,87 @@ class Chat:
         text = "\n".join(_wrapped(line, columns) for line in inert(text).split("\n"))
         self.view.note(painter(colour=self.front.terminal.colour)(text, style) if style else text)
 
+    async def turn(self, prompt: str) -> None:
+        """Run a turn on behalf of a command; what is told of it is shown as if the user had typed it."""
+        self.view.said(prompt)
+        await self._turn(prompt)
+
+    @asynccontextmanager
+    async def borrowed_model(self, name: str) -> AsyncIterator[None]:
+        """Use another model for what happens inside, and then the session's own again."""
+        own, other = self.runtime.model, self._make_model(name)
+        self.runtime.model = self.runtime.loop.model = other
+        try:
+            yield
+        finally:
+            self.runtime.model = self.runtime.loop.model = own
+            await other.close()
+
     async def switch_model(self, name: str) -> None:
         """Use another model from the next turn on, in the same session. Raises UserError."""
-        model = self._make_model(name)
-        old, self.runtime.model = self.runtime.model, model
-        self.runtime.loop.model = model
-        self.runtime.workspace.facts["model"] = model.name
-        await old.close()
+        await self.runtime.switch_model(self._make_model(name))
 
-    def _start(self, work: Coroutine[None, None, None]) -> None:
+    def footer(self) -> str:
+        """How far the session reaches, who answers, and how full the context is."""
+        runtime = self.runtime
+        mode = "plan" if self.planning.on else str(runtime.policy.mode)
+        parts = [
+            mode,
+            str(runtime.policy.approval),
+            runtime.workspace.sandbox.name,
+            runtime.model.name,
+            *self._facts(),
+        ]
+        return inert(" · ".join(parts))
+
+    def _facts(self) -> list[str]:
+        """The share of the model's window that the history fills."""
+        window = self.runtime.model.window
+        share = self.runtime.projection.tokens * 100 // window if window else 0
+        return [f"context {share} %"] if share else []
+
+    def _command(self, text: str, *, shown: bool = True) -> bool:
+        """Run a slash command; False if the text is none."""
+        from cli.repl.commands import Command, parse
+
+        command = parse(text, self)
+        if command is None:
+            return False
+        if shown:
+            self.view.said(text)
+        if not isinstance(command, Command):
+            self.tell(command, "yellow")
+            return True
+        argument = text.partition(" ")[2].strip()
+        if argument in ("--help", "-h"):
+            self.tell(command.usage)
+        elif self.working and not command.while_working:
+            self.tell(f"{command.name} has to wait until this turn is over; Ctrl-C stops it.", "yellow")
+        elif self.working:
+            self._aside(command.run(self, argument))
+        else:
+            self._start(command.run(self, argument))
+        return True
+
+    def _cut_off(self) -> bool:
+        """Whether the session ends in a turn that has no end."""
+        for event in reversed(self.runtime.session.replayed):
+            if isinstance(event, Prompt | End):
+                return isinstance(event, Prompt)
+        return False
+
+    def _unless_working(self, what: str, text: str, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        self.view.said(text)
+        if self.working:
+            self.tell(f"{what} has to wait until this turn is over; Ctrl-C stops it.", "yellow")
+        else:
+            self._start(work())
+
+    def _start(self, work: Coroutine[Any, Any, None]) -> None:
         self._work = asyncio.create_task(self._guarded(work))
         self._work.add_done_callback(self._over)
 
-    def _aside(self, work: Coroutine[None, None, None]) -> None:
+    def _aside(self, work: Coroutine[Any, Any, None]) -> None:
         """A command beside the running turn."""
         task = asyncio.create_task(self._guarded(work))
         self._asides.add(task)
@@ -137,7 +258,7 @@ class Chat:
         if self._hung_up:
             self.front.close()
 
-    async def _guarded(self, work: Coroutine[None, None, None]) -> None:
+    async def _guarded(self, work: Coroutine[Any, Any, None]) -> None:
         try:
             await work
         except UserError as error:
@@ -151,27 +272,44 @@ class Chat:
         """Turns, as long as there is something to do: text that came too late for one starts the next."""
         while True:
             if prompt is not None and self.note:
-                prompt, self.note = f"{self.note}\n\n{prompt}", ""
+                prompt, self.note = f"{prompt}\n\n{self.note}", ""
+            self._asker.new_turn()
             end = await self.runtime.turn(prompt)
             self.runtime.loop.inbox.clear()
             left, self._queued = self._queued, []
             self.front.queued([])
             if not left:
-                return
+                break
             if end.outcome != "done" or self._hung_up:
                 self.front.refill("\n".join(left))
-                return
+                break
             prompt = "\n".join(left)
             self.view.said(prompt)
+        if not self._hung_up:
+            await self.planning.turn_over(end)
 
     def _event(self, event: Event) -> None:
-        self.ledger.see(event)
+        if isinstance(event, Rewind):
+            self._ledger = None  # other turns than those that it knows
+        elif self._ledger is not None:
+            self._ledger.see(event)
+        if isinstance(event, MessageEvent):
+            self._asked = event
+        if isinstance(event, Prompt):
+            self._asker.new_turn()
         if not isinstance(event, Steer):
             self.view.event(event)
         elif event.text in self._queued:  # else it is the harness that speaks; a signal has told of it
             self._queued.remove(event.text)
             self.front.queued(self._queued)
             self.view.said(event.text)
+
+    def _arguments(self, tool: str, paths: tuple[str, ...]) -> dict[str, Any]:
+        """What a tool was called with in the model's last message, where one call of it names one of the paths."""
+        asked = self._asked.actions if self._asked else []
+        fitting = [each.arguments for each in asked if each.tool == tool]
+        exact = [each for each in fitting if str(each.get("path", "")) in paths]
+        return exact[0] if exact else {}
 
 
 def _wrapped(line: str, columns: int) -> str:
@@ -180,41 +318,3 @@ def _wrapped(line: str, columns: int) -> str:
 
     indent = line[: len(line) - len(line.lstrip())]
     return "\n".join(textwrap.wrap(line, columns, subsequent_indent=indent, break_on_hyphens=False)) or line
-
-
-class _Asker:
-    """Asks the person at the terminal when the policy says so."""
-
-    def __init__(self, front: Front, policy: Policy, home: Home) -> None:
-        self._front = front
-        self._policy = policy
-        self._home = home
-
-    async def ask(self, tool: str, effect: Effect, question: Decision) -> Decision:
-        shown = f"Allow {inert(tool)}: {exact(_what(effect))}\n({inert(question.reason)})"
-        rules = ", ".join(f"shell({exact(each)})" for each in question.always)
-        answer = await self._front.ask(shown, f"always: stores {rules}" if rules else "")
-        if answer == "no":
-            return Decision(verdict="deny", reason="the user refused it")
-        if answer == "always" and rules:
-            return self._stored(question.always)
-        return Decision(verdict="allow", reason="the user allowed it")
-
-    def _stored(self, patterns: tuple[str, ...]) -> Decision:
-        from cli.settings import store_rules
-
-        self._policy.rules = self._policy.rules.allowing(patterns)
-        try:
-            store_rules(self._home, patterns)
-        except UserError as error:  # it holds for this session at least
-            self._front.print(inert(f"not stored: {error.message}") + "\n")
-        return Decision(verdict="allow", reason="the user allows it always")
-
-
-def _what(effect: Effect) -> str:
-    """All that would run or be touched, as it stands."""
-    if effect.argv:
-        import shlex
-
-        return effect.argv[2] if effect.argv[:2] == ("bash", "-c") else shlex.join(effect.argv)
-    return ", ".join(name(each) for each in effect.paths or effect.hosts)

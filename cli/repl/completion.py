@@ -1,17 +1,23 @@
-"""Completion in the prompt: slash commands at its beginning, files of the repository after an @."""
+"""Completion in the prompt: slash commands and what they take, files of the repository after an @."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from prompt_toolkit.completion import CompleteEvent, Completer, Completion
 from prompt_toolkit.document import Document
 
-from cli.repl.commands import COMMANDS
+from cli.repl.commands import COMMANDS, Command
+from cli.repl.custom import custom_commands
 from cli.repl.files import list_files
+from cli.repl.fuzzy import ranked
 from sandbox.inert import inert
+
+if TYPE_CHECKING:
+    from cli.repl.chat import Chat
 
 FRESH = 10.0
 """Seconds for which a listing of the files is used again: it takes 5 to 500 ms, and files come and go."""
@@ -22,14 +28,16 @@ SHOWN = 50
 class Completions(Completer):
     """Meant to be run in a thread: listing a large repository takes a while."""
 
-    def __init__(self, root: Path) -> None:
-        self._files = Files(root)
+    def __init__(self, chat: Chat) -> None:
+        self._chat = chat
+        self._files = Files(chat.runtime.workspace.root)
 
     def get_completions(self, document: Document, complete_event: CompleteEvent) -> Iterable[Completion]:
-        """Nothing unless the text is a command's beginning or the word at the cursor starts with @."""
+        """Nothing unless the text is a command's beginning, or the word at the cursor starts with @."""
         text = document.text_before_cursor
-        if text.startswith("/") and " " not in text and "\n" not in text:
-            yield from self._commands(text)
+        if text.startswith("/") and "\n" not in text:
+            name, space, argument = text.partition(" ")
+            yield from self._arguments(name, argument) if space else self._commands(text)
             return
         word = text.rpartition(" ")[2].rpartition("\n")[2]
         if word.startswith("@"):
@@ -37,12 +45,29 @@ class Completions(Completer):
                 yield Completion(path + " ", start_position=1 - len(word), display=inert(path))
 
     def _commands(self, text: str) -> Iterator[Completion]:
-        for each in COMMANDS:
-            if each.name.startswith(text):
-                space = " " if each.argument else ""
-                yield Completion(
-                    each.name + space, start_position=-len(text), display=each.name, display_meta=each.help
-                )
+        commands = self._all()
+        first = [each for each in commands if each.name.startswith(text)]
+        names = [each.name for each in commands]
+        others = [commands[index] for index in ranked(text[1:], names) if commands[index] not in first]
+        for each in [*first, *(others if len(text) > 2 else [])]:
+            space = " " if each.argument else ""
+            yield Completion(
+                each.name + space, start_position=-len(text), display=each.name, display_meta=each.help
+            )
+
+    def _arguments(self, name: str, argument: str) -> Iterator[Completion]:
+        command = next((each for each in self._all() if each.name == name), None)
+        if command is None or command.choices is None or " " in argument:
+            return
+        choices = list(command.choices(self._chat))
+        for index in ranked(argument, [text for text, _ in choices], SHOWN):
+            text, about = choices[index]
+            yield Completion(
+                text, start_position=-len(argument), display=inert(text), display_meta=inert(about)
+            )
+
+    def _all(self) -> list[Command]:
+        return [*COMMANDS, *custom_commands(self._chat.home)]
 
 
 class Files:
@@ -57,23 +82,4 @@ class Files:
         """Paths that contain the query's letters in order; file names and closer matches come first."""
         if time.monotonic() - self._when > FRESH:
             self._listed, self._when = list_files(self._root), time.monotonic()
-        ranked = [
-            (rank, len(path), path)
-            for path in self._listed
-            if (rank := _rank(query.lower(), path)) is not None
-        ]
-        return [path for _, _, path in sorted(ranked)[:limit]]
-
-
-def _rank(query: str, path: str) -> int | None:
-    """0 name starts with it, 1 name contains it, 2 path contains it, 3 letters in order; None no match."""
-    lower = path.lower()
-    name = lower.rpartition("/")[2]
-    if name.startswith(query):
-        return 0
-    if query in name:
-        return 1
-    if query in lower:
-        return 2
-    letters = iter(lower)
-    return 3 if all(letter in letters for letter in query) else None
+        return [self._listed[index] for index in ranked(query, self._listed, limit)]

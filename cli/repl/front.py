@@ -2,12 +2,48 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Literal, Protocol
 
 from cli.render.terminal import Terminal
 
-Answer = Literal["no", "once", "always"]
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """Something that a person is to agree to: all texts are safe to show.
+
+    what: exactly what will run or change
+    why: why that is asked
+    rules: patterns of commands that a lasting "yes" would store; () where nothing wider than this is wise
+    """
+
+    what: str
+    why: str
+    rules: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """What the person said.
+
+    kind: allowed once, for the session, by a rule that is stored; or not
+    word: what the model is to be told with a no
+    rules: as the person left them
+    """
+
+    kind: Literal["once", "session", "rule", "no"]
+    word: str = ""
+    rules: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Choice:
+    """One row of a list to choose from, safe to show. `preview`: more of it, made when it is looked at."""
+
+    label: str
+    about: str = ""
+    preview: Callable[[], str] | None = None
 
 
 class Front(Protocol):
@@ -27,12 +63,20 @@ class Front(Protocol):
         """Whole lines, safe to show, that stay."""
         ...
 
-    def live(self, text: str) -> None:
-        """The unfinished end of the output; each call replaces the last one's text."""
+    def live(self, draw: Callable[[], str] | None) -> None:
+        """The unfinished end of the output: asked for at each redraw."""
         ...
 
     def busy(self, doing: str) -> None:
         """What is being done now; "" when nothing is."""
+        ...
+
+    def tail(self, line: str) -> None:
+        """The last thing that a running command has written; "" when it has ended."""
+        ...
+
+    def plan(self, items: Sequence[tuple[str, str]]) -> None:
+        """The plan as it stands: (text, status) of each item."""
         ...
 
     def queued(self, texts: Sequence[str]) -> None:
@@ -43,10 +87,30 @@ class Front(Protocol):
         """Give text back to the user, to edit or send again."""
         ...
 
-    async def ask(self, question: str, always: str) -> Answer:
-        """The user's answer; no when there is nobody any more. always: what that answer would store, or ""."""
+    def alert(self, text: str) -> None:
+        """Call the person who may be looking elsewhere: it waits, or it is done."""
+        ...
+
+    async def ask(self, question: Question) -> Answer:
+        """The person's answer; no when there is nobody any more."""
+        ...
+
+    async def pick(self, title: str, choices: Sequence[Choice]) -> int | None:
+        """The row that the person chose; None if none."""
+        ...
+
+    async def view(self, title: str, pages: Pages) -> None:
+        """A long text to scroll through, page by page from its end."""
         ...
 
     def close(self) -> None:
         """End the conversation: `run` returns."""
+        ...
+
+
+class Pages(Protocol):
+    """A text that is too long to be made at once: the lines before those that were asked for already."""
+
+    def earlier(self) -> list[str]:
+        """Some more lines in front of all those given so far; [] at the beginning."""
         ...

@@ -1,82 +1,112 @@
-"""The keys of the prompt, beside those of any line editor (prompt_toolkit's emacs set)."""
+"""The keys of the prompt, beside those of any line editor (prompt_toolkit's emacs or vi set)."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from prompt_toolkit.application import get_app
-from prompt_toolkit.filters import Condition, Filter, has_completions, has_selection
+from prompt_toolkit.filters import Condition, Filter, has_completions, has_selection, vi_insert_mode
+from prompt_toolkit.input.ansi_escape_sequences import ANSI_SEQUENCES
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
+from prompt_toolkit.keys import Keys
 
-from cli.repl.front import Answer
+from cli.repl.actions import ACTIONS
+from sandbox.errors import Fault, UserError
+
+if TYPE_CHECKING:
+    from cli.repl.asking import Asking
+    from cli.repl.pastes import Pastes
+
+ANSI_SEQUENCES["\x1b[13;2u"] = Keys.ControlJ  # Shift-Enter, where the terminal tells it from Enter
+ANSI_SEQUENCES["\x1b[27;2;13~"] = Keys.ControlJ
 
 
-def bindings(
-    *,
-    submit: Callable[[str], None],
-    interrupt: Callable[[], bool],
-    leave: Callable[[], None],
-    asked: Callable[[], bool],
-    answer: Callable[[Answer], None],
-    view: Callable[[], None],
-) -> KeyBindings:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Deeds:
     """What the keys do.
 
-    submit: Enter, with the text
-    interrupt: Ctrl-C; says whether there was something to stop
-    leave: Ctrl-D on an empty line
-    asked: a question stands; answer: what the key said to it; view: show all of it
+    submit: Enter, with the text; interrupt: says whether there was something to stop; leave: end the conversation
+    unfold: show the whole of what was folded; rewind: go back to an earlier prompt
+    recall: take back what is queued, "" if nothing is; asking: the question that stands; show: all of it
+    cycle: plan mode on and off
     """
+
+    submit: Callable[[str], None]
+    interrupt: Callable[[], bool]
+    leave: Callable[[], None]
+    unfold: Callable[[], None]
+    rewind: Callable[[], None]
+    recall: Callable[[], str]
+    cycle: Callable[[], None]
+    asking: Callable[[], Asking | None]
+    show: Callable[[], None]
+
+
+def bindings(deeds: Deeds, pastes: Pastes, chosen: Mapping[str, Sequence[str]]) -> KeyBindings:
+    """All keys. `chosen`: the user's own keys by action. Raises UserError for one that there is not."""
     keys = KeyBindings()
-    question = Condition(asked)
-
-    @keys.add("y", filter=question, eager=True)
-    @keys.add("Y", filter=question, eager=True)
-    def yes(event: KeyPressEvent) -> None:
-        answer("once")
-
-    @keys.add("n", filter=question, eager=True)
-    @keys.add("N", filter=question, eager=True)
-    @keys.add("c-c", filter=question, eager=True)
-    def no(event: KeyPressEvent) -> None:
-        answer("no")
-
-    @keys.add("a", filter=question, eager=True)
-    @keys.add("A", filter=question, eager=True)
-    def always(event: KeyPressEvent) -> None:
-        answer("always")
-
-    @keys.add("v", filter=question, eager=True)
-    @keys.add("V", filter=question, eager=True)
-    def show(event: KeyPressEvent) -> None:
-        view()
-
-    @keys.add("<any>", filter=question, eager=True)
-    @keys.add("enter", filter=question, eager=True)
-    def ignore(event: KeyPressEvent) -> None:
-        """A line begun before the question came up must not answer it."""
-
-    _editing(keys, ~question, submit)
-
-    @keys.add("c-c", filter=~question)
-    @keys.add("<sigint>")
-    def stop(event: KeyPressEvent) -> None:
-        if not interrupt():
-            event.current_buffer.reset()
-
-    @keys.add("c-d", filter=~question & Condition(lambda: not get_app().current_buffer.text))
-    def end(event: KeyPressEvent) -> None:
-        leave()
-
-    @keys.add("c-z", filter=~question)
-    def suspend(event: KeyPressEvent) -> None:
-        event.app.suspend_to_background()
-
+    asked = Condition(lambda: deeds.asking() is not None)
+    typing = Condition(lambda: (now := deeds.asking()) is not None and now.state != "keys")
+    add = _Adder(keys, {**ACTIONS, **chosen})
+    _question(keys, deeds, asked & ~typing, typing)
+    _sending(add, keys, deeds, pastes, ~asked)
+    _stopping(add, keys, deeds, ~asked)
+    _looking(add, deeds, ~asked)
     return keys
 
 
-def _editing(keys: KeyBindings, free: Filter, submit: Callable[[str], None]) -> None:
-    @keys.add("enter", filter=free & ~has_selection)
+class _Adder:
+    """Binds an action to its keys, each written like `c-x c-e`."""
+
+    def __init__(self, keys: KeyBindings, table: Mapping[str, Sequence[str]]) -> None:
+        self._keys = keys
+        self._table = table
+
+    def __call__(self, action: str, when: Filter, do: Callable[[KeyPressEvent], None]) -> None:
+        for each in self._table[action]:
+            try:
+                self._keys.add(*each.split(), filter=when)(do)
+            except ValueError:
+                raise UserError(
+                    Fault.CONFIGURATION,
+                    f"setting 'keys.{action}': there is no key {each!r}",
+                    "Keys look like: c-o, escape, escape enter, f2, c-x c-e.",
+                ) from None
+
+
+def _question(keys: KeyBindings, deeds: Deeds, waiting: Filter, typing: Filter) -> None:
+    @keys.add("<any>", filter=waiting, eager=True)
+    @keys.add("enter", filter=waiting, eager=True)
+    def press(event: KeyPressEvent) -> None:
+        asking = deeds.asking()
+        if asking is None:
+            return
+        if event.data.lower() == "v":
+            deeds.show()
+        else:
+            asking.key(event.data.lower(), event.current_buffer)
+
+    @keys.add("escape", filter=waiting, eager=True)
+    @keys.add("c-c", filter=waiting, eager=True)
+    def refuse(event: KeyPressEvent) -> None:
+        if (asking := deeds.asking()) is not None:
+            asking.key("n", event.current_buffer)
+
+    @keys.add("enter", filter=typing, eager=True)
+    def entered(event: KeyPressEvent) -> None:
+        if (asking := deeds.asking()) is not None:
+            asking.entered(event.current_buffer)
+
+    @keys.add("escape", filter=typing, eager=True)
+    @keys.add("c-c", filter=typing, eager=True)
+    def back(event: KeyPressEvent) -> None:
+        if (asking := deeds.asking()) is not None:
+            asking.back(event.current_buffer)
+
+
+def _sending(add: _Adder, keys: KeyBindings, deeds: Deeds, pastes: Pastes, free: Filter) -> None:
     def enter(event: KeyPressEvent) -> None:
         buffer = event.current_buffer
         state = buffer.complete_state
@@ -91,13 +121,69 @@ def _editing(keys: KeyBindings, free: Filter, submit: Callable[[str], None]) -> 
         if text.strip():
             buffer.append_to_history()
         buffer.reset()
-        submit(text)
+        whole = pastes.unfolded(text)
+        pastes.forget()
+        deeds.submit(whole)
 
-    @keys.add("escape", "enter", filter=free)
-    @keys.add("c-j", filter=free)
     def newline(event: KeyPressEvent) -> None:
         event.current_buffer.newline(copy_margin=False)
 
-    @keys.add("escape", filter=has_completions, eager=True)
+    def edit(event: KeyPressEvent) -> None:
+        event.current_buffer.open_in_editor()
+
+    add("send", free & ~has_selection, enter)
+    add("newline", free, newline)
+    add("editor", free, edit)
+
+    @keys.add(Keys.BracketedPaste)
+    def paste(event: KeyPressEvent) -> None:
+        event.current_buffer.insert_text(pastes.folded(event.data))
+
+    @keys.add("up", filter=free & Condition(lambda: not get_app().current_buffer.text))
+    def up(event: KeyPressEvent) -> None:
+        if queued := deeds.recall():
+            event.current_buffer.insert_text(queued)
+        else:
+            event.current_buffer.auto_up()
+
+
+def _stopping(add: _Adder, keys: KeyBindings, deeds: Deeds, free: Filter) -> None:
+    empty = Condition(lambda: not get_app().current_buffer.text)
+
+    def stop(event: KeyPressEvent) -> None:
+        if not deeds.interrupt():
+            event.current_buffer.reset()
+
+    def escape(event: KeyPressEvent) -> None:
+        deeds.interrupt()
+
+    def leave(event: KeyPressEvent) -> None:
+        deeds.leave()
+
+    def rewind(event: KeyPressEvent) -> None:
+        deeds.rewind()
+
+    def suspend(event: KeyPressEvent) -> None:
+        event.app.suspend_to_background()
+
     def dismiss(event: KeyPressEvent) -> None:
         event.current_buffer.cancel_completion()
+
+    add("stop", free, stop)
+    keys.add("<sigint>")(stop)
+    add("interrupt", free & ~has_completions & ~vi_insert_mode, escape)
+    add("rewind", free & ~has_completions & empty, rewind)
+    add("leave", free & empty, leave)
+    add("suspend", free, suspend)
+    keys.add("escape", filter=has_completions, eager=True)(dismiss)
+
+
+def _looking(add: _Adder, deeds: Deeds, free: Filter) -> None:
+    def unfold(event: KeyPressEvent) -> None:
+        deeds.unfold()
+
+    def cycle(event: KeyPressEvent) -> None:
+        deeds.cycle()
+
+    add("unfold", free, unfold)
+    add("plan", free & ~has_completions, cycle)

@@ -8,18 +8,28 @@ import signal
 import sys
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from cli.render.terminal import Terminal
-from cli.repl.front import Answer
+from cli.repl.front import Answer, Choice, Pages, Question
 from sandbox.inert import inert
 
 if TYPE_CHECKING:
     from cli.repl.chat import Chat
 
 
-ANSWERS: Mapping[str, Answer] = {"y": "once", "yes": "once", "a": "always", "always": "always"}
-"""Whatever else is typed is a no."""
+ANSWERS: Mapping[str, Literal["once", "session", "rule", "no"]] = {
+    "y": "once",
+    "yes": "once",
+    "s": "session",
+    "session": "session",
+    "r": "rule",
+    "rule": "rule",
+    "n": "no",
+    "no": "no",
+    "": "no",
+}
+"""Whatever else is typed is a no, and told to the model."""
 
 
 class Plain:
@@ -29,7 +39,7 @@ class Plain:
 
     def __init__(self) -> None:
         self._closed = asyncio.Event()
-        self._answer: asyncio.Future[Answer] | None = None
+        self._answer: asyncio.Future[str] | None = None
 
     async def run(self, chat: Chat) -> None:
         """Hold the conversation until it is closed or the input ends."""
@@ -53,7 +63,7 @@ class Plain:
         kept: list[str] = []
         while (line := await lines.get()) is not None:
             if self._answer is not None and not self._answer.done():
-                self._answer.set_result(ANSWERS.get(line.strip().lower(), "no"))
+                self._answer.set_result(line.strip())
             elif line.endswith("\\"):
                 kept.append(line[:-1])
             else:
@@ -61,6 +71,8 @@ class Plain:
                 kept = []
                 if not chat.working:
                     self.print("> ")
+        if self._answer is not None and not self._answer.done():
+            self._answer.set_result("")
         await chat.finished()
         chat.quit()
 
@@ -76,8 +88,17 @@ class Plain:
         except OSError:  # the reader is gone; the log still gets everything
             self._closed.set()
 
-    def live(self, text: str) -> None:
+    def live(self, draw: Callable[[], str] | None) -> None:
         """Nothing is redrawn here: the text comes by `print` once it is whole."""
+
+    def tail(self, line: str) -> None:
+        """A command's output is told when it has ended."""
+
+    def plan(self, items: Sequence[tuple[str, str]]) -> None:
+        """Its changes are printed as lines."""
+
+    def alert(self, text: str) -> None:
+        """Control characters are not for every terminal: the lines say it."""
 
     def busy(self, doing: str) -> None:
         """The end of the work is the moment to prompt again."""
@@ -91,9 +112,32 @@ class Plain:
     def refill(self, text: str) -> None:
         self.print(f"(not delivered: {inert(text)})\n")
 
-    async def ask(self, question: str, always: str) -> Answer:
-        choices = f"{always}\nyes, no or always? " if always else "yes or no? "
-        self.print(f"{question}\n{choices}")
+    async def ask(self, question: Question) -> Answer:
+        lasting = f", r(ule: {'; '.join(question.rules)})" if question.rules else ""
+        self.print(f"{question.what}\nwhy: {question.why}\ny(es), s(ession){lasting}, n(o), or why not? ")
+        said = await self._line()
+        kind = ANSWERS.get(said.lower())
+        if kind is None:
+            return Answer(kind="no", word=said)
+        if kind == "rule" and not question.rules:
+            return Answer(kind="no")
+        return Answer(kind=kind, rules=question.rules)
+
+    async def pick(self, title: str, choices: Sequence[Choice]) -> int | None:
+        rows = [f"{number}. {each.label}  {each.about}".rstrip() for number, each in enumerate(choices, 1)]
+        self.print("\n".join([title, *rows, "number, or nothing? "]))
+        said = await self._line()
+        return int(said) - 1 if said.isdecimal() and 1 <= int(said) <= len(choices) else None
+
+    async def view(self, title: str, pages: Pages) -> None:
+        """All of the text is printed: whoever reads line by line wants it from its beginning."""
+        parts = []
+        while lines := pages.earlier():
+            parts.append(lines)
+        self.print("\n".join(line for lines in reversed(parts) for line in lines) + "\n")
+
+    async def _line(self) -> str:
+        """The next line that is typed; "" when no more will be."""
         self._answer = asyncio.get_running_loop().create_future()
         try:
             return await self._answer

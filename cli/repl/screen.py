@@ -6,39 +6,38 @@ import asyncio
 import os
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from prompt_toolkit.application import Application
+from prompt_toolkit.application import Application, in_terminal
 from prompt_toolkit.buffer import Buffer
-from prompt_toolkit.completion import ThreadedCompleter
+from prompt_toolkit.completion import CompleteEvent, Completer, Completion, ThreadedCompleter
 from prompt_toolkit.data_structures import Size
-from prompt_toolkit.filters import Condition, is_done
-from prompt_toolkit.formatted_text import ANSI, AnyFormattedText, StyleAndTextTuples
+from prompt_toolkit.document import Document
+from prompt_toolkit.enums import EditingMode
+from prompt_toolkit.filters import Condition
 from prompt_toolkit.layout import (
     AnyContainer,
     BufferControl,
     CompletionsMenu,
-    ConditionalContainer,
     Dimension,
-    FormattedTextControl,
     HSplit,
     Layout,
     Window,
 )
 from prompt_toolkit.output import ColorDepth
 from prompt_toolkit.output.vt100 import Vt100_Output
-from prompt_toolkit.styles import Style
 from prompt_toolkit.widgets import SearchToolbar
 
-from cli.render.summary import duration
-from cli.render.terminal import Terminal, fit, wrapped
-from cli.repl.completion import Completions
-from cli.repl.front import Answer
+from cli.render.terminal import Terminal, wrapped
+from cli.repl.asking import Asking
+from cli.repl.front import Answer, Choice, Pages, Question
 from cli.repl.history import PrivateHistory
-from cli.repl.keys import bindings
-from sandbox.inert import inert
+from cli.repl.keys import Deeds, bindings
+from cli.repl.parts import STYLE, Live
+from cli.repl.pastes import Pastes
 
 if TYPE_CHECKING:
     from cli.repl.chat import Chat
@@ -49,22 +48,8 @@ INPUT_ROWS = 10
 FRAME = 0.016
 """Seconds between two redraws at least: what comes faster than a screen can show is drawn together."""
 
-_STYLE = Style.from_dict(
-    {
-        "prompt": "ansicyan bold",
-        "dim": "ansibrightblack",
-        "busy": "ansiyellow",
-        "question": "ansiyellow bold",
-        "completion-menu": "noinherit",
-        "completion-menu.completion": "",
-        "completion-menu.completion.current": "reverse",
-        "completion-menu.meta.completion": "ansibrightblack",
-        "completion-menu.meta.completion.current": "reverse",
-        "scrollbar.background": "",
-        "scrollbar.button": "reverse",
-    }
-)
-"""The terminal's own colours only, so that it reads on a light and on a dark background."""
+ESCAPE = 0.3
+"""Seconds to wait for what may follow an Esc (Alt-Enter, Esc Esc), before it is one by itself."""
 
 
 class Screen:
@@ -76,24 +61,31 @@ class Screen:
 
     redraws = True
 
-    def __init__(self, root: Path, history: Path, footer: Callable[[], str]) -> None:
-        self._footer = footer
+    def __init__(
+        self,
+        *,
+        history: Path,
+        completer: Callable[[], Completer],
+        footer: Callable[[], str],
+        keys: Mapping[str, Sequence[str]],
+        vi: bool = False,
+        alert: str = "bell",
+    ) -> None:
         self._pending: list[str] = []
-        self._live = ""
-        self._doing = ""
-        self._since = 0.0
-        self._queued: list[str] = []
-        self._question = ""
-        self._may_store = False
-        self._answer: asyncio.Future[Answer] | None = None
+        self._live = Live(terminal=lambda: self.terminal, footer=footer)
+        self._keys = keys
+        self._vi = vi
+        self._alert = alert
         self._gone = False  # the terminal went away: there is nobody to show anything to
         self._app: Application[None] | None = None
         self._output = _output()
         self._search = SearchToolbar(ignore_case=True)
+        self._pastes = Pastes()
         self._buffer = Buffer(
-            completer=ThreadedCompleter(Completions(root)),
+            completer=ThreadedCompleter(_Late(completer)),
             complete_while_typing=Condition(self._completable),
             history=PrivateHistory(history),
+            tempfile_suffix=".md",
             multiline=True,
         )
 
@@ -101,21 +93,16 @@ class Screen:
         """Hold the conversation until it is closed, or the terminal goes away."""
         self._app = Application(
             layout=self._layout(),
-            key_bindings=bindings(
-                submit=chat.submit,
-                interrupt=chat.interrupt,
-                leave=chat.quit,
-                asked=lambda: self._answer is not None,
-                answer=self._answered,
-                view=self._view_question,
-            ),
-            style=_STYLE,
+            key_bindings=bindings(self._deeds(chat), self._pastes, self._keys),
+            style=STYLE,
             output=self._output,
+            editing_mode=EditingMode.VI if self._vi else EditingMode.EMACS,
             erase_when_done=True,
             min_redraw_interval=FRAME,
             before_render=self._scroll,
             after_render=lambda app: self._shown(),
         )
+        self._app.ttimeoutlen, self._app.timeoutlen = 0.1, ESCAPE
         ticking = asyncio.create_task(self._tick())
         try:
             await self._app.run_async(set_exception_handler=False)
@@ -134,17 +121,26 @@ class Screen:
         self._pending.append(text)
         self._invalidate()
 
-    def live(self, text: str) -> None:
-        self._live = text
+    def live(self, draw: Callable[[], str] | None) -> None:
+        self._live.draw = draw
         self._invalidate()
 
     def busy(self, doing: str) -> None:
-        if doing != self._doing:
-            self._doing, self._since = doing, time.monotonic()
+        if doing != self._live.doing:
+            self._live.doing, self._live.since, self._live.tail = doing, time.monotonic(), ""
             self._invalidate()
 
+    def tail(self, line: str) -> None:
+        if line != self._live.tail:
+            self._live.tail = line
+            self._invalidate()
+
+    def plan(self, items: Sequence[tuple[str, str]]) -> None:
+        self._live.plan = items
+        self._invalidate()
+
     def queued(self, texts: Sequence[str]) -> None:
-        self._queued = list(texts)
+        self._live.queued = list(texts)
         self._invalidate()
 
     def refill(self, text: str) -> None:
@@ -153,28 +149,65 @@ class Screen:
         self._buffer.cursor_position = len(self._buffer.text)
         self._invalidate()
 
-    async def ask(self, question: str, always: str) -> Answer:
+    def alert(self, text: str) -> None:
+        if self._gone or self._alert == "off":
+            return
+        sign = f"\x1b]9;Patchwright: {text}\x07" if self._alert == "osc9" else "\a"
+        self._output.write_raw(sign)
+        self._output.flush()
+
+    async def ask(self, question: Question) -> Answer:
         if self._gone:
-            return "no"
-        self._may_store = bool(always)
-        question = f"{question}\n{always}" if always else question
-        self._question, self._answer = question, asyncio.get_running_loop().create_future()
+            return Answer(kind="no")
+        asking = Asking(question, asyncio.get_running_loop().create_future())
+        self._live.asking = asking
         self._invalidate()
         try:
-            return await self._answer
+            return await asking.answer
         finally:
-            self._question, self._answer = "", None
+            asking.back(self._buffer)
+            self._live.asking = None
             self._invalidate()
+
+    async def pick(self, title: str, choices: Sequence[Choice]) -> int | None:
+        if self._gone or not choices:
+            return None
+        from cli.repl.picker import pick
+
+        async with self._aside():
+            return await pick(title, choices, self._output, lambda: self.terminal)
+
+    async def view(self, title: str, pages: Pages) -> None:
+        if self._gone:
+            return
+        from cli.repl.viewer import view
+
+        async with self._aside():
+            await view(title, pages, self._output, lambda: self.terminal)
 
     def close(self) -> None:
         if self._app is not None and self._app.is_running:
             self._app.exit()
 
-    def _answered(self, answer: Answer) -> None:
-        if answer == "always" and not self._may_store:
-            return
-        if self._answer is not None and not self._answer.done():
-            self._answer.set_result(answer)
+    @asynccontextmanager
+    async def _aside(self) -> AsyncIterator[None]:
+        """Another application has the terminal meanwhile; what is printed waits."""
+        async with in_terminal():
+            self._flush()
+            yield
+
+    def _deeds(self, chat: Chat) -> Deeds:
+        return Deeds(
+            submit=chat.submit,
+            interrupt=chat.interrupt,
+            leave=chat.quit,
+            unfold=chat.unfold,
+            rewind=chat.rewind,
+            recall=chat.recall,
+            cycle=chat.toggle_plan,
+            asking=lambda: self._live.asking,
+            show=self._show_question,
+        )
 
     def _invalidate(self) -> None:
         if self._app is not None and not self._gone:
@@ -184,13 +217,13 @@ class Screen:
         """Once a second is enough to show that time passes; a calm screen is kind to eyes and to ssh."""
         while True:
             await asyncio.sleep(1)
-            if self._doing:
+            if self._live.doing:
                 self._invalidate()
 
     def _scroll(self, app: Application[None]) -> None:
         """Before a redraw: take the live part away and print what is to stay, then it is drawn below."""
+        self._output.write_raw(_BEGIN)
         if self._pending:
-            self._output.write_raw(_BEGIN)
             app.renderer.erase()
             self._flush()
 
@@ -205,8 +238,8 @@ class Screen:
         self._output.flush()
 
     def _completable(self) -> bool:
-        word = self._buffer.document.text_before_cursor.rpartition(" ")[2].rpartition("\n")[2]
-        return word.startswith(("/", "@"))
+        text = self._buffer.document.text_before_cursor
+        return text.startswith("/") or text.rpartition(" ")[2].rpartition("\n")[2].startswith("@")
 
     def _layout(self) -> Layout:
         prompt = Window(
@@ -214,53 +247,32 @@ class Screen:
             height=lambda: Dimension(min=1, max=min(INPUT_ROWS, max(1, self.terminal.rows // 2))),
             wrap_lines=True,
             dont_extend_height=True,
-            get_line_prefix=_prefix,
+            get_line_prefix=self._live.prefix,
         )
-        parts: list[AnyContainer] = [
-            _part(lambda: ANSI(self._live), lambda: bool(self._live)),
-            _part(self._doing_line, lambda: bool(self._doing) and self._answer is None),
-            _part(self._queued_lines, lambda: bool(self._queued)),
-            _part(self._question_lines, lambda: self._answer is not None),
-            _part(lambda: "", lambda: True),  # a blank line sets the prompt off
-            prompt,
-            self._search,
-            CompletionsMenu(max_height=6),
-            _part(self._footer_line, lambda: self.terminal.rows > 8),
-        ]
+        menu = CompletionsMenu(max_height=6)
+        parts: list[AnyContainer] = [*self._live.above(), prompt, self._search, menu, self._live.below()]
         return Layout(HSplit(parts), focused_element=prompt)
 
-    def _doing_line(self) -> StyleAndTextTuples:
-        passed = time.monotonic() - self._since
-        time_ = f" · {duration(int(passed)).replace('.0', '')}" if passed >= 1 else ""
-        room = self.terminal.columns - len(time_) - 3
-        return [("class:busy", "● " + fit(self._doing, room)), ("class:dim", time_)]
-
-    def _queued_lines(self) -> StyleAndTextTuples:
-        columns = self.terminal.columns
-        first = [inert(text).partition("\n")[0] for text in self._queued[-3:]]
-        return [("class:dim", "\n".join(fit(f"queued: {text}", columns - 1) for text in first))]
-
-    def _question_lines(self) -> StyleAndTextTuples:
-        """The whole question, or as much as the window holds and how to see the rest."""
-        terminal = self.terminal
-        lines = wrapped(self._question, terminal.columns - 1)
-        room = max(terminal.rows - _BESIDE_QUESTION, 3)
-        keys = "y yes, this once   n no" + ("   a always" if self._may_store else "")
-        if len(lines) > room:
-            keys = f"… {len(lines) - room + 1} more lines, press v to view them all\n{keys}"
-            lines = lines[: room - 1]
-        return [("class:question", "\n".join(lines)), ("", f"\n{keys}")]
-
-    def _view_question(self) -> None:
+    def _show_question(self) -> None:
         """Print all of it, to be scrolled through."""
-        self.print("\n".join(wrapped(self._question, self.terminal.columns - 1)) + "\n")
+        if self._live.asking is not None:
+            lines = wrapped(self._live.asking.question.what, self.terminal.columns - 1)
+            self.print("\n".join(lines) + "\n")
 
-    def _footer_line(self) -> StyleAndTextTuples:
-        return [("class:dim", fit(self._footer(), self.terminal.columns - 1))]
 
+class _Late(Completer):
+    """Made when something is first completed: drawing the prompt does not wait for it."""
 
-_BESIDE_QUESTION = 8
-"""Rows that the prompt, the footer, the keys and what is queued may take."""
+    def __init__(self, make: Callable[[], Completer]) -> None:
+        self._make = make
+        self._completer: Completer | None = None
+
+    def get_completions(self, document: Document, complete_event: CompleteEvent) -> Iterator[Completion]:
+        """See `Completer`."""
+        if self._completer is None:
+            self._completer = self._make()
+        yield from self._completer.get_completions(document, complete_event)
+
 
 _BEGIN, _END = "\x1b[?2026h", "\x1b[?2026l"
 """Synchronised output: a terminal that knows it shows a redraw as a whole; the others ignore it."""
@@ -278,13 +290,3 @@ def _output() -> Vt100_Output:
     return Vt100_Output(
         sys.stdout, size, term=os.environ.get("TERM"), default_color_depth=depth, enable_cpr=False
     )
-
-
-def _part(text: Callable[[], AnyFormattedText], shown: Callable[[], bool]) -> ConditionalContainer:
-    """Some lines of the live region, as high as their text."""
-    window = Window(FormattedTextControl(text), dont_extend_height=True, wrap_lines=True)
-    return ConditionalContainer(window, filter=Condition(shown) & ~is_done)
-
-
-def _prefix(line: int, wrapped: int) -> StyleAndTextTuples:
-    return [("class:prompt", "> " if line == wrapped == 0 else "  ")]

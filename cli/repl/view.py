@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import asyncio
+import time
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from agent.events import (
@@ -11,13 +13,18 @@ from agent.events import (
     Event,
     MessageEvent,
     ObservationEvent,
+    PlanEvent,
     Prompt,
     Verification,
 )
 from agent.model.base import Delta, ReasoningDelta, TextDelta
 from cli.render.lines import LineView
-from cli.render.paint import painter
+from cli.render.paint import mark, painter
+from cli.render.summary import duration
+from cli.render.terminal import fit, wrapped
+from cli.repl.folds import Folds
 from cli.repl.front import Front
+from cli.repl.progress import TestProgress
 from sandbox.inert import inert
 
 if TYPE_CHECKING:
@@ -26,11 +33,28 @@ if TYPE_CHECKING:
 ECHOED_LINES = 12
 """Lines of a prompt that are repeated above the answer: a pasted log is known to the one who pasted it."""
 
+RECALLED_LINES = 12
+"""Of the last answer, in a session that is opened again: where one was, not all of it (ctrl-o shows that)."""
+
+THOUGHT_ROWS = 3
+"""Last lines of its reasoning that are shown while a model thinks."""
+
+THOUGHT_KEPT = 4_000
+"""Characters of it that are kept for that."""
+
+FRAME = 0.03
+"""Seconds between two drawings of an answer that streams: faster than one can read."""
+
+LONG = 10.0
+"""Seconds after which the person has looked away, and is called when the turn ends."""
+
 
 class View:
-    """Subscribes to a session. `model` names who is being waited for."""
+    """Subscribes to a session. `model` names who is being waited for, `facts` gives more for a turn's summary."""
 
-    def __init__(self, front: Front, model: Callable[[], str]) -> None:
+    def __init__(
+        self, front: Front, model: Callable[[], str], facts: Callable[[], Sequence[str]] = tuple
+    ) -> None:
         self._front = front
         self._model = model
         terminal = front.terminal
@@ -40,10 +64,18 @@ class View:
             width=terminal.columns,
             unicode=terminal.unicode,
             texts="none" if front.redraws else "all",
+            facts=facts,
         )
         self._prose: MarkdownStream | None = None
         self._written = False  # text of the present message has come as deltas
+        self._coming: list[str] = []  # pieces of the answer that are not drawn yet
+        self._flushing: asyncio.TimerHandle | None = None
         self._last = ""  # what kind of thing was printed last
+        self._folds = Folds()
+        self._order: dict[str, int] = {}  # of the actions that were asked for in this turn
+        self._tests: TestProgress | None = None
+        self._thought, self._thinking = "", 0.0  # the end of the reasoning, and since when there is some
+        self._started = 0.0
 
     def said(self, text: str) -> None:
         """What the user sent, as it stays in the scrollback; a long paste by its beginning."""
@@ -59,48 +91,146 @@ class View:
         """An answer of the program itself (not of the model): whole lines, safe to show."""
         self._put("note", text if text.endswith("\n") else f"{text}\n")
 
+    def recall(self, answer: str, end: End | None) -> None:
+        """The end of an answer that was given before, and how its turn ended."""
+        lines = answer.strip().split("\n")
+        if len(lines) > RECALLED_LINES:
+            lines = ["…", *lines[-RECALLED_LINES:]]
+        if answer.strip():
+            self._say("\n".join(lines)) if self._front.redraws else self.note(inert("\n".join(lines)))
+        if end is not None:
+            self._lines.event(end)
+        self._last = ""
+
     def delta(self, delta: Delta) -> None:
         """A piece of a reply as it streams."""
         if isinstance(delta, ReasoningDelta):
+            self._thinking = self._thinking or time.monotonic()
+            self._thought = (self._thought + delta.text)[-THOUGHT_KEPT:]
             self._front.busy(f"{self._model()} is thinking")
+            self._show_live()
         elif isinstance(delta, TextDelta) and delta.text:
             if not self._front.redraws:
                 self._lines.delta(delta)
                 return
-            self._write(delta.text)
+            self._coming.append(delta.text)
+            if self._flushing is None:
+                self._flushing = asyncio.get_running_loop().call_later(FRAME, self._flush)
+
+    def _flush(self) -> None:
+        """Draw what has come since the last frame: however small the pieces are, they cost little by themselves."""
+        if self._flushing is not None:
+            self._flushing.cancel()
+            self._flushing = None
+        text, self._coming = "".join(self._coming), []
+        if text:
+            self._end_thought()
+            self._write(text)
             self._front.busy(f"{self._model()} is writing")
 
     def event(self, event: Event) -> None:
         """The next event of the log."""
+        self._flush()
         self._lines.width = self._front.terminal.columns
         if isinstance(event, MessageEvent):
+            self._end_thought()
             self._finish_text(event)
-        elif isinstance(event, ObservationEvent) and event.tool == "finish" and not event.failed:
-            self._say(str(event.data.get("summary", "")))
+            self._order.update({each.id: len(self._order) + n for n, each in enumerate(event.actions)})
+        elif isinstance(event, ObservationEvent):
+            self._tests = None
+            self._front.tail("")
+            if event.tool == "finish" and not event.failed:
+                self._say(str(event.data.get("summary", "")))
         if isinstance(event, End):
+            self._unfold()
+            self._order.clear()
             self._last = ""  # the summary stands by itself
-        self._lines.event(event)
+        if not (isinstance(event, ObservationEvent) and self._folded(event)):
+            self._lines.event(event)
         self._activity(event)
+
+    def progress(self, line: str) -> None:
+        """The last line that a command has written."""
+        self._front.tail(self._tests.line(line) if self._tests else inert(line).replace("\t", " "))
 
     def _activity(self, event: Event) -> None:
         match event:
             case ActionEvent():
                 target = self._lines.actions.target(event.call)
                 self._front.busy(inert(f"{event.tool} {target}".strip()).replace("\n", " "))
-            case Prompt() | ObservationEvent() | MessageEvent():
+                self._tests = TestProgress() if event.tool == "run_tests" else None
+            case PlanEvent():
+                self._front.plan(event.items)
+            case Prompt():
+                self._started = time.monotonic()
+                self._front.busy(f"waiting for {self._model()}")
+            case ObservationEvent() | MessageEvent():
                 self._front.busy(f"waiting for {self._model()}")
             case Verification():
                 self._front.busy("finishing")
             case End():
                 self._front.busy("")
+                self._front.plan(())
+                if time.monotonic() - self._started > LONG:
+                    self._front.alert(f"done: {event.outcome}")
+
+    def _folded(self, event: ObservationEvent) -> bool:
+        """Whether the action only looked, and waits to be printed with its like."""
+        target = self._lines.actions.target(event.call)
+        if not self._front.redraws or not self._folds.takes(event, target, self._order.get(event.call, 0)):
+            return False
+        self._lines.actions.see(event)
+        self._show_live()
+        return True
+
+    def _unfold(self) -> None:
+        """Print the actions that were folded: something else comes."""
+        if self._folds:
+            line = self._fold_line()
+            self._folds.clear()
+            self._put("lines", f"{line}\n")
+
+    def _fold_line(self) -> str:
+        terminal = self._front.terminal
+        sign = painter(colour=terminal.colour)(mark("action", unicode=terminal.unicode), "green")
+        tool, _, rest = self._folds.line(terminal.columns - 2).partition(" ")
+        return f"{sign} {painter(colour=terminal.colour)(tool, 'bold')} {rest}".rstrip()
+
+    def _end_thought(self) -> None:
+        """The model has stopped thinking: one line stays."""
+        if not self._thinking:
+            return
+        seconds, self._thinking, self._thought = time.monotonic() - self._thinking, 0.0, ""
+        if self._front.redraws:
+            terminal = self._front.terminal
+            words = f"{mark('quiet', unicode=terminal.unicode)} thought for {duration(seconds)}"
+            self._put("lines", painter(colour=terminal.colour)(words, "dim") + "\n")
+
+    def _show_live(self) -> None:
+        self._front.live(self._draw)
+
+    def _draw(self) -> str:
+        """The lines that are not final: folded actions, the end of the reasoning, the open block of the answer."""
+        terminal = self._front.terminal
+        parts = []
+        if self._folds:
+            parts.append(self._fold_line())
+        if self._thought:
+            lines = [line for line in inert(self._thought).splitlines() if line.strip()]
+            rows = [row for line in lines[-THOUGHT_ROWS:] for row in wrapped(line, terminal.columns - 3)]
+            paint = painter(colour=terminal.colour)
+            parts += [paint(f"  {fit(row, terminal.columns - 3)}", "dim") for row in rows[-THOUGHT_ROWS:]]
+        if self._prose is not None and (live := self._prose.live(max(terminal.rows - 6, 3))):
+            gap = "\n" if self._last != "text" else ""
+            parts.append(gap + live)
+        return "\n".join(parts)
 
     def _write(self, text: str) -> None:
-        prose, terminal = self._stream(), self._front.terminal
+        prose = self._stream()
         self._written = True
-        prose.width = terminal.columns
+        prose.width = self._front.terminal.columns
         self._put("text", prose.feed(text))
-        live = prose.live(terminal.rows)
-        self._front.live(f"\n{live}" if live and self._last != "text" else live)
+        self._show_live()
 
     def _finish_text(self, event: MessageEvent) -> None:
         """The message is whole: what was still live is printed for good (all, if nothing was streamed)."""
@@ -110,9 +240,7 @@ class View:
             self._write(event.text)
         self._written = False
         if self._prose is not None:
-            rest = self._prose.close()
-            self._front.live("")
-            self._put("text", rest)
+            self._put("text", self._prose.close())
 
     def _say(self, text: str) -> None:
         """A text that is complete, as Markdown where that can be drawn."""
@@ -123,6 +251,7 @@ class View:
     def _put(self, kind: str, text: str) -> None:
         """Print, with a blank line between things of different kinds where the screen is ours to lay out."""
         if text:
+            self._unfold()
             gap = "\n" if self._front.redraws and kind != self._last else ""
             self._last = kind
             self._front.print(gap + text)

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
+
+import pytest
 
 from agent.events import ErrorEvent, MessageEvent, ObservationEvent, Signal, Steer
 from agent.model.base import AssistantMessage, ToolMessage
+from agent.model.http_model import HttpModel
 from agent.session import read, unanswered
 from tests.support.bench import Bench, bench
 from tests.support.cli import call
@@ -21,6 +27,10 @@ async def look(name: str, *, at: Workspace) -> Observation:
     """Look at something."""
     at.facts.setdefault("looked", []).append(name)
     return Observation(text=f"saw {name} " * 200)
+
+
+def use(it: Bench, kind: str, server: Loopback) -> None:
+    it.runtime.loop.model = it.runtime.model = model(kind, server)
 
 
 def signals(it: Bench) -> list[str]:
@@ -62,6 +72,22 @@ def test_a_model_that_repeats_itself_is_told_so_and_goes_on(tmp_path: Path) -> N
     assert kinds[5:9] == [AssistantMessage, ToolMessage, type(it.request().messages[0]), AssistantMessage]
 
 
+@pytest.fixture(autouse=True)
+def closed(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Every model made here is closed."""
+    made: list[HttpModel] = []
+    init = HttpModel.__init__
+
+    def remembered(self: HttpModel, *arguments: Any, **options: Any) -> None:
+        init(self, *arguments, **options)
+        made.append(self)
+
+    monkeypatch.setattr(HttpModel, "__init__", remembered)
+    yield
+    for each in made:
+        asyncio.run(each.close())
+
+
 def test_ids_that_start_again_in_each_reply_are_told_apart(tmp_path: Path) -> None:
     it = bench(tmp_path, [], [look])
     with Loopback([{"calls": [call("look", name="a")], "repeat": 3}, {"text": "ok"}]) as server:
@@ -74,7 +100,7 @@ def test_ids_that_start_again_in_each_reply_are_told_apart(tmp_path: Path) -> No
         script._index = lambda messages: sum(  # type: ignore[method-assign]
             isinstance(message, AssistantMessage) for message in messages
         )
-        it.runtime.loop.model = it.runtime.model = model("anthropic", server)
+        use(it, "anthropic", server)
         assert it.turn("go").summary == "ok"
     ids = [event.call for event in it.events if isinstance(event, ObservationEvent)]
     assert len(set(ids)) == 3
@@ -84,7 +110,7 @@ def test_what_came_before_a_broken_connection_is_kept_and_gone_on_from(tmp_path:
     it = bench(tmp_path, [], [look])
     words = "word " * 100
     with Loopback([{"text": words}, {"text": "the rest"}], troubles=[Trouble(cut_after=4000)]) as server:
-        it.runtime.loop.model = it.runtime.model = model("chat", server)
+        use(it, "chat", server)
         end = it.turn("go")
         assert end.summary == "the rest"
         sent = server.requests[1].body["messages"]
@@ -99,7 +125,7 @@ def test_a_connection_that_always_breaks_ends_the_turn_with_its_own_code(tmp_pat
     it = bench(tmp_path, [], [look])
     cuts = [Trouble(cut_after=4000)] * 9
     with Loopback([{"text": "word " * 100, "repeat": 9}], troubles=cuts) as server:
-        it.runtime.loop.model = it.runtime.model = model("chat", server)
+        use(it, "chat", server)
         assert it.turn("go").outcome == "model-unreachable"
         assert len(server.requests) == 3
     assert [event.fault for event in it.events if isinstance(event, ErrorEvent)] == ["model-unreachable"]
@@ -111,7 +137,7 @@ def test_too_long_a_request_is_compressed_and_sent_once_more(tmp_path: Path) -> 
     turns = [{"calls": [call("look", name=str(number))]} for number in range(6)] + [{"text": "done"}]
     too_long = Trouble(status=400, body=OVERFLOW["chat"])
     with Loopback(turns, troubles=[None] * 6 + [too_long]) as server:
-        it.runtime.loop.model = it.runtime.model = model("chat", server)
+        use(it, "chat", server)
         assert it.turn("go").summary == "done"
         assert len(server.requests) == 8
         assert len(server.requests[7].raw) < len(server.requests[6].raw)
@@ -122,6 +148,6 @@ def test_too_long_a_request_is_compressed_and_sent_once_more(tmp_path: Path) -> 
 def test_a_request_that_stays_too_long_ends_the_turn(tmp_path: Path) -> None:
     it = bench(tmp_path, [], [look])
     with Loopback(troubles=[Trouble(status=400, body=OVERFLOW["chat"])] * 5) as server:
-        it.runtime.loop.model = it.runtime.model = model("chat", server)
+        use(it, "chat", server)
         assert it.turn("go").outcome == "configuration"
         assert len(server.requests) == 1

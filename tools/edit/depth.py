@@ -6,7 +6,7 @@ differ, brackets or the syntax decide; where these do not, nobody can know.
 
 from __future__ import annotations
 
-from tools.edit.indentation import indent_of
+from tools.edit.indentation import OPENERS, indent_of
 from tools.edit.ladder import Source
 from tools.edit.refusals import EditRefused
 
@@ -27,7 +27,6 @@ _BRACES = (
     ".rs",
 )
 _BRACES_TOO = (".scss", ".swift", ".ts", ".tsx", ".mjs", ".cjs", ".scala", ".dart", ".json")
-_OPENERS = (":", "{", "(", "[", "do", "then")
 
 
 def settled(source: Source, start: int, old: str, new: str, path: str) -> str:
@@ -67,7 +66,7 @@ def _by_shape(first: str, later: list[str], indent: str, given: str, path: str) 
     if given and len(least) < len(indent):
         return 1 if least.startswith(given) else None
     if len(least) >= len(indent):
-        opens = first.rstrip().endswith(_OPENERS) and len(indent_of(later[0])) <= len(indent)
+        opens = first.rstrip().endswith(OPENERS) and len(indent_of(later[0])) <= len(indent)
         return None if opens else 0
     if path.endswith(_BRACES + _BRACES_TOO):
         return 0 if _closes_more("\n".join([first, *later])) else 1

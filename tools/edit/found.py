@@ -13,7 +13,7 @@ from tools.edit.formats.clean import without_line_numbers
 from tools.edit.formats.placeholders import stands_for_lines
 from tools.edit.ghosts import without_ghosts
 from tools.edit.heads import scopes
-from tools.edit.ladder import STEPS, Rung, Site, Source, says_enough, sites
+from tools.edit.ladder import STEPS, Rung, Site, Source, has_own_word, says_enough, sites
 from tools.edit.merge import Splice, Unclear, splices
 from tools.edit.readings import Reading, readings
 from tools.edit.refusals import EditRefused, not_found, several
@@ -175,6 +175,7 @@ def _exact(
             hint = "" if edit.whole_lines else ", or all=true"
             raise EditRefused(several(source, [source.line_at(start) for start in starts], "", hint))
     start = starts[0]
+    _refuse_twins(source, start, reading)
     refuse_repeated(source, start, reading)
     if path:
         new, note = unwrapped(path, source.text, start, reading.old, reading.new)
@@ -196,6 +197,10 @@ def _exact(
         line_start = source.text.rfind("\n", 0, start) + 1
         if not source.text[line_start:start].strip():
             start, new = line_start, new.lstrip(" \t")
+    line_end = source.text.find("\n", end)
+    behind = source.text[end : line_end if line_end >= 0 else len(source.text)]
+    if behind.isspace() and new.endswith(behind):  # `new` has the space that `old` lost
+        end += len(behind)
     splice = TextSplice(start=start, end=end, new=new)
     return Found(rung=Rung.EXACT, splices=(splice,), note=reading.note)
 
@@ -369,7 +374,22 @@ def _is_shallow(text: str, start: int, old: str) -> bool:
     """Whole lines, of which the first stands deeper in the file than `old` has it: alike, not the same. What stands
     elsewhere at another depth is then as good a place, and only the matched lines tell how deep `new` belongs."""
     before = text[text.rfind("\n", 0, start) + 1 : start]
+    if old[0] == "\n":  # a blank line is meant, not the end of the line before
+        return bool(before) and bool(old.strip("\n"))
     return bool(before) and old[0] in " \t" and _rest_of_lines(text, start, old)
+
+
+def _refuse_twins(source: Source, start: int, reading: Reading) -> None:
+    """Lines that stand to the letter once, and again but for blank lines: models drop those, so which is meant is
+    not clear. Where only brackets and words like `end` are given, the same holds of another depth."""
+    wanted = reading.old.removesuffix("\n").split("\n")
+    longest = max((line.strip() for line in wanted), key=len)
+    if len(wanted) < 2 or source.text.count(longest) < 2:
+        return
+    step = STEPS[2] if has_own_word(reading.old) else STEPS[4]
+    found = sites(source, wanted, step)
+    if len(found) > 1 and any(site.first <= source.line_at(start) < site.end for site in found):
+        raise EditRefused(several(source, [site.first for site in found], f" ({step.rung})"))
 
 
 def _glues(text: str, start: int, reading: Reading) -> bool:

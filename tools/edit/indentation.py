@@ -10,6 +10,10 @@ Mapping = Callable[[str], str | None]
 """From the model's indentation of a line to the file's; None where the evidence does not tell."""
 
 
+OPENERS = (":", "{", "(", "[", "do", "then", "=", ",", "+", "-", "*", "/", "&", "|", "?", "<", ">", "\\", ".")
+"""How a line ends after which a deeper one is natural: it opens a block, or goes on."""
+
+
 def indent_of(line: str) -> str:
     """The white space that a line begins with."""
     return line[: len(line) - len(line.lstrip())]

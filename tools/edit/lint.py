@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sandbox.errors import UserError
 from sandbox.process import Command
+from tools.linters import MAX_CHARACTERS, Complaint, Linter, configured, program_of
 
 if TYPE_CHECKING:
     from tools.workspace import Workspace
@@ -21,35 +20,8 @@ TIMEOUT = 3.0
 MAX_COMPLAINTS = 5
 """A change that breaks a rule often breaks it many times."""
 
-MAX_CHARACTERS = 2_000_000
-"""Longer files are generated: nobody lints them."""
-
 MAX_DIFFED = 4_000
 """Lines between the first and the last change. With more of them all count as changed: a diff would take seconds."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Complaint:
-    """One finding. line: counted from 1"""
-
-    line: int
-    code: str
-    message: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Linter:
-    """A linter of Python files that reads one from its input.
-
-    configured: names of the files that configure it → what such a file must contain
-    arguments: after the program; "{path}" is the file's name
-    line: a finding, with the groups line, code and message
-    """
-
-    program: str
-    configured: Mapping[str, re.Pattern[str]]
-    arguments: tuple[str, ...]
-    line: re.Pattern[str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,30 +30,6 @@ class Found:
 
     linter: Linter
     program: Path
-
-
-_ANYTHING = re.compile("")
-_FLAKE8 = re.compile(r"^\[flake8\]", re.MULTILINE)
-
-LINTERS = (
-    Linter(
-        program="ruff",
-        configured={
-            "ruff.toml": _ANYTHING,
-            ".ruff.toml": _ANYTHING,
-            "pyproject.toml": re.compile(r"^\[tool\.ruff[.\]]", re.MULTILINE),
-        },
-        arguments=("check", "--no-fix", "--no-cache", "--quiet", "--force-exclude", "--output-format", "concise",
-                   "--stdin-filename", "{path}", "-"),
-        line=re.compile(r".*?:(?P<line>\d+):\d+: (?P<code>[A-Z]+\d+) (?P<message>.*)"),
-    ),
-    Linter(
-        program="flake8",
-        configured={".flake8": _FLAKE8, "setup.cfg": _FLAKE8, "tox.ini": _FLAKE8},
-        arguments=("--format=%(row)d:%(code)s:%(text)s", "--stdin-display-name", "{path}", "-"),
-        line=re.compile(r"(?P<line>\d+):(?P<code>(?!E9)[A-Z]+\d+):(?P<message>.*)"),  # E9: what cannot be parsed
-    ),
-)  # fmt: skip
 
 
 async def complaints(at: Workspace, path: str, before: str, after: str) -> list[str]:
@@ -119,33 +67,10 @@ def _linter(at: Workspace, path: str) -> Found | None:
     if folder not in decided:
         folders = [at.root / folder, *(at.root / folder).parents]
         inside = [each for each in folders if each == at.root or at.root in each.parents]
-        linter = next((each for place in inside if (each := _configured(place)) is not None), None)
-        program = _program(at.root, linter.program) if linter else None
+        linter = next((each for place in inside if (each := configured(place)) is not None), None)
+        program = program_of(at.root, linter.program) if linter else None
         decided[folder] = Found(linter=linter, program=program) if linter and program else None
     return decided[folder]
-
-
-def _configured(folder: Path) -> Linter | None:
-    for linter in LINTERS:
-        for name, content in linter.configured.items():
-            try:
-                if content.search((folder / name).read_text(encoding="utf-8", errors="replace")):
-                    return linter
-            except OSError:  # there is none, or none that can be read
-                continue
-    return None
-
-
-def _program(root: Path, name: str) -> Path | None:
-    """The project's own one, else the user's."""
-    import shutil
-
-    for environment in (".venv", "venv"):
-        own = root / environment / "bin" / name
-        if own.is_file():
-            return own
-    there = shutil.which(name)
-    return Path(there).absolute() if there else None
 
 
 async def _run(at: Workspace, found: Found, path: str, text: str) -> list[Complaint]:
@@ -163,12 +88,7 @@ async def _run(at: Workspace, found: Found, path: str, text: str) -> list[Compla
         return []
     if done.ended != "exited" or done.stdout.cut:
         return []
-    matches = map(found.linter.line.fullmatch, done.stdout.text().splitlines())
-    return [
-        Complaint(line=int(match["line"]), code=match["code"], message=match["message"].strip())
-        for match in matches
-        if match
-    ]
+    return found.linter.complaints(done.stdout.text())
 
 
 def _changed_lines(before: str, after: str) -> set[int]:

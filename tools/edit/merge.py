@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from tools.edit.changes import Line
 from tools.edit.formats.placeholders import stands_for_lines
-from tools.edit.indentation import Mapping, fitted, indent_of, tab_indented, unit_of
+from tools.edit.indentation import OPENERS, Mapping, fitted, indent_of, tab_indented, unit_of
 from tools.edit.ladder import LOOK_ALIKES, Rung, Site, Source
 
 APPROXIMATE = (Rung.PUNCTUATION, Rung.ANCHORS)
@@ -32,6 +32,7 @@ class Splice:
 class _Block:
     """Removed and added lines that stand together, and the file's lines that context before and after them is.
 
+    torn: a line of context within it is not in the file
     ghost: a blank line of context beside them is not in the file; ghost_first: one before them
     lost: a blank line to be removed is not in the file
     """
@@ -40,6 +41,7 @@ class _Block:
     added: list[int]
     before: int | None
     after: int | None = None
+    torn: bool = False
     ghost: bool = False
     ghost_first: bool = False
     lost: bool = False
@@ -57,7 +59,7 @@ def splices(source: Source, lines: Sequence[Line], site: Site, rung: Rung) -> li
         raise Unclear(
             "`old` leaves lines out (...), and whether `new` is to keep them is not clear: give them all"
         )
-    _refuse_unseen(source, lines, site)
+    _refuse_unseen(source, lines, site, row_of)
     framed = _framed(lines, row_of)
     for block in _blocks(lines, row_of):
         blank = any(not lines[i].text.strip() for i in block.added)
@@ -73,15 +75,18 @@ def splices(source: Source, lines: Sequence[Line], site: Site, rung: Rung) -> li
     return found
 
 
-def _refuse_unseen(source: Source, lines: Sequence[Line], site: Site) -> None:
+def _refuse_unseen(source: Source, lines: Sequence[Line], site: Site, row_of: dict[int, int]) -> None:
     """A line that `old` skips and `new` brings has been moved, or forgotten once: nobody knows how often it is
-    to stand there."""
+    to stand there. So has one whose neighbours are moved: it may go with them, or stay."""
     added = {line.text.strip() for line in lines if line.op == "+"} - {""}
+    moved = {row for i, row in row_of.items() if lines[i].op == "-" and lines[i].text.strip() in added}
     seen = {row for _, row in site.pairs}
     for row in range(site.first, site.end):
-        if row not in seen and source.lines[row].strip() in added and not _elided(lines, site, row):
+        if row in seen or not source.lines[row].strip() or _elided(lines, site, row):
+            continue
+        if source.lines[row].strip() in added or not moved.isdisjoint((row - 1, row + 1)):
             raise Unclear(
-                f"line {row + 1} ({source.lines[row].strip()[:60]!r}), which `new` has, is missing from `old`: give it"
+                f"line {row + 1} ({source.lines[row].strip()[:60]!r}) is missing from `old`: give it in both"
             )
 
 
@@ -103,6 +108,7 @@ def _blocks(lines: Sequence[Line], row_of: dict[int, int]) -> Iterator[_Block]:
                 ghost = ghost or not line.text.strip()
                 if block:
                     block.ghost = block.ghost or ghost
+                    block.torn = block.torn or bool(line.text.strip())
                 if stands_for_lines(line.text):  # what follows stands somewhere else
                     if block:
                         yield block
@@ -114,6 +120,8 @@ def _blocks(lines: Sequence[Line], row_of: dict[int, int]) -> Iterator[_Block]:
                 block = None
             last, ghost = row_of[i], False
             continue
+        if block and block.torn:
+            raise Unclear("a line between those to change is not in the file: give it as the file has it")
         block = block or _Block(removed=[], added=[], before=last, ghost=ghost, ghost_first=ghost)
         if line.op == "+":
             block.added.append(i)
@@ -214,8 +222,8 @@ class _Adapter:
         ]
         self._odd_first: tuple[str, str] | None = None
         first, rest = pairs[:1], pairs[1:]
-        if len(pairs) == 1 and not first[0][0] and first[0][1] and self._rung is not Rung.EXACT:
-            self._refuse_two_depths(first[0][1])
+        if len(pairs) == 1 and first[0][0] != first[0][1] and self._rung is not Rung.EXACT:
+            self._refuse_two_depths(*first[0])
         lacks = bool(first) and first[0][0] != first[0][1] and first[0][1].endswith(first[0][0])
         if lacks and rest and all(m == f for m, f in rest):
             # a model that starts copying within the indentation gives only the first line without all of it
@@ -223,15 +231,30 @@ class _Adapter:
             pairs = rest
         return fitted(pairs, added, self._source.lines, self._source.tabs)
 
-    def _refuse_two_depths(self, indent: str) -> None:
-        """Of one line without its indentation, the others to add may have theirs, or lack as much of it."""
+    def _refuse_two_depths(self, given: str, indent: str) -> None:
+        """Of one line without its indentation, the others to add may have theirs, or lack as much of it.
+
+        given: the model's indentation of that line; indent: the file's
+        """
         later = [line.text for line in self._lines if line.op == "+" and line.text.startswith((" ", "\t"))]
         widths = [len(indent_of(line)) for line in later]
         unit = 1 if "\t" in indent else unit_of(self._source.lines)
-        if later and (min(widths) >= len(indent) or any(width % unit for width in widths)):
+        if given:
+            unclear = (len(indent) - len(given)) % unit != 0 and any(width != len(given) for width in widths)
+        else:
+            unclear = bool(later) and (
+                min(widths) >= len(indent) or any(width % unit for width in widths) or not self._opens()
+            )
+        if unclear:
             raise Unclear(
                 "`old` lacks its indentation, so that of the other lines is not clear: give it in both"
             )
+
+    def _opens(self) -> bool:
+        """Before the first of the new lines that is indented stands one that opens a block."""
+        new = [line.text for line in self._lines if line.op != "-" and line.text.strip()]
+        first = next((i for i, text in enumerate(new) if indent_of(text)), 0)
+        return first > 0 and new[first - 1].rstrip().endswith(OPENERS)
 
     def _indented(self, number: int, text: str, base: int | None) -> str:
         indent = _given_indent(text)
@@ -273,9 +296,18 @@ class _Adapter:
         return text
 
     def _typographic(self, character: str) -> str:
-        """One character set is proven to be the model's own: of the others, what the file never uses is, too."""
+        """One kind of look-alike is proven to be the model's own. One of another kind may be, too, or be meant: it
+        is, where the file has it, or the model writes the plain one as well."""
         plain = LOOK_ALIKES.get(ord(character), character)
-        return plain or "" if plain != character and character not in self._source.text else character
+        if plain is None:
+            return "" if character not in self._source.text else character
+        if plain == character or character in self._source.text:
+            return character
+        if any(plain in line.text for line in self._lines):
+            return character
+        raise Unclear(
+            f"whether {character!r} is meant or {plain!r} is not clear: write quotes as the file does"
+        )
 
     def _learned(self) -> dict[str, str]:
         """Look-alikes of an ASCII character, by the matched lines, in which the file has that character.
@@ -294,7 +326,7 @@ class _Adapter:
         unclear = {
             LOOK_ALIKES.get(ord(character), character) for character in added if not character.isascii()
         }
-        if learned & spoiled & unclear:
+        if learned & (spoiled | added & {"'", '"'}) & unclear:
             raise Unclear(
                 "the file has both look-alikes and plain characters there: give them as the file has them"
             )

@@ -7,7 +7,13 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from tools.edit.changes import Replace
-from tools.edit.formats.clean import unescaped, without_diff_marks, without_fence, without_line_numbers
+from tools.edit.formats.clean import (
+    is_numbered,
+    unescaped,
+    without_diff_marks,
+    without_fence,
+    without_line_numbers,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,6 +39,13 @@ def readings(edit: Replace) -> Iterator[Reading]:
             if old is None or not old.strip():
                 continue
             new = undo(reading.new)
+            if undo is without_line_numbers and is_numbered(reading.new):
+                old = without_line_numbers(reading.old, reading.new)
+                new = without_line_numbers(reading.new, reading.old)
+            elif undo is _with_space and is_numbered(reading.new):
+                new = _with_space(reading.new) or without_line_numbers(reading.new, reading.old)
+            if old is None or (new is None and undo in _NUMBERS and is_numbered(reading.new)):
+                continue  # numbers that stay in one of the texts were not understood
             if new is None and undo is _lines_in_fence and reading.new and not reading.new.endswith("\n"):
                 new = f"{reading.new}\n"
             if new == "" and _is_blank_line(undo, reading.new):
@@ -57,7 +70,7 @@ def _is_blank_line(undo: Callable[[str], str | None], wrapped: str) -> bool:
     """What is left of a text without its wrapping is not nothing, but one blank line: "  56: ", or within a fence."""
     if undo is _lines_in_fence:
         return wrapped.strip("\n").count("\n") > 1
-    return undo in (without_line_numbers, _with_space)
+    return undo in _NUMBERS
 
 
 def _with_space(text: str) -> str | None:
@@ -77,6 +90,8 @@ def _entities(text: str) -> str | None:
     plain = html.unescape(text)
     return plain if plain != text else None
 
+
+_NUMBERS = (without_line_numbers, _with_space)
 
 _WRAPPINGS: tuple[tuple[str, Callable[[str], str | None]], ...] = (
     ("fence removed", _lines_in_fence),

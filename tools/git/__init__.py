@@ -141,11 +141,13 @@ def _session_diff(at: Workspace, path: str) -> str:
 def _bounded(at: Workspace, text: str, note: str) -> Observation:
     head_lines = [note] if note else []
     if not text:
-        return Observation(text="\n".join([*head_lines, "no differences"]), data={"diff": "", "files": []})
+        return Observation(
+            text="\n".join([*head_lines, "no differences"]), data={"diff": "", "files": []}, value=""
+        )
     files = _files_of(text)
     data = {"files": files, "diff": text[:_MAX_DIFF]}
     if len(text) <= _MAX_DIFF:
-        return Observation(text="\n".join([*head_lines, text]), data=data)
+        return Observation(text="\n".join([*head_lines, text]), data=data, value=text)
     shown = text[:_MAX_DIFF].rpartition("\n")[0]
     try:
         ref = at.artifacts.save(text.encode())
@@ -154,8 +156,8 @@ def _bounded(at: Workspace, text: str, note: str) -> Observation:
     rest = plural(text.count("\n") - shown.count("\n"), "more line")
     how = f'recall(ref="{ref}", start={shown.count(chr(10)) + 2})' if ref else "git_diff with a path"
     names = f"Diff of {plural(len(files), 'file')}: {listed(files, _MAX_NAMES)}"
-    text = "\n".join([*head_lines, names, shown, f"[… {rest}: {how} …]"])
-    return Observation(text=text, data=data, ref=ref)
+    told = "\n".join([*head_lines, names, shown, f"[… {rest}: {how} …]"])
+    return Observation(text=told, data=data, ref=ref, value=text)
 
 
 def _files_of(diff: str) -> list[str]:

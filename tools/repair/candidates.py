@@ -6,6 +6,7 @@ import ast
 import difflib
 import heapq
 import re
+import warnings
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -19,6 +20,9 @@ SPREAD = 0.75
 # Of equally good candidates at a line, the first that a template names is the likelier one.
 ORDER_DISCOUNT = 1e-4
 _TOKEN = re.compile(r"\w+|[<>=!*/]=|\*\*|//|\S")
+# Templates above this speak only of what does not exist or has no effect; where nothing is of that kind, no
+# candidate is likelier, so that the following statements can wait until their turn.
+ORDINARY = 1.2
 _HIGHEST_PRIOR = max(template.prior for template in TEMPLATES)
 
 
@@ -28,6 +32,7 @@ class Candidate:
 
     rank: its place in the order of trial
     size: tokens that it changes
+    also: another candidate that is made together with it
     """
 
     rank: int
@@ -36,10 +41,21 @@ class Candidate:
     change: Change
     priority: float
     size: int
+    also: Candidate | None = None
 
     @property
     def path(self) -> str:
         return self.suspect.path
+
+    @property
+    def parts(self) -> list[Candidate]:
+        """Its single changes, such that each can be made without moving the ones after it."""
+        both = [self] if self.also is None else [self, self.also]
+        return sorted(both, key=lambda each: (each.path, -each.change.start))
+
+    @property
+    def why(self) -> str:
+        return "; ".join(each.change.why for each in reversed(self.parts))
 
 
 def candidates(
@@ -49,18 +65,45 @@ def candidates(
     heap: list[tuple[float, int, int, Suspect, str, Change]] = []
     seen: set[tuple[str, int, str]] = set()
     number = rank = 0
+    bounds = _bounds(suspects, sources, hints)
     for position, suspect in enumerate(suspects):
-        for order, (priority, name, change) in enumerate(_at(suspect, sources[suspect.path], hints, seen)):
+        for order, (priority, name, change) in enumerate(
+            at_statement(suspect, sources[suspect.path], hints, seen)
+        ):
             heapq.heappush(heap, (-priority, number, order, suspect, name, change))
             number += 1
-        following = suspects[position + 1].score * _HIGHEST_PRIOR if position + 1 < len(suspects) else 0.0
-        while heap and -heap[0][0] >= following:
+        while heap and -heap[0][0] >= bounds[position + 1]:
             priority, _, _, of, name, change = heapq.heappop(heap)
             size = _tokens_changed(sources[of.path].text[change.start : change.end], change.text)
             yield Candidate(
                 rank=rank, suspect=of, template=name, change=change, priority=-priority, size=size
             )
             rank += 1
+
+
+def _bounds(suspects: Sequence[Suspect], sources: Mapping[str, Source], hints: Hints) -> list[float]:
+    """For each position, what no candidate of the suspects from there on can exceed."""
+    bounds = [0.0]
+    for suspect in reversed(suspects):
+        site = Site(source=sources[suspect.path], statement=suspect.statement, hints=hints)
+        most = _HIGHEST_PRIOR if _is_odd(site) else ORDINARY
+        bounds.append(max(bounds[-1], suspect.score * most))
+    return bounds[::-1]
+
+
+def _is_odd(site: Site) -> bool:
+    """Something in it does not exist, or comes to nothing."""
+    statement = site.statement
+    if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Compare):
+        return True
+    for node in site.nodes:
+        if isinstance(node, ast.Name) and not site.known(node.id):
+            return True
+        if isinstance(node, ast.Attribute):
+            own = isinstance(node.value, ast.Name) and node.value.id in ("self", "cls")
+            if own or node.attr in site.hints.missing_attributes:
+                return True
+    return False
 
 
 def _tokens_changed(old: str, new: str) -> int:
@@ -72,7 +115,16 @@ def _tokens_changed(old: str, new: str) -> int:
     return sum(max(b - a, d - c) for tag, a, b, c, d in matcher.get_opcodes() if tag != "equal")
 
 
-def _at(
+def at_statement(
+    suspect: Suspect, source: Source, hints: Hints, seen: set[tuple[str, int, str]]
+) -> list[tuple[float, str, Change]]:
+    """(priority, template, change) for every candidate at a statement that is not among those `seen`."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SyntaxWarning)  # of texts such as `0or`, which nobody will see
+        return list(_all_at(suspect, source, hints, seen))
+
+
+def _all_at(
     suspect: Suspect, source: Source, hints: Hints, seen: set[tuple[str, int, str]]
 ) -> Iterator[tuple[float, str, Change]]:
     site = Site(source=source, statement=suspect.statement, hints=hints)

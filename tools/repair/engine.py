@@ -9,10 +9,10 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass, field, replace
 
 from sandbox.errors import UserError
-from tools.repair.candidates import candidates
+from tools.repair.candidates import Candidate, candidates
 from tools.repair.localization import Suspect, rank
 from tools.repair.result import Fix, Outcome, RepairResult
-from tools.repair.search import Found, Search
+from tools.repair.search import Search
 from tools.repair.server import Job, Message, Replies, Worker
 from tools.repair.spectrum import Spectrum, Test, load, matching
 from tools.repair.templates import Hints, Source
@@ -51,7 +51,7 @@ async def repair(
     started = time.monotonic()
     state = _State(at=at, targets=targets, deadline=started + budget, on_progress=on_progress)
     result = await state.run()
-    return replace(result, seconds=time.monotonic() - started, tried=state.tried)
+    return replace(result, seconds=time.monotonic() - started, tried=state.tried, cpu=state.cpu)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -110,6 +110,7 @@ class _State:
     given_up: set[str] = field(default_factory=set)
     unsteady: frozenset[str] = frozenset()
     tried: int = 0
+    cpu: float = 0.0
     python: tuple[str, tuple[str, ...]] | None = None
 
     async def run(self) -> RepairResult:
@@ -125,7 +126,9 @@ class _State:
                 ended = self.verdict(base)
                 if ended is not None:
                     return ended
-                if not await self._round(base.spectrum, workers, replies):
+                found = await self._round(base.spectrum, workers, replies)
+                self.cpu += replies.cpu
+                if not found:
                     return self.report(base)
                 if self._all_helped():
                     return self._end(Outcome.FIXED, self._with_errors(FIXED, base), spectrum=base.spectrum)
@@ -197,9 +200,14 @@ class _State:
                 on_progress=self.on_progress,
             )
             found = await search.run(candidates(suspects, sources, hints(wanted)))
+            if found is None:
+                self.on_progress("searching: two changes at once")
+                found = await search.run_pairs()
             self.tried += search.tried
             if found is not None:
-                self._keep(found, sources[found.candidate.path], spectrum)
+                for part in found.candidate.parts:
+                    text = self.overlay.get(part.path, sources[part.path].text)
+                    self._keep(part, text, found.helped, spectrum)
                 return True
             self.given_up.update(test.id for test in wanted)
         return False
@@ -222,22 +230,22 @@ class _State:
                 found[path] = Source(path, text)
         return found
 
-    def _keep(self, found: Found, source: Source, spectrum: Spectrum) -> None:
-        candidate, change = found.candidate, found.candidate.change
-        text = source.text[: change.start] + change.text + source.text[change.end :]
-        old, new = unique_pair(source.text, text)
+    def _keep(self, candidate: Candidate, before: str, helped: frozenset[int], spectrum: Spectrum) -> None:
+        change = candidate.change
+        text = before[: change.start] + change.text + before[change.end :]
+        old, new = unique_pair(before, text)
         names = {test.index: test.id for test in spectrum.tests}
         where = candidate.suspect.function or candidate.path
         self.fixes.append(
             Fix(
                 path=candidate.path,
-                line=source.text.count("\n", 0, change.start) + 1,
+                line=before.count("\n", 0, change.start) + 1,
                 function=candidate.suspect.function,
                 old=old,
                 new=new,
                 template=candidate.template,
                 why=f"{change.why} in {where}, line {candidate.suspect.line}",
-                tests=tuple(names[index] for index in sorted(found.helped)),
+                tests=tuple(names[index] for index in sorted(helped)),
             )
         )
         self.overlay[candidate.path] = text
@@ -318,7 +326,7 @@ class _State:
 
 def groups(failing: Sequence[Test]) -> Iterator[list[Test]]:
     """Failing tests by likely fault: each begins with the test that runs least, and holds those that run alike."""
-    rest = sorted(failing, key=lambda test: (test.endless, _size(test), test.index))
+    rest = sorted(failing, key=lambda test: (test.endless, test.slowness, _size(test), test.index))
     while rest:
         first, covered = rest[0], _places(rest[0])
         alike = [test for test in rest if test is first or _likeness(covered, _places(test)) >= SAME_FAULT]

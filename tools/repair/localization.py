@@ -17,6 +17,9 @@ from tools.repair.templates.base import header_nodes
 DEEPEST_FRAME, OTHER_FRAME = 0.25, 0.1
 # Defaults and module constants run at import, before any test; they stand behind the statements that use them.
 INDIRECT = 0.7
+# What ran while modules were imported can only be changed in a new session, at the cost of hundreds of other
+# candidates; and a test that passes mostly clears it.
+IMPORTED = 0.4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,10 +48,13 @@ def rank(sources: Mapping[str, Source], failing: Sequence[Test], spectrum: Spect
         table = statement_lines(source)
         ef, ep = _counts(failing, path, table), _counts(passing, path, table)
         frames = _frame_bonus(failing, path, table)
+        imported = spectrum.imported.get(path, frozenset())
         scores: dict[ast.stmt, float] = {}
         for statement, hits in ef.items():
             ochiai = hits / math.sqrt(len(failing) * (hits + ep[statement]))
             scores[statement] = ochiai + frames.get(statement, 0.0) / len(failing)
+            if not imported.isdisjoint(own_lines(statement)):
+                scores[statement] *= IMPORTED
         for statement, score in list(scores.items()):
             for behind in _behind(source, statement):
                 if behind not in ef:

@@ -55,6 +55,7 @@ class RepairResult:
     reason: in words, what `outcome` means here
     failing: ids of the tests that failed before; left: those that no fix was found for
     suspects: the most suspicious statements of what is left, or of the first failure
+    cpu: CPU seconds that the workers used, beside our own
     checked: tests that every fix was checked against; unsteady: those that were left out of it
     """
 
@@ -69,6 +70,7 @@ class RepairResult:
     unsteady: tuple[str, ...] = ()
     tried: int = 0
     seconds: float = 0.0
+    cpu: float = 0.0
 
     def as_data(self) -> dict[str, Any]:
         """JSON-able, for views and models inside this process."""

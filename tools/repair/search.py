@@ -1,8 +1,7 @@
-"""The search for one patch: candidates in order, several at a time, the lowest-ranked good one wins."""
+"""The search for one patch: candidates in order, screened many at a time, the best of the first good ones wins."""
 
 from __future__ import annotations
 
-import ast
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -10,25 +9,37 @@ from pathlib import Path
 
 from tools.repair.candidates import Candidate
 from tools.repair.localization import covering, own_lines
+from tools.repair.pairs import pairs
 from tools.repair.server import JOBS, Message, Replies, Worker
 from tools.repair.spectrum import Spectrum, Test
 from tools.repair.templates import Source
 
-# Sent ahead of what is decided, so that no child waits for the next candidate.
-AHEAD = 4 * JOBS
+# Candidates in one child: few at first, so that an easy one is found at once; then as many as share a child well.
+FIRST_BATCH, BATCH = 8, 64
+# Batches on their way, so that no child waits for the next.
+AHEAD = 2 * JOBS
+# Turns of loops and calls that a candidate gets at first; those that want more come again at the end.
+FUEL = 20_000
+PLENTY = 1 << 40
 # A patch that helps only some of the failing tests is taken when this many more candidates, and as many
 # again as it took to find it, brought none that helps them all.
 PATIENCE = 400
 # After the first patch that helps them all, so many more are looked at, while they are about as likely: of
 # patches that pass the same tests, the smallest change is the right one more often than the first.
 ALTERNATIVES, ALIKE = 40, 0.5
-# Candidates that were only too slow are tried again with limits this much wider, up to so many seconds.
-WIDER, WIDEST = 50.0, 10.0
-MOST_RETRIED = 30
+# Candidates that were only too slow are tried again, fewer each time: (how many, times the limit, seconds at most).
+RETRIES = ((120, 1.0, 1.5), (24, 50.0, 10.0))
 # A cold child starts with imports and collection, which the limits of single tests do not count.
 COLD_START = 20.0
 # The whole suite is the last word: no test may fail there for want of a little time.
-WHOLE_FACTOR = 3.0
+WHOLE_FACTOR, WHOLE_FLOOR = 3.0, 5.0
+# Cold trials at a time: each is a test session of its own, which costs what hundreds of others do. Only so many
+# of them are worth it to find something better than what is at hand.
+COLD_AHEAD, MOST_COLD = 1, 6
+# Singles that are kept to be paired: those tried first are the likeliest.
+MOST_SINGLES = 400
+# Batches that left the tests' state changed before candidates get a child each.
+MOST_SPOILT = 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,14 +50,14 @@ class Found:
     helped: frozenset[int]
 
 
-@dataclass(slots=True, kw_only=True)
-class Trial:
-    """A candidate on its way: warm or cold against the failing tests, then cold against the whole suite."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Effort:
+    """How long a candidate may take: turns of loops, times the tests' limits, and CPU seconds a test at most."""
 
-    candidate: Candidate
-    id: str
-    whole: bool = False
-    helped: frozenset[int] = frozenset()
+    number: int
+    fuel: int
+    factor: float
+    ceiling: float
 
 
 @dataclass(slots=True, kw_only=True)
@@ -66,10 +77,17 @@ class Search:
     deadline: float
     on_progress: Callable[[str], None]
     tried: int = 0
-    _open: dict[str, Trial] = field(default_factory=dict)
+    _asked: int = 0
+    _open: dict[str, list[Candidate]] = field(default_factory=dict)
     _good: list[Found] = field(default_factory=list)
+    _singles: list[Candidate] = field(default_factory=list)
+    _last_rank: int = 0
     _slow: list[Candidate] = field(default_factory=list)
-    _near: dict[ast.stmt, list[int]] = field(default_factory=dict)
+    _near: dict[tuple[str, int], list[int]] = field(default_factory=dict)
+    _cold: list[Candidate] = field(default_factory=list)
+    _in_cold: int = 0
+    _cold_tried: int = 0
+    _spoilt: int = 0
 
     async def run(self, candidates: Iterator[Candidate]) -> Found | None:
         """The best patch found in time, or None."""
@@ -81,103 +99,220 @@ class Search:
         }
         for worker in self.workers.values():
             await worker.send(brief)
-        found = await self._try_all(candidates, 1.0)
-        if found is None and self._slow:
-            found = await self._try_all(iter(self._slow[:MOST_RETRIED]), WIDER)
+        found = await self._try_all(candidates, Effort(number=0, fuel=FUEL, factor=1.0, ceiling=1.5))
+        for number, (most, factor, ceiling) in enumerate(RETRIES, 1):
+            if found is not None or not self._slow:
+                break
+            again = sorted(self._slow, key=lambda each: each.rank)[:most]
+            self._slow.clear()
+            effort = Effort(number=number, fuel=PLENTY, factor=factor, ceiling=ceiling)
+            found = await self._try_all(iter(again), effort)
         return found
 
-    async def _try_all(self, candidates: Iterator[Candidate], factor: float) -> Found | None:
-        held = next(candidates, None)
+    async def run_pairs(self) -> Found | None:
+        """Two changes at once, of those that were tried one by one."""
+        together = pairs(self._singles, first_rank=self._last_rank + 1)
+        return await self._try_all(together, Effort(number=0, fuel=FUEL, factor=1.0, ceiling=1.5))
+
+    async def _try_all(self, candidates: Iterator[Candidate], effort: Effort) -> Found | None:
+        feed = _Feed(candidates)
+        while True:
+            await self._until_nothing_is_open(feed, effort)
+            best = self._best()
+            if best is None or await self._holds_for_the_whole_suite(best, effort):
+                return best
+            self._good.remove(best)  # and on, with what it had kept from being tried
+
+    async def _until_nothing_is_open(self, feed: _Feed, effort: Effort) -> None:
         while time.monotonic() < self.deadline:
-            while held is not None and len(self._open) < AHEAD and self._worth_trying(held):
-                trial = Trial(candidate=held, id=f"{self.name}.{factor:g}.{held.rank}")
-                self._open[trial.id] = trial
-                await self.workers["warm"].send(self._request(trial, factor))
-                held = next(candidates, None)
+            while len(self._open) < AHEAD and (batch := feed.batch(self._size(effort), self._worth_trying)):
+                await self._screen(batch, effort)
+            await self._try_cold(effort)
             if not self._open:
-                break
+                return
             reply = await self.replies.next(self.deadline - time.monotonic())
             if reply is None or reply["kind"] == "ended":
-                break
-            if reply["kind"] == "tried" and reply["id"] in self._open:
-                await self._judge(reply, factor)
+                self._forget()
+                return
+            if reply.get("id") in self._open:
+                await self._judge(reply, effort)
+        self._forget()
+
+    def _forget(self) -> None:
         self._open.clear()
-        return min(self._good, key=self._preference, default=None)
+        self._in_cold = 0
+
+    def _size(self, effort: Effort) -> int:
+        """How many candidates to hand out at once; slow ones go out in small lots, which several children share."""
+        if effort.number:
+            return 4
+        return min(BATCH, FIRST_BATCH << self._asked // AHEAD)
+
+    # ── what to try, and which of the good ones to take ──────────────────────────────────────────
 
     def _worth_trying(self, candidate: Candidate) -> bool:
         """Whether a candidate could still be chosen, given what is at hand."""
         leader = self._leader()
         if leader is not None:
-            near = candidate.rank <= leader.rank + ALTERNATIVES
-            return near and candidate.priority >= leader.priority * ALIKE
-        return not self._good or candidate.rank <= PATIENCE + 2 * self._good[0].candidate.rank
+            return self._rivals(leader, candidate)
+        first = min((each.candidate.rank for each in self._good), default=None)
+        return first is None or candidate.rank <= PATIENCE + 2 * first
+
+    def _worth_its_cost(self, candidate: Candidate) -> bool:
+        leader = self._leader()
+        if leader is None:
+            return self._worth_trying(candidate)
+        return candidate.rank < leader.rank and self._cold_tried < MOST_COLD
 
     def _leader(self) -> Candidate | None:
-        """The likeliest that helps every wanted test, or will unless the whole suite objects."""
-        whole = [(trial.candidate, trial.helped) for trial in self._open.values() if trial.whole]
-        known = [*whole, *((found.candidate, found.helped) for found in self._good)]
-        full = [candidate for candidate, helped in known if len(helped) == len(self.wanted)]
+        """The likeliest that helps every wanted test."""
+        full = [found.candidate for found in self._good if len(found.helped) == len(self.wanted)]
         return min(full, key=lambda candidate: candidate.rank, default=None)
 
-    def _preference(self, found: Found) -> tuple[int, int, int]:
-        """The most tests helped, then the smallest change, then the likeliest."""
-        return -len(found.helped), found.candidate.size, found.candidate.rank
+    def _rivals(self, leader: Candidate, candidate: Candidate) -> bool:
+        near = candidate.rank <= leader.rank + ALTERNATIVES
+        return near and candidate.priority >= leader.priority * ALIKE
 
-    def _request(self, trial: Trial, factor: float) -> Message:
-        candidate, change = trial.candidate, trial.candidate.change
-        return {
-            "id": trial.id,
-            "edits": [[str(self.root / candidate.path), change.start, change.end, change.text]],
+    def _best(self) -> Found | None:
+        """The most tests helped, then the smallest change, then the likeliest; no later one than was waited for."""
+        leader = self._leader()
+        known = [f for f in self._good if leader is None or self._rivals(leader, f.candidate)]
+        return min(
+            known,
+            key=lambda each: (-len(each.helped), each.candidate.size, each.candidate.rank),
+            default=None,
+        )
+
+    # ── what the workers are asked, and what they say ────────────────────────────────────────────
+
+    async def _screen(self, batch: list[Candidate], effort: Effort) -> None:
+        first = self.wanted[0]
+        if self._spoilt > MOST_SPOILT:
+            for candidate in batch:
+                await self._try(candidate, effort, "warm")
+            return
+        await self._ask("warm", batch, {
+            "screen": first.index,
+            "endless": first.endless,
+            "candidates": [self._edits(candidate) for candidate in batch],
+            "fuel": effort.fuel,
+            "seconds": min(effort.ceiling, first.limit * effort.factor),
+        })  # fmt: skip
+
+    async def _try(self, candidate: Candidate, effort: Effort, mode: str) -> None:
+        """From fresh state: the failing tests, then the passing ones that run the statement."""
+        await self._ask(mode, [candidate], {
+            "edits": self._edits(candidate),
             "stages": [
                 {"tests": [test.index for test in self.wanted], "stop": "unless-some"},
                 {"tests": self._passing_near(candidate), "stop": "first"},
             ],
-            "factor": factor,
-            "ceiling": WIDEST,
-        }
+            "factor": effort.factor,
+            "ceiling": max(effort.ceiling, 1.5),
+            "start": COLD_START,
+        })  # fmt: skip
+
+    async def _try_cold(self, effort: Effort) -> None:
+        """Candidates outside functions, the likeliest first, as long as they could be chosen."""
+        self._cold.sort(key=lambda each: each.rank)
+        while self._in_cold < COLD_AHEAD and self._cold and self._worth_its_cost(self._cold[0]):
+            self._in_cold += 1
+            self._cold_tried += 1
+            await self._try(self._cold.pop(0), effort, "cold")
+
+    async def _ask(self, mode: str, about: list[Candidate], message: Message) -> None:
+        self._asked += 1
+        name = f"{self.name}.{self._asked}"
+        self._open[name] = about
+        await self.workers[mode].send({"id": name, **message})
+
+    def _edits(self, candidate: Candidate) -> list[list[object]]:
+        changes = [(each.path, each.change) for each in candidate.parts]
+        return [[str(self.root / path), each.start, each.end, each.text] for path, each in changes]
 
     def _passing_near(self, candidate: Candidate) -> list[int]:
-        """Passing tests that run the statement, in their order."""
-        statement = candidate.suspect.statement
-        if statement not in self._near:
-            passing = self.spectrum.standing("passed")
-            self._near[statement] = [t.index for t in covering(passing, candidate.path, own_lines(statement))]
-        return self._near[statement]
+        """Passing tests that run what is changed, in their order."""
+        found: set[int] = set()
+        for each in candidate.parts:
+            place = each.path, each.suspect.line
+            if place not in self._near:
+                passing = self.spectrum.standing("passed")
+                lines = own_lines(each.suspect.statement)
+                self._near[place] = [t.index for t in covering(passing, each.path, lines)]
+            found.update(self._near[place])
+        return sorted(found)
 
-    async def _judge(self, reply: Message, factor: float) -> None:
-        trial = self._open[reply["id"]]
-        candidate = trial.candidate
+    async def _judge(self, reply: Message, effort: Effort) -> None:
+        about = self._open.pop(reply["id"])
+        self._in_cold -= reply["from"] == "cold"
+        if reply["kind"] == "tried":
+            await self._judge_one(about[0], reply, effort)
+            return
+        if not reply["steady"]:
+            self._spoilt += 1
+        for candidate, verdict in zip(about, reply["verdicts"], strict=True):
+            if verdict in ("passed", "unknown") or (not reply["steady"] and verdict != "invalid"):
+                await self._try(candidate, effort, "warm")
+            elif verdict == "module":
+                self._cold.append(candidate)
+            elif verdict != "invalid":
+                self._note_failure(candidate, slow=verdict == "timeout")
+
+    async def _judge_one(self, candidate: Candidate, reply: Message, effort: Effort) -> None:
         if reply["verdict"] == "module":
-            request = self._request(trial, factor)
-            await self.workers["cold"].send({**request, "start": COLD_START})
+            self._cold.append(candidate)
             return
         helped = frozenset(reply["passed"]) & {test.index for test in self.wanted}
-        if reply["verdict"] == "passed" and helped and not trial.whole:
-            trial.whole, trial.helped = True, helped
-            if self._beats_the_best(trial):
-                await self._check_whole(trial, factor)
-                return
-            reply = {**reply, "verdict": "not better"}
-        del self._open[trial.id]
+        if reply["verdict"] == "passed" and helped:
+            self.tried += 1
+            self._good.append(Found(candidate=candidate, helped=helped))
+            self.on_progress(f"{candidate.path}:{candidate.suspect.line}: {candidate.why}")
+        else:
+            self._note_failure(candidate, slow=reply["verdict"] == "timeout" and not reply["stage"])
+
+    def _note_failure(self, candidate: Candidate, *, slow: bool) -> None:
         self.tried += 1
-        if reply["verdict"] == "passed":
-            self._keep(Found(candidate=candidate, helped=trial.helped))
-        elif reply["verdict"] == "timeout" and factor == 1.0 and not reply["stage"]:
+        self._last_rank = max(self._last_rank, candidate.rank)
+        if candidate.also is None and len(self._singles) < MOST_SINGLES:
+            self._singles.append(candidate)
+        if slow:
             self._slow.append(candidate)
 
-    def _beats_the_best(self, trial: Trial) -> bool:
-        """The whole suite costs more than all else: it is run only for what would be chosen then."""
-        best = min(map(self._preference, self._good), default=None)
-        return best is None or self._preference(Found(candidate=trial.candidate, helped=trial.helped)) < best
+    async def _holds_for_the_whole_suite(self, found: Found, effort: Effort) -> bool:
+        """Every test that passed and those it helps, everything imported anew with the patch, in the original order."""
+        tests = [t.index for t in self.spectrum.tests if t.standing == "passed" or t.index in found.helped]
+        await self._ask("cold", [found.candidate], {
+            "edits": self._edits(found.candidate),
+            "stages": [{"tests": tests, "stop": "first"}],
+            "factor": max(effort.factor, WHOLE_FACTOR),
+            "ceiling": max(effort.ceiling, 1.5) * WHOLE_FACTOR,
+            "floor": WHOLE_FLOOR,
+            "start": COLD_START,
+        })  # fmt: skip
+        (name,) = self._open
+        while (reply := await self.replies.next(self.deadline - time.monotonic())) is not None:
+            if reply.get("id") == name:
+                self._open.clear()
+                return bool(reply["verdict"] == "passed")
+            if reply["kind"] == "ended":
+                break
+        self._open.clear()
+        return False
 
-    def _keep(self, found: Found) -> None:
-        candidate = found.candidate
-        self._good = sorted([*self._good, found], key=lambda each: each.candidate.rank)
-        self.on_progress(f"{candidate.path}:{candidate.suspect.line}: {candidate.change.why}")
 
-    async def _check_whole(self, trial: Trial, factor: float) -> None:
-        """The whole suite, everything imported anew with the patch, in the original order."""
-        tests = [t.index for t in self.spectrum.tests if t.standing == "passed" or t.index in trial.helped]
-        request = self._request(trial, max(factor, WHOLE_FACTOR))
-        request["stages"] = [{"tests": tests, "stop": "first"}]
-        await self.workers["cold"].send({**request, "start": COLD_START})
+class _Feed:
+    """Candidates in lots; the one that was not wanted yet is kept for later."""
+
+    def __init__(self, candidates: Iterator[Candidate]) -> None:
+        self._candidates = candidates
+        self._held: Candidate | None = None
+
+    def batch(self, size: int, wanted: Callable[[Candidate], bool]) -> list[Candidate]:
+        found: list[Candidate] = []
+        while len(found) < size:
+            self._held = self._held or next(self._candidates, None)
+            if self._held is None or not wanted(self._held):
+                break
+            found.append(self._held)
+            self._held = None
+        return found

@@ -55,8 +55,16 @@ class Replies:
 
     def __init__(self) -> None:
         self._queue: asyncio.Queue[Message] = asyncio.Queue()
+        self._spent: dict[str, float] = {}
+
+    @property
+    def cpu(self) -> float:
+        """CPU seconds that the workers have used, as far as they said."""
+        return sum(self._spent.values())
 
     def put(self, message: Message) -> None:
+        if "spent" in message:
+            self._spent[message["from"]] = message["spent"]
         self._queue.put_nowait(message)
 
     async def next(self, seconds: float) -> Message | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -33,6 +34,7 @@ class Test:
     standing: "unsteady" is a test that does not come out the same each time, or alone
     endless: it failed by not coming to an end
     limit: CPU seconds it may use when a patch is judged by it
+    cpu: CPU seconds that it used, as far as they are known
     """
 
     __test__ = False
@@ -48,6 +50,12 @@ class Test:
     lines: Mapping[str, frozenset[int]] = field(default_factory=dict)
     seconds: float = 0.0
     limit: float = 1.0
+    cpu: float = 0.0
+
+    @property
+    def slowness(self) -> int:
+        """How slow it is, in steps of four times each, so that little noise of the clock is no difference."""
+        return max(0, int(math.log(max(self.cpu, 1e-9) / 0.004, 4)) + 1) if self.cpu > 0.004 else 0
 
     @property
     def reason(self) -> str:
@@ -157,6 +165,7 @@ def _test(runs: Runs, index: int, name: str, file: str, usual: float) -> Test:
         frames=frames,
         lines={path: frozenset(lines) for path, lines in record.get("lines", {}).items()},
         seconds=float(record.get("wall", 0.0)),
+        cpu=cpu,
         limit=SHORTEST_LIMIT + SLOWDOWN * (usual if standing == "failed" else cpu),
     )
 

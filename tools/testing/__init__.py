@@ -27,6 +27,7 @@ async def run_tests(targets: list[str] = [], *, at: Workspace) -> Observation:  
         data={"report": report.as_data()},
         ref=report.ref,
         failed=report.outcome in ("broken", "no-tests", "timeout"),
+        value=report,
     )
 
 

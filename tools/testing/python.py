@@ -134,7 +134,7 @@ async def interpreter(at: Workspace, project: Project, *, pytest: bool) -> Inter
     """The first interpreter that can do it. Found ones are remembered: asking costs a process each time."""
     known: dict[str, Interpreter] = at.facts.setdefault("interpreters", {})
     asked = []
-    for path in _candidates(at.root):
+    for path in candidates(at.root):
         found = known.get(path) or await _ask(at, path)
         if found is None:
             continue
@@ -158,7 +158,7 @@ def _needs_no_pytest(project: Project) -> bool:
     return any("TestCase" in text for text in texts) and not any(map(_PYTEST_WAY.search, texts))
 
 
-def _candidates(root: Path) -> Iterator[str]:
+def candidates(root: Path) -> Iterator[str]:
     """Interpreters in the order of how close to the project they are, each once."""
     seen: set[str] = set()
     folders = [root / name for name in VENVS]

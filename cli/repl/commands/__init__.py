@@ -6,15 +6,37 @@ A theme has a tuple `COMMANDS`. Heavy imports belong into the functions: all the
 from __future__ import annotations
 
 import difflib
+from typing import TYPE_CHECKING
 
-from cli.repl.commands import basics, changes, models, sessions, undoing
+from cli.repl.commands import (
+    basics,
+    changes,
+    committing,
+    context,
+    looking,
+    models,
+    planning,
+    project,
+    reach,
+    sessions,
+    undoing,
+)
 from cli.repl.commands.base import Command
+
+if TYPE_CHECKING:
+    from cli.repl.chat import Chat
 
 COMMANDS: tuple[Command, ...] = (
     basics.HELP,
     *models.COMMANDS,
+    *planning.COMMANDS,
+    *reach.COMMANDS,
     *changes.COMMANDS,
     *undoing.COMMANDS,
+    *committing.COMMANDS,
+    *project.COMMANDS,
+    *context.COMMANDS,
+    *looking.COMMANDS,
     *sessions.COMMANDS,
     basics.QUIT,
 )
@@ -25,12 +47,17 @@ __all__ = ["BY_NAME", "COMMANDS", "Command", "parse"]
 BY_NAME = {each.name: each for each in COMMANDS} | {"/exit": basics.QUIT}
 
 
-def parse(text: str) -> Command | str | None:
+def parse(text: str, chat: Chat) -> Command | str | None:
     """The command in a line; a complaint if it only looks like one; None if it is something else."""
     word = text.split(maxsplit=1)[0]
     if not word.startswith("/") or "/" in word[1:] or "\n" in text:  # "/usr/bin is missing" is a prompt
         return None
     if command := BY_NAME.get(word):
         return command
-    near = difflib.get_close_matches(word, BY_NAME, n=1)
+    from cli.repl.custom import custom_commands
+
+    own = {each.name: each for each in custom_commands(chat.home)}
+    if command := own.get(word):
+        return command
+    near = difflib.get_close_matches(word, [*BY_NAME, *own], n=1)
     return f"no command {word!r}. " + (f"Did you mean {near[0]}?" if near else "/help lists them.")

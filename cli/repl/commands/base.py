@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Coroutine, Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from cli.repl.chat import Chat
@@ -15,14 +15,24 @@ class Command:
     """One slash command. `argument` is how it is written in the help, "" if there is none.
 
     details: more lines for `/NAME --help`
-    choices: what can be given as the argument now, as (text, what it is), for completion
+    choices: what can be given as the argument now, as (text, what it is), for completion; called in a thread
     while_working: may be given while a turn is running
     """
 
     name: str
     argument: str
     help: str
-    run: Callable[[Chat, str], Coroutine[None, None, None]]
+    run: Callable[[Chat, str], Coroutine[Any, Any, None]]
     details: str = ""
     choices: Callable[[Chat], Iterable[tuple[str, str]]] | None = None
     while_working: bool = True
+
+    @property
+    def usage(self) -> str:
+        """What `/NAME --help` says."""
+        lines = [f"{self.name} {self.argument}".strip(), f"  {self.help}"]
+        if self.details:
+            lines += ["", *(f"  {line}" for line in self.details.split("\n"))]
+        if not self.while_working:
+            lines += ["", "  Not while a turn is running."]
+        return "\n".join(lines)

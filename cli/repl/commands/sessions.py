@@ -1,13 +1,19 @@
-"""/sessions: what was done in this project before."""
+"""/sessions, /resume, /fork, /rename and /clear: what was done before, going on with it, and starting afresh."""
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import json
+import time
 from typing import TYPE_CHECKING
 
+from agent.index import Summary
 from cli.render.summary import money
 from cli.render.terminal import fit
 from cli.repl.commands.base import Command
+from cli.repl.front import Choice
+from sandbox.errors import Fault, UserError
 from sandbox.inert import inert
 
 if TYPE_CHECKING:
@@ -18,9 +24,7 @@ LISTED_SESSIONS = 15
 
 async def sessions(chat: Chat, argument: str) -> None:
     """This project's sessions, the newest first."""
-    from agent.index import sessions as indexed
-
-    found = await asyncio.to_thread(indexed, chat.home, chat.runtime.workspace.root)
+    found = await asyncio.to_thread(_known, chat)
     width = chat.front.terminal.columns
     lines = []
     for each in found[:LISTED_SESSIONS]:
@@ -34,7 +38,111 @@ async def sessions(chat: Chat, argument: str) -> None:
         )
     more = len(found) - LISTED_SESSIONS
     lines += [f"  and {more} older: patchwright sessions"] if more > 0 else []
-    chat.view.note("\n".join([*lines, "  go on with one: patchwright resume ID"]))
+    chat.view.note("\n".join([*lines, "  go on with one: /resume"]))
 
 
-COMMANDS = (Command(name="/sessions", argument="", help="this project's sessions", run=sessions),)
+async def resume(chat: Chat, argument: str) -> None:
+    """Go on with another session, chosen from a list if it is not named."""
+    if argument:
+        _check(chat, argument)
+        chat.open(argument)
+        return
+    found = [each for each in await asyncio.to_thread(_known, chat) if each.id != chat.runtime.session.id]
+    if not found:
+        raise UserError(Fault.USAGE, "this project has no other session")
+    chosen = await chat.front.pick("Go on with which session?", [_choice(each) for each in found])
+    if chosen is not None:
+        chat.open(found[chosen].id)
+
+
+async def fork(chat: Chat, argument: str) -> None:
+    """A copy of this session, to try something else in."""
+    from agent.transfer import fork as copy
+
+    made = await asyncio.to_thread(copy, chat.runtime.session.folder, title=argument)
+    made.close()
+    chat.tell(f"this is a copy now; the original is {chat.runtime.session.id}", "dim")
+    chat.open(made.id)
+
+
+async def rename(chat: Chat, argument: str) -> None:
+    """Give the session a title."""
+    if not argument:
+        raise UserError(Fault.USAGE, "no title", "Like this: /rename the login bug")
+    chat.runtime.session.rename(argument)
+    chat.tell(f"this session is called: {argument}")
+
+
+async def clear(chat: Chat, argument: str) -> None:
+    """A new session in the same terminal."""
+    chat.open("")
+
+
+def _known(chat: Chat) -> list[Summary]:
+    from agent.index import sessions as indexed
+
+    return indexed(chat.home, chat.runtime.workspace.root)
+
+
+def _choices(chat: Chat) -> list[tuple[str, str]]:
+    return [(each.id, inert(each.title)) for each in _known(chat) if each.id != chat.runtime.session.id]
+
+
+def _check(chat: Chat, session: str) -> None:
+    if not (chat.runtime.session.folder.parent / session / "log.jsonl").is_file() or "/" in session:
+        raise UserError(Fault.USAGE, f"no session {session!r} in this project", "List them: /sessions")
+    if session == chat.runtime.session.id:
+        raise UserError(Fault.USAGE, "that is this session")
+
+
+def _choice(summary: Summary) -> Choice:
+    when = time.strftime("%d %b %H:%M", time.localtime(summary.updated))
+    return Choice(
+        label=inert(summary.title or "(nothing asked yet)"),
+        about=f"{when} · {summary.outcome}",
+        preview=lambda: _preview(summary),
+    )
+
+
+def _preview(summary: Summary) -> str:
+    """Its last prompts, from the end of its log: a long one is not read for that."""
+    path = summary.path / "log.jsonl"
+    try:
+        with path.open("rb") as file:
+            file.seek(max(path.stat().st_size - PREVIEWED, 0))
+            lines = file.read().split(b"\n")
+    except OSError as error:
+        return inert(str(error))
+    texts = []
+    for line in lines:
+        if b'"kind":"prompt"' in line[:200]:
+            with contextlib.suppress(ValueError):  # a line that is cut
+                texts.append(str(json.loads(line).get("text", "")).strip().partition("\n")[0])
+    return "\n".join([f"{summary.id} · {summary.steps} steps", *(f"> {inert(text)}" for text in texts[-4:])])
+
+
+PREVIEWED = 256 << 10
+"""Bytes at the end of a log in which a preview looks for prompts."""
+
+
+COMMANDS = (
+    Command(name="/sessions", argument="", help="this project's sessions", run=sessions),
+    Command(
+        name="/resume",
+        argument="[ID]",
+        help="go on with another session",
+        run=resume,
+        choices=_choices,
+        while_working=False,
+    ),
+    Command(
+        name="/fork",
+        argument="[TITLE]",
+        help="go on in a copy of this session",
+        details="Both share what was said so far; the files of the workspace are the same for both.",
+        run=fork,
+        while_working=False,
+    ),
+    Command(name="/rename", argument="TITLE", help="give this session a title", run=rename),
+    Command(name="/clear", argument="", help="start a new session", run=clear, while_working=False),
+)

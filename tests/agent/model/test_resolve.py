@@ -17,6 +17,7 @@ from agent.model.http_model import HttpModel
 from agent.model.providers import BARE, DEFAULTS, ENDPOINTS, LITELLM
 from agent.model.resolve import default_model, resolve
 from agent.model.scripted import ScriptedModel
+from agent.model.text_tools import TextTools
 from sandbox.errors import Fault, UserError
 from tests.support.asking import reply, user
 from tests.support.loopback import Loopback
@@ -26,8 +27,9 @@ NO_KEYS: Mapping[str, str] = {}
 
 def url_of(name: str, env: Mapping[str, str], cache: Path, api_base: str | None = None) -> str:
     model = resolve(name, api_base, env, cache)
-    assert isinstance(model, HttpModel)
     assert model.name == name
+    model = model.inner if isinstance(model, TextTools) else model
+    assert isinstance(model, HttpModel)
     return re.sub("/(chat/completions|responses|messages)$", "", model.url)
 
 

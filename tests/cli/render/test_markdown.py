@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from itertools import pairwise
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cli.render.blocks import LONGEST_FENCE, Blocks
+from cli.render.blocks import LONGEST_BLOCK, Blocks
+from cli.render.code import CodePainter
 from cli.render.markdown import MarkdownStream
 
 ANSWER = """\
@@ -51,8 +54,9 @@ def test_blocks_come_out_one_by_one_as_they_are_finished() -> None:
     assert stream.live(10) == "Title\n\nSome"
     assert stream.feed(" prose\n\n") == "Title\n"
     assert stream.live(10) == "\nSome prose"
-    assert stream.feed("```\ncode\n") == "\nSome prose\n"
-    assert stream.feed("```\n") == "\n  code\n"
+    assert stream.feed("```\ncode\nmo") == "\nSome prose\n\n  code\n"
+    assert stream.live(10) == "  mo"
+    assert stream.feed("re\n```\n") == "  more\n"
     assert stream.live(10) == ""
     assert stream.close() == ""
 
@@ -91,15 +95,38 @@ def test_controls_written_as_entities_stay_inert() -> None:
     assert "\u202e" not in streamed(["evil &#8238;text and &#x200b;"])
 
 
-def test_a_long_code_block_is_given_out_in_parts() -> None:
+def test_each_line_of_a_code_block_is_given_out_as_it_ends() -> None:
     blocks = Blocks()
-    given_out = [block for _ in range(500) for block in blocks.feed("x = 1\n")] or []
-    assert given_out == []
-    blocks = Blocks()
-    parts = blocks.feed("```python\n" + "x = 1\n" * 500 + "```\n")
-    assert len(parts) > 5
-    assert all(part.count("\n") <= LONGEST_FENCE + 1 for part in parts)
-    assert sum(part.count("x = 1") for part in parts) == 500
+    parts = blocks.feed("```python\n" + "x = 1\n" * 500)
+    assert [part.text for part in parts] == ["x = 1"] * 500
+    assert [part.first for part in parts] == [True, *[False] * 499]
+    assert blocks.rest.text == ""
+
+
+def test_what_is_held_back_is_bounded_though_no_line_and_no_paragraph_ends() -> None:
+    for text in ("word " * 50_000, "a line of a paragraph\n" * 10_000, "x" * 100_000):
+        blocks = Blocks()
+        given = []
+        for start in range(0, len(text), 7):
+            given += blocks.feed(text[start : start + 7])
+            assert len(blocks.rest.text) <= LONGEST_BLOCK + 1_000
+        given += blocks.close()
+        assert "".join("".join(each.text.split()) for each in given) == "".join(text.split())
+
+
+@pytest.mark.parametrize(
+    "language", ["python", "javascript", "rust", "html", "bash", "json", "yaml", "nonsense"]
+)
+def test_lines_are_coloured_one_by_one_and_keep_their_text(language: str) -> None:
+    code = CodePainter(language, colour=True)
+    for line in ['x = """one', "two {three}", '"""  # four', "if a < b: return 'c'", "<p class='d'>e</p>"]:
+        assert re.sub(r"\x1b\[[0-9;]*m", "", code.line(line, 80)) == line
+
+
+def test_the_state_of_the_lexer_is_kept_from_line_to_line() -> None:
+    code = CodePainter("python", colour=True)
+    code.line('x = """one', 80)
+    assert code.peek("def two", 80) == code.line("def two", 80) == "\x1b[32mdef two\x1b[0m", "inside a string"
 
 
 def test_colours_are_the_terminals_own_sixteen() -> None:

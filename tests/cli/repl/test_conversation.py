@@ -2,64 +2,19 @@
 
 from __future__ import annotations
 
-import json
 import re
-import time
-from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from tests.support import cli
-from tests.support.cli import call, git, script
-from tests.support.terminal import PATIENCE, Terminal
-
-CART = """\
-def total(items):
-    return sum(item.price for item in items) - 1
-"""
+from tests.support.cli import call, script
+from tests.support.talking import CART, log_of, make_shop, prompts, ready, talk, wait_until
 
 
 @pytest.fixture
 def shop(tmp_path: Path) -> Path:
-    root = tmp_path / "shop"
-    root.mkdir()
-    git(root, "init", "-q")
-    (root / "cart.py").write_text(CART)
-    (root / "order.py").write_text("STATUS = 'open'\n")
-    git(root, "add", ".")
-    git(root, "commit", "-qm", "Start")
-    return root
-
-
-def talk(
-    root: Path,
-    turns: Sequence[Mapping[str, Any]],
-    *arguments: str,
-    columns: int = 80,
-    rows: int = 24,
-    **env: str,
-) -> Terminal:
-    model = script(root.parent, turns)
-    argv = [*cli.PATCHWRIGHT, *arguments, "--model", model]
-    return Terminal(argv, cwd=root, env=cli.environment(env), columns=columns, rows=rows)
-
-
-def ready(terminal: Terminal) -> bool:
-    """The prompt is empty, nothing is being done above it, and the footer stands below it."""
-    *_, doing, blank, prompt, footer = ["", "", "", "", *terminal.text.split("\n")]
-    at_rest = blank == "" and not doing.startswith(("● ", "queued: "))
-    return prompt == ">" and at_rest and footer.startswith("workspace ·")
-
-
-def log_of(root: Path) -> list[dict[str, Any]]:
-    [path] = Path(cli.environment()["PATCHWRIGHT_HOME"]).glob("data/projects/*/sessions/*/log.jsonl")
-    return [json.loads(line) for line in path.read_text().splitlines()]
-
-
-def prompts(root: Path) -> list[str]:
-    return [event["text"] for event in log_of(root) if event["kind"] == "prompt"]
+    return make_shop(tmp_path / "shop")
 
 
 @pytest.mark.slow
@@ -80,13 +35,6 @@ def test_a_person_is_asked_when_commands_are_not_confined(shop: Path) -> None:
         assert (shop / "one").exists()
         assert not (shop / "two").exists()
         assert "denied: the user refused it" in terminal.text
-
-
-def wait_until(holds: Callable[[], bool]) -> None:
-    until = time.monotonic() + PATIENCE
-    while not holds():
-        assert time.monotonic() < until
-        time.sleep(0.05)
 
 
 def test_a_prompt_is_answered_with_markdown_and_a_summary(shop: Path) -> None:
@@ -145,17 +93,20 @@ def test_enter_sends_and_other_ways_to_break_a_line_do_not(shop: Path) -> None:
         assert prompts(shop) == ["one\ntwo\nthree\nfour"]
 
 
-def test_a_paste_of_many_lines_is_not_sent(shop: Path) -> None:
-    pasted = "\n".join(f"line {number}" for number in range(300))
+def test_a_paste_of_5000_lines_is_folded_and_sent_whole(shop: Path) -> None:
+    pasted = "\n".join(f"line {number}" for number in range(5000))
     with talk(shop, [{"text": "Ok."}], columns=40, rows=15) as terminal:
         terminal.wait(lambda: ready(terminal))
+        terminal.type("look: ")
         terminal.paste(pasted)
-        terminal.wait("line 299")
+        terminal.type(" and ")
+        terminal.paste("two\nlines")
+        terminal.wait("> look: [pasted 5000 lines] and two\n  lines")
         assert len(log_of(shop)) == 1
         terminal.type("\r")
         terminal.wait("Ok.")
-        assert prompts(shop) == [pasted]
-        assert "(288 more lines)" in terminal.everything
+        assert prompts(shop) == [f"look: {pasted} and two\nlines"]
+        assert "(4989 more lines)" in terminal.everything
 
 
 def test_ctrl_c_stops_the_step_and_the_conversation_goes_on(shop: Path) -> None:
@@ -166,7 +117,7 @@ def test_ctrl_c_stops_the_step_and_the_conversation_goes_on(shop: Path) -> None:
     with talk(shop, turns) as terminal:
         terminal.wait(lambda: ready(terminal))
         terminal.type("wait\r")
-        terminal.wait("● shell touch started; sleep 300")
+        terminal.wait("shell touch started; sleep 300")
         terminal.wait(lambda: (shop / "started").exists())
         terminal.type("\x03")
         terminal.wait("I stopped.")
@@ -301,7 +252,7 @@ def test_the_model_can_be_switched_and_a_wrong_name_changes_nothing(shop: Path) 
 def test_commands_and_files_are_completed(shop: Path) -> None:
     with talk(shop, [{"text": "Ok."}]) as terminal:
         terminal.wait(lambda: ready(terminal))
-        terminal.type("/se")
+        terminal.type("/ses")
         terminal.wait("this project's sessions")
         terminal.type("\t")
         terminal.wait("> /sessions")
@@ -331,7 +282,7 @@ def test_sessions_help_and_cost_are_listed(shop: Path) -> None:
         terminal.type("/cost\r")
         terminal.wait("1 call: 900 tokens in, 90 out; $0.0123")
         terminal.type("/help\r")
-        terminal.wait("/undo             take back the last turn's changes")
+        terminal.wait("/undo                 take back the last turn's changes")
         terminal.type("/udno\r")
         terminal.wait("no command '/udno'. Did you mean /undo?")
 

@@ -12,6 +12,7 @@ import pytest
 from tools.repair.candidates import Candidate, candidates
 from tools.repair.engine import groups, hints, unique_pair
 from tools.repair.localization import rank
+from tools.repair.pairs import pairs
 from tools.repair.spectrum import Spectrum, Standing, Test, is_test_file, matching
 from tools.repair.templates import TEMPLATES, Hints, Source
 
@@ -123,7 +124,10 @@ def test_every_template_has_candidates_or_waits_for_a_hint() -> None:
                 if item == "x": continue
                 total = total + item.size
                 area(total, items)
+            total == 3
+            node = node.next
             try:
+                found = sorted(items), self.nothing(totl, "x"), area(totl, 2) == 0
                 return totl + area(total, scale=2)
             except KeyError:
                 items.appendd("y")
@@ -152,10 +156,59 @@ def test_every_template_has_candidates_or_waits_for_a_hint() -> None:
         ("def f(words):\n    return len(wrds)\n", "def f(words):\n    return len(words)\n"),
         ("def f(n):\n    if n == 0:\n        return 1\n    elif n == 1:\n        return 2\n",
          "def f(n):\n    if n == 0:\n        return 1\n    elif n <= 1:\n        return 2\n"),
+        # what does not exist
+        ("def f(a):\n    return a + nothing\n", "def f(a):\n    return a + 1\n"),
+        ("def f(a, b):\n    return a, nothing\n", "def f(a, b):\n    return a\n"),
+        ("def f(a, b):\n    nothing.a = b\n    return a\n", "def f(a, b):\n    a = b\n    return a\n"),
+        ("class A:\n    def f(self, a, b):\n        return self.less(a, b)\n",
+         "class A:\n    def f(self, a, b):\n        return a < b\n"),
+        ("class A:\n    def f(self, a, b):\n        return self.min(a, b)\n",
+         "class A:\n    def f(self, a, b):\n        return min(a, b)\n"),
+        # several places at once
+        ("def f(a):\n    b = a[1]\n    return b + a[1]\n", "def f(a):\n    b = a\n    return b + a\n"),
+        ("def f(a, b):\n    while b:\n        a += 1\n        b -= 1\n    return a\n",
+         "def f(a, b):\n    while a:\n        b += 1\n        a -= 1\n    return a\n"),
+        ("def f(n):\n    left = n.left\n    right = n.right\n    return left, right\n",
+         "def f(n):\n    left = n.right\n    right = n.left\n    return left, right\n"),
+        # the rest of what was added for them
+        ("def f(a):\n    a == 1\n    return a\n", "def f(a):\n    a = 1\n    return a\n"),
+        ("def f(a):\n    b = a == 0\n    return b\n", "def f(a):\n    b = a\n    return b\n"),
+        ("def f(a):\n    if a:\n        a -= 1\n    return a\n",
+         "def f(a):\n    while a:\n        a -= 1\n    return a\n"),
+        ("def f(a):\n    if a:\n        a -= 1\n    a += 2\n    return a\n",
+         "def f(a):\n    if a:\n        a -= 1\n    else:\n        a += 2\n    return a\n"),
+        ("def f(a):\n    return a.pop(0)\n", "def f(a):\n    return a.pop()\n"),
+        ("def f(a):\n    return sorted(a)\n", "def f(a):\n    return sorted(a, reverse=True)\n"),
+        ("def f(a, k):\n    return a[k]\n", "def f(a, k):\n    return a[-k]\n"),
+        ("def f(a):\n    b = a.next\n    return b\n", "def f(a):\n    b = a.next.next\n    return b\n"),
+        ("def f(a):\n    low, high = 0, len(a)\n    return high\n",
+         "def f(a):\n    low, high = 0, len(a) - 1\n    return high\n"),
+        ("def f(a, b):\n    def g(c):\n        return a\n    return g\n",
+         "def f(a, b):\n    def g(c):\n        return b\n    return g\n"),
+        ("def f(a, b):\n    c = a.get(b)\n    return c\n", "def f(a, b):\n    c = b\n    return c\n"),
     ],
 )  # fmt: skip
 def test_the_fix_is_among_the_candidates_and_leaves_the_rest_as_it_was(before: str, after: str) -> None:
     assert after in results(before)
+
+
+def test_pairs_come_by_the_product_of_their_priorities_and_never_overlap() -> None:
+    source = "def f(a, b):\n    c = a - b\n    return c * 3\n"
+    singles = everything(source)
+    found = list(itertools.islice(pairs(singles, 1000), 3000))
+    priorities = [each.priority for each in found]
+    assert all(first >= second for first, second in itertools.pairwise(priorities))
+    assert [each.rank for each in found] == list(range(1000, 1000 + len(found)))
+    for each in found:
+        later, earlier = each.parts
+        assert earlier.change.end <= later.change.start
+    assert "def f(a, b):\n    c = a + b\n    return c * 2\n" in {patched(source, each) for each in found}
+
+
+def patched(text: str, candidate: Candidate) -> str:
+    for part in candidate.parts:
+        text = text[: part.change.start] + part.change.text + text[part.change.end :]
+    return text
 
 
 def test_arithmetic_that_does_nothing_is_not_tried() -> None:

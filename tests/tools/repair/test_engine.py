@@ -112,6 +112,21 @@ def test_several_independent_bugs_are_fixed_one_after_the_other(tmp_path: Path) 
 
 @pytest.mark.slow
 @pytest.mark.timeout(120)
+def test_two_faults_that_hide_one_another_are_fixed_together(tmp_path: Path) -> None:
+    files = {
+        "both.py": "def both(a, b):\n    c = a - b\n    return c * 3\n",
+        "test_both.py": "import pytest\nfrom both import both\n\n\n@pytest.mark.parametrize('a, b', "
+        "[(1, 2), (5, 7), (2, 2), (10, 3)])\ndef test_both(a, b):\n    assert both(a, b) == 2 * (a + b)\n",
+    }
+    result = run(tmp_path, files, budget=90)
+    assert result.outcome is Outcome.FIXED
+    applied(tmp_path / "work", result.fixes)
+    text = (tmp_path / "work" / "both.py").read_text("utf-8")
+    assert text == "def both(a, b):\n    c = a + b\n    return c * 2\n"
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(120)
 def test_the_same_failures_get_the_same_fix_in_every_run(tmp_path: Path) -> None:
     files = {
         "low.py": "def low(values):\n    best = 0\n    for value in values:\n"

@@ -18,29 +18,46 @@ _ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|([nrt\"'\\/`$]))")
 _ESCAPED = {"n": "\n", "r": "\r", "t": "\t"}
 
 
-def without_line_numbers(text: str) -> str | None:
+def without_line_numbers(text: str, like: str = "") -> str | None:
     """Numbers before the lines, as `cat -n` shows them ("   12\\ttext"), or "12: text", "12|text", "12→text".
 
     Every line that is not blank has one, or is an elision; they go up by one, and further only over an elision.
+    like: another text that has such numbers: beside it one number is enough, and the space behind the marks
+        belongs to the lines if it does so in either
     """
-    lines = text.split("\n")
-    matches = [_NUMBERED.match(line) for line in lines]
+    lines, matches = _numbered(text)
     if not _counted(lines, matches):
         return None
     marks = {match["mark"].strip(" ") for match in matches if match and match["mark"].strip(" ")}
     if len(marks) != 1:
         return None
-    spaced = all(
-        match["mark"].endswith(" ") or match.end() == len(line)
-        for line, match in zip(lines, matches, strict=True)
-        if match
-    )
     mark = marks.pop()
-    if mark not in "\t→" and sum(match is not None for match in matches) == 1 and not _is_padded(matches):
+    alone = mark not in "\t→" and sum(match is not None for match in matches) == 1
+    if alone and not _is_padded(matches) and not (like and is_numbered(like)):
         return None
+    spaced = all(_spaced(*_numbered(each)) for each in (text, like))
     return "\n".join(
         line if match is None else _content(line, match, keeps_space=not spaced)
         for line, match in zip(lines, matches, strict=True)
+    )
+
+
+def is_numbered(text: str) -> bool:
+    """Numbers that count up stand before all lines; there may be only one."""
+    return _counted(*_numbered(text))
+
+
+def _numbered(text: str) -> tuple[list[str], list[re.Match[str] | None]]:
+    lines = text.split("\n")
+    return lines, [_NUMBERED.match(line) for line in lines]
+
+
+def _spaced(lines: Sequence[str], matches: Sequence[re.Match[str] | None]) -> bool:
+    """A space follows every mark behind which something stands."""
+    return all(
+        match["mark"].endswith(" ") or match.end() == len(line)
+        for line, match in zip(lines, matches, strict=True)
+        if match
     )
 
 

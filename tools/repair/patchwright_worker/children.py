@@ -33,6 +33,7 @@ class Child:
     def __init__(self, work: Callable[[Send], None], on_line: Callable[[Json], None], seconds: float) -> None:
         self._on_line, self._buffer = on_line, b""
         self.killed = False
+        self.cpu = 0.0
         self.allow(seconds)
         self.descriptor, writing = os.pipe()
         self.pid = os.fork()
@@ -58,8 +59,12 @@ class Child:
             os.killpg(self.pid, signal.SIGKILL)
         except (ProcessLookupError, PermissionError):  # gone already, or not yet leader of its group
             _kill(self.pid)
-        os.waitpid(self.pid, 0)
+        self.cpu = _cpu(os.wait4(self.pid, 0)[2])
         os.close(self.descriptor)
+
+
+def _cpu(usage: resource.struct_rusage) -> float:
+    return usage.ru_utime + usage.ru_stime
 
 
 def _kill(pid: int) -> None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import copy
 import importlib.util
 import os
 import sys
 import traceback
 import types
+from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any
 
 from .wire import MESSAGE
@@ -17,7 +19,7 @@ if TYPE_CHECKING:
     from .wire import Json
 
 
-class Suite:
+class Suite(ABC):
     """Collected tests. `run` executes some of them in the given order and reports each as it ends."""
 
     def __init__(self) -> None:
@@ -25,13 +27,20 @@ class Suite:
         self.files: list[str] = []
         self.errors: list[Json] = []
 
+    @abstractmethod
     def run(
         self, indexes: Sequence[int], before: Callable[[int], None], after: Callable[[int, Json], None]
     ) -> None:
-        raise NotImplementedError
+        """Calls `before` with a test's index when it starts, `after` with its outcome when it has ended."""
+
+    def once(self, index: int) -> Json:
+        """Run one test and say how it went, as quickly as the framework allows."""
+        found: Json = {}
+        self.run([index], lambda _: None, lambda _, record: found.update(record))
+        return found
 
 
-class Framework:
+class Framework(ABC):
     """How a project's tests are collected. `problem` says why a session never came to its tests."""
 
     name = ""
@@ -40,12 +49,12 @@ class Framework:
         self.arguments = arguments
         self.problem = ""
 
-    def prepare(self) -> None:
+    def prepare(self) -> None:  # noqa: B027 - most frameworks are imported already
         """Import what every session imports, but nothing of the project's own."""
 
+    @abstractmethod
     def session(self, take_over: Callable[[Suite], None]) -> None:
         """Collect, hand the tests over, and clean up when `take_over` returns."""
-        raise NotImplementedError
 
     @staticmethod
     def choose(arguments: list[str]) -> Framework:
@@ -136,7 +145,61 @@ def _pytest_plugin(take_over: Callable[[Suite], None]) -> Any:
                 item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
                 after(index, self._now)
 
+        def once(self, index: int) -> Json:
+            item = self._items[index]
+            bare = getattr(item, "_initrequest", None) and hasattr(item.session._setupstate, "setup")
+            expected = not list(item.iter_markers("xfail"))  # hooks know what an expected failure is
+            return _without_hooks(item) if bare and expected else super().once(index)
+
     return Plugin()
+
+
+def _without_hooks(item: Any) -> Json:
+    """What pytest does for one test, but for the reports: set up, run, take down (pytest 7 and later)."""
+    import pytest
+
+    state, error = item.session._setupstate, None
+    state.stack.clear()  # what an interrupted run before left standing
+    item._initrequest()
+    item.__dict__.pop("_excinfo", None)
+    parameters = getattr(getattr(item, "callspec", None), "params", {})
+    kept = dict(parameters)
+    parameters.update(_fresh(kept))
+    try:
+        state.setup(item)
+        item.runtest()
+    except (Exception, SystemExit, KeyboardInterrupt, pytest.fail.Exception, pytest.skip.Exception) as raised:
+        error = raised
+    finally:
+        try:
+            state.teardown_exact(None)
+        except Exception as raised:  # a fixture's end is part of the test
+            error = error or raised
+        item._request, item.funcargs = False, None
+        parameters.update(kept)
+    noted = item.__dict__.pop("_excinfo", None)  # where a unittest.TestCase's failures are put
+    if error is None and noted:
+        error = noted[0].value
+    if error is None or isinstance(error, pytest.skip.Exception):
+        return {"outcome": "skipped" if error else "passed"}
+    return {"outcome": "failed", **failure(error, None)}
+
+
+_PLAIN = (int, float, str, bytes, bool, type(None), complex)
+
+
+def _fresh(parameters: Json) -> Json:
+    """Copies of lists and the like, which a program may change in place: the next run is to see what this one saw."""
+    return {name: copy.deepcopy(value) for name, value in parameters.items() if _is_plain(value)}
+
+
+def _is_plain(value: Any) -> bool:
+    """Made of built-in values only, so that nobody can tell a copy from it."""
+    if type(value) is dict:
+        return all(_is_plain(key) and _is_plain(each) for key, each in value.items())
+    if type(value) in (list, tuple, set):
+        return all(map(_is_plain, value))
+    return type(value) in _PLAIN
 
 
 def failure(error: BaseException, trace: types.TracebackType | None) -> Json:

@@ -11,6 +11,7 @@ from .children import TestClock
 from .frameworks import Framework, Suite
 from .patching import NeedsImport, Overlay, Swapper, apply_edits, compile_source
 from .recorder import Recorder
+from .screening import Screener
 from .trials import Server
 
 if TYPE_CHECKING:
@@ -42,7 +43,8 @@ class Knowledge:
     def run(self, suite: Suite, indexes: Sequence[int], request: Json, stop: str, send: Send) -> None:
         factor: float = request.get("factor", 1.0)
         ceiling: float = request.get("ceiling", 60.0)
-        clock = TestClock(send, lambda index: min(ceiling, self.limits[index] * factor), dict)
+        floor: float = request.get("floor", 0.0)
+        clock = TestClock(send, lambda index: max(floor, min(ceiling, self.limits[index] * factor)), dict)
         passed = False
 
         def after(index: int, record: Json) -> None:
@@ -92,6 +94,9 @@ class Cold(Knowledge):
             stage["stop"],
             send,
         )
+        # The end of a session is for people: summaries, for which plugins import what they did not need before.
+        send({"kind": "over"})
+        os._exit(0)
 
 
 class Renumbered(Suite):
@@ -127,6 +132,7 @@ class Warm(Knowledge):
         self._recorder.stop()
         self._suite = suite
         self._swapper = Swapper(self._root)
+        self._screener = Screener(suite, self._swapper, self._ran_at_import)
         gc.collect()
         gc.freeze()  # children share these pages as long as no collector touches them
         files = [self._recorder.name(path) for path in suite.files]
@@ -135,12 +141,17 @@ class Warm(Knowledge):
         send({"kind": "traced", "imported": self._imported})
         Server(requests, send, config, self).serve()
 
+    def screen(self, request: Json, done: int) -> Callable[[Send], None]:
+        """Judge many candidates by one test, one after the other in one child, from the one numbered `done` on."""
+        screener = self._screener
+        screener.know(self.texts, {edit[0] for edits in request["candidates"] for edit in edits})
+        return lambda send: screener.run(request, done, send)
+
     def work(self, request: Json, stage: Json) -> Callable[[Send], None]:
         def run(send: Send) -> None:
             try:
                 for path, text in self.patched(request).items():
-                    imported = set(self._imported.get(self._recorder.name(path), ()))
-                    self._swapper.swap(path, self.texts[path], text, imported)
+                    self._swapper.swap(path, self.texts[path], text, self._ran_at_import(path))
             except NeedsImport as reason:
                 send({"kind": "verdict", "verdict": "module", "reason": str(reason)})
                 return
@@ -174,6 +185,9 @@ class Warm(Knowledge):
             send({"kind": "test", "test": index, "outcome": record["outcome"], **clock.after()})
 
         self._suite.run(indexes, clock.before, after)
+
+    def _ran_at_import(self, path: str) -> set[int]:
+        return set(self._imported.get(self._recorder.name(path), ()))
 
     def name_frames(self, record: Json) -> None:
         frames = [[self._recorder.name(f), line, name] for f, line, name in record.get("frames", ())]

@@ -67,9 +67,17 @@ class Swapper:
     def __init__(self, root: str) -> None:
         prefix = root + os.sep
         self._functions: dict[tuple[str, types.CodeType], list[types.FunctionType]] = {}
+        self._places: dict[tuple[str, int, str], list[types.FunctionType]] = {}
         for each in gc.get_objects():
             if type(each) is types.FunctionType and each.__code__.co_filename.startswith(prefix):
-                self._functions.setdefault((each.__code__.co_filename, each.__code__), []).append(each)
+                code = each.__code__
+                self._functions.setdefault((code.co_filename, code), []).append(each)
+                place = (code.co_filename, code.co_firstlineno, code.co_name)
+                self._places.setdefault(place, []).append(each)
+
+    def live(self, path: str, first_line: int, name: str) -> list[types.FunctionType]:
+        """The function objects that were made from the definition at that line."""
+        return self._places.get((path, first_line, name), [])
 
     def swap(self, path: str, old_text: str, new_text: str, imported_lines: set[int]) -> None:
         """Raises SyntaxError if the new text does not compile, NeedsImport if swapping cannot serve it."""
@@ -81,10 +89,7 @@ class Swapper:
             if not live:
                 raise NeedsImport("nothing refers to that function")
             for function in live:
-                try:
-                    function.__code__ = after
-                except ValueError:  # another number of closed-over variables: only a new import can do that
-                    raise NeedsImport("it closes over other variables") from None
+                exchange(function, after)
 
     def _changed(
         self, old: types.CodeType, new: types.CodeType
@@ -100,6 +105,13 @@ class Swapper:
                 yield first, second
             else:
                 yield from self._changed(first, second)
+
+
+def exchange(function: types.FunctionType, code: types.CodeType) -> None:
+    """Put new code into a function. Raises NeedsImport when it closes over other variables than the old."""
+    if function.__code__.co_freevars != code.co_freevars:
+        raise NeedsImport("it closes over other variables")
+    function.__code__ = code
 
 
 def _children(code: types.CodeType) -> list[types.CodeType]:

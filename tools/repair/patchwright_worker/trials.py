@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import json
 import os
+import resource
 import select
 import time
 from typing import TYPE_CHECKING
 
 from .children import Child
+from .screening import Screening
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
     from .wire import Json, Send
@@ -22,10 +25,26 @@ class Trial:
     def __init__(self, request: Json) -> None:
         self.request = request
         self.stage = 0
-        self.reply: Json = {"kind": "tried", "id": request["id"], "verdict": "", "passed": [], "failed": []}
+        self.reply: Json = {
+            "kind": "tried",
+            "id": request["id"],
+            "verdict": "",
+            "passed": [],
+            "failed": [],
+            "cpu": 0.0,
+        }
         self.started = time.monotonic()
         self._running: int | None = None
         self._over = False
+
+    @property
+    def patience(self) -> float:
+        """Wall seconds until the first test must have begun."""
+        return float(self.request.get("start", 10.0))
+
+    def work(self, how: Any) -> Callable[[Send], None]:
+        work: Callable[[Send], None] = how.work(self.request, self.request["stages"][self.stage])
+        return work
 
     def line(self, child: Child, message: Json) -> None:
         if message["kind"] == "start":
@@ -62,6 +81,12 @@ class Trial:
         return False
 
 
+def _spent() -> float:
+    """CPU seconds of this process and all children that have ended."""
+    both = [resource.getrusage(which) for which in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return round(sum(each.ru_utime + each.ru_stime for each in both), 3)
+
+
 class Server:
     """Reads requests, keeps `jobs` children busy, replies in the order in which trials end."""
 
@@ -70,8 +95,8 @@ class Server:
         self._jobs: int = config["jobs"]
         self._buffer = b""
         self._open = True
-        self._queue: list[Trial] = []
-        self._children: list[tuple[Child, Trial]] = []
+        self._queue: list[Trial | Screening] = []
+        self._children: list[tuple[Child, Trial | Screening]] = []
 
     def serve(self) -> None:
         """Until the other side closes the pipe: whoever asked is gone then, and so are we."""
@@ -84,11 +109,9 @@ class Server:
             for child, _ in self._children:
                 child.end()
 
-    def _fork(self, trial: Trial) -> None:
+    def _fork(self, trial: Trial | Screening) -> None:
         holder: list[Child] = []
-        seconds = trial.request.get("start", 10.0)
-        work = self._how.work(trial.request, trial.request["stages"][trial.stage])
-        child = Child(work, lambda message: trial.line(holder[0], message), seconds)
+        child = Child(trial.work(self._how), lambda message: trial.line(holder[0], message), trial.patience)
         holder.append(child)
         self._children.append((child, trial))
 
@@ -106,11 +129,12 @@ class Server:
             if alive and not child.killed:
                 continue
             child.end()
+            trial.reply["cpu"] += child.cpu
             self._children.remove(pair)
             if trial.ended(child.killed):
                 self._queue.insert(0, trial)
             else:
-                self._send(trial.reply)
+                self._send({**trial.reply, "spent": _spent()})
 
     def _read_requests(self) -> None:
         data = os.read(self._requests, 1 << 16)
@@ -118,7 +142,11 @@ class Server:
         self._buffer += data
         *lines, self._buffer = self._buffer.split(b"\n")
         for message in map(json.loads, lines):
-            if "id" in message:
-                self._queue.append(Trial(message))
+            if "screen" in message:
+                self._queue.append(Screening(message))
+            elif "id" in message:
+                # One that came through the screening goes before those that wait for theirs.
+                place = sum(isinstance(each, Trial) for each in self._queue)
+                self._queue.insert(place, Trial(message))
             else:
                 self._how.learn(message)

@@ -6,14 +6,26 @@ applies. Templates that are right less often than they pass tests (guards, reuse
 
 from __future__ import annotations
 
-from tools.repair.templates import conditions, names, operators, shape, statements, values
+from tools.repair.templates import (
+    conditions,
+    everywhere,
+    names,
+    operators,
+    shape,
+    statements,
+    undefined,
+    values,
+)
 from tools.repair.templates.base import Change, Hints, Site, Source, Template
 
 __all__ = ["TEMPLATES", "Change", "Hints", "Site", "Source", "Template"]
 
+_MODULES = (names, undefined, operators, values, shape, conditions, statements, everywhere)
+
+# The likeliest first: what several templates would say counts for the first of them.
 TEMPLATES: tuple[Template, ...] = tuple(
-    each
-    for module in (names, operators, values, shape, conditions, statements)
-    for each in vars(module).values()
-    if isinstance(each, Template)
+    sorted(
+        (each for module in _MODULES for each in vars(module).values() if isinstance(each, Template)),
+        key=lambda each: -each.prior,
+    )
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -29,6 +30,8 @@ class Hints:
     missing_attributes: frozenset[str] = frozenset()
     errors: frozenset[str] = frozenset()
 
+
+BUILTINS = frozenset(dir(builtins))
 
 Generator = Callable[["Site"], Iterator[Change]]
 
@@ -57,7 +60,10 @@ class Source:
     def __init__(self, path: str, text: str) -> None:
         self.path = path
         self.text = text
-        self.tree = ast.parse(text)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", SyntaxWarning)  # the project's own affair
+            self.tree = ast.parse(text)
+        self._names_in: dict[Function, list[str]] = {}
         self._lines = text.split("\n")
         self._starts = [0]
         for line in self._lines:
@@ -117,11 +123,25 @@ class Source:
         return sorted(name for name in found if not name.startswith("__"))
 
     @cached_property
+    def assigned_attributes(self) -> frozenset[str]:
+        """Attributes that are assigned to anywhere in the file."""
+        stored = (
+            n for n in ast.walk(self.tree) if isinstance(n, ast.Attribute) and isinstance(n.ctx, ast.Store)
+        )
+        return frozenset(node.attr for node in stored)
+
+    @cached_property
     def strings(self) -> list[str]:
         values = {
             n.value for n in ast.walk(self.tree) if isinstance(n, ast.Constant) and isinstance(n.value, str)
         }
         return sorted(value for value in values if 0 < len(value) < 40 and "\n" not in value)
+
+    def names_in(self, function: Function) -> list[str]:
+        if function not in self._names_in:
+            names, around = local_names(function), self.enclosing(function)
+            self._names_in[function] = list(dict.fromkeys(names + (self.names_in(around) if around else [])))
+        return self._names_in[function]
 
     def enclosing(self, node: ast.AST) -> Function | None:
         """The function around a node."""
@@ -188,16 +208,12 @@ class Site:
 
     @cached_property
     def variables(self) -> list[str]:
-        """Names bound in the function, in order of their first appearance."""
-        return local_names(self.function) if self.function else []
-
-    @cached_property
-    def builtins(self) -> frozenset[str]:
-        return frozenset(dir(builtins))
+        """Names bound in the function, in order of their first appearance; then those of functions around it."""
+        return self.source.names_in(self.function) if self.function else []
 
     def known(self, name: str) -> bool:
         """Whether a name is bound anywhere that this place can see."""
-        return name in self.variables or name in self.source.module_names or name in self.builtins
+        return name in self.variables or name in self.source.module_names or name in BUILTINS
 
     def text(self, node: ast.expr | ast.stmt | ast.keyword) -> str:
         return self.source.segment(node)

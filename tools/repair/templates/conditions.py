@@ -49,6 +49,25 @@ def constant_condition(site: Site) -> Iterator[Change]:
             yield site.replace(test, "False")
 
 
+@template(prior=0.5)
+def dropped_comparison(site: Site) -> Iterator[Change]:
+    """What is compared in place of the comparison: `x = f() == 0` (misused `==`; unwrapping, TBar FP11.3)."""
+    for node in site.nodes:
+        if isinstance(node, ast.Compare) and not isinstance(site.statement, ast.If | ast.While):
+            yield site.replace(node, site.text(node.left))
+
+
+@template(prior=0.4)
+def loop_for_branch(site: Site) -> Iterator[Change]:
+    """`while` for `if`, or the other way round: done once what has to be repeated (mutation operators, inverted)."""
+    statement = site.statement
+    if isinstance(statement, ast.If | ast.While) and not (isinstance(statement, ast.If) and statement.orelse):
+        start = site.source.span(statement)[0]
+        old, new = ("if", "while") if isinstance(statement, ast.If) else ("while", "if")
+        if site.source.text.startswith(f"{old} ", start) or site.source.text.startswith(f"{old}(", start):
+            yield Change(start=start, end=start + len(old), text=new, why=f"`{old}` should be `{new}`")
+
+
 @template(prior=0.3)
 def returned_predicate(site: Site) -> Iterator[Change]:
     """A constant answer that depends on a variable after all (TBar FP12, mutate return; QuixBugs class 8)."""
@@ -73,6 +92,9 @@ def returned_value(site: Site) -> Iterator[Change]:
         for name in site.variables:
             yield site.replace(statement.value, name)
             yield site.replace(statement.value, f"[{name}]")
+            yield site.replace(statement.value, f"{name}[0]")
+            yield site.replace(statement.value, f"{name}[-1]")
+            yield site.replace(statement.value, f"len({name})")
             yield site.replace(statement.value, f"not {site.operand(statement.value, NOT)}")
     elif isinstance(statement, ast.Return):
         for name in site.variables:

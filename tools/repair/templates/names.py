@@ -6,7 +6,7 @@ import ast
 import difflib
 from collections.abc import Iterable, Iterator
 
-from tools.repair.templates.base import ATOM, Change, Function, Site, template
+from tools.repair.templates.base import ATOM, BUILTINS, Change, Function, Site, template
 
 # Functions that are taken for one another.
 _CALLEES = (
@@ -20,6 +20,9 @@ _CALLEES = (
     ("isinstance", "issubclass"),
     ("getattr", "hasattr"),
     ("ord", "chr"),
+    ("and_", "or_", "xor"),
+    ("defaultdict", "Counter", "dict", "OrderedDict"),
+    ("bisect_left", "bisect_right"),
 )
 _METHODS = (
     ("append", "extend", "add", "insert"),
@@ -50,7 +53,7 @@ def misspelt_name(site: Site) -> Iterator[Change]:
     """A name that is bound nowhere: the known one most like it, or an attribute (PyTER; NameError)."""
     for node in site.nodes:
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and not site.known(node.id):
-            reachable = [*site.variables, *site.source.module_names, *sorted(site.builtins)]
+            reachable = [*site.variables, *site.source.module_names, *sorted(BUILTINS)]
             for near in difflib.get_close_matches(node.id, dict.fromkeys(reachable), n=4, cutoff=0.5):
                 yield site.replace(node, near, f"there is no `{node.id}`; `{near}` is meant")
             receiver = _receiver(site.function)
@@ -105,6 +108,16 @@ def variable(site: Site) -> Iterator[Change]:
         used = isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and not _is_callee(site, node)
         if isinstance(node, ast.Name) and used and node.id in site.variables:
             for name in _by_likeness(node.id, site.variables):
+                yield site.replace(node, name)
+
+
+@template(prior=0.35)
+def variable_for_expression(site: Site) -> Iterator[Change]:
+    """A variable of the function where something is computed or looked up (TBar FP13.2, the other way round)."""
+    for node in site.nodes:
+        computed = isinstance(node, ast.Call | ast.Subscript | ast.Attribute | ast.BinOp)
+        if computed and isinstance(getattr(node, "ctx", ast.Load()), ast.Load) and not _is_callee(site, node):
+            for name in site.variables:
                 yield site.replace(node, name)
 
 

@@ -72,13 +72,47 @@ def swapped_elements(site: Site) -> Iterator[Change]:
 def dropped_argument(site: Site) -> Iterator[Change]:
     """An argument too many (TBar FP10.4; mutmut's argument removal)."""
     for node in site.nodes:
-        if isinstance(node, ast.Call) and len(node.args) + len(node.keywords) > 1:
+        if isinstance(node, ast.Call) and len(node.args) + len(node.keywords) > _needed(node):
             every = [*map(site.text, node.args), *map(site.text, node.keywords)]
             for place, text in enumerate(every):
                 rest = ", ".join(every[:place] + every[place + 1 :])
                 yield site.replace(
                     node, f"{site.text(node.func)}({rest})", f"the argument `{text}` should not be passed"
                 )
+
+
+@template(prior=0.4)
+def known_argument(site: Site) -> Iterator[Change]:
+    """An option of a well-known function missing: the other order, an index to pop (TBar FP10.4)."""
+    for node in site.nodes:
+        if isinstance(node, ast.Call):
+            name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+            given = {keyword.arg for keyword in node.keywords}
+            every = [*map(site.text, node.args), *map(site.text, node.keywords)]
+            for option in _OPTIONS.get(name, ()):
+                if option.split("=")[0] not in given and (name != "pop" or not every):
+                    text = f"{site.text(node.func)}({', '.join([*every, option])})"
+                    yield site.replace(node, text, f"`{option}` is missing in `{site.text(node)}`")
+
+
+_OPTIONS = {
+    "sorted": ("reverse=True", "key=len"),
+    "sort": ("reverse=True", "key=len"),
+    "max": ("key=len", "default=0"),
+    "min": ("key=len", "default=0"),
+    "pop": ("0", "-1"),
+    "split": ('" "', '","'),
+    "get": ("0", "[]"),
+}
+
+
+def _needed(node: ast.Call) -> int:
+    """Arguments that must stay; some methods can do without."""
+    return (
+        0
+        if isinstance(node.func, ast.Attribute) and node.func.attr in ("pop", "split", "strip", "get")
+        else 1
+    )
 
 
 @template(prior=0.4)
@@ -171,6 +205,26 @@ def scaled(site: Site) -> Iterator[Change]:
                 if name != site.text(node):
                     yield site.replace(node, f"{site.operand(node, PRODUCT)} * {name}")
                     yield site.replace(node, f"{site.operand(node, PRODUCT)} % {name}")
+
+
+@template(prior=0.15)
+def negated_value(site: Site) -> Iterator[Change]:
+    """A number with the other sign: an index from the end, a loss for a gain (Offutt's unary operator insertion)."""
+    for node in site.nodes:
+        if isinstance(node, ast.Name | ast.Call | ast.Subscript | ast.Attribute) and _is_value(site, node):
+            yield site.replace(node, f"-{site.operand(node, ATOM)}")
+
+
+@template(prior=0.15)
+def chained_attribute(site: Site) -> Iterator[Change]:
+    """One step more along a chain: `x.next` → `x.next.next` (linked structures)."""
+    for node in site.nodes:
+        if (
+            isinstance(node, ast.Attribute)
+            and _is_value(site, node)
+            and isinstance(node.value, ast.Name | ast.Attribute)
+        ):
+            yield site.replace(node, f"{site.text(node)}.{node.attr}")
 
 
 @template(prior=0.15)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from tools.repair.templates.base import Change, Function, Site, first_line, template
+from tools.repair.templates.base import BUILTINS, Change, Function, Site, first_line, template
 
 _EXCEPTIONS = (
     "ValueError",
@@ -36,6 +36,36 @@ def missing_return(site: Site) -> Iterator[Change]:
     ):
         for name in site.variables:
             yield site.insert_after(f"return {name}", f"`{name}` is not returned at the end of the function")
+
+
+@template(prior=2.0)
+def comparison_for_assignment(site: Site) -> Iterator[Change]:
+    """A comparison whose result nobody uses: `x == 1` where `x = 1` is meant (DebugBench's misused `==`)."""
+    statement = site.statement
+    if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Compare):
+        compare = statement.value
+        if len(compare.ops) == 1 and isinstance(compare.ops[0], ast.Eq):
+            left, right = site.text(compare.left), site.text(compare.comparators[0])
+            for sign in ("=", "+=", "-="):
+                text = f"{left} {sign} {right}"
+                yield site.rewrite(
+                    text, f"`{site.text(statement)}` compares and drops the result; `{text}` is meant"
+                )
+
+
+@template(prior=0.35)
+def moved_into_else(site: Site) -> Iterator[Change]:
+    """A statement after an `if` that belongs to its other branch (TBar FP14)."""
+    block = site.source.block(site.statement)
+    place = block.index(site.statement) if site.statement in block else 0
+    before = block[place - 1] if place else None
+    if isinstance(before, ast.If) and not before.orelse and site.alone_on_lines:
+        start, end = _whole_lines(site, site.statement)
+        margin = site.source.indentation(site.statement.lineno)
+        inner = site.source.indentation(before.body[-1].lineno)
+        lines = _shifted(site.source.text[start:end], inner, margin)
+        why = f"`{_first(site)}` belongs into an `else`"
+        yield Change(start=start, end=end, text=f"{margin}else:\n{lines}", why=why)
 
 
 @template(prior=0.35)
@@ -182,7 +212,7 @@ def loop_exit(site: Site) -> Iterator[Change]:
 @template(prior=0.5)
 def exception_type(site: Site) -> Iterator[Change]:
     """Another exception raised or caught, those of the failures first (cosmic-ray's exception replacer)."""
-    candidates = [*sorted(site.hints.errors & site.builtins), *_EXCEPTIONS]
+    candidates = [*sorted(site.hints.errors & BUILTINS), *_EXCEPTIONS]
     places: list[ast.expr] = []
     if isinstance(site.statement, ast.Raise):
         places = [n for n in site.nodes if isinstance(n, ast.Name) and n.id.endswith(("Error", "Exception"))]

@@ -45,7 +45,11 @@ def other_string(site: Site) -> Iterator[Change]:
     for node in site.nodes:
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
             others = [each for each in site.source.strings if each != node.value]
-            for text in difflib.get_close_matches(node.value, others, n=6, cutoff=0.3):
+            near = difflib.get_close_matches(node.value, others, n=6, cutoff=0.3)
+            if len(node.value) == 1:  # letters and digits are never much alike
+                near += [each for each in others if len(each) == 1 and each not in near]
+                near += [each for each in ("0", "1", " ") if each not in (*near, node.value)]
+            for text in near:
                 yield site.replace(node, _quoted(text, like=site.text(node)))
 
 
@@ -125,6 +129,8 @@ def _counts(site: Site, node: ast.expr) -> bool:
     above = site.source.parents.get(node)
     if isinstance(above, ast.Subscript):
         return node is above.slice
+    if isinstance(above, ast.Tuple):  # an index of several dimensions, or several values at once
+        return isinstance(site.source.parents.get(above), ast.Subscript | ast.Assign | ast.Return)
     if isinstance(above, ast.Call):
         return node in above.args
     return isinstance(above, ast.Slice | ast.Compare | ast.Return | ast.Assign | ast.BinOp | ast.AugAssign)

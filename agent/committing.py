@@ -1,0 +1,138 @@
+"""When the harness itself commits what a session changed, where, and in which words."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, Literal
+
+from agent.side_calls import HasSideCalls, short_text
+from agent.verify.conclude import Evidence, content_of, really_changed
+from tools.action import Observation
+from tools.workspace import Workspace
+
+if TYPE_CHECKING:
+    from tools.checks.staged import Change
+    from tools.messages.style import Style
+
+When = Literal["never", "turn", "step", "branch"]
+"""never: only the model commits, when it is asked to. turn: at the end of a verified turn. step: as soon as the whole
+suite passes after a change, too. branch: as "turn", on a branch that is made for it."""
+
+BRANCHES = "patchwright/"
+"""What the names of our branches begin with."""
+
+_DIFF = 12_000
+"""Characters of a diff that a model sees which writes its message: about 3k tokens."""
+
+Act = Callable[[str, dict[str, object]], Awaitable[Observation]]
+
+
+class Committer:
+    """Commits through the gateway, as the tool `git_commit` does: the agent's hunks, and nothing of the user's.
+
+    act: runs an action of the harness
+    asking: can ask a model for a short text
+    """
+
+    def __init__(self, when: When, workspace: Workspace, act: Act, asking: HasSideCalls) -> None:
+        self.when = when
+        self.prompt = ""
+        """What the present turn was asked."""
+        self._workspace = workspace
+        self._act = act
+        self._asking = asking
+
+    async def after_turn(self, text: str) -> None:
+        """Commit what is left at the end of a verified turn. text: the model's last words in it"""
+        if self.when != "never":
+            await self._commit(text)
+
+    async def before_request(self, evidence: Evidence) -> str:
+        """With "step": commit when the whole suite passed on the files as they are. Returns a note for the model,
+        "" if nothing was committed."""
+        report = evidence.current() if self.when == "step" else None
+        if report is None or report.get("outcome") != "passed":
+            return ""
+        made = await self._commit("")
+        commit = made.data.get("commit") if made is not None and not made.failed else None
+        return (
+            f"[Your changes so far are committed, since the tests pass: {str(commit)[:10]}]" if commit else ""
+        )
+
+    async def now(self) -> Observation | None:
+        """Commit at once, since a person says so; None if nothing was changed."""
+        return await self._commit("")
+
+    async def _commit(self, text: str) -> Observation | None:
+        if not really_changed(self._workspace):
+            return None
+        message = await self._message(text)
+        if self.when == "branch":
+            await asyncio.to_thread(_own_branch, self._workspace, self.prompt or message)
+        return await self._act("git_commit", {"message": message})
+
+    async def _message(self, text: str) -> str:
+        """The model's last words where they make a message of this repository; else a model's, else our own."""
+        from tools.messages.style import complaints
+
+        change, style = await asyncio.to_thread(_facts, self._workspace)
+        subject = next((line.strip() for line in text.splitlines() if line.strip()), "")
+        if len(subject.split()) > 1 and not any(complaints(subject, style)):
+            return f"{subject}\n\n{text}".strip()
+        from tools.messages.asking import cleaned, question
+        from tools.messages.summary import summarised
+
+        diff = await asyncio.to_thread(_diff, self._workspace)
+        answer = cleaned(
+            await short_text(self._asking, question(style, diff[:_DIFF]), purpose="commit message")
+        )
+        if answer:
+            return answer
+        own = await asyncio.to_thread(summarised, change, style)
+        return f"{own.rstrip() or subject or 'Apply changes'}\n\n{text}".strip()
+
+
+def _facts(at: Workspace) -> tuple[Change, Style]:
+    """(the session's changes, the style of the repository's messages)."""
+    from sandbox.repository import find_root
+    from tools.checks.staged import Change
+    from tools.messages.style import learned
+    from tools.plumbing import Git
+
+    git = Git(find_root(at.root) or at.root, alone=True)
+    return Change.of_contents(git, _contents(at)), learned(git)
+
+
+def _contents(at: Workspace) -> dict[str, tuple[bytes | None, bytes | None]]:
+    return {path: (at.changed[path], content_of(at, path)) for path in really_changed(at)}
+
+
+def _diff(at: Workspace) -> str:
+    from tools.text import unified
+
+    texts = {
+        path: [(each or b"").decode("utf-8", "replace") for each in sides]
+        for path, sides in _contents(at).items()
+    }
+    return "".join(unified(path, *sides) for path, sides in texts.items())
+
+
+def _own_branch(at: Workspace, words: str) -> None:
+    """Go on a branch of ours at the present commit; files and index stay as they are. On one already: nothing."""
+    from sandbox.repository import branch, find_root
+    from tools.git.broker import Broker
+
+    root = find_root(at.root)
+    if root is None or branch(root).startswith(BRANCHES):
+        return
+    broker = Broker(root, at.settings.trusts)
+    slug = "-".join(re.findall(r"[a-z0-9]+", words.lower()))[:40].strip("-") or "work"
+    name, number = f"{BRANCHES}{slug}", 1
+    while broker.run("rev-parse", "--verify", "--quiet", f"refs/heads/{name}", ok=(0, 1)).stdout:
+        number += 1
+        name = f"{BRANCHES}{slug}-{number}"
+    if broker.run("rev-parse", "--verify", "--quiet", "HEAD", ok=(0, 1)).stdout:
+        broker.run("branch", "--no-track", name)
+    broker.run("symbolic-ref", "-m", "patchwright: a branch of its own", "HEAD", f"refs/heads/{name}")

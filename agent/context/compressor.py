@@ -1,0 +1,214 @@
+"""When the history is shortened, by which stage, and what each leaves behind: decisions only; the log gets events.
+
+The stages go from free to costly: outputs were shaped when they came in; old steps fold into records in large
+batches, because each compaction breaks a provider's prompt cache once; outputs are masked where folding is not
+enough; all of the past is summed up when its records have grown too long. The last stage is code and cannot fail.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from dataclasses import dataclass
+
+from agent.context import folding, masking, summary
+from agent.context.budget import DEFAULT_SHARES, Budget, Shares
+from agent.context.digest import Known
+from agent.context.facts import Facts
+from agent.context.ledger import ledger
+from agent.context.projection import FoldMessage, Projection, Slot, size, steps
+from agent.events import Compaction, Fold
+from agent.model.base import ToolMessage, UserMessage
+
+WORTH = 0.10
+"""Of the history: what a compaction has to save at least, or it is not done."""
+
+Summarise = Callable[[str], Awaitable[str]]
+"""Has a model write a summary; "" when none can be asked or it fails."""
+
+
+@dataclass(slots=True, kw_only=True)
+class Compressor:
+    """Decides for one session.
+
+    window: of the model in tokens, now; summarise: has a model write summaries, None: code does
+    """
+
+    projection: Projection
+    facts: Facts
+    window: Callable[[], int]
+    shares: Shares = DEFAULT_SHARES
+    summarise: Summarise | None = None
+    _tried_at: int = 0
+
+    async def due(self) -> AsyncIterator[Compaction]:
+        """The compactions to be logged before the next request, one by one; none while there is room."""
+        budget = self.budget()
+        if self.facts.forget:
+            yield self._forget(self.facts.forget)
+        if self.projection.raw_tokens >= max(budget.batch + budget.recent, self._tried_at):
+            self._tried_at = 0
+            if event := self._fold(
+                self._recent_from(budget.recent), f"{budget.batch} tokens of steps to fold"
+            ):
+                yield event
+            else:  # not worth it yet: look again when there is more
+                self._tried_at = self.projection.raw_tokens + budget.batch // 2
+        if self.projection.fold_tokens > budget.past:
+            yield await self.summed_up("the records of the past have grown too long")
+        if self.total > budget.hard:
+            async for event in self.forced(budget.hard):
+                yield event
+
+    async def asked(self, focus: str = "") -> AsyncIterator[Compaction]:
+        """What `/compact` does: all but the last step folds into one summary."""
+        start = self._recent_from(0)
+        if any(not slot.by_person for slot in self.projection.slots[:start]):
+            yield await self.summed_up(f"asked for{f': {focus}' if focus else ''}", focus=focus, recent=0)
+
+    async def forced(self, limit: int) -> AsyncIterator[Compaction]:
+        """Whatever brings the next request under `limit` tokens, the mildest first; the last stages always save."""
+        reason = f"over {limit} tokens"
+        for stage in (self._fold_all, self._mask_all, self._sum_up_all, self._shorten_prompts, self._cut_all):
+            if self.total <= limit:
+                return
+            if event := stage(reason):
+                yield event
+
+    async def summed_up(self, reason: str, *, focus: str = "", recent: int | None = None) -> Compaction:
+        """All of the past in one text; by a model if there is one, checked by code."""
+        budget = self.budget()
+        slots = self.projection.slots[: self._recent_from(budget.recent if recent is None else recent)]
+        text = ""
+        if self.summarise is not None:
+            asked = summary.request(slots, self.facts, focus=focus, guideline=summary.guideline())
+            if written := await self.summarise(asked):
+                head = f"[summary up to e{max(s.last for s in slots)}; recall(find=WORDS) searches what it leaves out]"
+                text = f"{head}\n{summary.checked(written, self.facts)}"
+        return self._summary(slots, text, reason)
+
+    def state(self, left: str = "") -> str:
+        """The state ledger, for the end of the next request. left: what remains of the limits"""
+        return ledger(self.facts, shortened=self.projection.prompts_shortened, left=left)
+
+    def hold(self) -> None:
+        """A person took a compaction back: let the history grow by a batch before the next one that is not forced."""
+        self._tried_at = self.projection.raw_tokens + self.budget().batch
+
+    def budget(self) -> Budget:
+        return Budget(window=self.window(), fixed=self.projection.fixed_tokens, shares=self.shares)
+
+    @property
+    def total(self) -> int:
+        """Estimated tokens of the next request."""
+        return self.projection.tokens + self.projection.fixed_tokens
+
+    def _recent_from(self, recent: int) -> int:
+        """Index of the first slot that stays whole: the last step always, and others while they fit into `recent`."""
+        slots = self.projection.slots
+        start, used = len(slots), 0
+        for number, step in enumerate(reversed(steps(slots))):
+            used += sum(slots[i].size for i in step)
+            if isinstance(slots[step.start].message, FoldMessage):
+                break
+            if number and self.projection.tokens_of(used) > recent:
+                break
+            start = step.start
+        return start
+
+    def _fold(self, end: int, reason: str, *, worth: float = WORTH) -> Compaction | None:
+        slots = self.projection.slots
+        folds = folding.folded(slots, 0, end, _staying(slots[:end]))
+        saved = sum(_bytes_of(slots, fold) - size(fold.text) for fold in folds)
+        if not folds or self.projection.tokens_of(saved) < worth * self.projection.tokens:
+            return None
+        return self._event("folding", saved, reason, folds=folds)
+
+    def _forget(self, refs: Sequence[str]) -> Compaction:
+        """The outputs that the model named, by one line each."""
+        slots = [
+            slot
+            for slot in self.projection.slots
+            if isinstance(slot.message, ToolMessage)
+            and (slot.ref in refs or f"e{slot.first}" in refs)
+            and not slot.short
+        ]
+        saved = sum(max(slot.size - 100, 0) for slot in slots)
+        return self._event(
+            "forget", saved, "asked for by the model", masked={f"e{s.first}": "" for s in slots}
+        )
+
+    def _fold_all(self, reason: str) -> Compaction | None:
+        return self._fold(self._recent_from(0), reason, worth=0.0)
+
+    def _mask_all(self, reason: str) -> Compaction | None:
+        slots = self.projection.slots
+        texts = masking.masked(slots, 0, len(slots), _staying(slots))
+        saved = sum(slot.size - size(texts[f"e{slot.first}"]) for slot in slots if f"e{slot.first}" in texts)
+        return self._event("masking", saved, reason, masked=texts) if texts else None
+
+    def _sum_up_all(self, reason: str) -> Compaction | None:
+        slots = self.projection.slots[: self._recent_from(0)]
+        return self._summary(slots, "", reason) if any(not slot.by_person for slot in slots) else None
+
+    def _shorten_prompts(self, reason: str) -> Compaction | None:
+        """Long prompts but the last keep their beginning; their demands stand in the summary and the ledger."""
+        said = [slot for slot in self.projection.slots if slot.by_person]
+        texts = {
+            f"e{slot.first}": f'{slot.message.text[:400]}\n[… shortened; recall(ref="e{slot.first}") shows all]'
+            for slot in said[:-1]
+            if slot.size > 800
+        }
+        saved = sum(slot.size - size(texts[f"e{slot.first}"]) for slot in said if f"e{slot.first}" in texts)
+        return self._event("masking", saved, reason, masked=texts) if texts else None
+
+    def _cut_all(self, reason: str) -> Compaction | None:
+        """The last resort: every output and prompt by its beginning and a reference."""
+        texts: dict[str, str] = {}
+        saved = 0
+        for slot in self.projection.slots:
+            if slot.size > 1_500 and isinstance(slot.message, ToolMessage | UserMessage):
+                how = f'\n[… cut; recall(ref="{slot.ref or f"e{slot.first}"}") shows all]'
+                texts[f"e{slot.first}"] = slot.message.text[:300] + how
+                saved += slot.size - size(texts[f"e{slot.first}"])
+        return self._event("masking", saved, reason, masked=texts) if texts else None
+
+    def _summary(self, slots: Sequence[Slot], text: str, reason: str) -> Compaction:
+        inside = [slot for slot in slots if not slot.by_person]
+        room = max(int(self.budget().past / 2 / max(self.projection.tokens_of(1000), 1) * 1000), 2_000)
+        text = text or summary.by_code(inside, self.facts, room=room)
+        fold = Fold(first=f"e{inside[0].first}", last=f"e{max(slot.last for slot in inside)}", text=text)
+        saved = sum(slot.size for slot in inside) - size(text)
+        return self._event("summary", saved, reason, folds=[fold])
+
+    def _event(
+        self,
+        stage: str,
+        saved: int,
+        reason: str,
+        *,
+        masked: dict[str, str] | None = None,
+        folds: list[Fold] | None = None,
+    ) -> Compaction:
+        before = self.total
+        return Compaction(
+            stage=stage,
+            masked=masked or {},
+            folds=folds or [],
+            tokens_before=before,
+            tokens_after=before - self.projection.tokens_of(saved),
+            reason=reason,
+        )
+
+
+def _staying(slots: Sequence[Slot]) -> Known:
+    """What stands in the parts that no folding of `slots` takes away."""
+    known = Known()
+    for slot in slots:
+        if slot.by_person or isinstance(slot.message, FoldMessage):
+            known.see(slot.message.text)
+    return known
+
+
+def _bytes_of(slots: Sequence[Slot], fold: Fold) -> int:
+    first, last = int(fold.first[1:]), int(fold.last[1:])
+    return sum(s.size for s in slots if first <= s.first and s.last <= last and not s.by_person)

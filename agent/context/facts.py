@@ -1,0 +1,178 @@
+"""Facts about a session that code reads off its log: the ground of summaries, of their check, and of the state ledger.
+
+Each fact has one kind of source. Constraints come from people alone, decisions and the plan from the model, files and
+tests from the effects and reports of tools; so a text that a tool brought in can become none of the first three.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from agent.context import references
+from agent.context.masking import touched
+from agent.events import Compaction, Event, MessageEvent, ObservationEvent, PlanEvent, Prompt, Steer
+from sandbox.inert import inert
+
+MAX_CONSTRAINTS = 60
+MAX_KEPT = 30
+"""Of decisions, failures and commits: the latest."""
+
+_DEMAND = re.compile(
+    r"\b(?:must|never|always|do not|don't|doesn't|should not|shouldn't|may not|cannot|can't|only|without|no longer|keep"
+    r"|avoid|leave|make sure|ensure|important|require[sd]?|at most|at least|not allowed|prefer|instead of|use)\b",
+    re.IGNORECASE,
+)
+_DECISION = re.compile(
+    r"\b(?:because|instead of|rather than|decided|decision|so I(?:'ll| will)|I(?:'ll| will) (?:use|keep|go with)"
+    r"|the (?:cause|reason|root cause|fix) is)\b",
+    re.IGNORECASE,
+)
+_SENTENCE = re.compile(r"(?<=[.!?;])\s+|\n+")
+_ENCLOSED = re.compile(r"<([a-z-]+)(?: [^>\n]*)?>\n.*?\n</\1>", re.DOTALL)
+_FOREIGN_LINE = re.compile(r"^\s*\|.*$|^\s*>.*$|^```.*?^```\s*$", re.MULTILINE | re.DOTALL)
+_OUR_NOTE = re.compile(r"\A\[I have .*?\]\n\n", re.DOTALL)
+
+
+@dataclass(slots=True)
+class File:
+    """A file as the session knows it. read, changed: event of the last time, "" if never; a change after the last
+    read makes what was read stale (unless the session's own edit showed it)."""
+
+    read: str = ""
+    changed: str = ""
+    stale: bool = False
+
+
+@dataclass(slots=True)
+class Facts:
+    """Kept up to date by `see`, one event at a time.
+
+    constraints, decisions, notes, tried, errors, commits: text → id of the event that it stands in
+    forget: references that the model wants left out, until that is done
+    failing: tests that fail in the last report; fixed: those that failed in an earlier one and pass now
+    """
+
+    goals: dict[str, str] = field(default_factory=dict)
+    constraints: dict[str, str] = field(default_factory=dict)
+    decisions: dict[str, str] = field(default_factory=dict)
+    notes: dict[str, str] = field(default_factory=dict)
+    tried: dict[str, str] = field(default_factory=dict)
+    errors: dict[str, str] = field(default_factory=dict)
+    commits: dict[str, str] = field(default_factory=dict)
+    files: dict[str, File] = field(default_factory=dict)
+    plan: list[tuple[str, str]] = field(default_factory=list)
+    failing: list[str] = field(default_factory=list)
+    fixed: list[str] = field(default_factory=list)
+    tests: str = ""
+    tests_at: str = ""
+    steps: int = 0
+    forget: list[str] = field(default_factory=list)
+
+    def clear(self) -> None:
+        """Forget everything: the events of another branch will follow."""
+        fresh = Facts()
+        for name in self.__dataclass_fields__:
+            setattr(self, name, getattr(fresh, name))
+
+    def see(self, event: Event) -> None:
+        """Take in the next event."""
+        match event:
+            case Prompt():
+                self.goals[event.id] = event.text
+                self._demands(event.text, event.id)
+            case Steer() if event.by == "person":
+                self._demands(event.text, event.id)
+            case MessageEvent():
+                self.steps += 1
+                for sentence in _sentences(event.text):
+                    if _DECISION.search(sentence):
+                        _remember(self.decisions, sentence[:240], event.id)
+            case PlanEvent():
+                self.plan = [(text, status) for text, status in event.items]
+            case ObservationEvent():
+                self._observe(event)
+            case Compaction() if event.stage == "forget":
+                self.forget.clear()
+
+    def open_items(self) -> list[str]:
+        """Items of the plan that are not done."""
+        return [text for text, status in self.plan if status != "done"]
+
+    def changed(self) -> list[str]:
+        """Files that the session changed, the latest last."""
+        return [path for path, each in self.files.items() if each.changed]
+
+    def _demands(self, text: str, event_id: str) -> None:
+        for sentence in _sentences(by_person(text)):
+            if (found := _DEMAND.search(sentence)) and len(self.constraints) < MAX_CONSTRAINTS:
+                start = max(found.start() - 100, 0) if len(sentence) > 300 else 0
+                self.constraints.setdefault(sentence[start : start + 300], event_id)
+
+    def _observe(self, event: ObservationEvent) -> None:
+        data = event.data
+        if event.tool == "memory" and not event.failed:
+            if note := data.get("note"):
+                self.notes[one_line(str(note), 600)] = event.id
+            self.forget += [str(ref) for ref in data.get("forget", ())]
+        for path in touched(data):
+            known = self._file(path)
+            known.changed = event.id
+            known.stale = "diff" not in data and bool(known.read)  # a command changed it, nobody saw how
+        if isinstance(shown := data.get("path"), str) and "first" in data:
+            known = self._file(shown)
+            known.read, known.stale = event.id, False
+        if isinstance(report := data.get("report"), Mapping):
+            self._report(report, event)
+        elif event.failed:
+            for line in references.errors(event.text)[-2:]:
+                _remember(self.errors, one_line(line, 200), event.id, 8)
+            _remember(self.tried, f"{event.tool}: {one_line(event.text, 120)}", event.id)
+        if commit := data.get("commit"):
+            files = ", ".join(one_line(str(path), 60) for path in list(data.get("files", ()))[:6])
+            _remember(self.commits, f"{str(commit)[:10]} ({files})", event.id)
+
+    def _report(self, report: Mapping[str, Any], event: ObservationEvent) -> None:
+        failures = report.get("failures") or ()
+        names = [one_line(str(each.get("id") or "?"), 120) for each in failures if isinstance(each, Mapping)]
+        gone = [name for name in self.failing if name not in names]
+        self.fixed = list(dict.fromkeys([*self.fixed, *gone]))[-MAX_KEPT:]
+        self.fixed = [name for name in self.fixed if name not in names]
+        self.failing = names[:MAX_KEPT]
+        self.tests = one_line(event.text, 160)
+        self.tests_at = event.id
+        if not names:
+            self.errors.clear()
+        for line in references.errors(event.text)[:4] if names else ():
+            _remember(self.errors, one_line(line, 200), event.id, 8)
+
+    def _file(self, path: str) -> File:
+        known = self.files.pop(path, None) or File()
+        self.files[path] = known  # the latest last
+        return known
+
+
+def by_person(text: str) -> str:
+    """What of a prompt the person wrote: without piped text, quotations, code blocks and notes of the program."""
+    text = _OUR_NOTE.sub("", text)
+    return _FOREIGN_LINE.sub("", _ENCLOSED.sub("", text))
+
+
+def one_line(text: str, limit: int) -> str:
+    """The first line of foreign text, inert and bounded, so that it can stand in a line of ours."""
+    line = next((each for each in text.splitlines() if each.strip()), "")
+    line = inert(" ".join(line.split()))
+    return line if len(line) <= limit else line[: limit - 1] + "…"
+
+
+def _sentences(text: str) -> list[str]:
+    return [found for each in _SENTENCE.split(text) if len(found := " ".join(each.split()).strip("-* ")) >= 8]
+
+
+def _remember(kept: dict[str, str], text: str, event_id: str, limit: int = MAX_KEPT) -> None:
+    kept.pop(text, None)
+    kept[text] = event_id
+    while len(kept) > limit:
+        del kept[next(iter(kept))]

@@ -1,0 +1,90 @@
+"""The state ledger: where the work stands, computed from the log, at the end of each request.
+
+RefactorBench (arXiv 2503.07832) finds that agents lose track of what they changed; a ledger that no compression
+touches mends that. It is small, and says nothing where there is nothing to say.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from agent.context.facts import Facts, one_line
+
+MAX_TOKENS = 600
+MAX_BYTES = MAX_TOKENS * 3
+
+
+SHOWN = 5
+"""Files, tests and items of each kind that are named; a ledger is sent, and paid for, with every request."""
+
+
+def ledger(facts: Facts, *, shortened: bool, processes: Iterable[str] = (), left: str = "") -> str:
+    """The ledger's text, "" when there is nothing to say.
+
+    shortened: part of what the user said is sent in short form, so the constraints are repeated here
+    processes: what still runs in the background; left: what remains of the limits
+    """
+    lines = [
+        *_plan(facts),
+        *_list("changed", (_file(path, facts) for path in reversed(facts.changed()))),
+        *_list("stale, read again", (one_line(p, 80) for p, each in facts.files.items() if each.stale)),
+        *_tests(facts),
+        *_list("running", (one_line(each, 80) for each in processes)),
+        *([f"left: {left}"] if left else []),
+    ]
+    lines += _quoted("noted", facts.notes)
+    if shortened:
+        lines += _quoted("the user said", facts.constraints)
+    return _bounded(["[state of the work, computed from the log]", *lines]) if lines else ""
+
+
+def _plan(facts: Facts) -> list[str]:
+    if not facts.plan:
+        return []
+    left = facts.open_items()
+    shown = "; ".join(one_line(item, 80) for item in left[:SHOWN])
+    more = f" (and {len(left) - SHOWN} more)" if len(left) > SHOWN else ""
+    return [
+        f"plan: {len(facts.plan) - len(left)} of {len(facts.plan)} done"
+        + (f"; open: {shown}{more}" if left else "")
+    ]
+
+
+def _tests(facts: Facts) -> list[str]:
+    if not facts.tests:
+        return []
+    later = [path for path in facts.changed() if _number(facts.files[path].changed) > _number(facts.tests_at)]
+    old = "; files changed since" if later else ""
+    failing = f"; failing: {', '.join(facts.failing[:SHOWN])}" if facts.failing else ""
+    return [f"tests ({facts.tests_at}): {facts.tests}{failing}{old}"]
+
+
+def _file(path: str, facts: Facts) -> str:
+    return f"{one_line(path, 80)} ({facts.files[path].changed})"
+
+
+def _list(name: str, items: Iterable[str]) -> list[str]:
+    found = list(items)
+    more = f" and {len(found) - SHOWN} more" if len(found) > SHOWN else ""
+    return [f"{name}: {', '.join(found[:SHOWN])}{more}"] if found else []
+
+
+def _quoted(name: str, texts: Mapping[str, str]) -> list[str]:
+    return [f'{name} ({event}): "{one_line(text, 200)}"' for text, event in list(texts.items())[:12]]
+
+
+def _bounded(lines: list[str]) -> str:
+    """As many of the lines as fit, whole; the first ones matter most."""
+    kept: list[str] = []
+    room = MAX_BYTES
+    for line in lines:
+        room -= len(line.encode("utf-8", "replace")) + 1
+        if room < 0:
+            kept.append("… (recall(find=…) has the rest)")
+            break
+        kept.append(line)
+    return "\n".join(kept)
+
+
+def _number(event_id: str) -> int:
+    return int(event_id[1:] or 0) if event_id.startswith("e") else 0

@@ -1,0 +1,149 @@
+"""The summary: the whole past in one text, by code from the log's facts, or by a model under `guideline.md`.
+
+Either way it is checked: facts that code reads off the log and that the text lacks are appended to it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+
+from agent.context.digest import Known, kept
+from agent.context.facts import Facts, one_line
+from agent.context.masking import spoken
+from agent.context.projection import FoldMessage, Slot
+from agent.model.base import AssistantMessage, ToolMessage
+from tools.framing import quoted
+
+GUIDELINE = Path(__file__).with_name("guideline.md")
+
+INDEX_SHARE = 0.4
+"""Of a summary's room for the index of names: what there is to be asked for."""
+
+
+def by_code(slots: Sequence[Slot], facts: Facts, *, room: int) -> str:
+    """A summary of `slots` that needs no model and cannot fail; at most about `room` bytes."""
+    first, last = f"e{slots[0].first}", f"e{max(slot.last for slot in slots)}"
+    head = (
+        f"[summary of {first} to {last}, made by code; recall(find=WORDS) searches all of it,"
+        f' recall(ref="{first}") shows one step]'
+    )
+    sections = [head, *sections_of(facts)]
+    text = _bounded("\n".join(sections), room)
+    known = Known()
+    known.see(text)
+    left = room - len(text.encode("utf-8", "replace"))
+    return f"{text}\n{index(slots, known, min(left, int(room * INDEX_SHARE)))}".rstrip()
+
+
+def sections_of(facts: Facts) -> list[str]:
+    """The facts under the guideline's headings; those with nothing to say are left out."""
+    goals = list(facts.goals.items())[-1:]
+    files = [
+        f"{one_line(path, 120)}{f' changed {each.changed}' if each.changed else ''}"
+        f"{f' read {each.read}' if each.read else ''}{' (stale)' if each.stale else ''}"
+        for path, each in list(facts.files.items())[-40:]
+    ]
+    tests = [f"{facts.tests} ({facts.tests_at})"] if facts.tests else []
+    tests += [f"failing: {name}" for name in facts.failing] + [f"fixed: {name}" for name in facts.fixed]
+    return [
+        *_section("Goal", (f'"{one_line(text, 400)}" ({event})' for event, text in goals)),
+        *_section("Constraints", _referenced(facts.constraints)),
+        *_section("Notes", _referenced(facts.notes)),
+        *_section("Decisions", _referenced(facts.decisions)),
+        *_section("Files", files),
+        *_section("Tests", tests),
+        *_section("Errors in play", _referenced(facts.errors)),
+        *_section("Tried", _referenced(facts.tried)),
+        *_section("Commits", _referenced(facts.commits)),
+        *_section("Open", facts.open_items()),
+    ]
+
+
+def index(slots: Sequence[Slot], known: Known, room: int) -> str:
+    """Names that stand in the past and nowhere else, each run of steps under its reference; the newest first."""
+    lines: list[str] = []
+    for slot in reversed(slots):
+        message = slot.message
+        if isinstance(message, ToolMessage | FoldMessage | AssistantMessage):
+            text = spoken(message) if isinstance(message, AssistantMessage) else message.text
+            if (found := kept(text, known)) and not slot.by_person:
+                line = f"e{slot.first}: {' '.join(found.split())}"[:600]
+                room -= len(line.encode("utf-8", "replace")) + 1
+                if room < 0:
+                    break
+                lines.append(line)
+    return "\n".join(["## Names, by where they stand", *lines]) if lines else ""
+
+
+def request(slots: Sequence[Slot], facts: Facts, *, focus: str, guideline: str) -> str:
+    """What a model is asked for a summary: the guideline, the facts, and the record, which is marked as foreign."""
+    record: list[str] = []
+    for slot in slots:
+        message = slot.message
+        who = "user" if slot.by_person else type(message).__name__.removesuffix("Message").lower()
+        text = spoken(message) if isinstance(message, AssistantMessage) else message.text
+        record.append(f"e{slot.first} {who}:\n{quoted(text.splitlines())}")
+    about = f"\nThe user asks to keep in view: {focus}\n" if focus else ""
+    known = "\n".join(sections_of(facts))
+    return f"{guideline}\n{about}\nFacts, computed from the log:\n{known}\n\nThe record:\n" + "\n".join(
+        record
+    )
+
+
+def guideline() -> str:
+    """The guideline without its comments."""
+    return re.sub(r"<!--.*?-->\s*", "", GUIDELINE.read_text("utf-8"), flags=re.DOTALL)
+
+
+Check = Callable[[Facts], Mapping[str, str]]
+
+CHECKS: dict[str, Check] = {
+    "constraint": lambda facts: facts.constraints,
+    "note": lambda facts: facts.notes,
+    "changed file": lambda facts: {one_line(p, 120): facts.files[p].changed for p in facts.changed()},
+    "failing test": lambda facts: dict.fromkeys(facts.failing, facts.tests_at),
+    "fixed test": lambda facts: dict.fromkeys(facts.fixed, facts.tests_at),
+    "error": lambda facts: facts.errors,
+    "open plan item": lambda facts: dict.fromkeys(facts.open_items(), ""),
+    "commit": lambda facts: facts.commits,
+    "decision": lambda facts: facts.decisions,
+}
+"""What has to be in a summary, by kind: text → id of the event it comes from."""
+
+
+def checked(text: str, facts: Facts) -> str:
+    """A model's summary, its constraints replaced by those of the log, with what it lacks under "Kept by check".
+
+    A constraint that no person gave is taken out: text of tools cannot become one by way of a summary.
+    """
+    text = _without_section(text, "Constraints")
+    plain = " ".join(text.split()).casefold()
+    missing = [
+        f"- {kind}: {fact}" + (f" ({event})" if event else "")
+        for kind, facts_of in CHECKS.items()
+        for fact, event in facts_of(facts).items()
+        if " ".join(fact.split()).casefold() not in plain
+    ]
+    return "\n".join([text.rstrip(), "", "## Kept by check", *missing]) if missing else text.rstrip()
+
+
+def _without_section(text: str, name: str) -> str:
+    return re.sub(rf"(?ims)^#+ *{name}\b.*?(?=^#+ |\Z)", "", text)
+
+
+def _section(name: str, lines: Iterable[str]) -> list[str]:
+    found = [f"- {line}" for line in lines]
+    return [f"## {name}", *found] if found else []
+
+
+def _referenced(texts: Mapping[str, str]) -> list[str]:
+    return [f"{' '.join(text.split())} ({event})" for text, event in texts.items()]
+
+
+def _bounded(text: str, room: int) -> str:
+    """Whole lines from the beginning, as many as fit."""
+    while len(text.encode("utf-8", "replace")) > room and "\n" in text:
+        text = text.rpartition("\n")[0]
+    return text

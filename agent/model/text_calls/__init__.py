@@ -1,0 +1,179 @@
+"""Tool calls that a model wrote into its text, in any of the notations that models were taught.
+
+`find_calls` tells them from the prose around them. What stands in a quotation is never a call: a
+block quote, a block of shown output, an example, and above all anything that a tool has returned
+before; else a file that says `<tool_call>…` would be obeyed as soon as a model quotes it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+from agent.model.base import ToolSpec
+from agent.model.text_calls import jsonish, lines, pythonic, tags, tokens
+from agent.model.text_calls.known import Call, Candidate, Known
+
+__all__ = ["RESULT", "Call", "Found", "Outputs", "find_calls", "squeezed"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """What a text comes to. prose: the text without the calls; quoted: calls that were quotations, left in the prose"""
+
+    prose: str
+    calls: tuple[Call, ...] = ()
+    quoted: int = 0
+
+
+_THOUGHT = re.compile(
+    r"<(think|thinking|thought|reasoning|scratch_pad)>.*?(?:</\1>|\Z)", re.DOTALL | re.IGNORECASE
+)
+
+RESULT = re.compile(
+    r"^[ \t>]*(?:\**(?:Observation|Tool (?:result|output|response))\**[ \t]*[:：]"
+    r"|<(?:tool_response|tool_result|function_results?|observation|tool_output)\b)"
+    r"|<[|｜]tool▁outputs?▁begin[|｜]>|\[TOOLRESULTS\]|<\|im_start\|>(?:user|tool)|<\|start\|>(?:tool|user)",
+    re.MULTILINE | re.IGNORECASE,
+)
+"""Where a model begins to make up what its call would return. All that follows rests on it."""
+
+_SHOWN = re.compile(
+    r"\b(?:for example|for instance|e\.g\.|example|looks? like|such as|sample|syntax|format|template|documentation"
+    r"|do not (?:run|call|execute)|don't (?:run|call|execute)|never (?:run|call|execute)|instead of"
+    r"|outputs?|printed|prints|returned|returns|shows?|showed|contains?|contained|says|said|reads as follows|logged"
+    r"|quot(?:e|es|ed|ing)|injection|suspicious|malicious|would (?:be|have)|could (?:be|have|use|call)"
+    r"|previous(?:ly)?|earlier|you can (?:use|call)|users? can)\b",
+    re.IGNORECASE,
+)
+"""Words of a sentence right before a block that say that it is shown, not called."""
+
+_MEANT = re.compile(
+    r"\b(?:let me|i will|i'll|let's|now i|i need|i should|i am going|i'm going)\b", re.IGNORECASE
+)
+"""Words that say that it is called all the same."""
+
+_SHOWING_FENCES = re.compile(
+    r"^[ \t]*```[ \t]*(?!(?:json5?|jsonc|tool\w*|function\w*|action|xml|html|python|py|javascript|js)\b)\w+[^\n]*\n"
+    r".*?(?:^[ \t]*```[ \t]*$|\Z)",
+    re.DOTALL | re.MULTILINE,
+)
+
+_MOST_AFTER = 300
+"""Characters of prose after a block that is no explicit call: more, and it is part of an explanation."""
+
+
+def find_calls(
+    text: str,
+    tools: Sequence[ToolSpec],
+    outputs: Outputs | None = None,
+    *,
+    sure: bool = False,
+    cut: bool = False,
+) -> Found:
+    """The calls in `text`, in their order.
+
+    tools: those on offer; outputs: what tools have returned so far
+    sure: the model has another way to call tools, so only a notation that means nothing else counts,
+        or a text that is nothing but a call
+    cut: the text broke off, so that what only its end would close does not count
+    """
+    known = Known(tools)
+    end, hidden = len(text), [match.span() for match in _THOUGHT.finditer(text)]
+    hidden += [match.span() for match in _SHOWING_FENCES.finditer(text)]
+    if result := next((m for m in RESULT.finditer(text) if not _within(m.start(), hidden)), None):
+        end = result.start()
+    seen = outputs or Outputs()
+    chosen = list[Candidate]()
+    quoted = 0
+    for candidate in _candidates(text[:end], known):
+        if chosen and candidate.start < chosen[-1].end:
+            continue
+        if (
+            _within(candidate.start, hidden)
+            or _is_block_quote(text, candidate)
+            or seen.hold(text[candidate.start : candidate.end])
+            or not _meant(text, end, candidate, sure=sure)
+            or (cut and candidate.open)
+            or (sure and not all(call.tool in known for call in candidate.calls))
+        ):
+            quoted += 1
+            hidden.append((candidate.start, candidate.end))  # nor is what stands in it
+        else:
+            chosen.append(candidate)
+    calls = tuple(call for each in chosen for call in each.calls)
+    return Found(prose=_without(text, end if calls else len(text), chosen), calls=calls, quoted=quoted)
+
+
+def _candidates(text: str, known: Known) -> list[Candidate]:
+    """All that looks like a call; of those that begin together the explicit and longer one first."""
+    finders = (tags.find, tokens.find, lines.find, jsonish.find, pythonic.find)
+    found = [candidate for find in finders for candidate in find(text, known)]
+    return sorted(found, key=lambda each: (each.start, not each.explicit, -each.end))
+
+
+def _meant(text: str, end: int, candidate: Candidate, *, sure: bool) -> bool:
+    before = text[: candidate.start].rstrip()
+    line = before.rpartition("\n")[2].rstrip("`").strip() if before else ""
+    if line.startswith("```"):  # an explicit call in a fence: the line before that one counts
+        line = before.rpartition("\n")[0].rstrip().rpartition("\n")[2]
+    sentence = re.split(r"(?<=[.!?])\s+", line)[-1]
+    introduces = sentence.endswith(":") or not candidate.explicit
+    if introduces and _SHOWN.search(sentence) and not _MEANT.search(sentence):
+        return False
+    # In the middle of a line of prose it is spoken of: `<tool_call>` is a tag that …
+    if candidate.explicit:
+        return not text[: candidate.start].rpartition("\n")[2].rstrip().endswith("`")
+    rest = text[candidate.end : end].strip().strip("`")
+    if sure:
+        return not before.strip("`").strip() and not rest
+    return len(rest) <= _MOST_AFTER
+
+
+def _is_block_quote(text: str, candidate: Candidate) -> bool:
+    start = text.rfind("\n", 0, candidate.start) + 1
+    return text[start:].lstrip(" \t").startswith(">") or "\n>" in text[candidate.start : candidate.end]
+
+
+def _within(place: int, spans: Sequence[tuple[int, int]]) -> bool:
+    return any(start <= place < end for start, end in spans)
+
+
+class Outputs:
+    """What tools have returned, with all white space and fences left aside. plain: texts that are so already"""
+
+    def __init__(self, texts: Iterable[str] = (), plain: Callable[[], Iterable[str]] | None = None) -> None:
+        self._make = plain or (lambda: map(squeezed, texts))
+        self._plain: list[str] | None = None
+
+    def hold(self, source: str) -> bool:
+        """Whether this stretch of text, or the part of it that matters, stands in one of them."""
+        if self._plain is None:
+            self._plain = list(self._make())
+        wanted = squeezed(source)
+        inner = squeezed(re.sub(r"\A\s*<[^>]*>|<[^>]*>\s*\Z", "", source.strip()))
+        return any(wanted in each or (len(inner) > 12 and inner in each) for each in self._plain)
+
+
+def squeezed(text: str) -> str:
+    """A text without its white space, its fences and what stands before its lines."""
+    # Outputs come numbered; a quotation mostly does not.
+    text = re.sub(r"^[ \t]*(?:\d+[:|\t→]|[+>|-](?=\s))[ \t]?", "", text, flags=re.MULTILINE)
+    return re.sub(r"```\w*|\s+", "", text)
+
+
+def _without(text: str, end: int, chosen: Sequence[Candidate]) -> str:
+    parts, at = list[str](), 0
+    for each in chosen:
+        parts.append(text[at : each.start])
+        at = each.end
+    parts.append(text[at:end])
+    prose = "".join(parts)
+    if chosen:
+        prose = re.sub(r"^[ \t]*```\w*[ \t]*\n\s*```[ \t]*$", "", prose, flags=re.MULTILINE)
+        prose = re.sub(
+            r"<[|｜][^<>\n]{1,40}[|｜]>|</?(?:tool_calls?|function_calls?|minimax:tool_call)>", "", prose
+        )
+        prose = re.sub(r"\n{3,}", "\n\n", prose)
+    return prose.strip()

@@ -1,0 +1,99 @@
+"""The tools that calls in a text can mean, and what a piece of text that looks like a call comes to."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from agent.model.base import ToolSpec
+from agent.model.lenient import NotReadable, read_whole
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One call as it stands in a text. raw: the arguments' text where `arguments` could not be made of it"""
+
+    tool: str
+    arguments: Mapping[str, Any] | None
+    raw: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Candidate:
+    """A stretch of text that looks like calls.
+
+    explicit: it is in a notation that means nothing but a call; a JSON object or a line of Python may be a sample
+    open: nothing but the end of the text says that it ends there
+    """
+
+    start: int
+    end: int
+    calls: tuple[Call, ...]
+    explicit: bool
+    open: bool = False
+
+
+_PREFIXES = re.compile(
+    r"^(?:functions?|tools?|default_api|multi_tool_use|repo_browser|api)[.:]", re.IGNORECASE
+)
+_NUMBER = re.compile(r"[:#]\d+$")
+
+
+class Known:
+    """The tools on offer, found by the names that models make of theirs."""
+
+    def __init__(self, tools: Sequence[ToolSpec]) -> None:
+        self._tools = {tool.name: tool for tool in tools}
+        self._plain = {_plain(name): name for name in self._tools}
+
+    def __iter__(self) -> Any:
+        return iter(self._tools)
+
+    def name(self, written: object) -> str | None:
+        """Our name for a tool that is called so; None if none is."""
+        if not isinstance(written, str):
+            return None
+        return self._plain.get(_plain(bare(written)))
+
+    def properties(self, tool: str) -> Mapping[str, Any]:
+        """The arguments' schemas by name."""
+        found: Mapping[str, Any] = self._tools[tool].parameters.get("properties", {})
+        return found
+
+    def only_argument(self, tool: str) -> str | None:
+        """The name of the one argument that has to be given; None if there is not exactly one."""
+        required = self._tools[tool].parameters.get("required", [])
+        names = required or list(self.properties(tool))
+        return str(names[0]) if len(names) == 1 else None
+
+    def typed(self, tool: str, texts: Mapping[str, str]) -> dict[str, Any]:
+        """Arguments that were written as text between tags, as the types that the tool wants."""
+        schemas = self.properties(tool) if tool in self._tools else {}
+        return {name: _typed(text, schemas.get(name, {})) for name, text in texts.items()}
+
+
+def bare(written: str) -> str:
+    """A tool's name without what templates put around it: `functions.read:0`, `` `read` ``."""
+    return _NUMBER.sub("", _PREFIXES.sub("", written.strip().strip("`'\"*")))
+
+
+def _plain(name: str) -> str:
+    return re.sub(r"[_\- ]", "", name).lower()
+
+
+def _typed(text: str, schema: Mapping[str, Any]) -> Any:
+    kind = schema.get("type", "string")
+    if kind == "string":
+        # One line break after the opening tag and one before the closing one belong to the tags.
+        return text.removeprefix("\n").removesuffix("\n") if "\n" in text.strip() else text.strip()
+    try:
+        return json.loads(text, strict=False)
+    except ValueError:
+        pass
+    try:
+        return read_whole(text.strip())
+    except NotReadable:
+        return text.strip()

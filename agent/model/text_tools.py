@@ -1,0 +1,270 @@
+"""Tools for models that cannot call them, or that write their calls into the text: chosen by what the endpoint says.
+
+A request with tools goes out as it is until the endpoint refuses it; from then on the tools are
+described in the system prompt, calls and results are text, and the model's text is searched for calls.
+Also of a model that can call tools the text is searched, for weak ones forget how.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Sequence
+from contextlib import aclosing
+from dataclasses import replace
+from pathlib import Path
+
+from agent.model.base import (
+    AssistantMessage,
+    Delta,
+    Message,
+    Model,
+    Reply,
+    Request,
+    TextDelta,
+    ToolMessage,
+    ToolSpec,
+    ToolsRefused,
+    Usage,
+    UserMessage,
+    price,
+)
+from agent.model.gate import Gate
+from agent.model.wire import encode
+from tools.action import Action
+from tools.framing import enclosed
+
+
+class TextTools:
+    """A model, and the text protocol where it needs that.
+
+    always: do not even try to send tools
+    on_notice: told in one line when the model turns out to need it
+    """
+
+    def __init__(
+        self, model: Model, *, always: bool = False, on_notice: Callable[[str], None] = lambda text: None
+    ) -> None:
+        self.inner = model
+        self.name = model.name
+        self.window = model.window
+        self.as_text = always
+        self._on_notice = on_notice
+        self._told = False
+        self._translated = _Translated()
+        self._system: tuple[str, Sequence[ToolSpec], str] = ("", (), "")
+
+    async def close(self) -> None:
+        """See `Model.close`."""
+        await self.inner.close()
+
+    def price(self, usage: Usage) -> float | None:
+        """US dollars of a call with this usage, None if not known."""
+        return price(self.inner, usage)
+
+    async def stream(self, request: Request) -> AsyncIterator[Delta]:
+        """See `Model.stream`."""
+        try:
+            async with aclosing(self._stream(request)) as deltas:
+                async for delta in deltas:
+                    yield delta
+        finally:
+            self.window = self.inner.window  # a reply, or a refusal, may have told of it
+
+    async def _stream(self, request: Request) -> AsyncGenerator[Delta, None]:
+        if request.tools and not self.as_text:
+            try:
+                async with aclosing(self._searched(request, request, sure=True)) as deltas:
+                    async for delta in deltas:
+                        yield delta
+                return
+            except ToolsRefused:  # before any text: nothing has been shown
+                self._on_notice(f"{self.name} takes no tools: they are described to it in words")
+                self.as_text = True
+        if not request.tools:
+            async with aclosing(self.inner.stream(request)) as stream:  # type: ignore[type-var]
+                async for delta in stream:
+                    yield delta
+            return
+        async with aclosing(self._searched(request, self._as_text(request), sure=False)) as deltas:
+            async for delta in deltas:
+                yield delta
+
+    async def _searched(self, request: Request, sent: Request, *, sure: bool) -> AsyncGenerator[Delta, None]:
+        """The deltas of a reply, without the calls in its text; the reply, with them among its actions."""
+        search = _Search(request, sure=sure)
+        gate = Gate((tool.name for tool in request.tools), search.is_call)
+        text: list[str] = []
+        reply: Reply | None = None
+        async with aclosing(self.inner.stream(sent)) as stream:  # type: ignore[type-var]
+            async for delta in stream:
+                if isinstance(delta, TextDelta):
+                    text.append(delta.text)
+                    if shown := gate.feed(delta.text):
+                        yield TextDelta(text=shown)
+                    if not sure and "\n" in delta.text and search.is_making_up(gate.held):
+                        reply = Reply(text="".join(text))  # the rest rests on a result that it made up
+                        break
+                elif isinstance(delta, Reply):
+                    reply = delta
+                else:
+                    yield delta
+        assert reply is not None, "a model's stream ends with a Reply"
+        if rest := search.prose(gate.held, cut=reply.stop == "length"):
+            yield TextDelta(text=rest)
+        found = search.reply(reply)
+        if sure and len(found.actions) > len(reply.actions) and not self._told:
+            self._told = True
+            self._on_notice(f"{self.name} writes its tool calls as text; they are understood")
+        yield found
+
+    def _as_text(self, request: Request) -> Request:
+        system, tools, whole = self._system
+        if system != request.system or tools != request.tools:
+            whole = f"{request.system}\n\n{_described(request.tools)}".strip()
+            self._system = (request.system, request.tools, whole)
+        messages = self._translated.of(request.messages)
+        return replace(request, system=whole, messages=messages, tools=())
+
+
+class _Search:
+    """Finds the calls in the reply to one request; the machinery for it is imported when a text looks like one."""
+
+    def __init__(self, request: Request, *, sure: bool) -> None:
+        self._request = request
+        self._sure = sure
+
+    def is_call(self, text: str) -> bool:
+        """Whether a stretch of text holds a call."""
+        from agent.model.text_calls import find_calls
+
+        return bool(find_calls(text, self._request.tools).calls)
+
+    def is_making_up(self, text: str) -> bool:
+        """Whether, after a call, it goes on with what that would return."""
+        if not text:
+            return False
+        from agent.model.text_calls import RESULT, find_calls
+
+        result = RESULT.search(text)
+        return result is not None and bool(find_calls(text[: result.start()], self._request.tools).calls)
+
+    def prose(self, held: str, *, cut: bool) -> str:
+        """What is left to be shown of the text that was held back."""
+        return self._found(held, cut=cut)[0] if held.strip() else held
+
+    def reply(self, reply: Reply) -> Reply:
+        """The reply with the calls that stand in its text."""
+        if not _may_hold_a_call(reply.text):
+            return reply
+        prose, actions = self._found(reply.text, cut=reply.stop == "length")
+        if not actions or reply.actions:  # called properly: what else it says is prose
+            return reply
+        return replace(reply, text=prose, actions=actions, stop="actions")
+
+    def _found(self, text: str, *, cut: bool) -> tuple[str, tuple[Action, ...]]:
+        from agent.model.text_calls import Outputs, find_calls
+
+        outputs = Outputs(plain=lambda: _outputs(self._request.messages))
+        found = find_calls(text, self._request.tools, outputs, sure=self._sure, cut=cut)
+        if not found.calls:
+            return text, ()
+        actions = tuple(
+            Action(
+                id=f"call_{os.urandom(6).hex()}",
+                tool=call.tool,
+                arguments=dict(call.arguments or {}),
+                raw=call.raw,
+                problem=""
+                if call.arguments is not None
+                else "the call could not be read. Write it again, its arguments as one complete JSON object",
+            )
+            for call in found.calls
+        )
+        return found.prose, actions
+
+
+class _Translated:
+    """Messages as a model without tools is sent them; each is made once, so that its bytes stay."""
+
+    def __init__(self) -> None:
+        self._groups: list[tuple[tuple[Message, ...], Message]] = []
+
+    def of(self, messages: Sequence[Message]) -> list[Message]:
+        """Calls and results as text; what comes between two replies is one message, as many templates want it."""
+        place = 0
+        for group in _grouped(messages):
+            known = self._groups[place] if place < len(self._groups) else None
+            same = known is not None and len(known[0]) == len(group)
+            if known is None or not (same and all(a is b for a, b in zip(known[0], group, strict=True))):
+                del self._groups[place:]
+                self._groups.append((group, _as_text(group)))
+            place += 1
+        del self._groups[place:]
+        return [message for _, message in self._groups]
+
+
+def _grouped(messages: Sequence[Message]) -> Iterator[tuple[Message, ...]]:
+    group: list[Message] = []
+    for message in messages:
+        if isinstance(message, AssistantMessage):
+            if group:
+                yield tuple(group)
+                group = []
+            yield (message,)
+        else:
+            group.append(message)
+    if group:
+        yield tuple(group)
+
+
+def _as_text(group: tuple[Message, ...]) -> Message:
+    first = group[0]
+    if isinstance(first, AssistantMessage):
+        calls = [_call(action) for action in first.actions]
+        text = "\n".join([first.text, *calls] if first.text else calls)
+        return AssistantMessage(text=text, reasoning=first.reasoning, kept=first.kept)
+    parts: list[str] = []
+    for message in group:
+        if isinstance(message, ToolMessage):
+            failed = ' failed="true"' if message.failed else ""
+            about = f' name="{message.name}"{failed}' if message.name.isidentifier() else failed
+            parts.append(enclosed("tool_response", message.text, about))
+        else:
+            parts.append(message.text)
+    images = tuple(image for each in group if isinstance(each, UserMessage) for image in each.images)
+    return UserMessage(text="\n\n".join(parts), images=images)
+
+
+def _call(action: Action) -> str:
+    call = {"name": action.tool, "arguments": dict(action.arguments)}
+    return f"<tool_call>\n{encode(call).decode()}\n</tool_call>"
+
+
+def _described(tools: Sequence[ToolSpec]) -> str:
+    import re
+
+    path = Path(__file__).parent.parent / "prompts" / "text_tools.md"
+    text = re.sub(r"<!--.*?-->\n?", "", path.read_text("utf-8"), flags=re.DOTALL).strip()
+    lines = [
+        encode({"name": each.name, "description": each.description, "parameters": each.parameters}).decode()
+        for each in tools
+    ]
+    return "\n".join([text, *lines])
+
+
+def _outputs(messages: Sequence[Message]) -> Iterator[str]:
+    """What tools have returned, squeezed; each message is squeezed once."""
+    from agent.model.text_calls import squeezed
+
+    for message in messages:
+        if isinstance(message, ToolMessage):
+            plain = message.wire.get("squeezed")
+            if plain is None:
+                plain = message.wire["squeezed"] = squeezed(message.text).encode("utf-8", "surrogatepass")
+            yield plain.decode("utf-8", "surrogatepass")
+
+
+def _may_hold_a_call(text: str) -> bool:
+    return any(
+        mark in text for mark in ("<", "{", "[TOOL", "(", "Action", "action", "Tool", "Function", "Call")
+    )

@@ -1,0 +1,140 @@
+"""How far a session reaches: the sandbox, tools and snapshots of its mode; and changing that at the user's word."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from agent.events import Signal
+from agent.model.base import ToolSpec
+from agent.modes import mode_of
+from sandbox.errors import Fault, UserError
+from sandbox.policy import Approval, Mode
+from tools.registry import Tool, Toolbox
+
+if TYPE_CHECKING:
+    from agent.assemble import Options
+    from agent.home import Home
+    from agent.runtime import Runtime
+    from sandbox.process import Sandbox
+    from sandbox.snapshots import Snapshots
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reach:
+    """What a mode gives a session. snapshots: None where nothing can be written"""
+
+    sandbox: Sandbox
+    toolbox: Toolbox
+    snapshots: Snapshots | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """Where a session works, and for which model: all that its reach depends on beside the mode."""
+
+    options: Options
+    home: Home
+    root: Path
+    is_git: bool
+    model: str
+    folder: Path
+
+    def reach(self, mode: Mode) -> Reach:
+        """Raises UserError where the sandbox asked for does not work, or the folder cannot be written."""
+        from sandbox.backends import choose
+        from sandbox.masking import masked
+        from sandbox.snapshots import Snapshots
+
+        options, home, root = self.options, self.home, self.root
+        check_writable(root, mode)
+        sandbox = choose(
+            root,
+            options.sandbox,
+            cache=home.cache,
+            spill=self.folder,
+            hidden=(home.data, home.config),
+            network=mode is Mode.FULL,
+            image=options.container_image,
+            hosts=options.hosts if mode is Mode.WORKSPACE else (),
+        )
+        writes = mode is not Mode.READ_ONLY
+        return Reach(
+            sandbox=masked(sandbox, root, options.rules),
+            toolbox=self._toolbox(mode, in_container=sandbox.name == "container"),
+            snapshots=Snapshots(root, home.project(root) / "snapshots") if writes else None,
+        )
+
+    def _toolbox(self, mode: Mode, *, in_container: bool) -> Toolbox:
+        from agent.model.family import family
+        from tools.defaults import default_tools, understood_tools
+
+        understood = understood_tools()
+        withheld = set() if self.is_git else {"git_status", "git_diff"}
+        if in_container:  # no descriptor reaches into one, and so no kernel
+            withheld.add("python")
+        if not (self.options.offer_commit and self.is_git):
+            withheld.add("git_commit")
+        if mode is Mode.READ_ONLY:
+            withheld |= {"git_commit", *(tool.name for tool in understood)}
+        formats = self.options.edit_formats or family(self.model).formats
+        tools = [tool for tool in default_tools(formats) if tool.name not in withheld]
+        by_calls = mode_of(self.model, self.options.actions) == "tools"
+        untold = [tool for tool in tools if by_calls and tool.name == "python"]
+        return Toolbox(
+            [tool for tool in tools if tool not in untold],
+            understood=[*(tool for tool in understood if tool.name not in withheld), *untold],
+        )
+
+
+def check_writable(root: Path, mode: Mode) -> None:
+    """Raises UserError where a mode in which files are written meets a folder that cannot be."""
+    if mode is not Mode.READ_ONLY and not os.access(root, os.W_OK):
+        raise UserError(
+            Fault.READ_ONLY,
+            f"the folder cannot be written: {str(root)!r}",
+            "Pass --mode read-only to ask questions about it.",
+        )
+
+
+def specs(tools: Toolbox) -> list[ToolSpec]:
+    """The tools as a model is told of them."""
+
+    def spec(tool: Tool) -> ToolSpec:
+        return ToolSpec(name=tool.name, description=tool.description, parameters=tool.parameters)
+
+    return [spec(tool) for tool in tools]
+
+
+def switch_approval(runtime: Runtime, approval: Approval) -> None:
+    """From now on this one answers when the policy asks. Only ever at the user's word; logged."""
+    runtime.policy.approval = approval
+    runtime.session.append(Signal(name="approval", detail=f"approval: {approval}"))
+
+
+async def switch_mode(runtime: Runtime, mode: Mode) -> None:
+    """Reach as far as this mode from the next action on. Only ever at the user's word; logged. Raises UserError, and
+    then nothing has changed.
+
+    Tools are added where the mode has more of them. None is taken away: what the mode forbids the policy denies,
+    and the requests keep their beginning, which providers' caches know. What still runs was started within the
+    bounds of the mode before, and is ended.
+    """
+    if runtime.place is None:
+        raise UserError(Fault.USAGE, "the mode of this session cannot be changed", "Start another one.")
+    found = runtime.place.reach(mode)
+    tools = runtime.toolbox.joined(found.toolbox)
+    gateway = runtime.loop.gateway
+    if runtime.workspace.kernel is not None:
+        await runtime.workspace.kernel.close()
+    await runtime.workspace.background.close()
+    runtime.policy.mode = runtime.workspace.mode = mode
+    runtime.workspace.sandbox = found.sandbox
+    if runtime.snapshots is None:
+        runtime.snapshots = gateway.snapshots = found.snapshots
+    if len(list(tools)) > len(list(runtime.toolbox)):
+        runtime.toolbox = gateway.toolbox = tools
+        runtime.projection.tools = tuple(specs(tools))
+    runtime.session.append(Signal(name="mode", detail=f"mode: {mode}"))

@@ -1,0 +1,102 @@
+"""One case: a workspace of its own, the engine on it, the judge on what it found."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import tempfile
+import time
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from benchmarks.repair.cases import Case
+from sandbox.backends import choose
+from sandbox.paths import Tree
+from tools.artifacts import Artifacts
+from tools.repair import engine
+from tools.workspace import ToolSettings, Workspace
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Measured:
+    """What came of a case.
+
+    plausible: every test passes with the fixes; right: the judge agrees
+    touched_tests: a fix is of a test file, which must never be
+    cpu, wall: seconds of this process and the engine's workers
+    """
+
+    name: str
+    kind: str
+    outcome: str
+    plausible: bool
+    right: bool
+    exact: bool
+    touched_tests: bool
+    tried: int
+    cpu: float
+    wall: float
+    fixes: list[dict[str, Any]]
+    confidence: str = ""
+
+    def as_data(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def measure(case: Case, budget: float) -> Measured:
+    """Repair the case and judge what the engine chose first."""
+    with tempfile.TemporaryDirectory() as name:
+        at = workspace(Path(name), case.files)
+        before, started = _cpu(), time.monotonic()
+        result = asyncio.run(engine.repair(at, budget=budget))
+        cpu, wall = _cpu() - before + result.cpu, time.monotonic() - started
+    text = case.files[case.target]
+    foreign = False
+    for fix in result.fixes:
+        foreign = foreign or fix.path != case.target
+        text = text.replace(fix.old, fix.new)
+    plausible = result.outcome == "fixed"
+    return Measured(
+        name=case.name,
+        kind=case.kind,
+        outcome=str(result.outcome),
+        plausible=plausible,
+        right=plausible and not foreign and case.right(text),
+        exact=_squeezed(text) == _squeezed(case.reference),
+        touched_tests=foreign,
+        tried=result.tried,
+        cpu=cpu,
+        wall=wall,
+        fixes=[fix.as_data() for fix in result.fixes],
+    )
+
+
+def workspace(folder: Path, files: Mapping[str, str]) -> Workspace:
+    root, spill = folder / "work", folder / "spill"
+    spill.mkdir(parents=True)
+    for name, text in files.items():
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text(text, "utf-8")
+    return Workspace(
+        root=root,
+        files=Tree(root),
+        sandbox=choose(root, spill=spill),
+        artifacts=Artifacts(folder / "artifacts"),
+        journal=folder / "journal",
+        settings=ToolSettings(cache=folder / "cache"),
+    )
+
+
+def _cpu() -> float:
+    """CPU seconds of this process; the workers' own are counted by themselves."""
+    return time.process_time()
+
+
+def _squeezed(text: str) -> str:
+    lines = [line.rstrip() for line in text.splitlines()]
+    return "\n".join(line for line in lines if line and not line.lstrip().startswith("#"))
+
+
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)

@@ -1,0 +1,67 @@
+"""`patchwright hook`: the program as a git hook."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from cli.commands.options import Folder
+
+Names = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="[NAME]…", help="pre-commit, prepare-commit-msg, commit-msg, pre-push, post-merge."
+    ),
+]
+
+
+def add(app: typer.Typer) -> None:
+    """Add these commands to the program's."""
+    hooks = typer.Typer(
+        rich_markup_mode=None,
+        no_args_is_help=True,
+        help="Git hooks: check what is committed, write and check messages, test what is pushed.",
+    )
+    for each in (install, uninstall, status):
+        hooks.command()(each)
+    hooks.command(context_settings={"allow_extra_args": True, "ignore_unknown_options": True})(run)
+    app.add_typer(hooks, name="hook")
+
+
+def install(
+    names: Names = None,
+    folder: Folder = Path("."),
+    fix: Annotated[
+        str,
+        typer.Option(
+            "--fix", metavar="MODEL", help="pre-push: let it repair what fails; `offline` needs no model."
+        ),
+    ] = "",
+) -> None:
+    """Put hooks in place; what is there already is kept, and runs first. Without names: the three quick ones."""
+    from cli.hooks.install import install as put
+
+    raise typer.Exit(put(folder, names or (), (f"--fix={fix}",) if fix else ()))
+
+
+def uninstall(names: Names = None, folder: Folder = Path(".")) -> None:
+    """Take our hooks away and put back what was there before."""
+    from cli.hooks.install import uninstall as take
+
+    raise typer.Exit(take(folder, names or ()))
+
+
+def status(folder: Folder = Path(".")) -> None:
+    """Say which hooks are installed."""
+    from cli.hooks.install import status as show
+
+    raise typer.Exit(show(folder))
+
+
+def run(context: typer.Context, name: Annotated[str, typer.Argument(metavar="NAME")]) -> None:
+    """What git calls: run one hook in the current repository, with git's arguments behind its name."""
+    from cli.hooks.entry import main
+
+    raise typer.Exit(main([name, *context.args]))

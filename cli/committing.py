@@ -1,0 +1,254 @@
+"""`patchwright commit`, `review` and `pr`: words for changes that somebody made; by a model, or without one."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from agent.home import Home
+from agent.model.roles import Role
+from agent.outcome import Exit
+from cli.models import side_calls
+from cli.report import complain
+from cli.settings import load
+from sandbox.errors import Fault, UserError
+from sandbox.inert import inert, inert_json, name
+from sandbox.repository import branch
+from sandbox.secrets import redact
+from tools.checks import run_checks
+from tools.checks.finding import Finding
+from tools.checks.staged import between, staged
+from tools.messages.asking import cleaned, pr_question, question, review_question
+from tools.messages.style import Style, learned, ticket_of
+from tools.messages.summary import summarised
+from tools.plumbing import Git, GitFailed
+
+DIFF = 60_000
+"""Characters of a diff that a model is sent: about 15k tokens."""
+
+_PLAIN = ("--no-ext-diff", "--no-textconv", "--no-color", "--ignore-submodules=dirty")
+
+
+def commit(folder: Path, flags: Mapping[str, Any], *, show: bool, edit: bool) -> int:
+    """Commit what is staged, with a message of its own making. Returns the exit code.
+
+    show: print the message and commit nothing; edit: open it in the user's editor first
+    """
+    git = Git.here(folder)
+    change = staged(git)
+    if not change.files:
+        print("patchwright: nothing is staged: git add what is to be committed", file=sys.stderr)
+        return int(Exit.NOTHING_TO_DO)
+    style = learned(git)
+    diff = git.run("diff", "--cached", *_PLAIN).decode("utf-8", "replace")
+    message = cleaned(_asked(git, flags, question(style, redact(diff)[:DIFF]), "commit message", Role.FAST))
+    message = redact(message or summarised(change, style, ticket_of(branch(git.root)))).rstrip() + "\n"
+    if show:
+        print(inert(message), end="")
+        return int(Exit.DONE)
+    return _commit(git, message, edit=edit and sys.stdin.isatty())
+
+
+def _commit(git: Git, message: str, *, edit: bool) -> int:
+    """As the user would: their hooks, their signing, their identity."""
+    with tempfile.NamedTemporaryFile("w", encoding="utf-8", errors="replace", suffix=".txt") as file:
+        file.write(message)
+        file.flush()
+        how = ["--edit"] if edit else ["--cleanup=whitespace"]
+        done = subprocess.run(
+            ["git", "commit", *how, f"--file={file.name}"], cwd=git.root, env=os.environ, check=False
+        )
+    return int(Exit.DONE if done.returncode == 0 else Exit.NOT_ACHIEVED)
+
+
+def review(
+    folder: Path, flags: Mapping[str, Any], target: str, *, base: str, cached: bool, as_json: bool
+) -> int:
+    """Print a review of a commit, of what a branch adds to `base`, of what is staged, or (without any) of all that is
+    not committed. Exit code 1 if a check found an error; a model's opinion decides nothing."""
+    found = reviewed(folder, flags, target, base=base, cached=cached)
+    if found is None:
+        print("patchwright: nothing to review", file=sys.stderr)
+        return int(Exit.NOTHING_TO_DO)
+    if as_json:
+        findings = [{key: getattr(each, key) for key in each.__dataclass_fields__} for each in found.findings]
+        report = {"summary": found.summary, "findings": findings, "review": found.opinion}
+        print(inert_json(json.dumps(report, ensure_ascii=False)))
+    else:
+        print(found.text())
+    return int(Exit.TESTS_FAIL if any(each.severity == "error" for each in found.findings) else Exit.DONE)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Review:
+    """summary: what the change does; findings: of the checks; opinion: a model's, "" without one"""
+
+    summary: str
+    findings: Sequence[Finding]
+    opinion: str
+
+    def text(self) -> str:
+        """All of it for a person."""
+        lines = "\n".join(map(_line, self.findings)) or "checks: nothing found"
+        return inert("\n\n".join(filter(None, (self.summary, lines, self.opinion))))
+
+
+def reviewed(
+    folder: Path, flags: Mapping[str, Any], target: str = "", *, base: str = "", cached: bool = False
+) -> Review | None:
+    """The review of what `review` says; None if there is no change."""
+    git = Git.here(folder)
+    with _chosen(git, target, base=base, cached=cached) as (its, sides):
+        change = staged(its) if sides is None else between(its, *sides)
+        if not change.files:
+            return None
+        found = run_checks(change)
+        summary = summarised(change, Style()).strip()
+        where = ("--cached",) if sides is None else tuple(filter(None, sides))
+        diff = its.run("diff", *_PLAIN, *where).decode("utf-8", "replace")
+    asked = review_question(redact(diff)[:DIFF], "\n".join(map(_line, found)))
+    return Review(summary=summary, findings=found, opinion=_asked(git, flags, asked, "review", Role.JUDGE))
+
+
+def pull_request(folder: Path, flags: Mapping[str, Any], *, base: str, out: Path | None) -> int:
+    """Draft the title and the body of a pull request into a file, and print where."""
+    git = Git.here(folder)
+    base = base or _default_base(git)
+    start = _commit_of(git, base)
+    fork = git.line("merge-base", start, "HEAD", ok=(0, 1)) or start
+    log = git.run("log", "--reverse", "--no-show-signature", "--format=%h %s%n%n%b", f"{fork}..HEAD")
+    text = log.decode("utf-8", "replace").strip()
+    if not text:
+        print(inert(f"patchwright: HEAD has no commit that {base!r} has not"), file=sys.stderr)
+        return int(Exit.NOTHING_TO_DO)
+    style = learned(git)
+    diff = git.run("diff", *_PLAIN, fork, "HEAD").decode("utf-8", "replace")
+    asked = pr_question(style, redact(text)[:DIFF], redact(diff)[:DIFF])
+    draft = cleaned(_asked(git, flags, asked, "pull request", Role.FAST)) or _draft(git, fork, style)
+    place = out or Path(git.root, git.line("rev-parse", "--git-path", "patchwright-pr.md"))
+    try:
+        place.write_text(redact(draft).rstrip() + "\n", "utf-8")
+    except OSError as error:
+        raise UserError(Fault.READ_ONLY, f"cannot write {str(place)!r}: {error.strerror}") from None
+    print(inert(str(place)))
+    return int(Exit.DONE)
+
+
+def _draft(git: Git, fork: str, style: Style) -> str:
+    """Without a model: what the commits say of themselves, and what changed by symbols."""
+    subjects = git.line("log", "--reverse", "--no-merges", "--format=%s", f"{fork}..HEAD").splitlines()
+    change = between(git, fork, "HEAD")
+    own = summarised(change, style, ticket_of(branch(git.root)))
+    title = subjects[0] if len(subjects) == 1 else own.partition("\n")[0]
+    template = next((path for each in _TEMPLATES if (path := git.root / each).is_file()), None)
+    parts = [title, "## Commits\n\n" + "\n".join(f"- {each}" for each in subjects)]
+    if listed := own.partition("\n\n")[2]:
+        parts.append(f"## Files\n\n{listed.strip()}")
+    if template is not None:
+        parts.append(template.read_text("utf-8", "replace").strip())
+    return "\n\n".join(parts)
+
+
+_TEMPLATES = (
+    ".github/pull_request_template.md",
+    ".github/PULL_REQUEST_TEMPLATE.md",
+    "pull_request_template.md",
+    ".gitlab/merge_request_templates/Default.md",
+)
+
+
+def _asked(git: Git, flags: Mapping[str, Any], prompt: str, purpose: str, role: Role) -> str:
+    """A model's answer, "" where none is set up or it fails (which is told): then our own words do."""
+    home = Home.from_environment()
+    settings = load(home, git.root, flags)
+
+    async def answer() -> str:
+        side = side_calls(settings, home)
+        model = side.roles.writer(role)
+        if model is None:
+            return ""
+        try:
+            return await side.text(prompt, purpose=purpose, role=role, patience=180.0, max_output=4_000)
+        finally:
+            await model.close()
+            await side.roles.close()
+
+    try:
+        return asyncio.run(answer())
+    except UserError as error:
+        complain(error)
+        return ""
+
+
+@contextmanager
+def _chosen(
+    git: Git, target: str, *, base: str, cached: bool
+) -> Iterator[tuple[Git, tuple[str, str] | None]]:
+    """(git, two commits), or (git, None) where what is in its index counts."""
+    if sum(map(bool, (target, base, cached))) > 1:
+        raise UserError(Fault.USAGE, "a commit, --base and --staged: give one of them")
+    if target:
+        chosen = _commit_of(git, target)
+        parent = git.line("rev-parse", "--verify", "--quiet", f"{chosen}^", ok=(0, 1, 128))
+        yield git, (parent, chosen)
+    elif base:
+        start = _commit_of(git, base)
+        yield git, (git.line("merge-base", start, "HEAD", ok=(0, 1)) or start, _commit_of(git, "HEAD"))
+    elif cached:
+        yield git, None
+    else:
+        with tempfile.TemporaryDirectory(prefix="patchwright-review-") as scratch:
+            yield _with_work_tree(git, Path(scratch)), None
+
+
+def _with_work_tree(git: Git, scratch: Path) -> Git:
+    """git with an index of its own in which all of the work tree is staged; nothing of the user's is touched."""
+    index = Path(git.root, git.line("rev-parse", "--git-path", "index"))
+    objects = Path(git.root, git.line("rev-parse", "--git-path", "objects"))
+    if index.is_file():
+        (scratch / "index").write_bytes(index.read_bytes())
+    (scratch / "objects").mkdir()
+    aside = {
+        "GIT_INDEX_FILE": str(scratch / "index"),
+        "GIT_OBJECT_DIRECTORY": str(scratch / "objects"),
+        "GIT_ALTERNATE_OBJECT_DIRECTORIES": str(objects),
+    }
+    its = Git(git.root, extra=aside)
+    its.run("add", "--all", "--", ".")
+    return its
+
+
+def _commit_of(git: Git, text: str) -> str:
+    try:
+        return git.line("rev-parse", "--verify", "--quiet", "--end-of-options", f"{text}^{{commit}}")
+    except GitFailed:
+        raise UserError(
+            Fault.USAGE, f"no commit {text!r} here", "Name a commit, a branch or a tag."
+        ) from None
+
+
+def _default_base(git: Git) -> str:
+    """The branch that a pull request would go to."""
+    head = git.line("rev-parse", "--abbrev-ref", "--quiet", "origin/HEAD", ok=(0, 1, 128))
+    for each in (head, "origin/main", "origin/master", "main", "master"):
+        if (
+            each
+            and each != "origin/HEAD"
+            and git.line("rev-parse", "--verify", "--quiet", each, ok=(0, 1, 128))
+        ):
+            return each
+    raise UserError(Fault.USAGE, "no base branch was found", "Name it: patchwright pr --base BRANCH")
+
+
+def _line(finding: Finding) -> str:
+    place = f"{name(finding.path)}:{finding.line}" if finding.line else name(finding.path)
+    return f"{place}: {finding.severity}: {finding.check}: {finding.message}"

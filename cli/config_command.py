@@ -1,0 +1,74 @@
+"""What `patchwright config …` prints."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from agent.assemble import locate
+from agent.home import Home
+from cli.config import Row, explained
+from cli.config import store as stored
+from cli.config import unset as taken_out
+from cli.settings import FILE
+from sandbox.errors import Fault, UserError
+from sandbox.inert import inert, inert_json
+
+
+def show(folder: Path, *, as_json: bool) -> int:
+    """All settings, those that differ from the built-in ones last, where they are seen."""
+    rows = _rows(folder)
+    if as_json:
+        import json
+
+        for row in rows:
+            fields = {"key": row.key, "value": row.value, "source": row.source}
+            print(inert_json(json.dumps(fields, ensure_ascii=False, default=str)))
+        return 0
+    widest = max(len(row.key) for row in rows)
+    for row in sorted(rows, key=lambda row: row.source != "built-in"):
+        source = "" if row.source == "built-in" else f"  # {row.source}"
+        print(inert(f"{row.key:<{widest}} = {row.shown}{source}"))
+    return 0
+
+
+def get(folder: Path, key: str) -> int:
+    """One value, texts without quotes."""
+    row = next((row for row in _rows(folder) if row.key == key), None)
+    if row is None:
+        raise UserError(Fault.CONFIGURATION, f"unknown setting {key!r}", "All of them: patchwright config")
+    print(inert(row.value if isinstance(row.value, str) else row.shown))
+    return 0
+
+
+def store(key: str, value: str) -> int:
+    """Set one."""
+    place = stored(Home.from_environment(), key, value)
+    print(inert(f"{key} is set in {place}"), file=sys.stderr)
+    return 0
+
+
+def unset(key: str) -> int:
+    """Take one out."""
+    place = taken_out(Home.from_environment(), key)
+    print(inert(f"{key} is no longer set in {place}"), file=sys.stderr)
+    return 0
+
+
+def path() -> int:
+    """Where the user's file is, or would be."""
+    print(inert(str(Home.from_environment().config / FILE)))
+    return 0
+
+
+def keys() -> int:
+    """A row for each thing that a key can do."""
+    from cli.repl.actions import ACTIONS, MEANING
+
+    for action, bound in ACTIONS.items():
+        print(f"{action:<10} {', '.join(bound):<22} {MEANING[action]}")
+    return 0
+
+
+def _rows(folder: Path) -> list[Row]:
+    return explained(Home.from_environment(), locate(folder, need_git=False)[0])

@@ -1,0 +1,167 @@
+"""`patchwright hook install|uninstall|status`: put our hooks beside what is there, and take them away again."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from cli.hooks.entry import NAMES
+from sandbox.errors import Fault, UserError
+from sandbox.inert import inert
+from tools.plumbing import Git
+
+DEFAULT = ("pre-commit", "prepare-commit-msg", "commit-msg")
+"""Hooks that are installed when none is named: quick ones, that run nothing of the project but its linters."""
+
+EARLIER = ".before-patchwright"
+"""Ending of the name under which a hook that was there before is kept, and run first."""
+
+MARK = "# patchwright hook: `patchwright hook uninstall` puts back what was here before."
+
+_SCRIPT = """\
+#!/bin/sh
+{mark}
+here=$(dirname -- "$0")
+{read}if [ -x "$here/{kept}" ]; then
+  {pipe}"$here/{kept}" "$@" || exit $?
+fi
+if [ -x {program} ]; then
+  {pipe}{command} hook run {name}{options} "$@"
+  exit $?
+fi
+echo 'patchwright: {name}: the program that was installed is gone: patchwright hook uninstall' >&2
+"""
+# git tells a pre-push hook by its input what is pushed: both hooks have to read it, whole.
+_READ = "input=$(cat && printf x)\ninput=${input%x}\n"
+_PIPE = "printf '%s' \"$input\" | "
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """Where one hook stands."""
+
+    name: str
+    path: Path
+
+    @property
+    def earlier(self) -> Path:
+        """Where the one that was there before is kept."""
+        return self.path.with_name(self.name + EARLIER)
+
+    @property
+    def ours(self) -> bool:
+        """It is one that we put there."""
+        try:
+            return MARK in self.path.read_text("utf-8", "replace").splitlines()[:2]
+        except (OSError, IndexError):  # not there, a folder, or not ours to read
+            return False
+
+
+def install(folder: Path, names: Sequence[str], options: Sequence[str] = ()) -> int:
+    """Put hooks in place (DEFAULT if none is named); what is there is kept and runs first."""
+    git = Git.here(folder)
+    places = _places(git, names or DEFAULT)
+    for place in places:
+        there = os.path.lexists(place.path)
+        if there and not place.ours and os.path.lexists(place.earlier):
+            raise UserError(
+                Fault.CONFIGURATION,
+                f"{str(place.path)!r} has been replaced since it was installed, and {place.earlier.name} is kept",
+                "Merge the two by hand, and remove the one that is not needed.",
+            )
+    for place in places:
+        place.path.parent.mkdir(parents=True, exist_ok=True)
+        if os.path.lexists(place.path) and not place.ours:
+            place.path.rename(place.earlier)
+        _write(place, _script(place, options if place.name == "pre-push" else ()))
+        kept = f" (runs after {place.earlier.name})" if os.path.lexists(place.earlier) else ""
+        print(inert(f"installed {place.path}{kept}"))
+    return 0
+
+
+def uninstall(folder: Path, names: Sequence[str]) -> int:
+    """Take hooks away (all of ours if none is named) and put back what was there, byte for byte."""
+    removed = False
+    for place in _places(Git.here(folder), names or NAMES):
+        if not place.ours:
+            if names:
+                print(inert(f"{place.path} is not one of ours: left as it is"), file=sys.stderr)
+            continue
+        removed = True
+        if os.path.lexists(place.earlier):
+            place.earlier.replace(place.path)
+            print(inert(f"restored {place.path}"))
+        else:
+            place.path.unlink()
+            print(inert(f"removed {place.path}"))
+    if not removed:
+        print("patchwright: no hook of ours is installed here", file=sys.stderr)
+    return 0
+
+
+def status(folder: Path) -> int:
+    """Say of each hook whether it is there."""
+    for place in _places(Git.here(folder), NAMES, looking=True):
+        if place.ours:
+            state = "installed" + (", after the one that was there" if os.path.lexists(place.earlier) else "")
+        else:
+            state = "another one" if os.path.lexists(place.path) else "-"
+        print(inert(f"{place.name:<20}{state}"))
+    return 0
+
+
+def _places(git: Git, names: Sequence[str], *, looking: bool = False) -> list[Place]:
+    for name in names:
+        if name not in NAMES:
+            raise UserError(Fault.USAGE, f"no hook {name!r}", f"There are {', '.join(NAMES)}.")
+    folder = _folder(git, looking=looking)
+    return [Place(name=name, path=folder / name) for name in names]
+
+
+def _folder(git: Git, *, looking: bool) -> Path:
+    """Where git looks for hooks here; all work trees of a repository share it."""
+    configured = git.setting("core.hooksPath", "path")
+    if not configured:
+        return Path(git.root, git.line("rev-parse", "--git-common-dir")) / "hooks"
+    own = git.line("config", "--local", "--get", "core.hooksPath", ok=(0, 1)) or git.line(
+        "config", "--worktree", "--get", "core.hooksPath", ok=(0, 1, 128)
+    )
+    if not own and not looking:
+        raise UserError(
+            Fault.CONFIGURATION,
+            f"your git configuration keeps the hooks of all your repositories in {configured!r}",
+            "Give this one a folder of its own: git config --local core.hooksPath .git/hooks",
+        )
+    return git.root / configured
+
+
+def _script(place: Place, options: Sequence[str]) -> str:
+    command = _command()
+    by_input = place.name == "pre-push"
+    return _SCRIPT.format(
+        mark=MARK,
+        read=_READ if by_input else "",
+        pipe=_PIPE if by_input else "",
+        kept=place.earlier.name,
+        program=shlex.quote(command[0]),
+        command=shlex.join(command),
+        name=place.name,
+        options="".join(f" {shlex.quote(each)}" for each in options),
+    )
+
+
+def _command() -> list[str]:
+    """This very program, by full path: a hook's PATH may be another one (editors, desktop programs)."""
+    beside = Path(sys.executable).with_name("patchwright")
+    return [str(beside)] if beside.is_file() else [sys.executable, "-P", "-m", "patchwright"]
+
+
+def _write(place: Place, script: str) -> None:
+    new = place.path.with_name(f".{place.name}.patchwright")
+    new.write_text(script, "utf-8")
+    new.chmod(0o755)
+    new.replace(place.path)

@@ -1,0 +1,86 @@
+"""prepare-commit-msg: a message to begin with. commit-msg: a look at the one that was written."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+
+from cli.hooks.entry import FOUND, OK, USAGE, here
+from tools.messages.style import complaints, learned, ticket_of
+from tools.plumbing import Git
+
+_SCISSORS = "------------------------ >8 ------------------------"
+
+
+def prepare(arguments: Sequence[str]) -> int:
+    """Put a message in front of git's comments, unless there is one: of the user, a template, a merge, a squash."""
+    if not 1 <= len(arguments) <= 3:
+        return _usage("prepare-commit-msg", "FILE [SOURCE [COMMIT]]", arguments)
+    git = Git.here(here())
+    path = git.root / arguments[0]
+    if len(arguments) > 1 or _written(path.read_text("utf-8", "surrogateescape"), _comment(git)):
+        return OK
+    message = message_for(git)
+    if message:
+        text = path.read_text("utf-8", "surrogateescape")
+        path.write_text(message + ("" if text.startswith("\n") else "\n") + text, "utf-8", "surrogateescape")
+    return OK
+
+
+def message_for(git: Git) -> str:
+    """A message for what is staged, "" if nothing is."""
+    from sandbox.repository import branch
+    from sandbox.secrets import redact
+    from tools.checks.staged import staged
+    from tools.messages.summary import summarised
+
+    return redact(summarised(staged(git), learned(git), ticket_of(branch(git.root))))
+
+
+def check(arguments: Sequence[str]) -> int:
+    """Exit code 1 where the message breaks what nearly all commits here keep, or holds a secret."""
+    if len(arguments) != 1:
+        return _usage("commit-msg", "FILE", arguments)
+    git = Git.here(here())
+    text = (git.root / arguments[0]).read_text("utf-8", "surrogateescape")
+    message = _written(text, _comment(git))
+    if not message:
+        return OK  # git itself refuses it, in its own words
+    errors, warnings = complaints(message, learned(git))
+    from sandbox.redaction import found
+
+    errors += [f"the message holds what looks like a secret: {each.kind}" for each in found(message)]
+    if errors or warnings:
+        head = "patchwright: not committed:" if errors else "patchwright: about the message:"
+        lines = [head, *(f"  {each}" for each in (*errors, *warnings))]
+        if errors:
+            kept = os.path.relpath(git.root / arguments[0])
+            lines.append(f"  Your message is in {kept}: git commit -eF {kept}; without checks: --no-verify")
+        from sandbox.inert import inert
+
+        print(inert("\n".join(lines)), file=sys.stderr)
+    return FOUND if errors else OK
+
+
+def _written(text: str, comment: str) -> str:
+    """What a person wrote: without comments, and without the diff of `git commit --verbose`."""
+    lines = []
+    for line in text.split("\n"):
+        if line.startswith(comment):
+            if _SCISSORS in line:
+                break
+            continue
+        lines.append(line)
+    return "\n".join(lines).strip()
+
+
+def _comment(git: Git) -> str:
+    """What comments begin with here."""
+    given = git.setting("core.commentString") or git.setting("core.commentChar")
+    return "#" if given in ("", "auto") else given
+
+
+def _usage(name: str, wanted: str, arguments: Sequence[str]) -> int:
+    print(f"patchwright: {name} takes {wanted} (got {list(arguments)!r})", file=sys.stderr)
+    return USAGE

@@ -1,0 +1,47 @@
+"""post-merge: what a merge or a pull brought that a person has to act on. It never fails: the merge is made."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import PurePosixPath
+
+from cli.hooks.entry import OK, here
+from tools.plumbing import Git
+
+ADVICE = {
+    "pyproject.toml": "Python dependencies",
+    "requirements.txt": "Python dependencies",
+    "uv.lock": "Python dependencies",
+    "poetry.lock": "Python dependencies",
+    "Pipfile.lock": "Python dependencies",
+    "package-lock.json": "npm dependencies",
+    "yarn.lock": "yarn dependencies",
+    "pnpm-lock.yaml": "pnpm dependencies",
+    "Cargo.lock": "Rust crates",
+    "go.sum": "Go modules",
+    "Gemfile.lock": "Ruby gems",
+    "composer.lock": "PHP packages",
+    ".gitmodules": "submodules (git submodule update --init)",
+}
+"""Files that say what has to be installed."""
+
+
+def post_merge(arguments: Sequence[str]) -> int:
+    """Name what changed of it since before the merge (git's ORIG_HEAD)."""
+    git = Git.here(here())
+    before = git.line("rev-parse", "--verify", "--quiet", "ORIG_HEAD", ok=(0, 1))
+    if not before:
+        return OK
+    names = git.run("diff-tree", "-r", "-z", "--name-only", "--no-renames", before, "HEAD").split(b"\0")
+    paths = [PurePosixPath(name.decode("utf-8", "replace")) for name in names if name]
+    told = {ADVICE[path.name]: path for path in paths if path.name in ADVICE}
+    migrations = [path for path in paths if "migrations" in path.parts[:-1]]
+    if migrations:
+        told["database migrations"] = migrations[0]
+    if told:
+        from sandbox.inert import inert
+
+        lines = [f"  {what}: {path}" for what, path in told.items()]
+        print(inert("\n".join(["patchwright: the merge changed", *lines])), file=sys.stderr)
+    return OK

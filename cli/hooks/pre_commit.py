@@ -1,0 +1,59 @@
+"""pre-commit: what is staged, checked before it becomes a commit."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from cli.hooks.entry import FOUND, OK, USAGE, here
+from tools.checks.staged import staged
+from tools.plumbing import Git
+
+if TYPE_CHECKING:
+    from tools.checks.finding import Finding
+
+SKIP = "PATCHWRIGHT_SKIP"
+"""Variable with the names of checks to leave out, separated by commas."""
+
+SHOWN = 50
+"""Findings that are printed."""
+
+
+def pre_commit(arguments: Sequence[str]) -> int:
+    """Exit code 1 if something stands in the way of the commit. `--strict`: warnings stand in the way, too."""
+    if set(arguments) - {"--strict"}:
+        print(f"patchwright: pre-commit takes --strict only (got {list(arguments)!r})", file=sys.stderr)
+        return USAGE
+    change = staged(Git.here(here()))
+    if not change.files:
+        return OK
+    from tools.checks import run_checks
+
+    found = run_checks(change, skipped())
+    stops = [each for each in found if each.severity == "error" or "--strict" in arguments]
+    if found:
+        print("\n".join(report(found, stops=bool(stops))), file=sys.stderr)
+    return FOUND if stops else OK
+
+
+def skipped() -> set[str]:
+    """Names of checks that the user leaves out."""
+    return set(filter(None, os.environ.get(SKIP, "").replace(" ", "").split(",")))
+
+
+def report(found: Sequence[Finding], *, stops: bool) -> list[str]:
+    """Findings as lines: `path:line: check: what`."""
+    from sandbox.inert import inert, name
+
+    lines = ["patchwright: not committed:" if stops else "patchwright: committed, but look at this:"]
+    for each in found[:SHOWN]:
+        place = f"{name(each.path)}:{each.line}" if each.line else name(each.path)
+        lines.append(inert(f"  {place}: {each.check}: {each.message}"))
+    if len(found) > SHOWN:
+        lines.append(f"  and {len(found) - SHOWN} more")
+    if stops:
+        checks = ",".join(dict.fromkeys(each.check for each in found))
+        lines.append(f"  Leave checks out: {SKIP}={checks} git commit …; all of them: git commit --no-verify")
+    return lines

@@ -1,0 +1,165 @@
+"""pre-push: the tests that the pushed commits affect, run on those commits; on wish, a repair to look at."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from cli.hooks.entry import FOUND, LATE, OK, here
+from tools.plumbing import Git, GitFailed, without_git
+from tools.worktrees import Worktree, worktree
+
+if TYPE_CHECKING:
+    from tools.testing.report import TestReport
+
+FIX = "--fix"
+"""In front of git's arguments: repair what fails, as a commit on a branch of its own. `--fix=MODEL` names who."""
+
+TIMEOUT = 540.0
+"""Seconds for the tests, under the hook's own limit."""
+
+
+def pre_push(arguments: Sequence[str]) -> int:
+    """Exit code 1 if tests fail at a pushed commit. Deleted branches and commits without changes are not tested."""
+    fix = next((each for each in arguments if each.split("=")[0] == FIX), "")
+    git = Git.here(here())
+    code = OK
+    for commit, known in _pushed(git, sys.stdin.read(), list(arguments)):
+        code = max(code, _tested(git, commit, known, fix))
+    return code
+
+
+def _pushed(git: Git, lines: str, arguments: Sequence[str]) -> list[tuple[str, str]]:
+    """(commit, what the remote has of it) of each branch that is pushed."""
+    remote = next((each for each in arguments if not each.startswith("--")), "")
+    found: dict[str, str] = {}
+    for line in lines.splitlines():
+        _, commit, name, known = line.split(" ")
+        if not commit.strip("0") or name.startswith("refs/tags/"):
+            continue
+        if not known.strip("0") or not _has(git, known):
+            known = _common(git, commit, remote)
+        found.setdefault(commit, known)
+    return list(found.items())
+
+
+def _has(git: Git, commit: str) -> bool:
+    return bool(git.line("rev-parse", "--verify", "--quiet", f"{commit}^{{commit}}", ok=(0, 1, 128)))
+
+
+def _common(git: Git, commit: str, remote: str) -> str:
+    """Where a new branch left what the remote is known to have; "" for all of it."""
+    names = git.line("for-each-ref", "--format=%(objectname)", f"refs/remotes/{remote}").split()
+    if not names:
+        return ""
+    return git.line("merge-base", commit, *names, ok=(0, 1))
+
+
+def _tested(git: Git, commit: str, known: str, fix: str) -> int:
+    from agent.home import Home
+    from tools.checks.staged import between
+    from tools.testing.affected import affected_tests
+
+    changed = [each.path for each in between(git, known, commit).files]
+    if not changed:
+        return OK
+    names = git.run("ls-tree", "-r", "-z", "--name-only", "--full-tree", commit).split(b"\0")
+    files = [os.fsdecode(name) for name in names if name]
+    with worktree(git, commit, Home.from_environment().cache / "worktrees") as place:
+        tests = affected_tests(place.folder, files, changed)
+        if tests == []:
+            return OK
+        _say(f"pre-push: {commit[:10]}: running {_plural(tests)}")
+        report = _run(place.folder, tests or [])
+        if report.outcome == "passed":
+            return OK
+        if report.outcome in ("no-runner", "no-tests"):
+            _say(f"pre-push: {report.note or 'no test was found'}: nothing was checked")
+            return OK
+        _say(f"pre-push: not pushed:\n{report.text()}\n  Push all the same: git push --no-verify")
+        if fix and report.outcome == "failed":
+            _fix(git, place, fix.partition("=")[2] or "offline")
+    return LATE if report.outcome == "timeout" else FOUND
+
+
+def _run(root: Path, tests: Sequence[str]) -> TestReport:
+    """Run tests confined, as a session would."""
+    from agent.home import Home
+    from cli.settings import load
+    from sandbox.backends import choose
+    from sandbox.paths import Tree
+    from tools.artifacts import Artifacts
+    from tools.testing import run
+    from tools.workspace import ToolSettings, Workspace
+
+    home = Home.from_environment()
+    settings = load(home, root, {})
+    with tempfile.TemporaryDirectory(prefix="patchwright-push-") as scratch:
+        own = Path(scratch)
+        at = Workspace(
+            root=root,
+            files=Tree(root),
+            sandbox=choose(
+                root, settings.sandbox, cache=home.cache, spill=own, hidden=(home.data, home.config)
+            ),
+            artifacts=Artifacts(own / "artifacts"),
+            journal=own / "journal",
+            settings=ToolSettings(
+                cache=own,
+                test_command=settings.tests.command,
+                test_timeout=min(settings.tests.timeout, TIMEOUT),
+            ),
+        )
+        return asyncio.run(run(at, tests))
+
+
+def _fix(git: Git, place: Worktree, model: str) -> None:
+    """Let a session repair the commit where it is checked out; what it commits gets a branch, to be looked at."""
+    command = [
+        sys.executable,
+        "-P",
+        "-m",
+        "patchwright",
+        "run",
+        "make the failing tests pass",
+        "--model",
+        model,
+    ]
+    done = subprocess.run(
+        [*command, "-C", str(place.folder)],
+        env=without_git(os.environ),
+        stdin=subprocess.DEVNULL,
+        stdout=sys.stderr,
+        check=False,
+    )
+    made = place.head
+    if done.returncode != 0 or made == place.base:
+        _say("pre-push: no repair was found")
+        return
+    name = f"patchwright/fix-{place.base[:10]}"
+    try:
+        git.run("branch", "--force", name, made)
+    except GitFailed as error:  # it is checked out somewhere
+        _say(f"pre-push: a repair was made, {made[:10]}, but {error}")
+        return
+    _say(
+        f"pre-push: a repair is on the branch {name}:\n  look: git show {name}\n  take: git merge --ff-only {name}"
+    )
+
+
+def _plural(tests: Sequence[str] | None) -> str:
+    if tests is None:
+        return "all tests"
+    return f"{len(tests)} test file{'' if len(tests) == 1 else 's'}"
+
+
+def _say(text: str) -> None:
+    from sandbox.inert import inert
+
+    print(inert(f"patchwright: {text}"), file=sys.stderr)

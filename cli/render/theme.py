@@ -1,0 +1,72 @@
+"""Themes: what each style looks like, as SGR parameters (ECMA-48 §8.3.117)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+_TERMINAL: Mapping[str, str] = {
+    "bold": "1",
+    "dim": "2",
+    "red": "31",
+    "green": "32",
+    "yellow": "33",
+    "blue": "34",
+    "magenta": "35",
+    "cyan": "36",
+    "added": "1;32",
+    "removed": "1;31",
+    "code.comment": "2",
+    "code.keyword": "35",
+    "code.type": "36",
+    "code.builtin": "36",
+    "code.function": "34",
+    "code.string": "32",
+    "code.number": "33",
+}
+
+THEMES: Mapping[str, Mapping[str, str]] = {
+    "terminal": _TERMINAL,
+    "dark": {
+        **_TERMINAL,
+        "dim": "90",
+        "red": "91",
+        "green": "92",
+        "yellow": "93",
+        "blue": "94",
+        "magenta": "95",
+        "cyan": "96",
+        "added": "1;92",
+        "removed": "1;91",
+        "code.comment": "90",
+        "code.keyword": "95",
+        "code.function": "94",
+    },
+    "light": {**_TERMINAL, "yellow": "35", "cyan": "34", "dim": "90", "code.number": "35"},
+    "blue-orange": {**_TERMINAL, "green": "34", "red": "33", "added": "1;34", "removed": "1;33"},
+    "mono": {
+        **dict.fromkeys(_TERMINAL, "0"),
+        "bold": "1",
+        "dim": "2",
+        "red": "1",
+        "yellow": "1",
+        "added": "1;4",
+        "removed": "1;4",
+        "code.comment": "2",
+        "code.keyword": "1",
+    },
+}
+"""The first uses the sixteen colours of the terminal's own theme, so that it reads on a light and on a dark
+background. `dark` and `light` are for terminals whose own colours are hard to read there; `blue-orange` tells added
+from removed for those who see red and green alike; `mono` needs no colour."""
+
+_chosen = dict(_TERMINAL)
+
+
+def choose(theme: str) -> None:
+    """Use a theme from now on, everywhere in this process."""
+    _chosen.update(THEMES[theme])
+
+
+def sgr(text: str, style: str) -> str:
+    """`text` in a style; as it is where there is none."""
+    return f"\x1b[{_chosen[style]}m{text}\x1b[0m" if style and text else text

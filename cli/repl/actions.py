@@ -1,0 +1,47 @@
+"""What keys can be bound to, and the keys that it is bound to unless the settings say otherwise."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+ACTIONS: Mapping[str, Sequence[str]] = {
+    "send": ("enter",),
+    "newline": ("escape enter", "c-j"),
+    "editor": ("c-x c-e", "c-g"),
+    "stop": ("c-c",),
+    "interrupt": ("escape",),
+    "rewind": ("escape escape",),
+    "leave": ("c-d",),
+    "suspend": ("c-z",),
+    "unfold": ("c-o",),
+    "plan": ("s-tab",),
+}
+"""Names as prompt_toolkit writes them: `c-x` is Ctrl-X, `s-tab` Shift-Tab, `escape enter` Alt-Enter."""
+
+MEANING: Mapping[str, str] = {
+    "send": "send; while it works: say more",
+    "newline": "a new line (also \\ at the end of one)",
+    "editor": "write the prompt in $EDITOR",
+    "stop": "stop the step, again: the turn; clear the line",
+    "interrupt": "stop the step that is running",
+    "rewind": "go back to an earlier prompt",
+    "leave": "leave, on an empty line",
+    "suspend": "put Patchwright into the background",
+    "unfold": "the whole session, nothing folded",
+    "plan": "plan mode on and off",
+}
+
+
+def shown(key: str) -> str:
+    """A key as it stands on a keyboard: `c-x c-e` is "Ctrl-X Ctrl-E"."""
+    if key == "escape enter":
+        return "Alt-Enter"
+    return " ".join(_one(each) for each in key.split())
+
+
+def _one(key: str) -> str:
+    if key.startswith("c-"):
+        return f"Ctrl-{key[2:].upper()}"
+    if key.startswith("s-"):
+        return f"Shift-{key[2:].capitalize()}"
+    return {"escape": "Esc"}.get(key, key.capitalize())

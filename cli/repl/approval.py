@@ -1,0 +1,98 @@
+"""Asks the person at the terminal when the policy says so, and never twice in a row for the same thing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from agent.home import Home
+from cli.repl.front import Answer, Front, Question
+from sandbox.errors import UserError
+from sandbox.inert import exact, inert, name
+from sandbox.policy import Decision, Effect, Policy
+
+Arguments = Mapping[str, Any]
+
+
+@dataclass(slots=True, kw_only=True)
+class Asker:
+    """An `Approver`. `arguments` finds what a tool was called with, by its name and a path that it touches."""
+
+    front: Front
+    policy: Policy
+    home: Home
+    arguments: Callable[[str, tuple[str, ...]], Arguments]
+    _allowed: set[tuple[str, str]] = field(default_factory=set)  # for the session
+    _last: tuple[tuple[str, str], Decision] | None = None  # this turn's last answer
+
+    def new_turn(self) -> None:
+        """What was answered once no longer holds."""
+        self._last = None
+
+    async def ask(self, tool: str, effect: Effect, question: Decision) -> Decision:
+        """See `Approver.ask`."""
+        what = _what(effect)
+        key = (tool, what)
+        if key in self._allowed:
+            return Decision(verdict="allow", reason="the user allows it in this session")
+        if self._last is not None and self._last[0] == key:
+            return self._last[1]
+        change = _change(self.arguments(tool, effect.paths)) if effect.paths else ""
+        shown = f"Allow {inert(tool)}: {what}" if what else f"Allow {inert(tool)}?"
+        shown = f"{shown}\n{change}" if change else shown
+        rules = tuple(f"shell({exact(each)})" for each in question.always)
+        self.front.alert("an action waits for your answer")
+        answer = await self.front.ask(Question(what=shown, why=inert(question.reason), rules=rules))
+        decision = self._decided(answer, key)
+        self._last = (key, decision)
+        return decision
+
+    def _decided(self, answer: Answer, key: tuple[str, str]) -> Decision:
+        match answer.kind:
+            case "no":
+                said = (
+                    f"the user refused it and says: {answer.word}" if answer.word else "the user refused it"
+                )
+                return Decision(verdict="deny", reason=said)
+            case "session":
+                self._allowed.add(key)
+                return Decision(verdict="allow", reason="the user allows it in this session")
+            case "rule":
+                return self._stored(answer.rules)
+        return Decision(verdict="allow", reason="the user allowed it")
+
+    def _stored(self, rules: tuple[str, ...]) -> Decision:
+        from cli.settings import store_rules
+        from sandbox.rules import parse_rule
+
+        try:
+            parsed = [parse_rule(each, "allow") for each in rules]
+        except UserError as error:  # edited into something that is none: it holds for this once
+            self.front.print(inert(f"no rule was stored: {error.message}") + "\n")
+            return Decision(verdict="allow", reason="the user allowed it")
+        patterns = [each.pattern for each in parsed if each.kind == "shell"]
+        self.policy.rules = self.policy.rules.allowing(patterns)
+        try:
+            store_rules(self.home, patterns)
+        except UserError as error:  # it holds for this session at least
+            self.front.print(inert(f"not stored: {error.message}") + "\n")
+        return Decision(verdict="allow", reason="the user allows it always")
+
+
+def _what(effect: Effect) -> str:
+    """All that would run or be touched, as it stands."""
+    if effect.argv:
+        import shlex
+
+        return exact(effect.argv[2] if effect.argv[:2] == ("bash", "-c") else shlex.join(effect.argv))
+    return exact(", ".join(name(each) for each in effect.paths or effect.hosts))
+
+
+def _change(arguments: Arguments) -> str:
+    """What would be written, as a diff of what the model gave: "" where that is not known."""
+    old, new = str(arguments.get("old") or ""), arguments.get("new", arguments.get("content"))
+    if not isinstance(new, str):
+        return ""
+    lines = [f"- {line}" for line in old.splitlines()] + [f"+ {line}" for line in new.splitlines()]
+    return "\n".join(exact(line) for line in lines)

@@ -1,0 +1,110 @@
+"""A question at the bottom of the screen: what its keys do, and the line that is typed for two of its answers."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, field
+from typing import Literal
+
+from prompt_toolkit.buffer import Buffer
+from prompt_toolkit.document import Document
+from prompt_toolkit.formatted_text import StyleAndTextTuples
+
+from cli.render.terminal import Terminal, wrapped
+from cli.repl.front import Answer, Question
+
+BESIDE = 10
+"""Rows that the prompt, the footer, the keys and what is queued may take."""
+
+KEYS: dict[str, str] = {
+    "y": "once",
+    "s": "for this session",
+    "r": "by a rule, which you can edit first",
+    "n": "no",
+    "t": "no, and tell it why",
+}
+"""What each key answers, as it is shown."""
+
+State = Literal["keys", "rule", "word"]
+
+
+@dataclass(slots=True)
+class Asking:
+    """One question while it stands. `state`: a key is awaited, or a line is typed in the prompt."""
+
+    question: Question
+    answer: asyncio.Future[Answer]
+    state: State = "keys"
+    _kept: Document = field(default_factory=Document)
+
+    def key(self, key: str, buffer: Buffer) -> bool:
+        """A key was pressed; False if it means nothing (a line begun before the question must not answer it)."""
+        match key:
+            case "y":
+                self._say(Answer(kind="once"))
+            case "s":
+                self._say(Answer(kind="session"))
+            case "n":
+                self._say(Answer(kind="no"))
+            case "r" if self.question.rules:
+                self._type("rule", buffer, "; ".join(self.question.rules))
+            case "t":
+                self._type("word", buffer, "")
+            case _:
+                return False
+        return True
+
+    def entered(self, buffer: Buffer) -> None:
+        """Enter, while a line is typed."""
+        text, state = buffer.text.strip(), self.state
+        self.back(buffer)
+        if state == "word":
+            self._say(Answer(kind="no", word=text))
+        elif text:
+            self._say(Answer(kind="rule", rules=tuple(each.strip() for each in text.split(";"))))
+
+    def back(self, buffer: Buffer) -> None:
+        """Leave the line that is typed, for the keys; what stood in the prompt before comes back."""
+        if self.state != "keys":
+            self.state = "keys"
+            buffer.set_document(self._kept, bypass_readonly=True)
+
+    def lines(self, terminal: Terminal) -> StyleAndTextTuples:
+        """The whole question, or as much as the window holds and how to see the rest."""
+        text = wrapped(self.question.what, terminal.columns - 1)
+        why = wrapped(f"why: {self.question.why}", terminal.columns - 1)
+        keys = self.keys(terminal.columns)
+        room = max(terminal.rows - BESIDE - len(why) - keys.count("\n"), 3)
+        more = ""
+        if len(text) > room:
+            more = f"… {len(text) - room + 1} more lines, press v to view them all\n"
+            text = text[: room - 1]
+        return [
+            ("class:question", "\n" + "\n".join(text)),
+            ("class:dim", "\n" + "\n".join(why)),
+            ("", f"\n{more}{keys}"),
+        ]
+
+    def keys(self, columns: int) -> str:
+        """What can be pressed, or what is being typed."""
+        if self.state == "rule":
+            return "rule to store (Enter stores it and goes on, Esc goes back):"
+        if self.state == "word":
+            return "what shall the model be told? (Enter sends it with the no, Esc goes back)"
+        offered = [(key, what) for key, what in KEYS.items() if key != "r" or self.question.rules]
+        rows, row = [], ""
+        for key, what in offered:
+            part = f"{key} {what}"
+            if row and len(row) + 3 + len(part) >= columns:
+                rows.append(row)
+                row = ""
+            row = f"{row}   {part}" if row else part
+        return "\n".join([*rows, row])
+
+    def _type(self, state: State, buffer: Buffer, text: str) -> None:
+        self._kept, self.state = buffer.document, state
+        buffer.set_document(Document(text), bypass_readonly=True)
+
+    def _say(self, answer: Answer) -> None:
+        if not self.answer.done():
+            self.answer.set_result(answer)

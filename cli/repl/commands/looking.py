@@ -1,0 +1,71 @@
+"""/trace, /export and /settings: the session in full, a copy to give away, and what is set."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from cli.repl.commands.base import Command
+from sandbox.errors import Fault, UserError
+from sandbox.inert import inert
+
+if TYPE_CHECKING:
+    from cli.repl.chat import Chat
+
+
+async def trace(chat: Chat, argument: str) -> None:
+    """Everything that happened, nothing folded, to scroll through and search."""
+    from cli.repl.transcript import Transcript
+
+    terminal = chat.front.terminal
+    pages = Transcript(
+        chat.runtime.session, width=terminal.columns, colour=terminal.colour, unicode=terminal.unicode
+    )
+    await chat.front.view(f"session {chat.runtime.session.id}", pages)
+
+
+async def export(chat: Chat, argument: str) -> None:
+    """Write the session into a file, in the format that its name ends with."""
+    from cli.export import export_session
+
+    path = Path(argument or f"session-{chat.runtime.session.id}.md").expanduser()
+    path = path if path.is_absolute() else chat.runtime.workspace.root / path
+    await asyncio.to_thread(export_session, chat.runtime.session.folder, path)
+    chat.tell(f"written: {inert(str(path))}")
+
+
+async def settings(chat: Chat, argument: str) -> None:
+    """Each setting with where its value comes from, or set one."""
+    from cli.config import explained, store
+
+    if not argument:
+        rows = await asyncio.to_thread(explained, chat.home, chat.runtime.workspace.root)
+        changed = [f"{row.key} = {row.shown}  ({row.source})" for row in rows if row.source != "built-in"]
+        rest = len(rows) - len(changed)
+        lines = changed or ["all settings have their built-in values"]
+        chat.tell(
+            "\n".join(
+                [*lines, f"{rest} more are as built in: patchwright config", "set one: /settings KEY VALUE"]
+            )
+        )
+        return
+    key, _, value = argument.partition(" ")
+    if not value.strip():
+        raise UserError(Fault.USAGE, "which value?", "Like this: /settings terminal.theme dark")
+    path = await asyncio.to_thread(store, chat.home, key.rstrip("= "), value.strip().lstrip("= "))
+    chat.tell(f"{key} is stored in {path}; a new session uses it")
+
+
+COMMANDS = (
+    Command(name="/trace", argument="", help="the whole session, nothing folded", run=trace),
+    Command(
+        name="/export",
+        argument="[FILE]",
+        help="write the session as .md, .html, .json or .jsonl",
+        details="Without a name: session-ID.md in the workspace. .jsonl can be imported again:\n"
+        "patchwright session import FILE.",
+        run=export,
+    ),
+    Command(name="/settings", argument="[KEY VALUE]", help="what is set, and where; set one", run=settings),
+)

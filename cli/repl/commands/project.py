@@ -1,0 +1,84 @@
+"""/tests, /repair, /localize, /init and /memory: what can be done in the project without a model."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+from cli.repl.commands.base import Command
+from sandbox.errors import Fault, UserError
+from sandbox.inert import inert
+
+if TYPE_CHECKING:
+    from cli.repl.chat import Chat
+
+
+async def tests(chat: Chat, argument: str) -> None:
+    """Run the tests now."""
+    await _act(chat, "run_tests", argument)
+
+
+async def localize(chat: Chat, argument: str) -> None:
+    """The lines that failing tests point at."""
+    await _act(chat, "localize", argument)
+
+
+async def repair(chat: Chat, argument: str) -> None:
+    """A turn of the offline engine, whatever model the session has."""
+    async with chat.borrowed_model("offline"):
+        await chat.turn(f"make the failing tests pass {argument}".strip())
+
+
+async def init(chat: Chat, argument: str) -> None:
+    """Draft AGENTS.md."""
+    from cli.init import write
+
+    path = await asyncio.to_thread(write, chat.runtime.workspace.root, force=False)
+    chat.tell(f"{path.name} is a draft: read it, correct it, fill in what is marked, and commit it")
+
+
+async def memory(chat: Chat, argument: str) -> None:
+    """Which instructions of the project the model is given."""
+    from agent.context.instructions import project_instructions
+
+    root = chat.runtime.workspace.root
+    found = await asyncio.to_thread(project_instructions, root, root)
+    if not found:
+        chat.tell("no AGENTS.md or CLAUDE.md here: /init drafts one, #NOTE adds a line to it")
+        return
+    lines = []
+    for path, text in found:
+        lines += [
+            f"{inert(path)} ({len(text.splitlines())} lines)",
+            *(f"  {line}" for line in text.splitlines()[:20]),
+        ]
+    chat.tell("\n".join([*lines, "#NOTE adds a line; a new session reads all of it"]))
+
+
+async def _act(chat: Chat, tool: str, argument: str) -> None:
+    if chat.runtime.toolbox.get(tool) is None:
+        raise UserError(Fault.USAGE, f"this session has no tool {tool!r}")
+    chat.front.busy(tool)
+    await chat.runtime.act(tool, {"targets": argument.split()} if argument else {})
+
+
+COMMANDS = (
+    Command(name="/tests", argument="[TARGET…]", help="run the tests", run=tests, while_working=False),
+    Command(
+        name="/localize",
+        argument="[TARGET…]",
+        help="the lines that failing tests point at",
+        run=localize,
+        while_working=False,
+    ),
+    Command(
+        name="/repair",
+        argument="",
+        help="let the offline engine repair what fails",
+        details="One turn without a model; it can be undone like any other.",
+        run=repair,
+        while_working=False,
+    ),
+    Command(name="/init", argument="", help="draft an AGENTS.md", run=init, while_working=False),
+    Command(name="/memory", argument="", help="the project's instructions for agents", run=memory),
+)

@@ -1,0 +1,93 @@
+"""/mode and /approval: how far the session reaches, and who is asked; the user's to say, at any time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from enum import StrEnum
+from typing import TYPE_CHECKING, TypeVar
+
+from cli.repl.commands.base import Command
+from sandbox.errors import Fault, UserError
+from sandbox.policy import Approval, Mode
+
+if TYPE_CHECKING:
+    from cli.repl.chat import Chat
+
+MODES = {
+    Mode.READ_ONLY: "look, run, write nothing",
+    Mode.WORKSPACE: "write in the repository, no network",
+    Mode.FULL: "write and reach everything you can",
+}
+APPROVALS = {
+    Approval.ASK: "ask about all that is not harmless",
+    Approval.AUTO: "ask about what leaves the sandbox",
+    Approval.NEVER: "ask nobody: what would ask is denied",
+}
+
+Choice = TypeVar("Choice", bound=StrEnum)
+
+
+async def mode(chat: Chat, argument: str) -> None:
+    """Show how far the session reaches, or change it."""
+    from agent.reach import switch_mode
+
+    runtime = chat.runtime
+    if not argument:
+        chat.tell(_shown("mode", runtime.policy.mode, MODES))
+        return
+    wanted = _chosen("mode", argument, Mode)
+    before = runtime.policy.mode
+    await switch_mode(runtime, wanted)
+    if wanted is not before:
+        chat.note = f"[The mode of this session is now {wanted}, not {before}: {MODES[wanted]}.]"
+    if warning := runtime.workspace.sandbox.warning:
+        chat.tell(warning, "yellow")
+
+
+async def approval(chat: Chat, argument: str) -> None:
+    """Show who is asked, or change it."""
+    from agent.reach import switch_approval
+
+    if not argument:
+        chat.tell(_shown("approval", chat.runtime.policy.approval, APPROVALS))
+        return
+    switch_approval(chat.runtime, _chosen("approval", argument, Approval))
+
+
+def _shown(what: str, now: Choice, words: dict[Choice, str]) -> str:
+    lines = [f"{'*' if each is now else ' '} {each:<10} {text}" for each, text in words.items()]
+    return "\n".join([f"{what}: {now}", *lines])
+
+
+def _chosen(what: str, word: str, kind: type[Choice]) -> Choice:
+    try:
+        return kind(word)
+    except ValueError:
+        raise UserError(Fault.USAGE, f"no {what} {word!r}", f"Choose one of: {', '.join(kind)}.") from None
+
+
+def _modes(chat: Chat) -> Iterable[tuple[str, str]]:
+    return ((str(each), text) for each, text in MODES.items())
+
+
+def _approvals(chat: Chat) -> Iterable[tuple[str, str]]:
+    return ((str(each), text) for each, text in APPROVALS.items())
+
+
+COMMANDS = (
+    Command(
+        name="/mode",
+        argument="[MODE]",
+        help="show or change how far it reaches",
+        run=mode,
+        choices=_modes,
+        while_working=False,
+    ),
+    Command(
+        name="/approval",
+        argument="[WHO]",
+        help="show or change what it asks about",
+        run=approval,
+        choices=_approvals,
+    ),
+)

@@ -1,0 +1,29 @@
+"""Where a setting stands in a TOML file (toml.io, v1.0.0): the standard parser keeps no places."""
+
+from __future__ import annotations
+
+import re
+
+
+def line_of(text: str, key: str) -> int | None:
+    """The line, from 1, on which a setting (or the nearest table around it) is set; None if it is not found."""
+    wanted, table, nearest = key.split("."), [], (0, 0)
+    for number, line in enumerate(text.splitlines(), 1):
+        if header := _HEADER.match(line):
+            table = _parts(header[1])
+            here = table
+        elif pair := _PAIR.match(line):
+            here = [*table, *_parts(pair[1])]
+        else:
+            continue
+        if here == wanted[: len(here)] and len(here) > nearest[0]:
+            nearest = (len(here), number)
+    return nearest[1] or None
+
+
+def _parts(name: str) -> list[str]:
+    return [part.strip().strip("\"'") for part in name.split(".")]
+
+
+_HEADER = re.compile(r"^\s*\[\[?([^\[\]]+)\]\]?\s*(?:#.*)?$")
+_PAIR = re.compile(r"^\s*([A-Za-z0-9_\-.\"']+)\s*=")

@@ -1,0 +1,113 @@
+"""The mode and the approval of a running session change at the user's word, and only so."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from agent.assemble import Options, assemble
+from agent.events import End, Signal
+from agent.home import Home
+from agent.model.scripted import ScriptedModel
+from agent.reach import switch_approval, switch_mode
+from agent.runtime import Runtime
+from sandbox.errors import UserError
+from sandbox.policy import Approval, Mode
+from tests.support.cli import call, git, script
+
+WRITE = {"calls": [call("write", path="a.txt", content="a\n")]}
+
+
+@pytest.fixture
+def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("PATCHWRIGHT_HOME", str(tmp_path / "own"))
+    folder = tmp_path / "shop"
+    folder.mkdir()
+    git(folder, "init", "-q")
+    return folder
+
+
+def session(root: Path, mode: Mode, turns: list[dict[str, object]]) -> Runtime:
+    path = script(root.parent, turns).removeprefix("scripted:")
+    options = Options(
+        working=root,
+        model=lambda home, tell: ScriptedModel(path),
+        mode=mode,
+        sandbox="unconfined",
+        commit="never",
+    )
+    return assemble(options, Home.from_environment())
+
+
+def told(runtime: Runtime) -> set[str]:
+    return {tool.name for tool in runtime.projection.request().tools}
+
+
+async def turns(runtime: Runtime, change: Mode) -> list[End]:
+    """A turn, the change, and another turn."""
+    try:
+        first = await runtime.turn("write it")
+        await switch_mode(runtime, change)
+        return [first, await runtime.turn("write it")]
+    finally:
+        await runtime.close()
+
+
+def test_a_session_that_could_only_read_gets_hands(root: Path) -> None:
+    runtime = session(root, Mode.READ_ONLY, [WRITE, {"text": "no"}, WRITE, {"text": "yes"}])
+    heard: list[str] = []
+    runtime.session.subscribe(lambda event: heard.append(event.detail) if isinstance(event, Signal) else None)
+    before = told(runtime)
+    asyncio.run(turns(runtime, Mode.WORKSPACE))
+    assert (root / "a.txt").read_text() == "a\n"
+    assert before < told(runtime)
+    assert {"edit", "write"} <= told(runtime) - before
+    assert "mode: workspace" in heard
+    assert runtime.snapshots is not None
+
+
+def test_a_session_that_wrote_can_be_made_to_read_only(root: Path) -> None:
+    runtime = session(root, Mode.WORKSPACE, [{"text": "wait"}, WRITE, {"text": "I may not"}])
+    before = runtime.projection.request().tools
+    _, last = asyncio.run(turns(runtime, Mode.READ_ONLY))
+    assert last.outcome == "denied"
+    assert not (root / "a.txt").exists()
+    assert runtime.workspace.mode is Mode.READ_ONLY
+    assert runtime.projection.request().tools == before, "the beginning of the requests stays"
+
+
+def test_the_approval_decides_from_the_next_action_on(root: Path) -> None:
+    guarded = {"calls": [call("write", path=".envrc", content="x")]}
+    asked: list[str] = []
+
+    class Person:
+        async def ask(self, tool: str, effect: object, question: object) -> object:
+            from sandbox.policy import Decision
+
+            asked.append(tool)
+            return Decision(verdict="allow", reason="fine")
+
+    runtime = session(root, Mode.WORKSPACE, [guarded, {"text": "no"}, guarded, {"text": "yes"}])
+    runtime.loop.gateway.approver = Person()  # type: ignore[assignment]
+
+    async def story() -> None:
+        await runtime.turn("write it")
+        assert not (root / ".envrc").exists()
+        switch_approval(runtime, Approval.AUTO)
+        await runtime.turn("write it")
+        await runtime.close()
+
+    asyncio.run(story())
+    assert asked[0] == "write"
+    assert (root / ".envrc").exists()
+
+
+def test_a_mode_that_cannot_be_had_changes_nothing(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    runtime = session(root, Mode.READ_ONLY, [{"text": "hi"}])
+    monkeypatch.setattr("agent.reach.os.access", lambda path, how: False)
+    with pytest.raises(UserError, match="cannot be written"):
+        asyncio.run(switch_mode(runtime, Mode.WORKSPACE))
+    assert runtime.policy.mode is runtime.workspace.mode is Mode.READ_ONLY
+    asyncio.run(runtime.close())

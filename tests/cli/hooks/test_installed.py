@@ -1,0 +1,258 @@
+"""The hooks in real repositories, called by git itself."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from tests.support.cli import environment, run
+from tests.support.repo import Repo
+
+KEY = "AKIA" + "QYLPMN5HHHFPZAM2"
+BROKEN = "def f(:\n"
+MERGED = "<<<<<<< ours\na = 1\n=======\na = 2\n>>>>>>> theirs\n"
+
+
+def git(repo: Repo, *arguments: str, stdin: str = "", env: Mapping[str, str] = {}) -> tuple[int, str]:
+    """Exit code and all that was said."""
+    done = subprocess.run(
+        ["git", *arguments],
+        cwd=repo.root,
+        env=environment({"GIT_EDITOR": "true", **env}),
+        input=stdin,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    return done.returncode, done.stdout
+
+
+@pytest.fixture
+def repo(tmp_path: Path) -> Repo:
+    repo = Repo(tmp_path / "a shop")
+    repo.write("cart.py", "def total(items):\n    return sum(items)\n")
+    repo.commit_all("Begin")
+    return repo
+
+
+def install(repo: Repo, *names: str) -> str:
+    done = run("hook", "install", *names, cwd=repo.root)
+    assert done.code == 0, done.err
+    return done.out
+
+
+@pytest.mark.slow
+def test_what_is_staged_is_checked_and_not_what_lies_in_the_work_tree(repo: Repo) -> None:
+    install(repo, "pre-commit")
+    repo.write("new.py", BROKEN)
+    repo.git("add", "new.py")
+    repo.write("new.py", "x = 1\n")
+    code, said = git(repo, "commit", "-m", "Add new")
+    assert (code, "new.py:1: syntax:" in said) == (1, True), said
+    repo.git("add", "new.py")
+    repo.write("new.py", BROKEN)
+    assert git(repo, "commit", "-m", "Add new") == (
+        0,
+        git(repo, "log", "-0")[1] or "",
+    ) or repo.committed() == ["new.py"]
+    assert repo.show("new.py") == "x = 1\n"
+    assert repo.read("new.py") == BROKEN
+
+
+@pytest.mark.slow
+def test_it_holds_under_commit_a_and_p_and_amend_and_leaves_the_index_as_git_does(repo: Repo) -> None:
+    install(repo, "pre-commit")
+    repo.write("cart.py", MERGED)
+    code, said = git(repo, "commit", "-am", "Change")
+    assert (code, said.count("conflict marker")) == (1, 2), said
+    assert git(repo, "diff", "--cached", "--name-only") == (0, "")
+    code, said = git(repo, "commit", "--amend", "-a", "--no-edit")
+    assert code == 1, said
+    repo.write(
+        "cart.py", "def total(items):\n    return sum(items)\n\n\ndef count(items):\n    return len(items)\n"
+    )
+    repo.write("other.py", BROKEN)
+    code, said = git(repo, "commit", "-p", "-m", "Add count", stdin="y\n")
+    assert (code, repo.committed()) == (0, ["cart.py"]), said
+    code, said = git(repo, "commit", "--amend", "-m", "Add a count")
+    assert (code, repo.git("status", "--porcelain")) == (0, "?? other.py\n"), said
+    code, said = git(repo, "commit", "--no-verify", "--allow-empty", "-qm", "Nothing")
+    assert code == 0, said
+
+
+@pytest.mark.slow
+def test_it_holds_in_merges_rebases_cherry_picks_and_worktrees(repo: Repo, tmp_path: Path) -> None:
+    install(repo)
+    repo.git("switch", "-qc", "side")
+    repo.write("side.py", "SIDE = 1\n")
+    repo.write("cart.py", "# side\n")
+    assert git(repo, "add", "-A")[0] == git(repo, "commit", "-qm", "Side")[0] == 0
+    repo.git("switch", "-q", "main")
+    repo.write("cart.py", "# main\n")
+    assert git(repo, "commit", "-qam", "Main")[0] == 0
+    assert git(repo, "merge", "side")[0] == 1
+    code, said = git(repo, "commit", "-qam", "Merge, badly")
+    assert (code, "conflict marker" in said) == (1, True), said
+    repo.write("cart.py", "# both\n")
+    code, said = git(repo, "commit", "-qam", "Merge")
+    assert code == 0, said
+    repo.git("switch", "-qc", "third", "main~1")
+    repo.write("third.py", "THIRD = 1\n")
+    repo.git("add", "-A")
+    assert git(repo, "commit", "-qm", "Third")[0] == 0
+    assert git(repo, "rebase", "-q", "main")[0] == 0
+    repo.git("switch", "-q", "main")
+    assert git(repo, "cherry-pick", "third")[0] == 0
+    assert repo.read("third.py") == "THIRD = 1\n"
+    repo.git("worktree", "add", "-q", str(tmp_path / "beside"))
+    beside = Repo(tmp_path / "beside", init=False)
+    beside.write("bad.py", BROKEN)
+    beside.git("add", "bad.py")
+    code, said = git(beside, "commit", "-m", "Bad")
+    assert (code, "bad.py:1: syntax" in said) == (1, True), said
+
+
+@pytest.mark.slow
+def test_a_message_is_prepared_and_one_that_was_given_is_never_overwritten(repo: Repo) -> None:
+    install(repo, "prepare-commit-msg")
+    repo.write(
+        "cart.py", "def total(items):\n    return sum(items)\n\n\ndef count(items):\n    return len(items)\n"
+    )
+    assert git(repo, "commit", "-qa")[0] == 0
+    assert repo.git("log", "-1", "--format=%B") == "Add count\n\n"
+    repo.write("cart.py", "")
+    assert git(repo, "commit", "-qam", "My own words")[0] == 0
+    assert repo.git("log", "-1", "--format=%B") == "My own words\n\n"
+    repo.write("template", "Template\n\n# comment\n")
+    repo.write("cart.py", "x = 1\n")
+    git(
+        repo,
+        "-c",
+        "commit.template=template",
+        "commit",
+        "-qa",
+        env={"GIT_EDITOR": "sh -c 'cp \"$1\" seen' -"},
+    )
+    assert repo.read("seen").startswith("Template\n")
+    assert git(repo, "commit", "--amend", "-q", "--verbose")[0] == 0
+    assert repo.git("log", "-1", "--format=%B").startswith("My own words")
+
+
+@pytest.mark.slow
+def test_the_message_keeps_the_style_of_the_log(repo: Repo) -> None:
+    repo.git("commit", "-q", "--amend", "-m", "feat(cart): begin")
+    for number in range(12):
+        repo.git("commit", "-q", "--allow-empty", "-m", f"fix(cart): mend {number}")
+    install(repo, "commit-msg", "prepare-commit-msg")
+    code, said = git(repo, "commit", "--allow-empty", "-m", "Whatever comes")
+    assert (code, "commits here begin with a type, such as fix" in said) == (1, True), said
+    assert git(repo, "commit", "--allow-empty", "-qm", "fix(cart): say so")[0] == 0
+    repo.write(
+        "cart.py", "def total(items):\n    return sum(items)\n\n\ndef count(items):\n    return len(items)\n"
+    )
+    assert git(repo, "commit", "-qa")[0] == 0
+    assert repo.git("log", "-1", "--format=%s") == "feat(cart): add count\n"
+    code, said = git(repo, "commit", "--allow-empty", "-m", f"fix(cart): {KEY}")
+    assert (code, "looks like a secret" in said, KEY in said) == (1, True, False), said
+
+
+@pytest.mark.slow
+def test_a_hook_that_was_there_runs_first_and_comes_back_exactly(repo: Repo) -> None:
+    before = repo.hook("pre-commit", "echo theirs ran >> ran; test ! -e refuse")
+    before.chmod(0o750)
+    content, mode = before.read_bytes(), before.stat().st_mode
+    assert "runs after pre-commit.before-patchwright" in install(repo, "pre-commit", "commit-msg")
+    install(repo, "pre-commit")
+    assert run("hook", "status", cwd=repo.root).out.splitlines()[0] == (
+        "pre-commit          installed, after the one that was there"
+    )
+    repo.write("bad.py", BROKEN)
+    repo.write("refuse", "")
+    repo.git("add", "bad.py")
+    code, said = git(repo, "commit", "-m", "Bad")
+    assert (code, "syntax" in said) == (1, False), "theirs had refused it already"
+    (repo.root / "refuse").unlink()
+    code, said = git(repo, "commit", "-m", "Bad")
+    assert (code, "syntax" in said) == (1, True), said
+    assert repo.read("ran") == "theirs ran\n" * 2
+    assert run("hook", "uninstall", cwd=repo.root).code == 0
+    assert (before.read_bytes(), before.stat().st_mode) == (content, mode)
+    left = [path.name for path in (repo.root / ".git/hooks").iterdir() if not path.name.endswith(".sample")]
+    assert left == ["pre-commit"]
+
+
+def test_the_folder_of_hooks_that_git_is_told_of_is_respected(repo: Repo, isolated: Path) -> None:
+    repo.git("config", "core.hooksPath", "my hooks")
+    install(repo, "pre-commit")
+    assert (repo.root / "my hooks/pre-commit").is_file()
+    repo.git("config", "--unset", "core.hooksPath")
+    with (isolated / "gitconfig").open("a") as file:
+        file.write(f"[core]\n\thooksPath = {isolated}/hooks\n")
+    refused = run("hook", "install", cwd=repo.root)
+    assert (refused.code, "hooks of all your repositories" in refused.err) == (6, True), refused.err
+    assert not (isolated / "hooks").exists()
+
+
+def test_mistakes_are_told_in_a_line(repo: Repo, tmp_path: Path) -> None:
+    wrong = run("hook", "install", "pre-comit", cwd=repo.root)
+    assert (wrong.code, wrong.err.splitlines()[0]) == (2, "patchwright: no hook 'pre-comit'")
+    assert run("hook", "run", "nonsense", cwd=repo.root).code == 2
+    outside = run("hook", "install", cwd=tmp_path)
+    assert (outside.code, "not in a git repository" in outside.err) == (9, True), outside.err
+    assert "Traceback" not in run("hook", "run", "pre-commit", cwd=tmp_path).err
+
+
+def test_a_hook_does_not_run_inside_itself_and_checks_can_be_left_out(repo: Repo) -> None:
+    repo.write("bad.py", BROKEN)
+    repo.git("add", "bad.py")
+    assert run("hook", "run", "pre-commit", cwd=repo.root).code == 1
+    assert run("hook", "run", "pre-commit", cwd=repo.root, env={"PATCHWRIGHT_SKIP": "syntax"}).code == 0
+    assert (
+        run("hook", "run", "pre-commit", cwd=repo.root, env={"PATCHWRIGHT_IN_HOOK": "pre-commit"}).code == 0
+    )
+
+
+def test_what_every_commit_waits_for_is_not_imported_without_need(repo: Repo) -> None:
+    for number in range(10):
+        repo.write(f"module{number}.py", f"def f{number}(x):\n    return x + {number}\n")
+    repo.git("add", "-A")
+    nothing = _imported(repo, "HEAD")
+    some = _imported(repo)
+    heavy = {
+        "typer",
+        "click",
+        "pydantic",
+        "git",
+        "asyncio",
+        "litellm",
+        "httpx",
+        "yaml",
+        "tree_sitter",
+        "rich",
+    }
+    assert some & heavy == set()
+    assert nothing & (heavy | {"tools.syntax", "sandbox.redaction"}) == set()
+
+
+def _imported(repo: Repo, reset: str = "") -> set[str]:
+    if reset:
+        repo.git("stash", "-q", "--include-untracked")
+    done = subprocess.run(
+        [sys.executable, "-X", "importtime", "-m", "patchwright", "hook", "run", "pre-commit"],
+        cwd=repo.root,
+        env=environment(),
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    if reset:
+        repo.git("stash", "pop", "-q", "--index")
+    assert done.returncode == 0, done.stderr[-2000:]
+    return {line.rpartition("|")[2].strip() for line in done.stderr.splitlines() if "|" in line}

@@ -1,0 +1,138 @@
+"""`patchwright commit`, `review` and `pr`, and the setting that says when the harness commits."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.support.cli import call, run, script
+from tests.support.loopback import Loopback
+from tests.support.repo import Repo
+
+CART = "def total(items):\n    return sum(items)\n"
+COUNT = CART + "\n\ndef count(items):\n    return len(items)\n"
+
+
+@pytest.fixture
+def repo(tmp_path: Path) -> Repo:
+    repo = Repo(tmp_path / "shop")
+    repo.write("cart.py", CART)
+    repo.write("kept.py", "x = 1\n")
+    repo.commit_all("Begin")
+    return repo
+
+
+def body(repo: Repo) -> str:
+    return repo.git("log", "-1", "--format=%B").strip()
+
+
+@pytest.mark.slow
+def test_what_is_staged_is_committed_and_nothing_else(repo: Repo) -> None:
+    assert run("commit", cwd=repo.root).code == 3
+    repo.write("cart.py", COUNT)
+    repo.git("add", "cart.py")
+    repo.write("kept.py", "x = 2\n")
+    shown = run("commit", "--print", cwd=repo.root)
+    assert (shown.code, shown.out) == (0, "Add count\n"), shown.err
+    assert run("commit", cwd=repo.root).code == 0
+    assert (body(repo), repo.committed()) == ("Add count", ["cart.py"])
+    assert repo.git("status", "--porcelain") == " M kept.py\n"
+
+
+@pytest.mark.slow
+def test_a_model_writes_the_message_and_a_hook_may_refuse_it(repo: Repo) -> None:
+    repo.write("cart.py", COUNT)
+    repo.git("add", "cart.py")
+    answer = [{"text": "```\nCount the items of a cart\n\nThe page needs it.\n```", "repeat": 3}]
+    with Loopback(answer) as server:
+        told = ("--model", "openai/test", "--api-base", server.url)
+        repo.hook("commit-msg", "exit 1")
+        assert run("commit", *told, cwd=repo.root, env={"OPENAI_API_KEY": "k"}).code == 13
+        (repo.root / ".git/hooks/commit-msg").unlink()
+        done = run("commit", *told, cwd=repo.root, env={"OPENAI_API_KEY": "k"})
+        assert (done.code, body(repo)) == (0, "Count the items of a cart\n\nThe page needs it."), done.err
+        assert "def count" in server.requests[-1].raw.decode()
+
+
+@pytest.mark.slow
+def test_changes_are_reviewed_without_touching_anything(repo: Repo) -> None:
+    assert run("review", cwd=repo.root).code == 3
+    repo.write("cart.py", COUNT + "breakpoint()\n")
+    repo.write("new.py", "def f(:\n")
+    before = (repo.index(), repo.git("count-objects", "-v"))
+    found = run("review", cwd=repo.root)
+    assert (
+        found.code,
+        "cart.py:7: error: leftovers" in found.out,
+        "new.py:1: error: syntax" in found.out,
+    ) == ((1, True, True)), found.out + found.err
+    assert (repo.index(), repo.git("count-objects", "-v")) == before
+    repo.git("add", "cart.py")
+    as_json = json.loads(run("review", "--staged", "--json", cwd=repo.root).out)
+    assert [each["path"] for each in as_json["findings"]] == ["cart.py"]
+    assert as_json["summary"].startswith("Add count")
+    assert run("review", "HEAD", cwd=repo.root).code == 0
+    wrong = run("review", "nonsense", cwd=repo.root)
+    assert (wrong.code, wrong.err.splitlines()[0]) == (2, "patchwright: no commit 'nonsense' here")
+    with Loopback([{"text": "cart.py:7: remove it"}]) as server:
+        told = ("--model", "openai/test", "--api-base", server.url)
+        opinion = run("review", "--staged", *told, cwd=repo.root, env={"OPENAI_API_KEY": "k"})
+    assert (opinion.code, "cart.py:7: remove it" in opinion.out) == (1, True), opinion.err
+
+
+@pytest.mark.slow
+def test_a_pull_request_is_drafted_into_a_file(repo: Repo, tmp_path: Path) -> None:
+    assert run("pr", cwd=repo.root).code == 3
+    repo.git("switch", "-qc", "feature")
+    repo.write("cart.py", COUNT)
+    repo.commit_all("Count items")
+    repo.write("kept.py", "x = 2\n")
+    repo.commit_all("Change x")
+    done = run("pr", cwd=repo.root)
+    place = repo.root / ".git/patchwright-pr.md"
+    assert (done.code, Path(done.out.strip())) == (0, place), done.err
+    assert place.read_text().startswith("Add count\n\n## Commits\n\n- Count items\n- Change x\n")
+    other = tmp_path / "draft.md"
+    assert run("pr", "--base", "HEAD~1", "--out", other, cwd=repo.root).code == 0
+    assert other.read_text().startswith("Change x\n")
+
+
+TESTED = [
+    {"calls": [call("read", path="cart.py"), call("read", path="kept.py")]},
+    {"calls": [call("write", path="cart.py", content=COUNT)]},
+    {"calls": [call("run_tests")]},
+    {"calls": [call("write", path="kept.py", content="x = 3\n")]},
+    {"text": "Done."},
+]
+TEST = "import unittest\n\n\nclass T(unittest.TestCase):\n    def test_it(self):\n        import cart\n"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("when", "commits", "branch"),
+    [
+        ("never", 0, "main"),
+        ("turn", 1, "main"),
+        ("step", 2, "main"),
+        ("branch", 1, "patchwright/add-a-count"),
+    ],
+)
+def test_the_harness_commits_when_the_setting_says(
+    repo: Repo, tmp_path: Path, isolated: Path, when: str, commits: int, branch: str
+) -> None:
+    repo.write("test_it.py", TEST)
+    start = repo.commit_all("Test")
+    settings = isolated / "patchwright/config/settings.toml"
+    settings.parent.mkdir(parents=True, mode=0o700)
+    settings.write_text(f'commit = "{when}"\n')
+    repo.write("mine.txt", "a person's\n")
+    result = run("run", "add a count", "--model", script(tmp_path, TESTED), cwd=repo.root)
+    assert result.code == 0, result.err
+    assert repo.git("rev-list", "--count", f"{start}..HEAD").strip() == str(commits)
+    assert repo.git("branch", "--show-current").strip() == branch
+    assert repo.git("rev-parse", "main").strip() == (repo.head() if branch == "main" else start)
+    assert "?? mine.txt" in repo.git("status", "--porcelain")
+    if when == "step":
+        assert repo.git("log", "-2", "--format=%s").splitlines()[1] == "Add count"

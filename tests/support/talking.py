@@ -1,0 +1,94 @@
+"""Conversations on a real terminal: a small shop to work in, a scripted model, and what a person waits for."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from cli.repl.parts import SPINNER
+from tests.support import cli
+from tests.support.cli import git, script
+from tests.support.terminal import PATIENCE, Terminal
+
+CART = """\
+def total(items):
+    return sum(item.price for item in items) - 1
+"""
+
+
+def make_shop(root: Path) -> Path:
+    """A repository with two files and one commit."""
+    root.mkdir()
+    git(root, "init", "-q")
+    (root / "cart.py").write_text(CART)
+    (root / "order.py").write_text("STATUS = 'open'\n")
+    git(root, "add", ".")
+    git(root, "commit", "-qm", "Start")
+    return root
+
+
+def talk(
+    root: Path,
+    turns: Sequence[Mapping[str, Any]],
+    *arguments: str,
+    columns: int = 80,
+    rows: int = 24,
+    **env: str,
+) -> Terminal:
+    """The program on a terminal, with a model that plays `turns`."""
+    model = script(root.parent, turns)
+    argv = [*cli.PATCHWRIGHT, *arguments, "--model", model]
+    return Terminal(argv, cwd=root, env=cli.environment(env), columns=columns, rows=rows)
+
+
+def ready(terminal: Terminal) -> bool:
+    """The prompt is empty, nothing is being done above it, and the footer stands below it."""
+    *_, doing, blank, prompt, footer = ["", "", "", "", *terminal.text.split("\n")]
+    at_rest = blank == "" and not doing.startswith((*SPINNER, "queued: ", "  plan "))
+    return prompt == ">" and at_rest and footer.startswith(("workspace ·", "plan ·", "read-only ·"))
+
+
+def at_rest(terminal: Terminal) -> None:
+    """Wait until it is ready."""
+    terminal.wait(lambda: ready(terminal))
+
+
+def ask(terminal: Terminal, prompt: str, answer: str) -> None:
+    """Send a prompt, and wait for its answer and for the next prompt."""
+    terminal.type(f"{prompt}\r")
+    terminal.wait(answer)
+    at_rest(terminal)
+
+
+def leave(terminal: Terminal) -> None:
+    """End the conversation as a person does."""
+    terminal.type("/quit\r")
+    assert terminal.wait_for_end() == 0
+
+
+def logs() -> list[Path]:
+    """The logs of all sessions, oldest first."""
+    home = Path(cli.environment()["PATCHWRIGHT_HOME"])
+    return sorted(home.glob("data/projects/*/sessions/*/log.jsonl"), key=lambda path: path.stat().st_mtime)
+
+
+def log_of(root: Path) -> list[dict[str, Any]]:
+    """The events of the only session."""
+    [path] = logs()
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+def prompts(root: Path) -> list[str]:
+    """What was asked for in the only session."""
+    return [event["text"] for event in log_of(root) if event["kind"] == "prompt"]
+
+
+def wait_until(holds: Callable[[], bool]) -> None:
+    """Wait for something that is not seen on the screen."""
+    until = time.monotonic() + PATIENCE
+    while not holds():
+        assert time.monotonic() < until
+        time.sleep(0.05)

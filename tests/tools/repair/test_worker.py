@@ -1,0 +1,215 @@
+"""The worker's parts: single functions compiled anew, candidates screened one after the other in one child."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import subprocess
+import sys
+import textwrap
+import threading
+import types
+from contextlib import AsyncExitStack
+from pathlib import Path
+
+import pytest
+
+from tests.tools.workspaces import workspace
+from tools.repair.engine import repair
+from tools.repair.patchwright_worker.functions import Fuel, Outside, Program
+from tools.repair.result import Outcome
+from tools.repair.server import Job, Message, Replies, Worker
+
+TEXT = textwrap.dedent('''\
+    """A file."""
+    from __future__ import annotations
+    import os
+
+
+    def plain(a, b=1):
+        "What it does."
+        while a:
+            a -= 1
+        return [x for x in range(b)]
+
+
+    class Box:
+        class Inner:
+            @property
+            def size(self) -> Unknown:
+                return super().size + self.__hidden
+
+        if os.name:
+            def late(self):
+                def inner():
+                    return self
+                return inner
+
+
+    def one(): return 1
+    ''')
+
+
+def span(part: str) -> tuple[int, int]:
+    return TEXT.index(part), TEXT.index(part) + len(part)
+
+
+@pytest.mark.parametrize("part", ["a -= 1", "super().size", "return inner"])
+def test_a_function_compiled_alone_is_the_one_that_its_file_holds(part: str) -> None:
+    program = Program("file.py", TEXT)
+    outer = program.outer(*span(part))
+
+    def codes(code: object) -> list[object]:
+        inside = [each for each in getattr(code, "co_consts", ()) if hasattr(each, "co_code")]
+        return [*inside, *(deeper for each in inside for deeper in codes(each))]
+
+    whole = compile(TEXT, "file.py", "exec", dont_inherit=True)
+    assert program.original(outer) in codes(whole)
+
+
+def test_a_change_of_a_function_is_compiled_with_its_own_lines_and_fuel() -> None:
+    program = Program("file.py", TEXT)
+    start, end = span("a -= 1")
+    outer = program.outer(start, end)
+    code = program.changed(outer, [[start, end, "pass"]], fuelled=True)
+    assert code.co_firstlineno == outer.first_line == 1 + TEXT[: TEXT.index("def plain")].count("\n")
+    namespace: dict[str, object] = {}
+    function = types.FunctionType(code, namespace)
+    fuel = Fuel(1000)
+    fuel.fill()
+    with pytest.raises(StopIteration):
+        function(1, 2)  # would never end
+    assert fuel.used_up
+
+
+@pytest.mark.parametrize(
+    ("part", "text"),
+    [
+        ("b=1", "b=2"),  # a default, made when the module is imported
+        ("@property", ""),
+        ("import os", "import sys"),
+        ("return 1", "return 2"),  # on the line of its `def`
+        ("    return [x for x in range(b)]\n", "x = 1\n"),  # leaves the function
+    ],
+)
+def test_what_is_no_change_inside_a_function_is_left_to_a_new_import(part: str, text: str) -> None:
+    program = Program("file.py", TEXT)
+    start, end = span(part)
+    with pytest.raises(Outside):
+        program.changed(program.outer(start, end), [[start, end, text]], fuelled=False)
+
+
+def test_a_child_that_prints_and_is_asked_nothing_says_what_it_is(tmp_path: Path) -> None:
+    """The worker needs nothing of ours: any interpreter runs it as a folder."""
+    (tmp_path / "test_a.py").write_text("print('noise')\n\ndef test_a():\n    assert True\n")
+    os.mkfifo(tmp_path / "pipe")
+    config = {
+        "mode": "warm", "root": str(tmp_path), "pipe": str(tmp_path / "pipe"), "records": str(tmp_path / "records"),
+        "python_path": [], "overlay": {}, "arguments": [], "jobs": 1, "trace_seconds": 60, "test_seconds": 10,
+        "slow_seconds": 10, "certain": False, "check": True,
+    }  # fmt: skip
+    (tmp_path / "config").write_text(json.dumps(config))
+    folder = Path(__file__).parents[3] / "tools/repair/patchwright_worker"
+    opener = threading.Thread(target=lambda: (tmp_path / "pipe").open("wb").close())
+    opener.start()  # opening waits for the worker; closing tells it that nobody asks any more
+    done = subprocess.run(
+        [sys.executable, "-I", str(folder), str(tmp_path / "config")],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    opener.join()
+    assert done.returncode == 0, done.stderr
+    assert [json.loads(line)["kind"] for line in done.stdout.splitlines()] == ["hello", "collected", "traced"]
+
+
+SCREENED = {
+    "low.py": """\
+        SEEN = []
+
+
+        def low(values):
+            SEEN.append(len(values))
+            best = 0
+            for value in values:
+                best = max(best, value)
+            return best
+        """,
+    "test_low.py": """\
+        import low
+
+
+        def test_low():
+            assert low.low([3, 1]) == 1, len(low.SEEN)
+        """,
+}
+
+
+@pytest.mark.slow
+def test_candidates_are_judged_one_by_one_and_a_child_that_dies_is_replaced(tmp_path: Path) -> None:
+    files = {**SCREENED, "low.py": SCREENED["low.py"].replace("SEEN.append(len(values))", "pass")}
+    text = textwrap.dedent(files["low.py"])
+    changes = [
+        ("max(best, value)", "min(best, value)"),
+        ("best = max(best, value)", "import os; os._exit(3)"),
+        ("best = max(best, value)", "import os; os.kill(os.getpid(), 11)"),
+        ("best = max(best, value)", "while best > -1: best += 0"),
+        ("return best", "return ("),
+        ("return best", "return min(values)"),
+        ("return best", "return [0"),
+    ]
+    edits = [[text.index(old), text.index(old) + len(old), new] for old, new in changes]
+    reply = asyncio.run(screened(tmp_path, files, edits))
+    expected = ["failed", "crashed", "crashed", "timeout", "invalid", "passed", "invalid"]
+    assert reply["verdicts"] == expected
+    assert reply["steady"]
+
+
+@pytest.mark.slow
+def test_a_batch_that_leaves_the_tests_state_changed_does_not_count(tmp_path: Path) -> None:
+    text = textwrap.dedent(SCREENED["low.py"])
+    place = text.index("return best")
+    reply = asyncio.run(screened(tmp_path, SCREENED, [[place, place + 11, "return 7"]] * 3))
+    assert not reply["steady"]
+
+
+@pytest.mark.slow
+def test_a_program_that_changes_its_parameters_is_repaired(tmp_path: Path) -> None:
+    """The lists of parametrised tests are shared by all who run them: each run gets its own."""
+    at = workspace(
+        tmp_path,
+        {
+            "double.py": "def double(values):\n    for i in range(len(values)):\n        values[i] += 3\n"
+            "    return values\n",
+            "test_double.py": "import pytest\nfrom double import double\n\n\n"
+            "@pytest.mark.parametrize('values, doubled', [([1, 2], [2, 3]), ([], []), ([7], [8])])\n"
+            "def test_double(values, doubled):\n    assert double(values) == doubled\n",
+        },
+    )
+    result = asyncio.run(repair(at, budget=50))
+    assert result.outcome is Outcome.FIXED
+    assert "values[i] += 1" in result.fixes[0].new
+
+
+async def screened(folder: Path, files: dict[str, str], edits: list[list[object]]) -> Message:
+    """What a warm worker says to one screening request about the first file."""
+    at = workspace(folder, files)
+    path = next(iter(files))
+    job = Job(
+        python=sys.executable, python_path=(), overlay={}, arguments=(), certain=True, check=False,
+        trace_seconds=50, seconds=55,
+    )  # fmt: skip
+    replies = Replies()
+    async with AsyncExitStack() as stack:
+        warm = await stack.enter_async_context(Worker(at, job, "warm", replies))
+        assert (await replies.expect("traced", 55) or {})["kind"] == "traced", warm.output
+        whole = str(at.root.resolve() / path)
+        await warm.send({"texts": {whole: at.files.read_text(path).text}, "ids": ["t"], "limits": [5.0]})
+        request = {"id": "1", "screen": 0, "endless": False, "fuel": 20_000, "seconds": 5.0}
+        await warm.send({**request, "candidates": [[[whole, *edit]] for edit in edits]})
+        reply = await replies.expect("screened", 55)
+    assert reply is not None
+    return reply

@@ -1,0 +1,112 @@
+"""Messages: the style that a log shows, and what a change does, in that style."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.support.repo import Repo
+from tools.checks.staged import staged
+from tools.messages.style import complaints, learned, of, ticket_of
+from tools.messages.summary import summarised
+from tools.plumbing import Git
+
+CONVENTIONAL = [f"feat(cart): add number {i}" for i in range(6)] + [f"fix(api): mend {i}" for i in range(6)]
+TICKETS = [f"[PAY-{i}] Round amounts {i}" for i in range(12)]
+GERMAN = [f"Rundung der Beträge für Konto {i} korrigiert und mit Tests" for i in range(12)]
+LOWER = [f"add the number {i}." for i in range(12)]
+
+CART = "class Cart:\n    def total(self):\n        return 1\n"
+
+
+def test_a_style_is_learned_and_nothing_is_learned_from_little() -> None:
+    style = of(CONVENTIONAL)
+    assert (style.conventional, style.types, style.scopes) == (1.0, ("feat", "fix"), ("cart", "api"))
+    assert of(TICKETS).ticket == "[{}] "
+    assert (of(GERMAN).language, of(CONVENTIONAL).language, of(LOWER).capital, of(LOWER).stop) == (
+        "de",
+        "en",
+        0,
+        1,
+    )
+    assert not of(CONVENTIONAL[:3]).known
+    assert ticket_of("feature/PAY-12-round") == "PAY-12"
+    assert ticket_of("main") == ""
+
+
+@pytest.mark.parametrize(
+    ("subjects", "message", "errors", "warnings"),
+    [
+        (CONVENTIONAL, "Add a thing", 1, 0),
+        (CONVENTIONAL, "feat: add a thing\n\nWhy it is there.", 0, 0),
+        (CONVENTIONAL, "Merge branch 'x'", 0, 0),
+        (CONVENTIONAL, "fixup! feat: add", 0, 0),
+        (TICKETS, "Round", 1, 0),
+        (TICKETS, "[PAY-7] Round", 0, 0),
+        ([], "Whatever", 0, 0),
+        ([], "x" * 73 + "\nno empty line", 0, 2),
+    ],
+)
+def test_a_message_is_compared_with_the_log(
+    subjects: list[str], message: str, errors: int, warnings: int
+) -> None:
+    assert tuple(map(len, complaints(message, of(subjects)))) == (errors, warnings)
+
+
+def message(repo: Repo, subjects: list[str], ticket: str = "") -> str:
+    repo.git("add", "-A")
+    return summarised(staged(Git.here(repo.root)), of(subjects), ticket)
+
+
+@pytest.fixture
+def repo(tmp_path: Path) -> Repo:
+    repo = Repo(tmp_path / "work")
+    repo.write("cart.py", CART)
+    repo.write("order.py", "def price():\n    return 2\n")
+    repo.commit_all("Begin")
+    return repo
+
+
+def test_what_a_change_does_is_told_by_its_symbols(repo: Repo) -> None:
+    repo.write("cart.py", CART + "\n    def count(self):\n        return 0\n")
+    assert message(repo, []) == "Add Cart.count\n"
+    assert message(repo, CONVENTIONAL) == "feat(cart): add Cart.count\n"
+    assert message(repo, TICKETS, "PAY-99") == "[PAY-99] Add Cart.count\n"
+    assert message(repo, GERMAN) == "Cart.count hinzugefügt\n"
+    assert message(repo, LOWER) == "add Cart.count.\n"
+
+
+def test_several_files_are_listed(repo: Repo) -> None:
+    repo.write("cart.py", CART.replace("return 1", "return 2"))
+    repo.write("order.py", "def price():\n    return 3\n")
+    repo.write("tests/test_cart.py", "def test_total():\n    assert True\n")
+    assert message(repo, CONVENTIONAL) == (
+        "fix(cart): change Cart.total and price\n\n"
+        "- cart.py: change Cart.total\n- order.py: change price\n- tests/test_cart.py: new\n"
+    )
+
+
+def test_renames_removals_documents_and_data(repo: Repo) -> None:
+    repo.write("order.py", "def cost():\n    return 2\n")
+    assert message(repo, []) == "Rename price to cost\n"
+    repo.git("rm", "-qf", "order.py")
+    assert message(repo, []) == "Remove price\n"
+    repo.git("reset", "-q", "--hard")
+    repo.write("README.md", "# Shop\n")
+    assert message(repo, CONVENTIONAL) == "docs: add README.md\n"
+    repo.git("reset", "-q", "--hard")
+    assert message(repo, []) == ""
+
+
+def test_the_log_of_a_repository_is_read(repo: Repo) -> None:
+    for subject in CONVENTIONAL:
+        repo.git("commit", "-q", "--allow-empty", "-m", subject)
+    style = learned(Git.here(repo.root))
+    assert (style.commits, style.types[0] in ("feat", "fix"), style.examples[0]) == (
+        13,
+        True,
+        CONVENTIONAL[-1],
+    )
+    empty = Repo(repo.root.parent / "empty")
+    assert learned(Git.here(empty.root)).commits == 0

@@ -1,0 +1,53 @@
+"""Hunks of a diff without context: which lines a change takes away and which it brings, file by file."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+_HUNK = re.compile(r"@@ -\d+(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
+
+
+@dataclass(slots=True, kw_only=True)
+class Hunk:
+    """Neighbouring lines that change.
+
+    path: as the diff writes it, "/dev/null" of a file that goes away; line: the number that the first added one gets
+    """
+
+    path: str
+    line: int
+    removed: list[str] = field(default_factory=list)
+    added: list[str] = field(default_factory=list)
+
+
+def files_of(diff: str) -> Iterator[list[Hunk]]:
+    """The hunks of each file of a diff made with `--unified=0`, in its order; none for what is binary.
+
+    The announced lengths decide what belongs to a hunk: a line of a file may look like a diff's own.
+    """
+    hunks: list[Hunk] | None = None
+    hunk: Hunk | None = None
+    path = ""
+    old = new = 0
+    for line in diff.split("\n"):
+        if hunk is not None and (old or new) and line[:1] in ("-", "+"):
+            if line[0] == "-":
+                hunk.removed.append(line[1:])
+                old -= 1
+            else:
+                hunk.added.append(line[1:])
+                new -= 1
+        elif hunks is not None and (match := _HUNK.match(line)):
+            old, new = int(match[1] or "1"), int(match[3] or "1")
+            hunk = Hunk(path=path, line=int(match[2]))
+            hunks.append(hunk)
+        elif line.startswith("+++ "):
+            path = line[4:].rstrip("\t").removeprefix("b/")
+        elif line.startswith("diff --git "):
+            if hunks is not None:
+                yield hunks
+            hunks, hunk = [], None
+    if hunks is not None:
+        yield hunks

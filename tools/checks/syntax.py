@@ -1,0 +1,19 @@
+"""Syntax errors that a change brings in, in every language that has a grammar."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tools.checks.finding import Finding
+from tools.checks.staged import Change
+
+
+def check(change: Change) -> Iterator[Finding]:
+    """New errors: those that stood there before are not this commit's."""
+    from tools.syntax import new_problems
+
+    for file in change.plain:
+        after = change.text(file.new)
+        before = change.text(file.old) if file.old else None
+        for problem in new_problems(file.path, before, after) if after else ():
+            yield Finding(check="syntax", path=file.path, line=problem.line, message=problem.message)

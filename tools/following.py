@@ -1,0 +1,57 @@
+"""What a command changes, found out by snapshots before and after: for commits, undo and resuming."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Protocol
+
+from tools.workspace import Workspace
+
+if TYPE_CHECKING:
+    from sandbox.snapshots import Change, State
+
+
+class Snapshotter(Protocol):
+    """Takes trees of the workspace and tells them apart; called in threads."""
+
+    def take(self) -> str: ...
+    def changed(self, old: str, new: str) -> Sequence[Change]: ...
+    def content(self, state: State) -> bytes | None: ...
+
+
+class Followed:
+    """One command. paths: what it changed and no commit of its own has taken in, once `end` was called."""
+
+    def __init__(self, snapshots: Snapshotter, workspace: Workspace) -> None:
+        self._snapshots = snapshots
+        self._workspace = workspace
+        self._before = ""
+        self.paths: dict[str, None] = {}
+
+    async def begin(self) -> None:
+        self._before = await asyncio.to_thread(self._snapshots.take)
+
+    async def end(self) -> None:
+        """Note what changed since `begin` in the workspace."""
+        await asyncio.to_thread(self._note)
+
+    @asynccontextmanager
+    async def paused(self) -> AsyncIterator[None]:
+        """While git's data is written: what is committed meanwhile is no change any more."""
+        await self.end()
+        try:
+            yield
+        finally:
+            self.paths = {path: None for path in self.paths if path in self._workspace.changed}
+            await self.begin()
+
+    def _note(self) -> None:
+        after = self._snapshots.take()
+        if after == self._before:
+            return
+        for change in self._snapshots.changed(self._before, after):
+            content = self._snapshots.content(change.before) if change.before else None
+            self._workspace.remember_state(change.path, change.before, content)
+            self.paths[change.path] = None

@@ -1,0 +1,99 @@
+"""`python`: code as the action. A kernel that lives as long as the session, with the tools as functions in it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from tools.action import Effect, Observation, ToolFailure
+from tools.output import shown
+from tools.registry import tool
+from tools.text import plural
+from tools.workspace import Workspace
+
+if TYPE_CHECKING:
+    from tools.kernel.process import Block
+
+MAX_TIMEOUT = 3600
+"""Seconds: nothing that a step waits for should take longer."""
+
+BUDGET = 16_000
+"""Characters of output shown, about 4k tokens."""
+
+
+def _effect(arguments: Mapping[str, Any]) -> Effect:
+    return Effect(kind="execute", argv=("python", "-c", str(arguments["code"])))
+
+
+@tool(effect=_effect)
+async def python(code: str, timeout: int | None = None, *, at: Workspace) -> Observation:
+    """Run Python in a lasting kernel, sandboxed like shell. The tools are functions in it that return objects: do
+    many calls in one block. help(search) tells more.
+
+    timeout: seconds
+    """
+    if not code.strip():
+        raise ToolFailure("python: the code is empty")
+    if timeout is not None and not 1 <= timeout <= MAX_TIMEOUT:
+        raise ToolFailure(f"python: timeout must be 1 to {MAX_TIMEOUT} seconds (got {timeout!r})")
+    if at.kernel is None:
+        raise ToolFailure("python: there is no kernel in this session: use shell")
+    seconds = float(timeout or at.settings.shell_timeout)
+    block = await at.kernel.run(code, seconds=seconds)
+    return await asyncio.to_thread(_observation, at, block, seconds)
+
+
+def _observation(at: Workspace, block: Block, limit: float) -> Observation:
+    output = shown(at, block.output, budget=BUDGET)
+    refs = [at.artifacts.save(picture) for picture in block.pictures]
+    table = at.artifacts.save(block.table.encode("utf-8", "replace")) if block.table else ""
+    parts = [
+        _verdict(block, limit),
+        output.text,
+        block.error,
+        f"=> {block.value}" if block.value else "",
+        *(f"[a picture: {ref}, PNG]" for ref in refs),
+        f'[the whole table: recall(ref="{table}"), CSV]' if table else "",
+        _left(block),
+        *block.noticed,
+    ]
+    data: dict[str, Any] = {
+        "ended": block.ended,
+        "seconds": round(block.seconds, 3),
+        "calls": block.calls,
+        **({"pictures": refs} if refs else {}),
+        **({"ends": True, **block.finished} if block.finished is not None else {}),
+    }
+    failed = block.ended != "ok"
+    return Observation(
+        text="\n".join(part for part in parts if part), data=data, ref=output.ref, failed=failed
+    )
+
+
+def _verdict(block: Block, limit: float) -> str:
+    after = f" after {block.seconds:.1f} s" if block.seconds >= 1 else ""
+    match block.ended:
+        case "ok":
+            return f"ok{after}"
+        case "error":
+            return f"error{after}"
+        case "timeout":
+            kept = _lost(block) or "; variables are kept"
+            return f"stopped after {limit:g} s, the time limit (timeout= raises it up to {MAX_TIMEOUT}){kept}"
+        case "interrupted":
+            return f"interrupted{after}{_lost(block)}"
+        case _:
+            return f"the kernel ended{after}: {block.died}{_lost(block)}"
+
+
+def _lost(block: Block) -> str:
+    if not block.died:
+        return ""
+    names = f" ({', '.join(block.lost)})" if block.lost else ""
+    return f"; all variables are lost{names}; the next block starts a new kernel"
+
+
+def _left(block: Block) -> str:
+    left = [plural(count, what) for what, count in block.left.items() if count]
+    return f"[still running in the kernel: {' and '.join(left)}]" if left else ""

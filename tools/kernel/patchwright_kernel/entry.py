@@ -1,0 +1,56 @@
+"""Set the kernel up and serve the host until it goes."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+
+from .blocks import Blocks
+from .channel import Channel, HostGone
+from .functions import Functions
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+CUT_OFF = 107
+"""Exit status when the connection is closed, by the host or by a block. (The number of ENOTCONN.)"""
+
+
+def main(control: int, interrupts: int, output: int) -> None:
+    """Serve blocks. Descriptors: a socket for frames, one for interrupts, and a pipe for all that is printed."""
+    os.dup2(output, 1)
+    os.dup2(output, 2)
+    os.close(output)
+    streams: tuple[Any, ...] = (sys.stdout, sys.stderr)
+    for stream in streams:
+        stream.reconfigure(encoding="utf-8", errors="backslashreplace", line_buffering=True)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    channel = Channel(control)
+    try:
+        blocks = _prepared(channel, channel.receive())
+        channel.watch(interrupts)
+        channel.send({"kind": "ready", "python": "%d.%d.%d" % sys.version_info[:3]})
+        while True:
+            frame = channel.receive()
+            channel.send(blocks.run(frame["number"], frame["code"]))
+    except HostGone:
+        pass
+    os._exit(CUT_OFF)  # no thread or exit handler of a block's keeps the process
+
+
+def _prepared(channel: Channel, hello: dict[str, Any]) -> Blocks:
+    sys.path[0] = hello["root"]
+    sys.path.extend(hello["paths"])
+    sys.argv = [""]
+    functions = Functions(channel)
+    for tool in hello["tools"]:
+        functions.add(tool["name"], tool["tool"], tool["parameters"], tool["doc"])
+    blocks = Blocks(channel, functions.module)
+    for kept in hello["functions"]:
+        try:
+            blocks.define(kept["name"], kept["source"])
+        except Exception as error:  # it worked when it was kept; the others are still of use
+            print("kept function %s could not be loaded: %r" % (kept["name"], error))
+    return blocks

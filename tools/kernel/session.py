@@ -1,0 +1,139 @@
+"""The kernel of a session: started when it is first needed, started again when it ended, its calls let through."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+from sandbox.audit import Audit
+from sandbox.guarded import guarded, nested_git
+from sandbox.process import Limits
+from tools.action import Action, Observation, current_action
+from tools.kernel.wire import MOST, Frame, as_frame, text
+from tools.registry import Toolbox
+from tools.workspace import Workspace
+
+if TYPE_CHECKING:
+    from tools.kernel.process import Block, KernelProcess
+
+MEMORY = 4 << 30
+"""Bytes of private memory: an allocation beyond it raises MemoryError, and the kernel goes on."""
+
+
+class Calls(Protocol):
+    """The gateway, as code in a kernel reaches it."""
+
+    toolbox: Toolbox
+
+    async def nested(self, action: Action) -> Observation: ...
+
+
+class KernelSession:
+    """Blocks of one session run here, one at a time.
+
+    memory: bytes of a kernel's process
+    """
+
+    def __init__(self, at: Workspace, gateway: Calls, *, memory: int = MEMORY) -> None:
+        self._at = at
+        self._gateway = gateway
+        self._limits = Limits(memory=memory)
+        self._process: KernelProcess | None = None
+        self._nested: tuple[Path, ...] | None = None
+        self._guard: Audit | None = None
+        self._calls = 0
+        self._noticed: list[str] = []
+        self._finished: Mapping[str, Any] | None = None
+        self._left: Mapping[str, int] = {}
+        self._one = asyncio.Lock()
+
+    async def run(self, code: str, *, seconds: float) -> Block:
+        """Run a block, in a new kernel if there is none that lives. Raises UserError if none can be started."""
+        async with self._one:
+            self._calls, self._noticed, self._finished = 0, [], None
+            process = await self._living()
+            self._watch()
+            try:
+                block = await process.run(code, seconds=seconds, serve=self._serve)
+            finally:
+                self._unwatch()
+            if not process.alive:
+                await self.close()
+            known, self._left = self._left, block.left
+            return replace(
+                block,
+                left={} if block.left == known else block.left,  # told once
+                calls=self._calls,
+                noticed=tuple(self._noticed),
+                finished=self._finished,
+            )
+
+    async def close(self) -> None:
+        """End the kernel, if there is one. The next block starts another."""
+        process, self._process = self._process, None
+        if process is not None:
+            await process.close()
+
+    async def _living(self) -> KernelProcess:
+        if self._process is not None and not self._process.alive:
+            self._noticed.append(
+                "[the kernel had ended since the last block: this is a new one, without its variables]"
+            )
+            await self.close()
+        if self._process is None:
+            from tools.kernel.starting import start
+
+            self._process = await start(self._at, self._gateway.toolbox, self._limits)
+        return self._process
+
+    async def _serve(self, frame: Frame) -> dict[str, Any]:
+        """Answer one call. Nothing in the frame is believed: the gateway checks names, arguments and rights."""
+        from tools.kernel.offering import WITHHELD, value_of
+
+        name, arguments = text(frame.get("tool")), frame.get("arguments")
+        if not isinstance(arguments, dict):
+            return {"error": "a call without arguments"}
+        self._calls += 1
+        if name in WITHHELD:
+            return {"error": f"{name}: cannot be called from a kernel"}
+        outer = current_action.get()
+        action = Action(id=f"{outer}/{self._calls}", tool=name, arguments=arguments, within=outer)
+        tool = self._gateway.toolbox.get(name)
+        changes = tool is None or not tool.reads_only
+        if changes:  # what a tool of ours does at a guarded place is not the block's doing
+            self._unwatch()
+        try:
+            observation = await self._gateway.nested(action)
+        finally:
+            if changes:
+                self._watch()
+        if tool is not None and tool.ends and not observation.failed:
+            self._finished = observation.data
+        if observation.failed and observation.value is None:
+            return {"error": observation.text}
+        return _bounded({"value": value_of(observation)})
+
+    def _watch(self) -> None:
+        if self._nested is None:
+            self._nested = nested_git(self._at.root)
+        self._guard = Audit(self._at.root, guarded(self._at.root, self._nested), self._aside)
+
+    def _unwatch(self) -> None:
+        if self._guard is not None:
+            self._noticed += self._guard.finish()
+            self._guard = None
+
+    @property
+    def _aside(self) -> Path:
+        return self._at.artifacts.folder.parent / "refused"
+
+
+def _bounded(answer: dict[str, Any]) -> dict[str, Any]:
+    with suppress(ValueError):
+        as_frame(answer)
+        return answer
+    return {"error": f"what it returned is larger than {MOST >> 20} MiB: ask for less of it"}

@@ -1,0 +1,38 @@
+"""Start a kernel under the interpreter that is closest to the project."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from sandbox.errors import Fault, UserError
+from sandbox.process import Limits
+from tools.kernel.offering import functions
+from tools.kernel.process import KernelFailed, KernelProcess
+from tools.kernel.wire import Frame
+from tools.registry import Tool
+from tools.testing.python import candidates
+from tools.workspace import Workspace
+
+
+async def start(
+    at: Workspace, toolbox: Iterable[Tool], limits: Limits, kept: Sequence[Frame] = ()
+) -> KernelProcess:
+    """A new kernel under the interpreter that is closest to the project. Raises UserError when none will do."""
+    paths = [str(at.root / "src")] if (at.root / "src").is_dir() else []
+    hello = {
+        "root": str(at.root),
+        "paths": paths,
+        "tools": functions(toolbox),
+        "functions": list(kept),
+    }
+    problems = []
+    for python in candidates(at.root):
+        try:
+            return await KernelProcess.start(at, python, hello, limits)
+        except KernelFailed as failed:
+            problems.append(f"{python}: {failed}")
+    raise UserError(
+        Fault.CONFIGURATION,
+        f"no Python here can run a kernel ({'; '.join(problems) or 'there is none'})",
+        "Put a Python of version 3.8 or newer on PATH, or into .venv.",
+    )

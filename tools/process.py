@@ -1,0 +1,100 @@
+"""`process`: commands that stay: servers, watchers, programs to talk to."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from typing import Any, Literal
+
+from tools.action import Effect, Observation, ToolFailure
+from tools.background import MOST, Background
+from tools.output import shown
+from tools.registry import tool
+from tools.workspace import Workspace
+
+BUDGET = 8_000
+"""Characters of output shown at once, about 2k tokens: what stays is looked at more than once."""
+
+WAIT = 2.0
+"""Seconds for which a first output is waited for, when the model does not say."""
+
+MOST_WAIT = 300.0
+PORT_SECONDS = 60.0
+"""For a server to listen: a large application starts in half a minute."""
+
+
+def _effect(arguments: Mapping[str, Any]) -> Effect:
+    """What is sent is judged like a command: the program at the other end may be a shell."""
+    line = {"start": "command", "send": "input"}.get(str(arguments["action"]))
+    if line is None or not str(arguments.get(line) or "").strip():
+        return Effect(kind="none")
+    return Effect(kind="execute", argv=("bash", "-c", str(arguments[line])))
+
+
+@tool(effect=_effect)
+async def process(
+    action: Literal["start", "output", "send", "stop"],
+    id: str = "",
+    command: str = "",
+    input: str = "",
+    port: int = 0,
+    tty: bool = False,
+    wait: float = WAIT,
+    *,
+    at: Workspace,
+) -> Observation:
+    """Keep a command running (server, REPL, watcher); `shell` reaches its ports. `output` without id lists all.
+
+    port: at start, wait until it listens there
+    """
+    if not 0 <= wait <= MOST_WAIT:
+        raise ToolFailure(f"process: wait must be 0 to {MOST_WAIT:g} seconds (got {wait!r})")
+    if action == "start":
+        return await _start(at, command, port, tty, wait)
+    if action == "output" and not id:
+        return _listed(at)
+    found = at.background.get(id)
+    if found is None:
+        raise ToolFailure(f"process: there is no process {id!r}\n{_listed(at).text}")
+    if action == "send":
+        if not found.alive or not await found.send(input):
+            return await _told(at, found, 0, f"{id} took no input: ")
+        return await _told(at, found, wait)
+    if action == "stop":
+        await found.stop("stopped")
+        return await _told(at, found, 0)
+    return await _told(at, found, wait)
+
+
+async def _start(at: Workspace, command: str, port: int, tty: bool, wait: float) -> Observation:
+    if not command.strip():
+        raise ToolFailure("process: the command is empty")
+    if not 0 <= port <= 65535:
+        raise ToolFailure(f"process: there is no port {port}")
+    if len(at.background.alive) >= MOST:
+        raise ToolFailure(f"process: {MOST} run already: stop one first\n{_listed(at).text}")
+    if port and at.sandbox.name == "landlock":
+        raise ToolFailure(
+            "process: commands cannot open sockets in this sandbox (Landlock), so no server can run"
+        )
+    made = at.background.start(at, command, terminal=tty)
+    if port and not await made.listening(port, max(wait, PORT_SECONDS)) and made.alive:
+        return await _told(at, made, 0, f"nothing listens on port {port} yet; ")
+    return await _told(at, made, 0 if port else wait)
+
+
+async def _told(at: Workspace, found: Background, wait: float, before: str = "") -> Observation:
+    news = await found.news(wait)
+    output = await asyncio.to_thread(shown, at, news, budget=BUDGET)
+    head = f"{before}{found.name} ({found.state})"
+    return Observation(
+        text=f"{head}\n{output.text or '(no new output)'}",
+        data={"process": found.name, "state": found.state, "alive": found.alive},
+        ref=output.ref,
+        failed=bool(before) or (found.failed and not found.why),
+    )
+
+
+def _listed(at: Workspace) -> Observation:
+    lines = [f"{each.name} ({each.state}): {each.line[:200]}" for each in at.background]
+    return Observation(text="\n".join(lines) or "no process was started")

@@ -1,0 +1,38 @@
+"""Two changes at once: pairs of the likeliest single changes, none of which did on its own."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from tools.repair.candidates import Candidate
+
+# Singles that are paired, and pairs that are tried: at a millisecond each these take some seconds.
+SINGLES, MOST = 160, 6000
+
+
+def pairs(singles: Sequence[Candidate], first_rank: int) -> Iterator[Candidate]:
+    """Pairs by falling product of their priorities, numbered from `first_rank` on; the likelier one is the first."""
+    best = sorted(singles, key=lambda each: each.rank)[:SINGLES]
+    # The best partner of each is the next one: a heap of (product, i, j) is merged row by row.
+    heap = [(-best[i].priority * best[i + 1].priority, i, i + 1) for i in range(len(best) - 1)]
+    heapq.heapify(heap)
+    found = 0
+    while heap and found < MOST:
+        product, i, j = heapq.heappop(heap)
+        if j + 1 < len(best):
+            heapq.heappush(heap, (-best[i].priority * best[j + 1].priority, i, j + 1))
+        one, other = best[i], best[j]
+        if apart(one, other):
+            size = one.size + other.size
+            yield replace(one, also=other, rank=first_rank + found, priority=-product, size=size)
+            found += 1
+
+
+def apart(one: Candidate, other: Candidate) -> bool:
+    """Neither changes what the other changes."""
+    if one.path != other.path:
+        return True
+    first, second = sorted((each.change.start, each.change.end) for each in (one, other))
+    return first[1] <= second[0] and first != second

@@ -1,0 +1,164 @@
+"""Compiles single functions of a changed file, so that a candidate costs what its function costs, not its file."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import copy
+import itertools
+import types
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from typing import Any
+
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+# The name under which instrumented code finds its fuel, among the built-ins of the child that runs it.
+FUEL = "__patchwright_fuel__"
+
+
+class Outside(Exception):
+    """The change is not inside the body of one function."""
+
+
+class Outer:
+    """A function that no other function surrounds, with the classes around it, outermost first.
+
+    start, end: offsets of the lines that its body takes, where changes are served
+    """
+
+    def __init__(self, node: Any, classes: Sequence[ast.ClassDef], starts: Sequence[int], size: int) -> None:
+        self.node, self.classes = node, list(classes)
+        first = node.body[0]
+        decorated = [each.lineno for each in getattr(first, "decorator_list", ())]
+        self.first_line = min([node.lineno] + [each.lineno for each in node.decorator_list])
+        self.begin = starts[self.first_line - 1]
+        self.end = starts[node.end_lineno] if node.end_lineno < len(starts) else size
+        own_line = min([first.lineno, *decorated]) > _header_end(node)
+        self.start = starts[min([first.lineno, *decorated]) - 1] if own_line else -1
+        self.key = (self.first_line, node.name)
+
+
+class Program:
+    """One file's text, parsed once."""
+
+    def __init__(self, path: str, text: str) -> None:
+        self.path, self.text = path, text
+        self._tree = ast.parse(text)
+        self._flags = _future_flags(self._tree)
+        self._starts = [0]
+        for line in text.split("\n"):
+            self._starts.append(self._starts[-1] + len(line) + 1)
+        self._outers = list(_outers(self._tree, [], self._starts, len(text)))
+
+    def outer(self, start: int, end: int) -> Outer:
+        """The function whose body holds the span. Raises Outside."""
+        for each in self._outers:
+            if each.start != -1 and each.start <= start and end <= each.end:
+                return each
+        raise Outside
+
+    def original(self, outer: Outer) -> types.CodeType:
+        return self._compiled(outer, outer.node, fuelled=False)
+
+    def changed(self, outer: Outer, edits: Sequence[Sequence[Any]], fuelled: bool) -> types.CodeType:
+        """The function with the edits made. Raises Outside when more than its body changed, or SyntaxError."""
+        lines = self.text[outer.begin : outer.end]
+        for start, end, text in sorted(edits, key=lambda edit: edit[0], reverse=True):
+            lines = lines[: start - outer.begin] + text + lines[end - outer.begin :]
+        indented = lines[:1] in (" ", "\t")
+        tree = ast.parse("if 1:\n" + lines if indented else lines)
+        ast.increment_lineno(tree, outer.first_line - (2 if indented else 1))
+        body = tree.body[0].body if indented and isinstance(tree.body[0], ast.If) else tree.body
+        if len(body) != 1 or len(tree.body) != 1 or not isinstance(body[0], _FUNCTIONS):
+            raise Outside  # something was moved out of the function
+        return self._compiled(outer, body[0], fuelled)
+
+    def _compiled(self, outer: Outer, function: Any, fuelled: bool) -> types.CodeType:
+        if fuelled:
+            function = _Fuelled().visit(copy.deepcopy(function) if function is outer.node else function)
+        node: ast.stmt = function
+        for each in reversed(outer.classes):
+            shell = copy.copy(each)
+            shell.body, shell.decorator_list, shell.bases, shell.keywords = [node], [], [], []
+            node = shell
+        module = ast.fix_missing_locations(ast.Module(body=[node], type_ignores=[]))
+        code: types.CodeType = compile(module, self.path, "exec", flags=self._flags, dont_inherit=True)
+        for each in outer.classes:
+            code = _child(code, each.name)
+        return _child(code, outer.node.name)
+
+
+class Fuel:
+    """Counts turns of loops and calls in instrumented code; when it is used up, that code raises StopIteration."""
+
+    def __init__(self, amount: int) -> None:
+        self._amount = amount
+        self._left: Any = iter(())
+
+    def fill(self) -> None:
+        self._left = itertools.repeat(None, self._amount)
+        setattr(builtins, FUEL, self._left.__next__)
+
+    @property
+    def used_up(self) -> bool:
+        return int(self._left.__length_hint__()) == 0
+
+
+class _Fuelled(ast.NodeTransformer):
+    """Puts a use of fuel at the head of each function and each loop."""
+
+    def _burning(self, node: Any) -> Any:
+        self.generic_visit(node)
+        call = ast.Expr(ast.Call(ast.Name(FUEL, ast.Load()), [], []))
+        for each in ast.walk(call):
+            ast.copy_location(each, node.body[0])
+        first = node.body[0]
+        after_text = isinstance(node, _FUNCTIONS) and _is_text(first)
+        node.body.insert(1 if after_text else 0, call)
+        return node
+
+    visit_FunctionDef = visit_AsyncFunctionDef = visit_While = visit_For = visit_AsyncFor = _burning
+
+
+def _is_text(statement: ast.stmt) -> bool:
+    return isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
+
+
+def _outers(node: Any, classes: list[ast.ClassDef], starts: list[int], size: int) -> Iterator[Outer]:
+    for each in ast.iter_child_nodes(node):
+        if isinstance(each, _FUNCTIONS):
+            yield Outer(each, classes, starts, size)
+        elif isinstance(each, ast.ClassDef):
+            yield from _outers(each, [*classes, each], starts, size)
+        elif isinstance(each, ast.stmt) or type(each).__name__ == "ExceptHandler":
+            yield from _outers(each, classes, starts, size)
+
+
+def _header_end(node: Any) -> int:
+    arguments = node.args
+    every = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs, *arguments.defaults]
+    every += [each for each in arguments.kw_defaults if each is not None]
+    every += [each for each in (arguments.vararg, arguments.kwarg, node.returns) if each is not None]
+    last: int = max([node.lineno, *[each.end_lineno or 0 for each in every]])
+    return last
+
+
+def _child(code: types.CodeType, name: str) -> types.CodeType:
+    """The function or class of that name that a shell was compiled around."""
+    for each in code.co_consts:
+        if isinstance(each, types.CodeType) and each.co_name == name:
+            return each
+    raise Outside  # it stands in a scope of its own, as one with type parameters does
+
+
+def _future_flags(tree: ast.Module) -> int:
+    import __future__
+
+    flags = 0
+    for node in tree.body:
+        if isinstance(node, ast.ImportFrom) and node.module == "__future__":
+            for each in node.names:
+                flags |= getattr(__future__, each.name).compiler_flag
+    return flags

@@ -1,0 +1,183 @@
+"""Screening: many candidates in one child, each judged by one failing test alone; most are gone after a millisecond.
+
+What passes is judged again from fresh state (see `trials`), so a wrong pass costs little. A wrong failure would
+lose a patch: candidates share the child's state, and one may leave it changed. So the unchanged program
+runs at the beginning and at the end; when it does not fail the same way both times, nothing that was said holds.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import time
+import types
+from typing import TYPE_CHECKING
+
+from .functions import Fuel, Outer, Outside, Program
+from .patching import NeedsImport, exchange
+from .recorder import lines_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+    from typing import Any
+
+    from .children import Child
+    from .frameworks import Suite
+    from .patching import Swapper
+    from .wire import Json, Send
+
+# Wall seconds beyond the CPU limit before a candidate is taken for hung.
+WALL_SLACK = 5.0
+# A program that swallows the exception that ends it is interrupted again, so often and after so long.
+INSISTENCE, AGAIN = 3, 0.05
+
+
+class OutOfTime(BaseException):
+    """Not an Exception, so that few programs catch it."""
+
+
+class Timer:
+    """Interrupts what uses more CPU time than it may. `over` says that it happened, whoever caught it."""
+
+    def __init__(self) -> None:
+        self.over = 0
+        signal.signal(signal.SIGPROF, self._interrupt)
+
+    def start(self, seconds: float) -> None:
+        self.over = 0
+        signal.setitimer(signal.ITIMER_PROF, seconds, AGAIN)
+
+    def stop(self) -> None:
+        signal.setitimer(signal.ITIMER_PROF, 0)
+
+    def _interrupt(self, number: int, frame: types.FrameType | None) -> None:
+        self.over += 1
+        if self.over > INSISTENCE:
+            os._exit(0)
+        raise OutOfTime
+
+
+class Screener:
+    """In a child: exchanges the code of one function at a time and runs the test."""
+
+    def __init__(self, suite: Suite, swapper: Swapper, imported: Callable[[str], set[int]]) -> None:
+        self._suite, self._swapper, self._imported = suite, swapper, imported
+        self._programs: dict[str, Program] = {}
+
+    def know(self, texts: dict[str, str], paths: Iterable[str]) -> None:
+        """Parse what candidates will change, before the children are made that share it."""
+        for path in paths:
+            known = self._programs.get(path)
+            if known is None or known.text != texts[path]:
+                self._programs[path] = Program(path, texts[path])
+
+    def run(self, request: Json, done: int, send: Send) -> None:
+        self._timer, self._fuel = Timer(), Fuel(request["fuel"])
+        self._test, self._seconds = request["screen"], request["seconds"]
+        before = None if request["endless"] else self._canary(send)
+        for place in range(done, len(request["candidates"])):
+            send({"kind": "start", "place": place, "wall": self._seconds * 4 + WALL_SLACK})
+            send({"kind": "screened", "place": place, "verdict": self._verdict(request["candidates"][place])})
+        if before is not None:
+            send({"kind": "canary", "same": self._canary(send) == before})
+
+    def _canary(self, send: Send) -> Json:
+        send({"kind": "start", "place": -1, "wall": 60.0})
+        found = self._suite.once(self._test)
+        words = re.sub(r"0x[0-9a-f]+", "0x", found.get("message", ""))
+        return {"outcome": found["outcome"], "type": found.get("type"), "words": words}
+
+    def _verdict(self, edits: Sequence[Sequence[Any]]) -> str:
+        try:
+            exchanged = [pair for function in self._functions(edits) for pair in self._live(*function)]
+        except (Outside, NeedsImport):
+            return "module"
+        except (SyntaxError, ValueError):  # not a program at all
+            return "invalid"
+        before = [(each, each.__code__) for each, _ in exchanged]
+        try:
+            for each, code in exchanged:
+                exchange(each, code)
+            return self._outcome()
+        except NeedsImport:
+            return "module"
+        finally:
+            for each, old in before:
+                each.__code__ = old
+
+    def _functions(self, edits: Sequence[Sequence[Any]]) -> Iterable[tuple[Program, Outer, types.CodeType]]:
+        """The functions that the edits change, each compiled with all that is changed in it."""
+        of: dict[tuple[str, int], list[Sequence[Any]]] = {}
+        for path, *edit in edits:
+            of.setdefault((path, self._programs[path].outer(edit[0], edit[1]).begin), []).append(edit)
+        for (path, _), changes in of.items():
+            program = self._programs[path]
+            outer = program.outer(changes[0][0], changes[0][1])
+            yield program, outer, program.changed(outer, changes, fuelled=True)
+
+    def _live(
+        self, program: Program, outer: Outer, code: types.CodeType
+    ) -> list[tuple[types.FunctionType, types.CodeType]]:
+        """The function objects to exchange. Raises NeedsImport when that would not do."""
+        live = self._swapper.live(program.path, *outer.key)
+        ran = self._imported(program.path)
+        if not live or any(line in ran for line in lines_of(live[0].__code__) - {outer.first_line}):
+            raise NeedsImport("it ran while modules were imported, or nothing refers to it")
+        return [(each, code) for each in live]
+
+    def _outcome(self) -> str:
+        self._fuel.fill()
+        outcome = "failed"
+        try:
+            self._timer.start(self._seconds)
+            outcome = self._suite.once(self._test)["outcome"]
+            self._timer.stop()
+        except OutOfTime:  # noted in the timer
+            self._timer.stop()
+        finally:
+            over = self._timer.over or self._fuel.used_up
+        if over and outcome != "passed":
+            return "timeout"
+        return "passed" if outcome in ("passed", "skipped") else "failed"
+
+
+class Screening:
+    """The server's side of a screening: notes the verdicts, and goes on after a candidate that took the child down."""
+
+    patience = 20.0
+
+    def __init__(self, request: Json) -> None:
+        self.request = request
+        count = len(request["candidates"])
+        self.reply: Json = {"kind": "screened", "id": request["id"], "verdicts": [""] * count, "cpu": 0.0}
+        self.reply["steady"] = True
+        self.started = time.monotonic()
+        self._done = 0
+        self._running = -1
+
+    def work(self, how: object) -> Callable[[Send], None]:
+        work: Callable[[Send], None] = how.screen(self.request, self._done)  # type: ignore[attr-defined]
+        return work
+
+    def line(self, child: Child, message: Json) -> None:
+        if message["kind"] == "start":
+            self._running = message["place"]
+            child.allow(message["wall"])
+        elif message["kind"] == "screened":
+            self.reply["verdicts"][message["place"]] = message["verdict"]
+            self._done = message["place"] + 1
+        elif message["kind"] == "canary":
+            self.reply["steady"] = message["same"]
+
+    def ended(self, killed: bool) -> bool:
+        """True when candidates are left to screen."""
+        if self._done < len(self.request["candidates"]):
+            if self._running == self._done:
+                self.reply["verdicts"][self._done] = "timeout" if killed else "crashed"
+            else:  # not even the unchanged program could be run: every candidate gets a child of its own
+                self.reply["verdicts"] = [each or "unknown" for each in self.reply["verdicts"]]
+                self._done = len(self.request["candidates"])
+            self._done += 1
+        self.reply["seconds"] = round(time.monotonic() - self.started, 4)
+        return self._done < len(self.request["candidates"])

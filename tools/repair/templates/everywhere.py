@@ -1,0 +1,105 @@
+"""Templates that change several places at once in the same way: one replacement everywhere, two names exchanged."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+from itertools import combinations
+
+from tools.repair.templates.base import ATOM, Change, Site, template
+
+# Lines of a statement with its block in which names are exchanged; in longer ones it is never the fault.
+LONGEST = 25
+MOST_PAIRS = 12
+
+
+@template(prior=0.35)
+def replaced_everywhere(site: Site) -> Iterator[Change]:
+    """One replacement at every place of the function where the same is written (consistent edits, Meng 2013)."""
+    if site.function is None:
+        return
+    every = [n for n in ast.walk(site.function) if isinstance(n, ast.expr)]
+    for node in site.nodes:
+        if not isinstance(node, ast.Name | ast.Attribute | ast.Subscript | ast.Constant | ast.Call):
+            continue
+        old = site.text(node)
+        alike = [n for n in every if type(n) is type(node) and _stands_alone(site, n, old)]
+        if len(alike) < 2:
+            continue
+        spans = [site.source.span(each) for each in alike]
+        for new in _replacements(site, node):
+            why = f"`{old}` should be `{new}` at {len(alike)} places"
+            yield _at_all([(start, end, new) for start, end in spans], site, why)
+
+
+@template(prior=0.3)
+def exchanged_names(site: Site) -> Iterator[Change]:
+    """Two variables or attributes taken for one another all over a statement and its block, or two neighbours."""
+    statement, block = site.statement, site.source.block(site.statement)
+    place = block.index(statement) if statement in block else len(block)
+    regions: list[Sequence[ast.stmt]] = [[statement]] if hasattr(statement, "body") else []
+    if place + 1 < len(block):
+        regions.append(block[place : place + 2])
+    if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+        return
+    for region in regions:
+        if (region[-1].end_lineno or 0) - region[0].lineno > LONGEST:
+            continue
+        yield from _exchanges(site, region)
+
+
+def _exchanges(site: Site, region: Sequence[ast.stmt]) -> Iterator[Change]:
+    places: dict[str, list[tuple[int, int]]] = {}
+    for node in (each for statement in region for each in ast.walk(statement)):
+        if isinstance(node, ast.Name) and node.id in site.variables:
+            places.setdefault(node.id, []).append(site.source.span(node))
+        elif isinstance(node, ast.Attribute):
+            end = site.source.span(node)[1]
+            places.setdefault("." + node.attr, []).append((end - len(node.attr), end))
+    pairs = [
+        pair for pair in combinations(sorted(places), 2) if pair[0].startswith(".") == pair[1].startswith(".")
+    ]
+    for one, other in pairs[:MOST_PAIRS]:
+        edits = [(start, end, other.lstrip(".")) for start, end in places[one]]
+        edits += [(start, end, one.lstrip(".")) for start, end in places[other]]
+        why = f"`{one}` and `{other}` are taken for one another"
+        yield _at_all(edits, site, why)
+
+
+def _replacements(site: Site, node: ast.expr) -> Iterator[str]:
+    if isinstance(node, ast.Name):
+        if isinstance(node.ctx, ast.Load):
+            yield from (name for name in site.variables if name != node.id)
+    elif isinstance(node, ast.Attribute | ast.Subscript):
+        yield site.operand(node.value, ATOM)
+        if isinstance(node, ast.Subscript) and not isinstance(node.slice, ast.Slice | ast.Tuple):
+            yield site.text(node.slice)
+    elif isinstance(node, ast.Constant) and type(node.value) is int:
+        yield from (str(value) for value in (node.value + 1, node.value - 1) if value >= 0)
+    elif isinstance(node, ast.Call) and len(node.args) == 1 and not node.keywords:
+        yield site.text(node.args[0])
+        if isinstance(node.func, ast.Attribute):
+            yield f"{site.text(node.func)}()"
+
+
+def _stands_alone(site: Site, node: ast.expr, text: str) -> bool:
+    """The same text, read and not part of an f-string, where positions are not exact."""
+    if not isinstance(getattr(node, "ctx", ast.Load()), ast.Load):
+        return False
+    above = site.source.parents.get(node)
+    while isinstance(above, ast.expr):
+        if isinstance(above, ast.JoinedStr):
+            return False
+        above = site.source.parents.get(above)
+    return site.text(node) == text
+
+
+def _at_all(edits: Sequence[tuple[int, int, str]], site: Site, why: str) -> Change:
+    """Several replacements as the one change of the text that holds them all."""
+    ordered = sorted(edits)
+    start, end = ordered[0][0], ordered[-1][1]
+    parts, place = [], start
+    for first, last, text in ordered:
+        parts += [site.source.text[place:first], text]
+        place = last
+    return Change(start=start, end=end, text="".join(parts), why=why)

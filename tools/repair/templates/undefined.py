@@ -1,0 +1,102 @@
+"""Templates for what does not exist: a name that is bound nowhere, a method that no class has.
+
+They speak only where Python itself would (NameError, AttributeError), so they may try much (PyTER, Oh & Oh 2022).
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from tools.repair.templates.base import ATOM, COMPARISON, SUM, Change, Site, template
+
+_CONSTANTS = ("0", "1", "None", "True", "False", "[]", '""')
+_BUILTINS = ("list", "set", "sum", "len", "max", "min", "sorted", "str", "int", "abs")
+
+
+@template(prior=3.0)
+def undefined_name(site: Site) -> Iterator[Change]:
+    """A name that is bound nowhere: any variable of the function, or a plain value (NameError)."""
+    for node in _undefined(site):
+        above = site.source.parents.get(node)
+        why = f"there is no `{node.id}`"
+        if isinstance(above, ast.Attribute) and isinstance(above.ctx, ast.Store):
+            yield site.replace(above, above.attr, why)
+            continue
+        called = isinstance(above, ast.Call) and above.func is node
+        for name in site.variables:
+            if name != node.id:
+                yield site.replace(node, name, f"{why}; `{name}` is meant")
+        for text in _BUILTINS if called else _CONSTANTS:
+            yield site.replace(node, text, f"{why}; `{text}` is meant")
+
+
+@template(prior=2.0)
+def undefined_part(site: Site) -> Iterator[Change]:
+    """An element or argument that names nothing, left out (NameError)."""
+    for node in _undefined(site):
+        above = site.source.parents.get(node)
+        if isinstance(above, ast.Tuple) and len(above.elts) > 1:
+            rest = [site.text(each) for each in above.elts if each is not node]
+            text = rest[0] if len(rest) == 1 else f"({', '.join(rest)})"
+            yield site.replace(above, text, f"there is no `{node.id}`")
+        elif isinstance(above, ast.Call) and node in above.args:
+            every = [
+                *map(site.text, (e for e in above.args if e is not node)),
+                *map(site.text, above.keywords),
+            ]
+            text = f"{site.text(above.func)}({', '.join(every)})"
+            yield site.replace(above, text, f"there is no `{node.id}` to pass on")
+
+
+@template(prior=3.0)
+def undefined_method(site: Site) -> Iterator[Change]:
+    """A method that nothing defines: a function of that name, the argument itself, what it may stand for."""
+    defined = {function.name for function in site.source.functions}
+    for node in site.nodes:
+        if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)):
+            continue
+        receiver = node.func.value
+        if (
+            not (isinstance(receiver, ast.Name) and receiver.id in ("self", "cls"))
+            or node.func.attr in defined
+        ):
+            continue
+        if node.func.attr in site.source.assigned_attributes:
+            continue
+        why = f"there is no method `{node.func.attr}`"
+        for text in _instead(site, node, node.func.attr):
+            yield site.replace(node, text, why)
+
+
+def _instead(site: Site, node: ast.Call, name: str) -> Iterator[str]:
+    arguments = [*map(site.text, node.args), *map(site.text, node.keywords)]
+    listed = ", ".join(arguments)
+    yield f"{name}({listed})"
+    if len(node.args) == 1 and not node.keywords:
+        yield arguments[0]
+        for function in (*_BUILTINS, "''.join", "not "):
+            yield f"{function}({arguments[0]})"
+        for method in ("values", "keys", "items"):
+            yield f"list({site.operand(node.args[0], ATOM)}.{method}())"
+    elif len(node.args) == 2 and not node.keywords:
+        first, second = (site.operand(each, SUM) for each in node.args)
+        level = [site.operand(each, COMPARISON + 1) for each in node.args]
+        for sign in ("+", "-", "*", "//"):
+            yield f"{first} {sign} {second}"
+        for sign in ("<", ">", "<=", ">=", "=="):
+            yield f"{level[0]} {sign} {level[1]}"
+        for function in ("max", "min", "abs"):
+            yield f"{function}({listed})"
+    if not arguments:
+        yield from _CONSTANTS
+        yield from (repr(each) for each in site.source.strings)
+    yield from site.variables
+
+
+def _undefined(site: Site) -> list[ast.Name]:
+    return [
+        node
+        for node in site.nodes
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and not site.known(node.id)
+    ]
