@@ -11,6 +11,7 @@ from tools.repair.templates.base import Function
 
 # Templates right less often than this, when the tests pass, are taken only for want of better.
 SURE = 0.75
+TIERS = (SURE, 0.65, 0.55)
 # What takes from confidence: a variable that nothing uses any more; each other change that would do as well;
 # few tests that run the place. The values come from the development half of the benchmark (docs/offline.md).
 UNUSED, RIVAL, FEWEST_RIVALS = 0.6, 0.97, 0.6
@@ -36,9 +37,10 @@ class Found:
         return self.trust < SURE
 
     @property
-    def preference(self) -> tuple[int, bool, int, int]:
+    def preference(self) -> tuple[int, int, int, int]:
         """Smaller is better: the most tests helped, then of a kind to be trusted, then the smallest, the likeliest."""
-        return -len(self.helped), self.doubtful, self.candidate.size, self.candidate.rank
+        tier = sum(self.trust < step for step in TIERS)
+        return -len(self.helped), tier, self.candidate.size, self.candidate.rank
 
 
 def trust(candidate: Candidate, sources: dict[str, Source]) -> float:

@@ -117,7 +117,7 @@ class Search:
             await self._until_nothing_is_open(feed, effort)
             best = self._best()
             if best is None or await self._holds_for_the_whole_suite(best, effort):
-                self.others = [each for each in self._in_order() if each is not best]
+                self.others = sorted((g for g in self._good if g is not best), key=lambda g: g.preference)
                 return best
             self._good.remove(best)  # and on, with what it had kept from being tried
 

@@ -11,7 +11,7 @@ from tools.repair.templates.base import AND, NOT, Change, Site, template
 @template(prior=0.5, precision=0.82)
 def weakened_condition(site: Site) -> Iterator[Change]:
     """`c` → `x or c` (TBar FP6.3; ACS, Xiong 2017): a case that is not caught."""
-    for test in _tests(site):
+    for test in _real_tests(site):
         for check in _checks(site, test):
             yield site.replace(
                 test, f"{check} or {site.text(test)}", f"`{check}` is a case that is not caught"
@@ -25,7 +25,7 @@ def weakened_condition(site: Site) -> Iterator[Change]:
 @template(prior=0.5, precision=0.85)
 def strengthened_condition(site: Site) -> Iterator[Change]:
     """`c` → `x and c` (TBar FP6.3; PraPR pre-condition): a check that is missing."""
-    for test in _tests(site):
+    for test in _real_tests(site):
         for check in (*site.variables, *_attributes(site, test), *_checks(site, test)):
             guarded = f"{check} and {site.operand(test, AND)}"
             yield site.replace(test, guarded, f"`{check}` is not checked before `{site.text(test)}`")
@@ -112,6 +112,11 @@ def _tests(site: Site) -> list[ast.expr]:
         elif isinstance(node, ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp):
             found.extend(test for each in node.generators for test in each.ifs)
     return found
+
+
+def _real_tests(site: Site) -> list[ast.expr]:
+    """Without `while True`, which is meant."""
+    return [test for test in _tests(site) if not isinstance(test, ast.Constant)]
 
 
 def _attributes(site: Site, test: ast.expr) -> list[str]:

@@ -100,7 +100,10 @@ def missing_call(site: Site) -> Iterator[Change]:
     """Something that is not put into a collection of the function (PraPR, method call; QuixBugs class 14)."""
     if site.function is None or not site.alone_on_lines:
         return
-    for container, method in _containers(site.function):
+    outermost = site.function
+    while (around := site.source.enclosing(outermost)) is not None:
+        outermost = around
+    for container, method in _containers(outermost):
         for name in site.variables:
             if name != container:
                 text = f"{container}.{method}({name})"
