@@ -6,14 +6,17 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from agent.committing import When
+from agent.context.budget import DEFAULT_SHARES, Shares
+from agent.discipline import Levels
 from agent.events import Event, SessionStart, Signal
 from agent.home import Home, private_folder
 from agent.limits import Limit
 from agent.model.base import Model
 from agent.model.roles import Role
+from agent.modes import DEFAULT, Modes, mode_of
 from agent.reach import Place, check_writable
 from agent.resume import restore_changes
 from agent.runtime import Runtime, not_a_repository, notice
@@ -26,6 +29,7 @@ from tools.workspace import ToolSettings, Workspace
 if TYPE_CHECKING:
     from sandbox.process import Sandbox
     from tools.edit.offer import Format
+    from tools.registry import Toolbox
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,6 +42,9 @@ class Options:
     session: id of a session to resume, "" for a new one
     commit: when the harness commits by itself; offer_commit: the model may
     roles: makes the models of the roles that have one of their own, when they are first asked for
+    actions: how models act
+    discipline: what is done about actions that come out of order
+    shares: how much of the history stays whole; summaries: who writes those of the past
     edit_formats: in which the model is told to write edits; without any, those that its family writes well
     """
 
@@ -55,7 +62,12 @@ class Options:
     test_command: str = ""
     test_timeout: float = 600.0
     shell_timeout: float = 120.0
+    kernel_memory: int = 4 << 30
     roles: Mapping[Role, Callable[[Home, Callable[[str], None]], Model]] = field(default_factory=dict)
+    actions: Modes = DEFAULT
+    discipline: Levels = field(default_factory=Levels)
+    shares: Shares = DEFAULT_SHARES
+    summaries: Literal["code", "model"] = "code"
     hosts: tuple[str, ...] = ()
     secrets_allowed: tuple[str, ...] = ()
     edit_formats: Sequence[Format] = ()
@@ -128,6 +140,7 @@ def _runtime(
             test_command=options.test_command,
             test_timeout=options.test_timeout,
             shell_timeout=options.shell_timeout,
+            kernel_memory=options.kernel_memory,
             secrets_allowed=options.secrets_allowed,
             refuse_syntax_errors=options.refuse_syntax_errors,
             lint=options.lint,
@@ -155,11 +168,27 @@ def _runtime(
         policy=Policy(options.mode, options.approval or default_approval(reach.sandbox), options.rules),
         snapshots=snapshots,
         approver=options.approver,
+        discipline=options.discipline,
+        shares=options.shares,
+        summaries=options.summaries,
+        acting=partial(_acting, options.actions, reach.toolbox),
         limits=options.limits,
         commit=options.commit,
         place=place,
         roles={role: partial(make, home, notice(session)) for role, make in options.roles.items()},
     )
+
+
+def _acting(modes: Modes, toolbox: Toolbox, model: Model) -> Model:
+    """The model, made to act by code if that is its way here."""
+    if mode_of(model.name, modes) != "code":
+        return model
+    if toolbox.get("python") is None:
+        hint = "Set `actions` to tools, or `sandbox` to auto."
+        raise UserError(Fault.CONFIGURATION, "there is no kernel in a container, so no acting by code", hint)
+    from agent.model.code_actions import CodeActions
+
+    return CodeActions(model, toolbox)
 
 
 def _has_started(session: Session) -> bool:

@@ -15,16 +15,23 @@ _A_DAY = 86_400.0
 
 @dataclass(slots=True, kw_only=True)
 class Tally:
-    """What a turn has used so far. `dearest`: cost of the dearest call yet, the estimate for the next one."""
+    """What a turn has used so far.
+
+    dearest: cost of the dearest call yet; next_cost: what the next one will cost, None if that cannot be told
+    last: what the last step used
+    """
 
     steps: int = 0
     spent: Spent = field(default_factory=Spent)
     started: float = field(default_factory=time.monotonic)
     dearest: float = 0.0
+    next_cost: float | None = None
+    last: Spent | None = None
 
     def add(self, usage: Spent) -> None:
         """Count one step's call of a model."""
         self.steps += 1
+        self.last = usage
         self.add_beside(usage)
         if usage.cost is not None:
             self.dearest = max(self.dearest, usage.cost)
@@ -87,9 +94,11 @@ class MaxCost:
 
     def before_step(self, tally: Tally) -> str:
         cost = tally.spent.cost or 0.0
-        if cost + tally.dearest > self.dollars or (cost and cost >= self.dollars):
-            return f"${cost:.4f} spent of ${self.dollars:g} (--max-cost)"
-        return ""
+        coming = tally.dearest if tally.next_cost is None else tally.next_cost
+        if cost + coming <= self.dollars and not (cost and cost >= self.dollars):
+            return ""
+        next_one = "" if tally.next_cost is None else f", the next call would cost about ${coming:.4f}"
+        return f"${cost:.4f} spent of ${self.dollars:g}{next_one} (--max-cost)"
 
 
 def first_reached(limits: Sequence[Limit], tally: Tally) -> str:

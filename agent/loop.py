@@ -13,11 +13,14 @@ from collections.abc import Awaitable, Callable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
 
+from agent.breathing import Breath
 from agent.context.compressor import Compressor
 from agent.context.projection import Projection
 from agent.events import AskedAction, MessageEvent, Signal, Steer
 from agent.limits import Limit, Tally, first_reached, out_of_time, seconds_left
 from agent.model.base import ContextOverflow, CutOff, Delta, Model, ReasoningDelta, Reply, TextDelta
+from agent.money import Purse, left
+from agent.record import Recorder
 from agent.session import Session
 from agent.side_calls import spent
 from agent.upsets import Ids, Nudge, Upsets
@@ -61,9 +64,14 @@ class Loop:
     tally: Tally = field(default_factory=Tally)
     _upsets: Upsets = field(default_factory=Upsets)
     _ids: Ids = field(default_factory=Ids)
+    _recorder: Recorder = field(default_factory=Recorder)
     _step: asyncio.Task[TurnEnd | None] | None = None
     _stop: bool = False
     _interrupts: int = 0
+
+    @property
+    def purse(self) -> Purse:
+        return Purse(self.limits, lambda: self.model, lambda: self.compressor.total)
 
     @property
     def projection(self) -> Projection:
@@ -81,6 +89,7 @@ class Loop:
         while True:
             if self._stop:
                 return TurnEnd(reason="interrupted", detail="stopped by the user")
+            self.purse.look_ahead(self.tally)
             if reached := first_reached(self.limits, self.tally):
                 return TurnEnd(reason="limit", detail=reached)
             self._deliver()
@@ -189,10 +198,14 @@ class Loop:
 
     async def _ask(self) -> Reply:
         """Stream one reply into the log; what had come before an interruption is kept as a partial message."""
-        request = self.projection.request(state=self.compressor.state())
+        remaining = left(self.limits, self.tally)
+        request = self.projection.request(state=self.compressor.state(remaining))
+        request = self.purse.fit(request, self.tally)
+        record = self._recorder.of(request, left=remaining)
         started = time.monotonic()
         reply: Reply | None = None
         text: list[str] = []
+        breath = Breath()
         try:
             async with aclosing(self.model.stream(request)) as stream:  # type: ignore[type-var]
                 async for delta in stream:
@@ -203,8 +216,11 @@ class Loop:
                         reply = delta
                     else:
                         assert isinstance(delta, ReasoningDelta)
+                    await breath.take()
         except (asyncio.CancelledError, CutOff):
-            self.session.append(MessageEvent(text="".join(text), partial=True, model=self.model.name))
+            self.session.append(
+                MessageEvent(text="".join(text), partial=True, model=self.model.name, request=record)
+            )
             raise
         assert reply is not None, "a model's stream ends with a Reply"
         reply = self._ids.apart(reply, self.projection.messages)
@@ -220,6 +236,7 @@ class Loop:
                 stop=reply.stop,
                 model=reply.model or self.model.name,
                 kept=[dict(part) for part in reply.kept],
+                request=record,
             )
         )
         return reply

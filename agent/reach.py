@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from agent.events import Signal
 from agent.model.base import ToolSpec
+from agent.modes import mode_of
 from sandbox.errors import Fault, UserError
 from sandbox.policy import Approval, Mode
 from tools.registry import Tool, Toolbox
@@ -79,9 +80,12 @@ class Place:
         if mode is Mode.READ_ONLY:
             withheld |= {"git_commit", *(tool.name for tool in understood)}
         formats = self.options.edit_formats or family(self.model).formats
+        tools = [tool for tool in default_tools(formats) if tool.name not in withheld]
+        by_calls = mode_of(self.model, self.options.actions) == "tools"
+        untold = [tool for tool in tools if by_calls and tool.name == "python"]
         return Toolbox(
-            [tool for tool in default_tools(formats) if tool.name not in withheld],
-            understood=[tool for tool in understood if tool.name not in withheld],
+            [tool for tool in tools if tool not in untold],
+            understood=[*(tool for tool in understood if tool.name not in withheld), *untold],
         )
 
 

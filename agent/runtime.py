@@ -14,11 +14,13 @@ from pathlib import Path
 from typing import Literal
 
 from agent.committing import Committer, When
-from agent.context.budget import DEFAULT, Shares
+from agent.context.budget import DEFAULT_SHARES, Shares
 from agent.context.compressor import Compressor
 from agent.context.facts import Facts
+from agent.context.past import LogPast
 from agent.context.projection import Projection
 from agent.context.replay import take_in
+from agent.discipline import Discipline, Levels
 from agent.events import (
     ActionEvent,
     DecisionEvent,
@@ -118,6 +120,8 @@ class Runtime:
     """Everything one session needs.
 
     commit: when the harness commits what the model left uncommitted
+    acting: gives a model its way of acting
+    discipline: what is done about actions that come out of order
     place: where it works, for a change of its mode
     roles: makers of the models that play a role of their own; `side` asks them
     shares: how much of the history stays whole; summaries: who writes those of the past
@@ -132,9 +136,11 @@ class Runtime:
     approver: Approver | None = None
     limits: Sequence[Limit] = ()
     commit: When = "never"
+    acting: Callable[[Model], Model] = lambda model: model
+    discipline: Levels = field(default_factory=Levels)
     place: Place | None = None
     roles: Mapping[Role, Callable[[], Model]] = field(default_factory=dict)
-    shares: Shares = DEFAULT
+    shares: Shares = DEFAULT_SHARES
     summaries: Literal["code", "model"] = "code"
     on_delta: Callable[[Delta], None] = lambda delta: None
     loop: Loop = field(init=False)
@@ -144,6 +150,7 @@ class Runtime:
     evidence: Evidence = field(init=False)
     projection: Projection = field(init=False)
     facts: Facts = field(init=False)
+    past: LogPast = field(init=False)
     _commits: list[str] = field(default_factory=list)
     _committed: set[str] = field(default_factory=set)
     _last_observation: str = ""
@@ -152,10 +159,12 @@ class Runtime:
     _streamed: Redactor = field(default_factory=Redactor)
 
     def __post_init__(self) -> None:
+        self.model = self.acting(self.model)
         self.projection = Projection(specs(self.toolbox))
         self.evidence = Evidence(self.workspace)
         self.facts = Facts()
         take_in(self.session, self.projection, self.facts)
+        self.workspace.past = self.past = LogPast(self.session.replayed)
         self.noticing = Noticing(self.workspace, self.snapshots)
         for event in self.session.replayed.only(SnapshotEvent, UndoEvent, Steer):
             self.noticing.see(event)
@@ -168,6 +177,7 @@ class Runtime:
             recorder=LogRecorder(session=self.session, workspace=self.workspace),
             snapshots=self.snapshots,
             approver=self.approver,
+            guard=self._disciplined(),
         )
         if self.toolbox.get("python") is not None:
             from tools.kernel.session import KernelSession
@@ -227,6 +237,19 @@ class Runtime:
         self._announce(end)
         return end
 
+    def _disciplined(self) -> Discipline:
+        ends = frozenset(tool.name for tool in self.toolbox if tool.ends)
+        discipline = Discipline(self.workspace, ends=ends, levels=self.discipline, tell=self.session.append)
+        self.session.subscribe(discipline.see)
+        return discipline
+
+    async def switch_model(self, model: Model) -> None:
+        """Ask another model from the next request on."""
+        old, self.model = self.model, self.acting(model)
+        self.loop.model = self.model
+        self.workspace.facts["model"] = model.name
+        await old.close()
+
     async def _summarise(self, prompt: str) -> str:
         """A summary of the past by the fast model; "" leaves it to code."""
         try:
@@ -260,6 +283,7 @@ class Runtime:
         """Release the model's connections, the kernel and the log."""
         if self.workspace.kernel is not None:
             await self.workspace.kernel.close()
+        self.past.close()
         await self.workspace.background.close()
         await self.model.close()
         await self.side.roles.close()

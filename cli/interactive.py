@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import Any
 from agent.home import Home
 from agent.model.base import Model
 from agent.runtime import Runtime, notice
+from cli.models import model_called
 from cli.run import NO_MODEL, Invocation, settings_for
 from cli.run import make_runtime as assembled
 
@@ -28,10 +28,7 @@ def interactive(folder: Path, flags: Mapping[str, Any], *, session: str, commit:
         return assembled(replace(invocation, session=session), home, settings)
 
     def make_model(runtime: Runtime, name: str) -> Model:
-        from agent.model.resolve import resolve
-
-        api_base = settings.api_base or None
-        return resolve(name, api_base, os.environ, home.cache, notice(runtime.session))
+        return model_called(name, settings, home, notice(runtime.session))
 
     return start(
         Opening(

@@ -4,21 +4,44 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
 
 from agent.home import Home
 from agent.model.base import Model
 from agent.model.roles import Role, Roles
 from agent.side_calls import SideCalls
-from cli.settings import Settings
+from cli.settings import CatalogSettings, Settings
+
+if TYPE_CHECKING:
+    from agent.model.catalog import Listing
 
 Notice = Callable[[str], None]
 
 
 def choose_model(settings: Settings, home: Home, tell: Notice) -> Model:
-    """The main model: of flags, settings and environment, in that order; without any, the offline engine."""
-    from agent.model.resolve import resolve
+    """The main model: of flags, settings and environment, in that order; without any, the offline engine.
 
-    return resolve(main_name(settings), settings.api_base or None, os.environ, home.cache, tell)
+    With the models that the settings name to answer in its place, or to lead it.
+    """
+    name = main_name(settings)
+    model = model_called(name, settings, home, tell)
+    if settings.models.fallback and not name.startswith(_PARTS):
+        from agent.model.fallback import Fallback
+
+        others = [
+            (each, lambda each=each: model_called(each, settings, home, tell))
+            for each in settings.models.fallback
+        ]
+        model = Fallback(model, others, on_notice=tell)
+    if settings.models.relay and settings.models.plan and not name.startswith(_PARTS):
+        from agent.model.relay import Relay
+
+        model = Relay(model_called(settings.models.plan, settings, home, tell), model, on_notice=tell)
+    return model
+
+
+_PARTS = ("offline", "scripted:", "cassette:")
+"""Models that play a part, for which no other can stand in."""
 
 
 def main_name(settings: Settings) -> str:
@@ -42,10 +65,28 @@ def role_makers(settings: Settings) -> Mapping[Role, Callable[[Home, Notice], Mo
 
 def model_called(name: str, settings: Settings, home: Home, tell: Notice) -> Model:
     """A model beside the main one; at the API base of the settings only if it is of the main one's provider."""
-    from agent.model.resolve import resolve
+    from agent.model.resolve import Context, make
 
     same = name.partition("/")[0] == main_name(settings).partition("/")[0] or "/" not in name
-    return resolve(name, (settings.api_base or None) if same else None, os.environ, home.cache, tell)
+    context = Context(
+        api_base=(settings.api_base or None) if same else None,
+        env=os.environ,
+        cache=home.cache,
+        on_notice=tell,
+        effort=settings.models.effort,
+        listings={each: _listing(given) for each, given in settings.models.catalog.items()},
+    )
+    return make(name, context)
+
+
+def _listing(given: CatalogSettings) -> Listing:
+    from agent.model.catalog import Listing, Price
+
+    prices: tuple[Price, ...] = ()
+    if given.input is not None and given.output is not None:
+        cached = given.input if given.cached is None else given.cached
+        prices = (Price(0, given.input / 1e6, given.output / 1e6, cached / 1e6),)
+    return Listing(window=given.window, prices=prices, tools=given.tools, images=given.images)
 
 
 def side_calls(settings: Settings, home: Home, tell: Notice = lambda text: None) -> SideCalls:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import json
 import os
 import select
 import signal
@@ -11,12 +12,14 @@ import stat
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from agent.assemble import Options, assemble, locate
 from agent.committing import When
+from agent.context.budget import Shares
+from agent.discipline import Levels
 from agent.events import End, ErrorEvent, Event, fields_of, line_of, render
 from agent.home import Home
 from agent.limits import Limit, MaxCost, MaxSteps, MaxTime, MaxTokens
@@ -29,7 +32,7 @@ from cli.settings import Settings, load
 from cli.streams import Lost, write_error, write_line
 from patchwright.version import VERSION
 from sandbox.errors import Fault, UserError
-from sandbox.inert import inert
+from sandbox.inert import inert, inert_json
 from sandbox.policy import Approval
 from sandbox.secrets import redact
 from tools.framing import enclosed
@@ -44,6 +47,7 @@ class Invocation:
     """A run as the command line asked for it.
 
     commit: at the end of a verified turn; offer_commit: let the model do it (needs a git repository)
+    schema: a file with the JSON schema that the answer has to fit
     """
 
     folder: Path
@@ -52,6 +56,7 @@ class Invocation:
     offer_commit: bool
     session: str = ""
     approval: Approval | None = Approval.NEVER
+    schema: Path | None = None
 
 
 NO_MODEL = (
@@ -68,10 +73,42 @@ def one_shot(
     output: str,
     commit: bool,
     session: str = "",
+    schema: Path | None = None,
 ) -> int:
     """Run one prompt to its end. Returns the exit code; every path ends with a last event."""
-    invocation = Invocation(folder=folder, flags=flags, commit=commit, offer_commit=commit, session=session)
+    invocation = Invocation(
+        folder=folder, flags=flags, commit=commit, offer_commit=commit, session=session, schema=schema
+    )
     return guarded(output, lambda: _run(invocation, _prompt(prompt), output))
+
+
+def driven(folder: Path, flags: Mapping[str, Any], *, output: str, commit: bool, session: str = "") -> int:
+    """Let a program drive a session by lines on standard input. Returns the exit code of the last turn."""
+    if output != "stream-json":
+        raise UserError(Fault.USAGE, "--input stream-json goes with --output stream-json", "Give both.")
+    invocation = Invocation(
+        folder=folder, flags=flags, commit=commit, offer_commit=commit, session=session, approval=None
+    )
+    return guarded(output, lambda: asyncio.run(_drive(invocation)))
+
+
+async def _drive(invocation: Invocation) -> int:
+    from cli.driven import Driver
+
+    home = Home.from_environment()
+    settings = settings_for(invocation, home)
+    runtime = make_runtime(replace(invocation, approval=settings.approval), home, settings)
+    try:
+        _subscribe(runtime, settings, "stream-json")
+        driver = Driver(runtime)
+        runtime.loop.gateway.approver = driver
+        loop = asyncio.get_running_loop()
+        loop.add_signal_handler(signal.SIGINT, runtime.interrupt)
+        for number in _endings():
+            loop.add_signal_handler(number, driver.end)
+        return await driver.run()
+    finally:
+        await runtime.close()
 
 
 def go_on(folder: Path, flags: Mapping[str, Any], *, output: str, commit: bool, session: str) -> int:
@@ -104,6 +141,15 @@ def make_runtime(invocation: Invocation, home: Home, settings: Settings) -> Runt
         test_timeout=settings.tests.timeout,
         shell_timeout=settings.shell_timeout,
         roles=role_makers(settings),
+        kernel_memory=settings.kernel_memory << 20,
+        actions=settings.actions,
+        shares=Shares(recent=settings.context.recent, batch=settings.context.batch),
+        summaries=settings.context.summary,
+        discipline=Levels(
+            rules=settings.discipline.rules,
+            named=settings.discipline.named,
+            phases=settings.discipline.phases,
+        ),
         hosts=tuple(settings.network),
         secrets_allowed=tuple(settings.secrets_allowed),
         edit_formats=settings.edit.formats or (),
@@ -183,6 +229,11 @@ def _run(invocation: Invocation, prompt: str | None, output: str) -> int:
 async def _turn(invocation: Invocation, prompt: str | None, output: str) -> int:
     home = Home.from_environment()
     settings = settings_for(invocation, home)
+    structure = None
+    if invocation.schema is not None:
+        from cli.structured import Structure
+
+        structure = Structure.load(invocation.schema)
     runtime = make_runtime(invocation, home, settings)
     try:
         notices = Notices(runtime)
@@ -191,9 +242,18 @@ async def _turn(invocation: Invocation, prompt: str | None, output: str) -> int:
         loop.add_signal_handler(signal.SIGINT, _interrupt, runtime)
         for number in _endings():
             loop.add_signal_handler(number, runtime.stop)
+        if structure is not None and prompt is not None:
+            prompt = structure.asked(prompt)
         end = await runtime.turn(prompt)
+        more: dict[str, Any] = {"notices": notices.found}
+        if structure is not None:
+            from cli.structured import settled
+
+            end, more["structured"] = await settled(structure, runtime, end)
         if output == "json":
-            write_line(_json_result(end, runtime, notices))
+            write_line(_json_result(end, runtime, more))
+        elif output == "text" and more.get("structured") is not None:
+            write_line(inert_json(json.dumps(more["structured"], ensure_ascii=False)).encode() + b"\n")
         elif output == "text" and end.summary and end.exit_code in _ANSWERS:
             write_line(inert(end.summary).rstrip().encode("utf-8", "replace") + b"\n")
         return end.exit_code
@@ -231,9 +291,9 @@ def _subscribe(runtime: Runtime, settings: Settings, output: str) -> None:
     runtime.session.subscribe(view.event)
 
 
-def _json_result(end: End, runtime: Runtime, notices: Notices) -> bytes:
+def _json_result(end: End, runtime: Runtime, more: Mapping[str, Any]) -> bytes:
     head = {"session": runtime.session.id, "model": runtime.model.name}
-    return line_of({**head, **fields_of(end), "notices": notices.found})
+    return line_of({**head, **fields_of(end), **more})
 
 
 def _prompt(given: str | None) -> str:

@@ -9,7 +9,11 @@ from pathlib import Path
 from typing import Any, Literal
 
 from agent.committing import When
+from agent.context.budget import DEFAULT_SHARES
+from agent.discipline import RULES, Level
 from agent.home import Home, private_folder
+from agent.modes import DEFAULT, ActionMode
+from agent.phases import Guidance
 from sandbox.errors import Fault, UserError
 from sandbox.policy import Approval, Mode
 from sandbox.rules import NO_RULES, VERDICTS, Rule, Rules, Verdict, check_examples, parse_rule
@@ -63,11 +67,39 @@ class PermissionSettings:
 
 
 @dataclass(kw_only=True)
+class CatalogSettings:
+    """What the user says of a model. window: tokens; input, output, cached: US dollars for a million tokens"""
+
+    __pydantic_config__ = _FORBID_UNKNOWN
+
+    window: int = 0
+    input: float | None = None
+    output: float | None = None
+    cached: float | None = None
+    tools: bool = True
+    images: bool = True
+
+
+@dataclass(kw_only=True)
+class DisciplineSettings:
+    """What is done about actions out of order. `named`: rules with a level of their own; `phases`: see agent.phases."""
+
+    __pydantic_config__ = _FORBID_UNKNOWN
+
+    rules: Level = "remind"
+    named: dict[str, Level] = field(default_factory=dict)
+    phases: Guidance = "log"
+
+
+@dataclass(kw_only=True)
 class ModelSettings:
     """Models beside the main one, by role; "" leaves a role to the main one.
 
     fast: titles, summaries, messages; plan: plans, and what the main model cannot do; judge: opinions on work
     fallback: asked in this order when a model cannot be reached
+    relay: `plan` leads each turn and comes back when things fail; the main model carries it out
+    effort: how much a model is to think; "" leaves it to the provider
+    catalog: window and prices of models by name, where ours are wrong or missing
     """
 
     __pydantic_config__ = _FORBID_UNKNOWN
@@ -76,6 +108,24 @@ class ModelSettings:
     plan: str = ""
     judge: str = ""
     fallback: list[str] = field(default_factory=list)
+    relay: bool = False
+    effort: Literal["", "low", "medium", "high"] = ""
+    catalog: dict[str, CatalogSettings] = field(default_factory=dict)
+
+
+@dataclass(kw_only=True)
+class ContextSettings:
+    """How long histories are kept within bounds (docs/context.md).
+
+    summary: who writes the summary of the past: code, or the fast model, checked by code
+    recent: tokens of the newest steps that stay whole; batch: tokens of steps that gather before they are folded
+    """
+
+    __pydantic_config__ = _FORBID_UNKNOWN
+
+    summary: Literal["code", "model"] = "code"
+    recent: int = DEFAULT_SHARES.recent
+    batch: int = DEFAULT_SHARES.batch
 
 
 @dataclass(kw_only=True)
@@ -111,6 +161,10 @@ class Settings:
     max_cost: float | None = None
     max_tokens: int | None = None
     shell_timeout: float = 120.0
+    kernel_memory: int = 4096
+    """MiB of private memory that the kernel of the `python` tool may have."""
+    actions: ActionMode | dict[str, ActionMode] = DEFAULT
+    """How models act (`tools`, `code`, `hybrid`), for all of them or by pattern of their names (`ollama/*`)."""
     network: list[str] = field(default_factory=list)
     """Hosts that sandboxed commands reach (`pypi.org`, `*.npmjs.org:443`); none when empty."""
     secrets_allowed: list[str] = field(default_factory=list)
@@ -119,6 +173,8 @@ class Settings:
     """When the harness commits by itself. None: "turn" in one-shot runs, "never" in a conversation."""
     tests: TestSettings = field(default_factory=TestSettings)
     edit: EditSettings = field(default_factory=EditSettings)
+    discipline: DisciplineSettings = field(default_factory=DisciplineSettings)
+    context: ContextSettings = field(default_factory=ContextSettings)
     models: ModelSettings = field(default_factory=ModelSettings)
     terminal: TerminalSettings = field(default_factory=TerminalSettings)
     permissions: PermissionSettings = field(default_factory=PermissionSettings)
@@ -139,7 +195,10 @@ LEAST = {
     "max_time": 0,
     "max_cost": 0,
     "shell_timeout": 1,
+    "kernel_memory": 64,
     "tests.timeout": 1,
+    "context.recent": 500,
+    "context.batch": 1000,
 }
 """The smallest sensible value of each number: less would stop every turn, or every command, before it starts."""
 
@@ -262,9 +321,12 @@ def _check(values: Mapping[str, Any], path: Path | None) -> Settings:
 
     try:
         settings = TypeAdapter(Settings).validate_python(dict(values))
-        flat = {**vars(settings), **{f"tests.{key}": each for key, each in vars(settings.tests).items()}}
+        flat = dict(vars(settings))
+        for part in ("tests", "context"):
+            flat |= {f"{part}.{key}": each for key, each in vars(getattr(settings, part)).items()}
         _check_ranges(flat, Fault.CONFIGURATION, lambda key: f"setting {key!r}{where(key)}")
         _check_formats(settings.edit.formats, where("edit.formats"))
+        _check_rules(settings.discipline.named, where("discipline.named"))
         _check_keys(settings.terminal.keys, where)
         return settings
     except ValidationError as error:
@@ -287,6 +349,8 @@ def names() -> list[str]:
     parts = {
         "tests": TestSettings,
         "edit": EditSettings,
+        "discipline": DisciplineSettings,
+        "context": ContextSettings,
         "models": ModelSettings,
         "terminal": TerminalSettings,
         "permissions": PermissionSettings,
@@ -329,6 +393,14 @@ def _check_formats(formats: list[Format] | None, where: str) -> None:
             f"setting 'edit.formats'{where}: no new file can be written in {', '.join(formats) or 'none at all'}",
             f"Add one of {creating}.",
         )
+
+
+def _check_rules(named: Mapping[str, Level], where: str) -> None:
+    known = [rule.name for rule in RULES]
+    for name in named:
+        if name not in known:
+            message = f"setting 'discipline.named'{where}: there is no rule {name!r}"
+            raise UserError(Fault.CONFIGURATION, message, f"Rules: {', '.join(known)}.")
 
 
 def _check_ranges(values: Mapping[str, Any], fault: Fault, called: Callable[[str], str]) -> None:

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, ClassVar
 
 if TYPE_CHECKING:
     from sandbox.secret_shapes import Span
@@ -217,12 +217,28 @@ def _own(text: str) -> Iterator[Span]:
 
 def _own_secrets() -> Mapping[str, str]:
     """Each secret value in our environment, in every form it may be met in → the variable that holds it."""
+    now = dict(
+        getattr(os.environ, "_data", os.environ)
+    )  # the bytes: a hundredth of the time of decoding them all
+    if now != _Seen.environment:
+        _Seen.environment, _Seen.forms = now, _forms(_secret_variables())
+    return _Seen.forms
+
+
+class _Seen:
+    """The environment last looked at, and what it came to: it is asked for with every word that streams."""
+
+    environment: ClassVar[Mapping[Any, Any]] = {}
+    forms: ClassVar[Mapping[str, str]] = {}
+
+
+def _secret_variables() -> tuple[tuple[str, str], ...]:
     variables = [
         (name, value)
         for name, value in os.environ.items()
         if len(value) >= _SHORTEST_SECRET and ("://" in value or _SECRET_NAME.search(name))
     ]
-    return _forms(tuple(variables))
+    return tuple(variables)
 
 
 _SECRET_NAME = re.compile(

@@ -7,12 +7,14 @@ import platform
 import struct
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Literal
 
 Sockets = Literal["machine", "none"]
 """Which sockets may be opened: Internet and Unix ones ("machine", where a namespace bounds them), or none."""
 
 
+@cache
 def call_filter(sockets: Sockets, machine: str = "") -> bytes:
     """The filter as an array of `struct sock_filter`; empty for an architecture without a table.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from pathlib import Path
 
 from sandbox.redaction import (
@@ -106,34 +107,48 @@ def child_environment(extra: Mapping[str, str], root: Path | None = None) -> dic
 def _safe_path(path: str, root: Path | None) -> str:
     """Without `.`, empty and other relative entries, and without the workspace's own folders of programs:
     otherwise a file called `ls` that came with a repository is what `ls` runs."""
-    kept = [each for each in path.split(os.pathsep) if each.startswith(os.sep) and not _planted(each, root)]
+    inside = "" if root is None or home().is_relative_to(root) else f"{root}{os.sep}"
+    folders = [each for each in path.split(os.pathsep) if each.startswith(os.sep)]
+    kept = [each for each in folders if not (inside and _planted(each, inside))]
     return os.pathsep.join(kept) or os.defpath
 
 
-def _planted(folder: str, root: Path | None) -> bool:
-    if root is None or home().is_relative_to(root):  # the workspace is the home: its programs are the user's
+def _planted(folder: str, inside: str) -> bool:
+    """A folder of the workspace; where that is the home itself, its programs are the user's."""
+    real = os.path.realpath(folder) if folder.startswith(inside) else _real(folder)
+    if not f"{real}{os.sep}".startswith(inside):
         return False
-    if not Path(os.path.realpath(folder)).is_relative_to(root):
-        return False
-    return not (Path(folder).parent / "pyvenv.cfg").is_file()
+    return not os.path.isfile(os.path.join(os.path.dirname(folder), "pyvenv.cfg"))  # noqa: PTH113, PTH118, PTH120
+
+
+_real = lru_cache(maxsize=256)(os.path.realpath)
+"""Of folders outside the workspace, which no command can change: asked for a dozen times before each command."""
 
 
 def home() -> Path:
     """The user's home folder, symbolic links resolved; "/" when HOME names none."""
-    named = Path(os.environ.get("HOME") or "~").expanduser()
+    return _home(os.environ.get("HOME") or "~")
+
+
+@lru_cache(maxsize=8)
+def _home(name: str) -> Path:
+    named = Path(name).expanduser()
     return named.resolve() if named.is_absolute() else Path("/")
 
 
 def homes() -> list[Path]:
     """The user's home folders: the one that HOME names and, should that be another, the one of the account."""
-    found = [home()]
+    return list(dict.fromkeys((home(), *_account_home(os.getuid()))))
+
+
+@lru_cache(maxsize=8)
+def _account_home(user: int) -> tuple[Path, ...]:
     try:
         import pwd
 
-        found.append(Path(pwd.getpwuid(os.getuid()).pw_dir).resolve())
+        return (Path(pwd.getpwuid(user).pw_dir).resolve(),)
     except (ImportError, KeyError):  # a user without an account, as in containers
-        pass
-    return list(dict.fromkeys(found))
+        return ()
 
 
 def secret_places(hidden: Iterable[Path]) -> list[Path]:

@@ -23,11 +23,14 @@ HEAVY = {
     "rich",
     "yaml",
     "pytest",
+    "tools.edit.engine",
+    "tools.edit.planning",
+    "tools.syntax",
 }
 
 
 def imported(*arguments: str, cwd: Path) -> set[str]:
-    """Top-level modules that a run of the program imports, from Python's own account of it."""
+    """Modules that a run of the program imports, from Python's own account of it; all parts of their names."""
     done = subprocess.run(
         [sys.executable, "-X", "importtime", "-m", "patchwright", *arguments],
         cwd=cwd, env=environment(), capture_output=True, text=True, timeout=60, check=False,
@@ -36,7 +39,8 @@ def imported(*arguments: str, cwd: Path) -> set[str]:
     assert done.returncode == 0, done.stderr[-2000:]
     names = re.findall(r"^import time:\s+\d+ \|\s+\d+ \|\s+(\S+)$", done.stderr, re.MULTILINE)
     assert "sys" in names or len(names) > 20, "the account of imports was not found"
-    return {name.partition(".")[0] for name in names}
+    parents = {name.rpartition(".")[0] for name in names}
+    return {name.partition(".")[0] for name in names} | {*names} | parents
 
 
 def test_a_question_to_a_server_imports_nothing_heavy(ledger: Path) -> None:

@@ -15,6 +15,7 @@ from sandbox.secrets import redact
 from tools.action import Action, Observation, ToolFailure, current_action
 from tools.aliases import meant
 from tools.following import Followed, Snapshotter
+from tools.guarding import Advice, Guard
 from tools.registry import Tool, Toolbox
 from tools.workspace import Workspace
 
@@ -46,11 +47,13 @@ class Gateway:
         recorder: Recorder,
         snapshots: Snapshotter | None = None,
         approver: Approver | None = None,
+        guard: Guard | None = None,
     ) -> None:
         self.toolbox = toolbox
         self.workspace = workspace
         self.policy = policy
         self.approver = approver
+        self._guard = guard
         self._recorder = recorder
         self.snapshots = snapshots
         self._tree = ""
@@ -162,6 +165,7 @@ class Gateway:
         effect = tool.effect_of(arguments)
         self._recorder.action(action, effect)
         await self._permit(action, effect)
+        self._ask_guard(action)
         if effect.kind not in ("none", "read") and not snapped[0]:
             snapped[0] = True
             await self._snapshot()
@@ -204,6 +208,13 @@ class Gateway:
             self._recorder.decision(action, decision, by)
         if decision.verdict != "allow":
             raise ToolFailure(f"{action.tool}: denied: {decision.reason}", denied=True)
+
+    def _ask_guard(self, action: Action) -> None:
+        advice = self._guard.check(action.id) if self._guard is not None else Advice()
+        if advice.refusal:
+            raise ToolFailure(f"{action.tool}: not done: {advice.refusal}", out_of_order=True)
+        if advice.note:
+            self._notes[action.id] = "\n".join(filter(None, (self._notes.get(action.id), advice.note)))
 
     def _judge(self, action: Action, effect: Effect) -> Decision:
         confined = self.workspace.sandbox.name != "unconfined"

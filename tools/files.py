@@ -9,12 +9,11 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
 from tools.action import Observation, ToolFailure
-from tools.edit.change import Change, load, perform
 from tools.edit.changes import Create
-from tools.edit.making import advised
+from tools.edit.loading import load
 from tools.locate import existing_file, located, missing, refusals
 from tools.registry import tool
 from tools.search import BASE, file_names
@@ -22,6 +21,9 @@ from tools.seen import version
 from tools.text import listed, plural, size
 from tools.window import Window, window
 from tools.workspace import Workspace
+
+if TYPE_CHECKING:
+    from tools.edit.change import Change
 
 HUGE = 8 << 20
 """Bytes from which a file is read only as far as asked, without decoding or counting the whole."""
@@ -73,6 +75,8 @@ async def write(path: str, content: str, *, at: Workspace) -> Observation:
 
     content: the whole text
     """
+    from tools.edit.making import advised  # with the engine, which a session's start does without
+
     observation, change = await asyncio.to_thread(_write, at, path, content.replace("\r\n", "\n"))
     return await advised(at, observation, [change])
 
@@ -199,6 +203,8 @@ def _write(at: Workspace, path: str, content: str) -> tuple[Observation, Change]
     with refusals("write", relative):
         if at.files.is_dir(relative):
             raise ToolFailure(f"write: {relative!r} is a folder; nothing was written")
+    from tools.edit.change import perform
+
     [change] = perform(at, "write", [Create(path=relative, content=content)])
     if not change.planned.changes:
         return Observation(text=f"write: {relative}: no change: it already has this content"), change

@@ -43,8 +43,8 @@ def after_edit(seen: Version, old: str, new: str) -> Version:
     return Version(fingerprint="", lines=lines)
 
 
-_UNKNOWN = 0
-"""Stands for a line that the model has not seen: no line has this hash."""
+_UNKNOWN = -1
+"""Stands for a line that the model has not seen: Python gives nothing this hash."""
 
 
 def differing(old: Sequence[object], new: Sequence[object]) -> list[tuple[int, int, int, int]]:
@@ -65,4 +65,4 @@ def differing(old: Sequence[object], new: Sequence[object]) -> list[tuple[int, i
 
 
 def _hashes(text: str) -> array[int]:
-    return array("q", (hash(line) or 1 for line in text.split("\n")))
+    return array("q", map(hash, text.split("\n")))

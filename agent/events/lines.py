@@ -17,6 +17,7 @@ from agent.events.turn import (
     ErrorEvent,
     MessageEvent,
     ObservationEvent,
+    PhaseEvent,
     PlanEvent,
     Prompt,
     SessionStart,
@@ -32,7 +33,7 @@ from sandbox.inert import inert_json
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
 
-_KINDS: dict[str, type[Event]] = {
+KINDS: dict[str, type[Event]] = {
     "session": SessionStart,
     "prompt": Prompt,
     "steer": Steer,
@@ -43,6 +44,7 @@ _KINDS: dict[str, type[Event]] = {
     "observation": ObservationEvent,
     "snapshot": SnapshotEvent,
     "undo": UndoEvent,
+    "phase": PhaseEvent,
     "plan": PlanEvent,
     "compaction": Compaction,
     "verification": Verification,
@@ -62,7 +64,7 @@ def parse(line: bytes) -> Event:
         raise ValueError("not an event")
     if fields.get("v", 1) < FORMAT:
         _migrate(fields)
-    event: Event = _adapter(_KINDS.get(fields["kind"], Unknown)).validate_python(fields)
+    event: Event = _adapter(KINDS.get(fields["kind"], Unknown)).validate_python(fields)
     return event
 
 

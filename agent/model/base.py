@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
@@ -126,6 +126,12 @@ class Reply:
 
 
 Delta = TextDelta | ReasoningDelta | Reply
+
+
+def price(model: object, usage: Usage) -> float | None:
+    """US dollars for a call of `model` with this usage; None where that is not known."""
+    offered: Callable[[Usage], float | None] | None = getattr(model, "price", None)
+    return offered(usage) if offered is not None else None
 
 
 class CutOff(UserError):

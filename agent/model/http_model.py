@@ -18,6 +18,7 @@ from agent.model.base import (
     Request,
     TextDelta,
     ToolsRefused,
+    Usage,
 )
 from agent.model.catalog import DEFAULT_WINDOW, Listing
 from agent.model.http import IDLE_TIMEOUT, Answer, HttpClient, WireError
@@ -105,6 +106,11 @@ class HttpModel:
         """See `Model.close`."""
         self._client.close()
 
+    def price(self, usage: Usage) -> float | None:
+        """US dollars of a call with this usage; None if the model's price is not known. Looks it up at first."""
+        self._look_up()
+        return self._listing.cost(usage) if self._listing else None
+
     async def _attempt(self, request: Request) -> AsyncGenerator[Delta, None]:
         assembler = self._wire.assembler()
         try:
@@ -180,14 +186,17 @@ class HttpModel:
 
     def _reply(self, assembler: Assembler) -> Reply:
         usage = assembler.usage
+        self._look_up()
+        if usage.cost is None and self._listing and usage.input:
+            usage = replace(usage, cost=self._listing.cost(usage))
+        return assembler.reply(usage)
+
+    def _look_up(self) -> None:
         if not self._looked_up:
             self._looked_up = True
             self._listing = self._find()
             if self._listing and self._listing.window and not self._window_known:
                 self.window = self._listing.window
-        if usage.cost is None and self._listing and usage.input:
-            usage = replace(usage, cost=self._listing.cost(usage))
-        return assembler.reply(usage)
 
     def _headers(self) -> dict[str, str]:
         return {

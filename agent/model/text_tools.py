@@ -24,7 +24,9 @@ from agent.model.base import (
     ToolMessage,
     ToolSpec,
     ToolsRefused,
+    Usage,
     UserMessage,
+    price,
 )
 from agent.model.gate import Gate
 from agent.model.wire import encode
@@ -54,6 +56,10 @@ class TextTools:
     async def close(self) -> None:
         """See `Model.close`."""
         await self.inner.close()
+
+    def price(self, usage: Usage) -> float | None:
+        """US dollars of a call with this usage, None if not known."""
+        return price(self.inner, usage)
 
     async def stream(self, request: Request) -> AsyncIterator[Delta]:
         """See `Model.stream`."""

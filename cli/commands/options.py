@@ -17,6 +17,13 @@ class Output(StrEnum):
     stream_json = "stream-json"
 
 
+class Input(StrEnum):
+    """What `run` reads from standard input."""
+
+    text = "text"
+    stream_json = "stream-json"
+
+
 class ModeOption(StrEnum):
     """How far a session may reach."""
 
@@ -68,6 +75,19 @@ Tests = Annotated[
 ]
 NoCommit = Annotated[bool, typer.Option("--no-commit", help="Leave the changes uncommitted.")]
 OutputOption = Annotated[Output, typer.Option("--output", "-o", help="What to write to standard output.")]
+
+
+class ActionsOption(StrEnum):
+    """How the model acts."""
+
+    tools = "tools"
+    code = "code"
+    hybrid = "hybrid"
+
+
+Actions = Annotated[
+    ActionsOption | None, typer.Option("--actions", help="Act by calls of tools, by code, or by both.")
+]
 MaxSteps = Annotated[int | None, typer.Option("--max-steps", min=1, help="Stop after so many steps.")]
 MaxCost = Annotated[
     float | None,

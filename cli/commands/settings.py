@@ -1,4 +1,4 @@
-"""`patchwright config` and `patchwright completion`: what is set, and completion for the shell."""
+"""`patchwright config`, `schema` and `completion`: what is set, what programs can rely on, and the shell."""
 
 from __future__ import annotations
 
@@ -19,6 +19,15 @@ class Shell(StrEnum):
     fish = "fish"
 
 
+class SchemaOf(StrEnum):
+    """What there is a schema of."""
+
+    events = "events"
+    result = "result"
+    input = "input"
+    settings = "settings"
+
+
 def add(app: typer.Typer) -> None:
     """Add these commands to the program's."""
     group = typer.Typer(rich_markup_mode=None, help="Show the settings, and set them.")
@@ -30,6 +39,7 @@ def add(app: typer.Typer) -> None:
     group.command("keys")(keys)
     app.add_typer(group, name="config")
     app.command()(completion)
+    app.command()(schema)
 
 
 AsJson = Annotated[bool, typer.Option("--json", help="As JSON lines.")]
@@ -82,6 +92,20 @@ def keys() -> None:
     from cli import config_command
 
     raise typer.Exit(config_command.keys())
+
+
+def schema(
+    what: Annotated[
+        SchemaOf, typer.Argument(metavar="WHAT", help="events, result, input or settings.")
+    ] = SchemaOf.events,
+) -> None:
+    """Print the JSON schema of what `run` writes or reads, or of the settings file."""
+    import json
+
+    from cli.schema import SCHEMAS
+
+    print(json.dumps(SCHEMAS[what.value](), indent=2))
+    raise typer.Exit
 
 
 def completion(

@@ -8,8 +8,10 @@ from typing import Annotated
 import typer
 
 from cli.commands.options import (
+    Actions,
     ApiBase,
     Folder,
+    Input,
     MaxCost,
     MaxSteps,
     MaxTime,
@@ -49,10 +51,18 @@ def run(
     session: Annotated[
         str, typer.Option("--session", metavar="ID", help="Go on in this session instead of a new one.")
     ] = "",
+    actions: Actions = None,
     max_steps: MaxSteps = None,
     max_cost: MaxCost = None,
     max_time: MaxTime = None,
     max_tokens: MaxTokens = None,
+    input_: Annotated[
+        Input, typer.Option("--input", help="`stream-json`: be driven by JSON lines on standard input.")
+    ] = Input.text,
+    schema: Annotated[
+        Path | None,
+        typer.Option("--output-schema", metavar="FILE", help="JSON schema that the final answer has to fit."),
+    ] = None,
 ) -> None:
     """Do one task without asking anything, then exit with a code that says how it went."""
     from cli.run import one_shot
@@ -63,6 +73,7 @@ def run(
         mode=mode,
         sandbox=sandbox,
         test_command=tests,
+        actions=actions,
         max_steps=max_steps,
         max_cost=max_cost,
         max_time=max_time,
@@ -71,8 +82,15 @@ def run(
     if prompt is not None and option_prompt is not None:
         raise typer.BadParameter("two prompts: give one, as PROMPT or with -p")
     text = prompt if prompt is not None else option_prompt
+    if input_ is Input.stream_json:
+        from cli.run import driven
+
+        if text is not None or schema is not None:
+            raise typer.BadParameter("with --input stream-json prompts come as lines, without a schema")
+        raise typer.Exit(driven(folder, flags, output=output.value, commit=not no_commit, session=session))
+    commit = not no_commit
     raise typer.Exit(
-        one_shot(folder, text, flags, output=output.value, commit=not no_commit, session=session)
+        one_shot(folder, text, flags, output=output.value, commit=commit, session=session, schema=schema)
     )
 
 

@@ -184,11 +184,7 @@ class Chat:
 
     async def switch_model(self, name: str) -> None:
         """Use another model from the next turn on, in the same session. Raises UserError."""
-        model = self._make_model(name)
-        old, self.runtime.model = self.runtime.model, model
-        self.runtime.loop.model = model
-        self.runtime.workspace.facts["model"] = model.name
-        await old.close()
+        await self.runtime.switch_model(self._make_model(name))
 
     def footer(self) -> str:
         """How far the session reaches, who answers, and how full the context is."""

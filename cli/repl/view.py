@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
@@ -41,6 +42,9 @@ THOUGHT_ROWS = 3
 THOUGHT_KEPT = 4_000
 """Characters of it that are kept for that."""
 
+FRAME = 0.03
+"""Seconds between two drawings of an answer that streams: faster than one can read."""
+
 LONG = 10.0
 """Seconds after which the person has looked away, and is called when the turn ends."""
 
@@ -64,6 +68,8 @@ class View:
         )
         self._prose: MarkdownStream | None = None
         self._written = False  # text of the present message has come as deltas
+        self._coming: list[str] = []  # pieces of the answer that are not drawn yet
+        self._flushing: asyncio.TimerHandle | None = None
         self._last = ""  # what kind of thing was printed last
         self._folds = Folds()
         self._order: dict[str, int] = {}  # of the actions that were asked for in this turn
@@ -107,12 +113,24 @@ class View:
             if not self._front.redraws:
                 self._lines.delta(delta)
                 return
+            self._coming.append(delta.text)
+            if self._flushing is None:
+                self._flushing = asyncio.get_running_loop().call_later(FRAME, self._flush)
+
+    def _flush(self) -> None:
+        """Draw what has come since the last frame: however small the pieces are, they cost little by themselves."""
+        if self._flushing is not None:
+            self._flushing.cancel()
+            self._flushing = None
+        text, self._coming = "".join(self._coming), []
+        if text:
             self._end_thought()
-            self._write(delta.text)
+            self._write(text)
             self._front.busy(f"{self._model()} is writing")
 
     def event(self, event: Event) -> None:
         """The next event of the log."""
+        self._flush()
         self._lines.width = self._front.terminal.columns
         if isinstance(event, MessageEvent):
             self._end_thought()

@@ -10,13 +10,14 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
+from sandbox.snapshots import remembered
 from sandbox.snapshots.present import MAX_FILE_SIZE, large_mark, read_plain
 from sandbox.snapshots.restore import Restored, Span, restore
 from sandbox.snapshots.state import GIT_FILE, GIT_NESTED, GIT_TREE, Change, Extra, State, git_mode
 from sandbox.snapshots.store import EMPTY_TREE, Entry, Store
 from sandbox.snapshots.unveiled import differing
 from sandbox.snapshots.view import View
-from sandbox.snapshots.walk import Scan, Signature, Walker
+from sandbox.snapshots.walk import WORTH_WATCHING, Scan, Signature, Walker
 
 __all__ = ["Change", "Restored", "Snapshots", "State"]
 
@@ -36,12 +37,13 @@ class Snapshots:
 
     root: the workspace, a git repository or not
     store: a folder of ours, made when needed, 0700; sessions of the same workspace may share it
+    watch_from: number of files from which on the kernel is asked to tell what changed
     """
 
-    def __init__(self, root: Path, store: Path) -> None:
+    def __init__(self, root: Path, store: Path, *, watch_from: int = WORTH_WATCHING) -> None:
         self._root = root
         self._store = Store(store)
-        self._walker = Walker(root, store)
+        self._walker = Walker(root, store, watch_from)
         self._turn = threading.Lock()
         self._forget()
 
@@ -82,6 +84,7 @@ class Snapshots:
         """Delete what only snapshots outside `keep` need. Returns the number of objects deleted, 0 while
         another process uses the store."""
         with self._turn:
+            remembered.forget(self._store.folder)
             removed = self._store.prune(keep)
             self._forget()
             return removed
@@ -92,8 +95,10 @@ class Snapshots:
         return self._left_out
 
     def close(self) -> None:
-        """Let other processes prune the store."""
+        """Let other processes prune the store; what is known of the workspace is kept for the next one."""
         with self._turn:
+            if self._news:
+                self._save()
             self._store.close()
             self._forget()
 
@@ -104,6 +109,8 @@ class Snapshots:
             return restore(self._root, self._store, found, skip_clashes=skip_clashes, merge=merge)
 
     def _forget(self) -> None:
+        self._walker.forget()
+        self._news = False
         self._last = ""
         self._seen: dict[str, Signature] = {}
         self._unsure: set[str] = set()
@@ -115,12 +122,34 @@ class Snapshots:
         self._extra = Extra()
         self._left_out: dict[str, str] = {}
 
+    def _save(self) -> None:
+        seen, names = self._seen, self._walker.state()
+        facts = (str(self._root), self._last, seen, sorted(self._unsure), self._nested, self._walked)
+        rest = (self._folders, self._tree, self._extra.encode(), self._left_out)
+        remembered.save(self._store.folder, (*facts, *rest, names))
+        self._news = False
+
+    def _load(self) -> None:
+        """Take over what the last process knew, if its snapshot is still there."""
+        facts = remembered.load(self._store.folder)
+        if facts is None or facts[0] != str(self._root) or not self._store.has(facts[1]):
+            return
+        _, last, seen, unsure, nested, walked, folders, tree, extra, left_out, names = facts
+        self._last, self._seen, self._unsure = str(last), seen, set(unsure)
+        self._nested, self._walked, self._tree = nested, walked, str(tree)
+        self._folders, self._left_out = folders, left_out
+        self._extra = Extra.decode(extra)
+        self._walker.resume(names, len(seen))
+
     def _take(self) -> str:
         self._store.open()
+        if not self._last:
+            self._load()
         started = time.time_ns()
         scan = self._walker.scan()
         found = (scan.files, scan.nested, sorted(scan.folders))
         if self._last and not self._unsure and found == (self._seen, self._nested, self._walked):
+            self._seen = scan.files  # the same object compares faster the next time
             return self._last
         self._record(scan)
         self._tree = self._write_folders()
@@ -128,6 +157,7 @@ class Snapshots:
         extra = self._store.write("blob", self._extra.encode())
         self._last = self._store.write_tree({"extra": (GIT_FILE, extra), "files": (GIT_TREE, self._tree)})
         self._seen, self._nested, self._walked = found
+        self._news = True
         self._unsure = {path for path, sign in scan.files.items() if sign[3] >= started - _CLOCK_TICK_NS}
         return self._last
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 import stat
 import subprocess
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 from sandbox.errors import Fault, UserError
 from sandbox.repository import common_dir, find_root, git_dir, head
+from sandbox.snapshots.watch import Happened, Watch
 
 Signature = tuple[int, int, int, int, int]
 """st_mode, st_size, st_mtime_ns, st_ctime_ns, st_ino: any change of a file's bytes or mode shows in it."""
@@ -27,19 +29,29 @@ class Scan:
     nested: other repositories inside, by their checked-out commit ("" if there is none yet)
     folders: every folder entered, the workspace itself ("") included
     unreadable: folders that could not be listed
+    linked: files with several names: one outside the workspace may be what is written through
     """
 
     files: dict[str, Signature] = field(default_factory=dict)
     nested: dict[str, str] = field(default_factory=dict)
     folders: list[str] = field(default_factory=list)
     unreadable: list[str] = field(default_factory=list)
+    linked: list[str] = field(default_factory=list)
+
+
+WORTH_WATCHING = 2_000
+"""Files from which on the kernel is asked to tell of changes: fewer are looked at in some 15 ms."""
 
 
 class Walker:
     """Walks one workspace again and again; only names never seen before cost a question to git."""
 
-    def __init__(self, root: Path, store: Path) -> None:
+    def __init__(self, root: Path, store: Path, watch_from: int = WORTH_WATCHING) -> None:
         self._root = str(root)
+        self._watch = Watch(root)
+        self._watch_from = watch_from
+        self._last: Scan | None = None
+        self._expected = 0
         self._store = store
         self._hidden = _inside(store, root)
         self._ignored: dict[str, bool] = {}
@@ -48,7 +60,39 @@ class Walker:
         self._forced: list[str] = []
 
     def scan(self) -> Scan:
+        """All that is there; only what changed since the last scan is looked at, where the kernel tells of it.
+
+        A scan that found nothing new is the last one itself.
+        """
+        happened = self._watch.happened() if self._last is not None else None
+        if happened is None or self._last is None:
+            found = self._whole()
+        elif not happened:
+            found = self._again(self._last)
+        else:
+            found = self._partly(self._last, happened)
+        self._last = found
+        return found
+
+    def forget(self) -> None:
+        """Look at everything the next time."""
+        self._watch.stop()
+        self._last = None
+
+    def state(self) -> tuple[Any, ...]:
+        """What is known of names and rules, for `resume` in another process."""
+        return self._ignored, self._rules, self._index, self._forced
+
+    def resume(self, state: tuple[Any, ...], expected: int) -> None:
+        """Take over what another process knew. expected: number of files"""
+        self._ignored, self._rules, self._index, self._forced = state
+        self._expected = expected
+
+    def _whole(self) -> Scan:
         """Walk once. When a rule of what to ignore has changed, everything is judged anew."""
+        number = self._expected if self._last is None else len(self._last.files)
+        if number >= self._watch_from:
+            self._watch.start()
         found = self._walk()
         rules = self._rules_of(found)
         if rules != self._rules:
@@ -63,13 +107,71 @@ class Walker:
             self._ignored.clear()
         return found
 
+    def _again(self, last: Scan) -> Scan:
+        """Where nothing is told, what lies elsewhere may still have changed: rules, the index, other repositories, and
+        files that are tracked in folders that are ignored, or written by another of their names."""
+        exclude = self._exclude_file()
+        if (self._rules or {}).get(str(exclude)) != _signature(exclude):
+            return self._whole()
+        before = self._forced
+        elsewhere = Scan()
+        self._add_forced(elsewhere)
+        gone = [path for path in before if path in last.files and path not in elsewhere.files]
+        changed = elsewhere.files
+        for path in last.linked:
+            if (sign := _signature(Path(self._root, path))) is not None:
+                changed[path] = sign
+        nested = {path: head(Path(self._root, path)) for path in last.nested}
+        if (
+            not gone
+            and nested == last.nested
+            and all(last.files.get(p) == sign for p, sign in changed.items())
+        ):
+            return last
+        files = {**last.files, **changed}
+        for path in gone:
+            del files[path]
+        return replace(last, files=files, nested=nested)
+
+    def _partly(self, last: Scan, happened: Happened) -> Scan:
+        """Look again at the folders that were touched, and at all of those that came or moved."""
+        touched, anew = happened.touched & set(last.folders), happened.anew
+        below = tuple(f"{path}/" for path in anew)
+
+        def stays(path: str) -> bool:
+            return path not in anew and not path.startswith(below)
+
+        kept = {path for path in (*last.folders, *last.nested) if stays(path)}
+        found = self._walk([path for path in touched if path in kept], kept)
+        files = {
+            path: sign
+            for path, sign in last.files.items()
+            if path.rpartition("/")[0] not in touched and (not below or stays(path))
+        }
+        files.update(found.files)
+        before, after = last.files.keys(), files.keys()
+        rules = [path for path in (before ^ after) | found.files.keys() if path.endswith(".gitignore")]
+        if any(last.files.get(path) != files.get(path) for path in rules):
+            return self._whole()
+        folders = dict.fromkeys([*(each for each in last.folders if stays(each)), *found.folders])
+        merged = Scan(
+            files=files,
+            nested={path: commit for path, commit in last.nested.items() if stays(path)} | found.nested,
+            folders=[path for path in folders if path not in found.unreadable],
+            unreadable=[each for each in last.unreadable if stays(each) and each not in touched]
+            + found.unreadable,
+            linked=[each for each in last.linked if each in files and each not in found.files] + found.linked,
+        )
+        return self._again(merged)
+
     def ignored(self, paths: list[str]) -> set[str]:
         """Those of the paths that a rule leaves out, whether they are there or not."""
         return self._ask("check-ignore", "-z", "--stdin", "--no-index", paths=paths)
 
-    def _walk(self) -> Scan:
+    def _walk(self, start: Sequence[str] = ("",), known: Collection[str] = ()) -> Scan:
+        """known: folders that are not entered, because nothing happened in them"""
         found = Scan()
-        level = [""]
+        level = list(start)
         while level:
             unknown: list[tuple[str, Signature]] = []
             below: list[str] = []
@@ -81,10 +183,12 @@ class Walker:
                 message = f"{self._root!r} holds more than {MAX_FILES:,} files: too many to keep for undo"
                 hint = "Start in a sub-folder with -C, or list generated files in .gitignore."
                 raise UserError(Fault.USAGE, message, hint)
-            level = below
+            level = [path for path in below if path not in known]
+        found.linked = [path for path in found.linked if path in found.files]
         return found
 
     def _list(self, folder: str, found: Scan, below: list[str], unknown: list[tuple[str, Signature]]) -> None:
+        self._watch.add(folder)  # before it is listed, so that nothing falls between
         try:
             with os.scandir(f"{self._root}/{folder}") as listing:
                 entries = list(listing)
@@ -110,6 +214,8 @@ class Walker:
             except OSError:  # removed between listing and looking: as if never seen
                 continue
             signature = (info.st_mode, info.st_size, info.st_mtime_ns, info.st_ctime_ns, info.st_ino)
+            if info.st_nlink > 1 and is_file(info.st_mode):
+                found.linked.append(path)
             if judged is None:
                 unknown.append((path, signature))
             elif is_file(info.st_mode):

@@ -9,8 +9,8 @@ from typing import Any
 from sandbox.policy import Effect
 from tools.action import Observation, ToolFailure
 from tools.edit.changes import FileChange, Lines, MalformedEdit, Replace, Symbol, Update
-from tools.edit.making import made
-from tools.locate import existing_file, located, refusals
+from tools.locate import existing_file, located
+from tools.locate import refusals as path_refusals  # a part of this package is called refusals
 from tools.registry import tool
 from tools.workspace import Workspace
 
@@ -24,14 +24,14 @@ async def edit(path: str, old: str, new: str, all: bool = False, *, at: Workspac
     if not old:
         raise ToolFailure(_nothing_to_find(at, path))
     part = Replace(old=old.replace("\r\n", "\n"), new=new.replace("\r\n", "\n"), all=all)
-    return await made(at, "edit", [Update(path=path, edits=(part,))])
+    return await _made(at, "edit", [Update(path=path, edits=(part,))])
 
 
 @tool(effect="write")
 async def edit_symbol(path: str, symbol: str, new: str, *, at: Workspace) -> Observation:
     """Replace a whole function, method or class, e.g. "Cart.total", with new code."""
-    change = Update(path=path, edits=(Symbol(name=symbol, new=new.replace("\r\n", "\n")),))
-    return await made(at, "edit_symbol", [change])
+    change: FileChange = Update(path=path, edits=(Symbol(name=symbol, new=new.replace("\r\n", "\n")),))
+    return await _made(at, "edit_symbol", [change])
 
 
 @tool(effect="write")
@@ -42,8 +42,10 @@ async def edit_lines(path: str, first: int, last: int, new: str, *, at: Workspac
         raise ToolFailure(
             f"edit_lines: {relative}: no change: read the file first, line numbers come from there"
         )
-    change = Update(path=relative, edits=(Lines(first=first, last=last, new=new.replace("\r\n", "\n")),))
-    return await made(at, "edit_lines", [change])
+    change: FileChange = Update(
+        path=relative, edits=(Lines(first=first, last=last, new=new.replace("\r\n", "\n")),)
+    )
+    return await _made(at, "edit_lines", [change])
 
 
 def _patch_effect(arguments: Mapping[str, Any]) -> Effect:
@@ -64,7 +66,14 @@ async def apply_patch(patch: str, *, at: Workspace) -> Observation:
 
     patch: *** Begin Patch … *** End Patch, a unified diff, or SEARCH/REPLACE blocks
     """
-    return await made(at, "apply_patch", await asyncio.to_thread(_parsed, patch))
+    return await _made(at, "apply_patch", await asyncio.to_thread(_parsed, patch))
+
+
+async def _made(at: Workspace, tool: str, changes: list[FileChange]) -> Observation:
+    """The engine is imported by the first edit, not by a session's start."""
+    from tools.edit.making import made
+
+    return await made(at, tool, changes)
 
 
 def _parsed(patch: str) -> list[FileChange]:
@@ -78,7 +87,7 @@ def _parsed(patch: str) -> list[FileChange]:
 
 def _nothing_to_find(at: Workspace, path: str) -> str:
     relative = located(at, "edit", path)
-    with refusals("edit", relative):
+    with path_refusals("edit", relative):
         exists = at.files.is_file(relative)
     if exists:
         return f"edit: {relative}: no change: `old` is empty: give the text to replace"

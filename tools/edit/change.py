@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from sandbox.textfile import TextFile, decode, fingerprint
+from sandbox.textfile import decode, fingerprint
 from sandbox.transaction import Conflict, Remove, Transactions, Write
 from tools import syntax
 from tools.action import ToolFailure
@@ -19,19 +19,6 @@ from tools.workspace import Workspace
 
 NEIGHBOURHOOD = 3
 """Lines around an edit that have to be as the model saw them, when the file has changed since."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Loaded:
-    """A text file as it is now.
-
-    stale: it is not as the model last saw it
-    """
-
-    file: TextFile
-    text: str
-    fingerprint: str
-    stale: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,17 +44,6 @@ class Change:
         rungs = [place.rung.value for place in self.planned.places]
         data: dict[str, Any] = {"path": self.path, "diff": self.diff}
         return {**data, "rungs": rungs} if rungs else data
-
-
-def load(at: Workspace, tool: str, path: str) -> Loaded:
-    """The file's text. Raises ToolFailure for one that is binary."""
-    with refusals(tool, path):
-        content = at.files.read(path)
-        file = decode(content)
-    now = fingerprint(content)
-    seen = at.read.get(path)
-    stale = seen is not None and seen.fingerprint != now
-    return Loaded(file=file, text=file.text, fingerprint=now, stale=stale)
 
 
 def perform(at: Workspace, tool: str, changes: Sequence[FileChange]) -> list[Change]:

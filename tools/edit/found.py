@@ -13,7 +13,7 @@ from tools.edit.formats.clean import without_line_numbers
 from tools.edit.formats.placeholders import stands_for_lines
 from tools.edit.ghosts import without_ghosts
 from tools.edit.heads import scopes
-from tools.edit.ladder import STEPS, Rung, Site, Source, says_enough, sites
+from tools.edit.ladder import STEPS, Rung, Site, Source, has_own_word, says_enough, sites
 from tools.edit.merge import Splice, Unclear, splices
 from tools.edit.readings import Reading, readings
 from tools.edit.refusals import EditRefused, not_found, several
@@ -386,7 +386,7 @@ def _refuse_twins(source: Source, start: int, reading: Reading) -> None:
     longest = max((line.strip() for line in wanted), key=len)
     if len(wanted) < 2 or source.text.count(longest) < 2:
         return
-    step = STEPS[2] if says_enough(reading.old) else STEPS[4]
+    step = STEPS[2] if has_own_word(reading.old) else STEPS[4]
     found = sites(source, wanted, step)
     if len(found) > 1 and any(site.first <= source.line_at(start) < site.end for site in found):
         raise EditRefused(several(source, [site.first for site in found], f" ({step.rung})"))

@@ -187,8 +187,11 @@ def sites(
 
 def says_enough(text: str) -> bool:
     """Enough to look for it in a lenient way: not only brackets and words that stand everywhere."""
-    if sum(1 for line in text.split("\n") if _WORD.search(line)) > 1:
-        return True
+    return sum(1 for line in text.split("\n") if _WORD.search(line)) > 1 or has_own_word(text)
+
+
+def has_own_word(text: str) -> bool:
+    """There is more in it than brackets and words that stand everywhere."""
     return any(word not in _EVERYWHERE for word in _WORD.findall(text))
 
 

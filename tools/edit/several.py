@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 from tools.action import Observation, ToolFailure
 from tools.edit.changes import Replace, Update
-from tools.edit.making import made
 from tools.registry import tool
 from tools.workspace import Workspace
 
@@ -31,4 +30,6 @@ async def edit_several(path: str, edits: list[Part], *, at: Workspace) -> Observ
         Replace(old=each.old.replace("\r\n", "\n"), new=each.new.replace("\r\n", "\n"), all=each.all)
         for each in edits
     )
+    from tools.edit.making import made
+
     return await made(at, "edit_several", [Update(path=path, edits=parts)])

@@ -43,6 +43,11 @@ REFUSED = {
         "  }\n\n}\n",
         "  }\n\n  d\n\n}\n",
     ),
+    "lines of `end` alone at two depths": (
+        "describe do\n  it do\n    x\n    end\n\n  end\n\nend\n",
+        "  end\n\nend\n",
+        "  end\n\n  y\n\nend\n",
+    ),
     "lines that stand again but for a blank one": (
         "for a in b:\n    close(it)\nreturn all\n\nfor a in b:\n    close(it)\n\nreturn all\n",
         "    close(it)\nreturn all\n",

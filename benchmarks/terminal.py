@@ -1,0 +1,194 @@
+"""The terminal: time to the prompt, from a key to its echo, a long answer streamed, a long session opened again.
+
+CPU time is of the program's own process, read from the kernel: on a shared machine that is what can be compared.
+The floor is `python -c pass` for starting, and `cat` on the same kind of terminal for a key.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import pexpect
+from _measure import CHECKOUT, COMMAND, milliseconds, repository, server
+
+sys.path.insert(0, str(CHECKOUT))
+
+TARGETS = """targets: the prompt ready in 300 ms; a key echoed in 16 ms with 10,000 steps loaded; 2 MB streamed without
+falling behind, within 150 MB; a log of 40 MB opened to the prompt in 500 ms"""
+
+PATIENCE = 120.0
+TICKS = os.sysconf("SC_CLK_TCK")
+
+
+class Terminal:
+    """The program on a pseudo-terminal; what it writes is searched, not drawn."""
+
+    def __init__(self, argv: Sequence[str], cwd: Path, env: dict[str, str]) -> None:
+        self.started = time.monotonic()
+        self.process = pexpect.spawn(
+            argv[0], list(argv[1:]), cwd=str(cwd), env={**env, "TERM": "xterm-256color"},
+            dimensions=(40, 120), timeout=PATIENCE, maxread=1 << 16, searchwindowsize=4096,
+        )  # fmt: skip
+        self.process.delaybeforesend = None
+
+    def until(self, text: str) -> float:
+        """Read until a text comes; returns seconds since the start."""
+        self.process.expect_exact(text)
+        return time.monotonic() - self.started
+
+    @property
+    def cpu(self) -> float:
+        """Seconds of processor time so far."""
+        fields = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / TICKS
+
+    @property
+    def memory(self) -> float:
+        """The largest resident size so far, in MB."""
+        lines = Path(f"/proc/{self.process.pid}/status").read_text().splitlines()
+        return next(int(line.split()[1]) for line in lines if line.startswith("VmHWM")) / 1024
+
+    def close(self) -> None:
+        """End it."""
+        self.process.close(force=True)
+
+
+@contextmanager
+def opened(argv: Sequence[str], cwd: Path, env: dict[str, str]) -> Iterator[Terminal]:
+    """A terminal that is closed afterwards."""
+    terminal = Terminal(argv, cwd, env)
+    try:
+        yield terminal
+    finally:
+        terminal.close()
+
+
+def prompt_ready(times: int) -> None:
+    """From the start of the process to the footer under the prompt."""
+    walls, cpus, floors = [], [], []
+    with repository() as (root, env):
+        argv = [COMMAND, "--model", "openai/test", "--api-base", "http://127.0.0.1:9/v1"]
+        for _ in range(times):
+            with opened([sys.executable, "-c", "print('ready')"], root, env) as terminal:
+                floors.append(terminal.until("ready"))
+            with opened(argv, root, env) as terminal:
+                walls.append(terminal.until("openai/test"))
+                cpus.append(terminal.cpu)
+    print(
+        f"prompt ready   {milliseconds(walls)}; CPU {milliseconds(cpus)}; python alone {milliseconds(floors)}"
+    )
+
+
+def long_session(root: Path, env: dict[str, str], steps: int, size: int) -> tuple[str, float]:
+    """A session with so many steps, each with an output of `size` characters; its id and its log's MB."""
+    from agent.events import (
+        ActionEvent,
+        AskedAction,
+        End,
+        MessageEvent,
+        ObservationEvent,
+        Prompt,
+        SessionStart,
+    )
+    from agent.home import Home
+    from agent.session import Session
+
+    home = Home.from_environment(env)
+    session = Session.create(home.project(root.resolve()) / "sessions")
+    session.subscribe(lambda event: None)
+    session.append(
+        SessionStart(
+            session=session.id, project=str(root), model="openai/test", mode="workspace", version="0"
+        )
+    )
+    session.append(Prompt(text="a long piece of work"))
+    for number in range(steps):
+        call = f"c{number}"
+        asked = AskedAction(id=call, tool="shell", arguments={"command": f"true {number}"})
+        session.append(MessageEvent(text="", actions=[asked], model="openai/test"))
+        session.append(ActionEvent(call=call, tool="shell", effect="execute"))
+        text = f"exit 0\n{number} " + "x" * size
+        session.append(ObservationEvent(call=call, tool="shell", text=text, data={"exit": 0}))
+    session.append(MessageEvent(text="All of it is done.", model="openai/test"))
+    session.append(End(outcome="done", steps=steps))
+    session.close()
+    return session.id, (session.folder / "log.jsonl").stat().st_size / 1e6
+
+
+def resumed(times: int) -> None:
+    """A log of 40 MB to the prompt, and keys typed there."""
+    walls, cpus, keys = [], [], []
+    with repository() as (root, env):
+        name, size = long_session(root, env, 10_000, 3_600)
+        argv = [COMMAND, "resume", name, "--model", "openai/test", "--api-base", "http://127.0.0.1:9/v1"]
+        memory = 0.0
+        for _ in range(times):
+            with opened(argv, root, env) as terminal:
+                walls.append(terminal.until("workspace"))
+                cpus.append(terminal.cpu)
+                keys += echoes(terminal)
+                memory = terminal.memory
+        with opened(["cat"], root, env) as terminal:
+            floor = echoes(terminal)
+    print(
+        f"resume {size:3.0f} MB   {milliseconds(walls)}; CPU {milliseconds(cpus)}; {memory:.0f} MB of memory"
+    )
+    print(f"key to echo    {milliseconds(keys)}; cat {milliseconds(floor)}")
+
+
+def echoes(terminal: Terminal) -> list[float]:
+    """Seconds from each key to its echo."""
+    found = []
+    time.sleep(0.5)  # what the start left to do is done
+    for letter in "qwxzkjvy" * 3:
+        started = time.monotonic()
+        terminal.process.send(letter)
+        terminal.process.expect_exact(letter)
+        found.append(time.monotonic() - started)
+        time.sleep(0.03)
+    return found
+
+
+def streamed(times: int) -> None:
+    """An answer of 2 MB, prose and code, as fast as a server sends it."""
+    block = "A sentence with `code` and **bold** words, and one more to fill the line.\n\n" * 20
+    code = (
+        "```python\n"
+        + "".join(f"def f{n}(x):\n    return x + {n}  # one\n\n" for n in range(100))
+        + "```\n\n"
+    )
+    answer = (block + code) * (2_000_000 // len(block + code)) + "THE END"
+    with server([{"text": answer}]) as (url, _), repository() as (root, env):
+        argv = [COMMAND, "--model", "openai/test", "--api-base", url]
+        with opened(argv, root, env) as terminal:
+            terminal.until("openai/test")
+            idle = terminal.cpu
+            started = time.monotonic()
+            terminal.process.send("go\r")
+            terminal.until("THE END")
+            terminal.process.expect_exact("done")
+            wall = time.monotonic() - started
+            rate = len(answer) / 1e6 / wall
+            print(
+                f"stream {len(answer) / 1e6:.1f} MB  {wall:7.1f} s ({rate:.2f} MB/s; CPU {terminal.cpu - idle:.1f} s);"
+                f" {terminal.memory:.0f} MB of memory"
+            )
+
+
+def main() -> None:
+    """All of them, or those that are named (ready, resume, stream); a number is how often each is repeated."""
+    times = next((int(each) for each in sys.argv[1:] if each.isdecimal()), 5)
+    named = [each for each in sys.argv[1:] if not each.isdecimal()]
+    for name, measure in (("ready", prompt_ready), ("resume", resumed), ("stream", streamed)):
+        if not named or name in named:
+            measure(times)
+    print(TARGETS)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,149 @@
+"""`--input stream-json`: a program drives a session, a JSON object a line in, events out."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import threading
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from agent.events import line_of
+from agent.outcome import Exit
+from agent.runtime import Runtime
+from cli.streams import write_line
+from sandbox.policy import Decision, Effect
+
+LONGEST = 16 << 20
+"""Bytes of one line: more is no prompt."""
+
+KINDS = ("prompt", "steer", "interrupt", "stop", "decision")
+"""What a line may be, in its field `kind`."""
+
+
+class Driver:
+    """Reads lines and does what they say; the session ends with the input."""
+
+    def __init__(self, runtime: Runtime) -> None:
+        self._runtime = runtime
+        self._prompts: asyncio.Queue[str | None] = asyncio.Queue()
+        self._questions: dict[str, asyncio.Future[Decision]] = {}
+        self._asked = 0
+        self._closed = False
+
+    async def run(self) -> int:
+        """Take prompts one after the other; returns the exit code of the last turn."""
+        loop = asyncio.get_running_loop()
+        threading.Thread(target=_read, args=(loop, self._line), daemon=True).start()
+        code = int(Exit.DONE)
+        while (prompt := await self._prompts.get()) is not None:
+            code = (await self._runtime.turn(prompt)).exit_code
+            self._runtime.loop.inbox.clear()
+        return code
+
+    def end(self) -> None:
+        """A signal: end the turn that is running, and the session."""
+        self._runtime.stop()
+        self._line(None)
+
+    async def ask(self, tool: str, effect: Effect, question: Decision) -> Decision:
+        """An `Approver`: a line of kind `question` goes out, one of kind `decision` with its id is the answer."""
+        if self._closed:
+            return Decision(verdict="deny", reason=f"{question.reason}, and nobody can be asked")
+        self._asked += 1
+        name = f"q{self._asked}"
+        answer: asyncio.Future[Decision] = asyncio.get_running_loop().create_future()
+        self._questions[name] = answer
+        fields = {
+            "kind": "question",
+            "id": name,
+            "tool": tool,
+            "effect": effect.kind,
+            "reason": question.reason,
+        }
+        write_line(
+            line_of(
+                {
+                    **fields,
+                    "argv": effect.argv,
+                    "paths": effect.paths,
+                    "hosts": effect.hosts,
+                    "rules": question.always,
+                }
+            )
+        )
+        try:
+            return await answer
+        finally:
+            self._questions.pop(name, None)
+
+    def _line(self, line: bytes | None) -> None:
+        if line is None:
+            self._closed = True
+            for each in self._questions.values():
+                if not each.done():
+                    each.set_result(Decision(verdict="deny", reason="the input ended"))
+            self._prompts.put_nowait(None)
+            return
+        try:
+            fields = json.loads(line)
+        except (ValueError, RecursionError) as error:
+            _complain(f"not JSON: {error}")
+            return
+        if not isinstance(fields, dict) or fields.get("kind") not in KINDS:
+            _complain(f'no kind of line that is known: one of {", ".join(KINDS)} is wanted in "kind"')
+            return
+        self._do(fields)
+
+    def _do(self, fields: Mapping[str, Any]) -> None:
+        kind, text = fields["kind"], str(fields.get("text", ""))
+        if kind in ("prompt", "steer") and not text.strip():
+            _complain(f"a {kind} without a text")
+        elif kind == "prompt" or (kind == "steer" and not self._runtime.turning):
+            self._prompts.put_nowait(text)
+        elif kind == "steer":
+            self._runtime.loop.inbox.append(text)
+        elif kind == "interrupt":
+            self._runtime.interrupt()
+        elif kind == "stop":
+            self._runtime.stop()
+        else:
+            self._answer(fields)
+
+    def _answer(self, fields: Mapping[str, Any]) -> None:
+        waiting = self._questions.get(str(fields.get("id", "")))
+        if waiting is None or waiting.done():
+            _complain(f"no question {fields.get('id')!r} waits for a decision")
+            return
+        allowed = fields.get("verdict") == "allow"
+        reason = str(fields.get("reason") or ("the user allowed it" if allowed else "the user refused it"))
+        waiting.set_result(Decision(verdict="allow" if allowed else "deny", reason=reason))
+
+
+def _complain(what: str) -> None:
+    """Lines that say nothing are told, and passed over: a driver that lives for hours must not fall over one."""
+    write_line(line_of({"kind": "input-error", "message": what}))
+
+
+def _read(loop: asyncio.AbstractEventLoop, put: Callable[[bytes | None], None]) -> None:
+    """Lines of standard input to the event loop; None at its end. (A thread blocked in `sys.stdin` would hold its
+    lock when Python exits.)"""
+    rest = b""
+    while True:
+        try:
+            piece = os.read(0, 65536)
+        except OSError:
+            piece = b""
+        *whole, rest = (rest + piece).split(b"\n")
+        if len(rest) > LONGEST:
+            whole, rest = [*whole, rest[:200]], b""
+        try:
+            for line in whole + ([rest] if not piece else []):
+                if line.strip():
+                    loop.call_soon_threadsafe(put, line)
+            if not piece:
+                loop.call_soon_threadsafe(put, None)
+                return
+        except RuntimeError:  # the loop is closed: the session is over
+            return

@@ -1,0 +1,48 @@
+"""What is known of a workspace between two processes, so that the first snapshot of a session reads only what changed.
+
+A cache of ours, beside the objects (0700): when it is missing, torn or of another version, all is read again.
+"""
+
+from __future__ import annotations
+
+import marshal
+import os
+import sys
+import zlib
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+NAME = "stat-cache"
+
+_MARK = b"patchwright stat-cache 1 %d.%d\n" % sys.version_info[:2]
+"""marshal's format is one of a Python version."""
+
+
+def save(store: Path, facts: tuple[Any, ...]) -> None:
+    """Write facts: of tuples, lists, sets, dicts, texts, bytes and numbers. A disk that is full keeps the old ones."""
+    content = marshal.dumps(facts)
+    temporary = store / f"{NAME}-{os.getpid()}"
+    with suppress(OSError):
+        temporary.write_bytes(_MARK + zlib.crc32(content).to_bytes(4, "big") + content)
+        temporary.replace(store / NAME)
+
+
+def load(store: Path) -> tuple[Any, ...] | None:
+    """What was saved last; None if there is nothing that can be relied upon."""
+    try:
+        data = (store / NAME).read_bytes()
+    except OSError:
+        return None
+    start = len(_MARK) + 4
+    content = data[start:]
+    if not data.startswith(_MARK) or data[len(_MARK) : start] != zlib.crc32(content).to_bytes(4, "big"):
+        return None
+    found = marshal.loads(content)
+    return found if isinstance(found, tuple) else None
+
+
+def forget(store: Path) -> None:
+    """Remove it: what it names is about to be deleted."""
+    with suppress(FileNotFoundError):
+        (store / NAME).unlink()
