@@ -17,6 +17,7 @@ from cli.commands import (
     kernel,
     policy,
     project,
+    replaying,
     session,
     settings,
     task,
@@ -25,6 +26,7 @@ from cli.commands import (
 THEMES = (
     task,
     session,
+    replaying,
     editing,
     history,
     committing,
