@@ -62,6 +62,7 @@ class Options:
     test_command: str = ""
     test_timeout: float = 600.0
     shell_timeout: float = 120.0
+    kernel_memory: int = 4 << 30
     roles: Mapping[Role, Callable[[Home, Callable[[str], None]], Model]] = field(default_factory=dict)
     actions: Modes = DEFAULT
     discipline: Levels = field(default_factory=Levels)
@@ -139,6 +140,8 @@ def _runtime(
             test_command=options.test_command,
             test_timeout=options.test_timeout,
             shell_timeout=options.shell_timeout,
+            kernel_memory=options.kernel_memory,
+            kept={"project": home.project(root) / "functions", "user": home.data / "functions"},
             secrets_allowed=options.secrets_allowed,
             refuse_syntax_errors=options.refuse_syntax_errors,
             lint=options.lint,

@@ -141,6 +141,7 @@ def make_runtime(invocation: Invocation, home: Home, settings: Settings) -> Runt
         test_timeout=settings.tests.timeout,
         shell_timeout=settings.shell_timeout,
         roles=role_makers(settings),
+        kernel_memory=settings.kernel_memory << 20,
         actions=settings.actions,
         shares=Shares(recent=settings.context.recent, batch=settings.context.batch),
         summaries=settings.context.summary,

@@ -161,6 +161,8 @@ class Settings:
     max_cost: float | None = None
     max_tokens: int | None = None
     shell_timeout: float = 120.0
+    kernel_memory: int = 4096
+    """MiB of private memory that the kernel of the `python` tool may have."""
     actions: ActionMode | dict[str, ActionMode] = DEFAULT
     """How models act (`tools`, `code`, `hybrid`), for all of them or by pattern of their names (`ollama/*`)."""
     network: list[str] = field(default_factory=list)
@@ -193,6 +195,7 @@ LEAST = {
     "max_time": 0,
     "max_cost": 0,
     "shell_timeout": 1,
+    "kernel_memory": 64,
     "tests.timeout": 1,
     "context.recent": 500,
     "context.batch": 1000,

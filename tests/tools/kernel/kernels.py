@@ -14,9 +14,9 @@ from sandbox.rules import NO_RULES, Rules
 from sandbox.snapshots import Snapshots
 from tools.action import Action, Observation
 from tools.artifacts import Artifacts
-from tools.defaults import default_tools
+from tools.defaults import default_tools, understood_tools
 from tools.dispatch import Gateway
-from tools.kernel.session import MEMORY, KernelSession
+from tools.kernel.session import KernelSession
 from tools.registry import Toolbox
 from tools.workspace import ToolSettings, Workspace
 
@@ -34,10 +34,11 @@ class Kernel:
         box: str = "auto",
         mode: Mode = Mode.FULL,
         rules: Rules = NO_RULES,
-        memory: int = MEMORY,
+        memory: int = 4 << 30,
     ) -> None:
         root.mkdir(parents=True, exist_ok=True)
         place = root.parent / f"{root.name}-session"
+        kept = {scope: root.parent / "kept" / scope for scope in ("project", "user")}
         self.log: list[tuple[str, ...]] = []
         self.runner = asyncio.Runner()
         self.at = Workspace(
@@ -46,18 +47,18 @@ class Kernel:
             sandbox=choose(root, box, spill=place / "spill"),
             artifacts=Artifacts(place / "artifacts"),
             journal=place / "journal",
-            settings=ToolSettings(cache=place / "cache", trusts=lambda definitions: True),
+            settings=ToolSettings(cache=place / "cache", kernel_memory=memory, kept=kept),
             mode=mode,
         )
         snapshots = None if mode is Mode.READ_ONLY else Snapshots(root, place / "snapshots")
         self.gateway = Gateway(
-            toolbox=Toolbox(default_tools()),
+            toolbox=Toolbox(default_tools(), understood_tools()),
             workspace=self.at,
             policy=Policy(mode, Approval.AUTO, rules),
             recorder=self,
             snapshots=snapshots,
         )
-        self.at.kernel = KernelSession(self.at, self.gateway, memory=memory)
+        self.at.kernel = KernelSession(self.at, self.gateway)
         self._blocks = 0
 
     def __enter__(self) -> Kernel:
