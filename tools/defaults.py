@@ -33,7 +33,7 @@ TOOLS = (
 )
 """Module and name of each. They are imported when a session asks for them, not with this module."""
 
-UNTOLD = (("tools.edit.several", "edit_several"),)
+UNTOLD = (("tools.edit.several", "edit_several"), ("tools.git.bisect", "git_bisect"))
 """Tools of which no model is told."""
 
 
