@@ -6,9 +6,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from agent.committing import When
+from agent.context.budget import DEFAULT_SHARES, Shares
 from agent.discipline import Levels
 from agent.events import Event, SessionStart, Signal
 from agent.home import Home, private_folder
@@ -43,6 +44,7 @@ class Options:
     roles: makes the models of the roles that have one of their own, when they are first asked for
     actions: how models act
     discipline: what is done about actions that come out of order
+    shares: how much of the history stays whole; summaries: who writes those of the past
     edit_formats: in which the model is told to write edits; without any, those that its family writes well
     """
 
@@ -60,9 +62,12 @@ class Options:
     test_command: str = ""
     test_timeout: float = 600.0
     shell_timeout: float = 120.0
+    kernel_memory: int = 4 << 30
     roles: Mapping[Role, Callable[[Home, Callable[[str], None]], Model]] = field(default_factory=dict)
     actions: Modes = DEFAULT
     discipline: Levels = field(default_factory=Levels)
+    shares: Shares = DEFAULT_SHARES
+    summaries: Literal["code", "model"] = "code"
     hosts: tuple[str, ...] = ()
     secrets_allowed: tuple[str, ...] = ()
     edit_formats: Sequence[Format] = ()
@@ -135,6 +140,7 @@ def _runtime(
             test_command=options.test_command,
             test_timeout=options.test_timeout,
             shell_timeout=options.shell_timeout,
+            kernel_memory=options.kernel_memory,
             secrets_allowed=options.secrets_allowed,
             refuse_syntax_errors=options.refuse_syntax_errors,
             lint=options.lint,
@@ -163,6 +169,8 @@ def _runtime(
         snapshots=snapshots,
         approver=options.approver,
         discipline=options.discipline,
+        shares=options.shares,
+        summaries=options.summaries,
         acting=partial(_acting, options.actions, reach.toolbox),
         limits=options.limits,
         commit=options.commit,

@@ -36,6 +36,10 @@ class History:
         """(first, last) place of each run of events of the present branch, oldest first."""
         return self._index.branch(self._index.count)
 
+    def kind(self, number: int) -> str:
+        """Kind of the event at a place."""
+        return self._index.kind(number)
+
     def only(self, *kinds: type[E], after: str = "") -> Iterator[E]:
         """The events of these classes (after the one with id `after`); no other is read."""
         names = {kind.__dataclass_fields__["kind"].default for kind in kinds}

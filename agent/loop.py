@@ -20,6 +20,7 @@ from agent.events import AskedAction, MessageEvent, Signal, Steer
 from agent.limits import Limit, Tally, first_reached, out_of_time, seconds_left
 from agent.model.base import ContextOverflow, CutOff, Delta, Model, ReasoningDelta, Reply, TextDelta
 from agent.money import Purse, left
+from agent.record import Recorder
 from agent.session import Session
 from agent.side_calls import spent
 from agent.upsets import Ids, Nudge, Upsets
@@ -63,6 +64,7 @@ class Loop:
     tally: Tally = field(default_factory=Tally)
     _upsets: Upsets = field(default_factory=Upsets)
     _ids: Ids = field(default_factory=Ids)
+    _recorder: Recorder = field(default_factory=Recorder)
     _step: asyncio.Task[TurnEnd | None] | None = None
     _stop: bool = False
     _interrupts: int = 0
@@ -196,8 +198,10 @@ class Loop:
 
     async def _ask(self) -> Reply:
         """Stream one reply into the log; what had come before an interruption is kept as a partial message."""
-        request = self.projection.request(state=self.compressor.state(left(self.limits, self.tally)))
+        remaining = left(self.limits, self.tally)
+        request = self.projection.request(state=self.compressor.state(remaining))
         request = self.purse.fit(request, self.tally)
+        record = self._recorder.of(request, left=remaining)
         started = time.monotonic()
         reply: Reply | None = None
         text: list[str] = []
@@ -214,7 +218,9 @@ class Loop:
                         assert isinstance(delta, ReasoningDelta)
                     await breath.take()
         except (asyncio.CancelledError, CutOff):
-            self.session.append(MessageEvent(text="".join(text), partial=True, model=self.model.name))
+            self.session.append(
+                MessageEvent(text="".join(text), partial=True, model=self.model.name, request=record)
+            )
             raise
         assert reply is not None, "a model's stream ends with a Reply"
         reply = self._ids.apart(reply, self.projection.messages)
@@ -230,6 +236,7 @@ class Loop:
                 stop=reply.stop,
                 model=reply.model or self.model.name,
                 kept=[dict(part) for part in reply.kept],
+                request=record,
             )
         )
         return reply

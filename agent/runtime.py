@@ -14,9 +14,10 @@ from pathlib import Path
 from typing import Literal
 
 from agent.committing import Committer, When
-from agent.context.budget import DEFAULT, Shares
+from agent.context.budget import DEFAULT_SHARES, Shares
 from agent.context.compressor import Compressor
 from agent.context.facts import Facts
+from agent.context.past import LogPast
 from agent.context.projection import Projection
 from agent.context.replay import take_in
 from agent.discipline import Discipline, Levels
@@ -139,7 +140,7 @@ class Runtime:
     discipline: Levels = field(default_factory=Levels)
     place: Place | None = None
     roles: Mapping[Role, Callable[[], Model]] = field(default_factory=dict)
-    shares: Shares = DEFAULT
+    shares: Shares = DEFAULT_SHARES
     summaries: Literal["code", "model"] = "code"
     on_delta: Callable[[Delta], None] = lambda delta: None
     loop: Loop = field(init=False)
@@ -149,6 +150,7 @@ class Runtime:
     evidence: Evidence = field(init=False)
     projection: Projection = field(init=False)
     facts: Facts = field(init=False)
+    past: LogPast = field(init=False)
     _commits: list[str] = field(default_factory=list)
     _committed: set[str] = field(default_factory=set)
     _last_observation: str = ""
@@ -162,6 +164,7 @@ class Runtime:
         self.evidence = Evidence(self.workspace)
         self.facts = Facts()
         take_in(self.session, self.projection, self.facts)
+        self.workspace.past = self.past = LogPast(self.session.replayed)
         self.noticing = Noticing(self.workspace, self.snapshots)
         for event in self.session.replayed.only(SnapshotEvent, UndoEvent, Steer):
             self.noticing.see(event)
@@ -280,6 +283,7 @@ class Runtime:
         """Release the model's connections, the kernel and the log."""
         if self.workspace.kernel is not None:
             await self.workspace.kernel.close()
+        self.past.close()
         await self.workspace.background.close()
         await self.model.close()
         await self.side.roles.close()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -25,6 +26,34 @@ def symbols(folder: Path, action: str, target: str, *, as_json: bool) -> int:
         found = answer(index, action, target)
     print(json.dumps(found.data) if as_json else inert(found.text))
     return Exit.NOTHING_TO_DO if found.empty else Exit.DONE
+
+
+def localize(folder: Path, text: str | None, issue: Path | None, *, as_json: bool) -> int:
+    """Exit code: DONE, NOTHING_TO_DO if nothing resembles the text. Raises UserError."""
+    from tools.localization import locate
+
+    wanted = _issue(text, issue)
+    with opened(folder) as index:
+        found = locate(index, wanted)
+    print(json.dumps(found.data) if as_json else inert(found.text))
+    return Exit.DONE if found.files else Exit.NOTHING_TO_DO
+
+
+def _issue(text: str | None, issue: Path | None) -> str:
+    if (text is None) == (issue is None):
+        raise UserError(Fault.USAGE, "localize: give a TEXT or --issue FILE", "`-` reads standard input.")
+    if issue is not None:
+        try:
+            wanted = issue.read_bytes().decode("utf-8", "replace")
+        except OSError as error:
+            raise UserError(Fault.USAGE, f"cannot read {str(issue)!r}: {error.strerror}") from None
+    else:
+        wanted = sys.stdin.read() if text == "-" else text or ""
+    if not wanted.strip():
+        raise UserError(
+            Fault.USAGE, "localize: the text is empty", "Give an issue, a question or a stack trace."
+        )
+    return wanted
 
 
 @contextmanager

@@ -18,6 +18,7 @@ from typing import Any
 
 from agent.assemble import Options, assemble, locate
 from agent.committing import When
+from agent.context.budget import Shares
 from agent.discipline import Levels
 from agent.events import End, ErrorEvent, Event, fields_of, line_of, render
 from agent.home import Home
@@ -140,7 +141,10 @@ def make_runtime(invocation: Invocation, home: Home, settings: Settings) -> Runt
         test_timeout=settings.tests.timeout,
         shell_timeout=settings.shell_timeout,
         roles=role_makers(settings),
+        kernel_memory=settings.kernel_memory << 20,
         actions=settings.actions,
+        shares=Shares(recent=settings.context.recent, batch=settings.context.batch),
+        summaries=settings.context.summary,
         discipline=Levels(
             rules=settings.discipline.rules,
             named=settings.discipline.named,

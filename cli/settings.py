@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from agent.committing import When
+from agent.context.budget import DEFAULT_SHARES
 from agent.discipline import RULES, Level
 from agent.home import Home, private_folder
 from agent.modes import DEFAULT, ActionMode
@@ -113,6 +114,21 @@ class ModelSettings:
 
 
 @dataclass(kw_only=True)
+class ContextSettings:
+    """How long histories are kept within bounds (docs/context.md).
+
+    summary: who writes the summary of the past: code, or the fast model, checked by code
+    recent: tokens of the newest steps that stay whole; batch: tokens of steps that gather before they are folded
+    """
+
+    __pydantic_config__ = _FORBID_UNKNOWN
+
+    summary: Literal["code", "model"] = "code"
+    recent: int = DEFAULT_SHARES.recent
+    batch: int = DEFAULT_SHARES.batch
+
+
+@dataclass(kw_only=True)
 class TerminalSettings:
     """The interactive session. `notify`: how it calls when it waits or is done after a while."""
 
@@ -145,6 +161,8 @@ class Settings:
     max_cost: float | None = None
     max_tokens: int | None = None
     shell_timeout: float = 120.0
+    kernel_memory: int = 4096
+    """MiB of private memory that the kernel of the `python` tool may have."""
     actions: ActionMode | dict[str, ActionMode] = DEFAULT
     """How models act (`tools`, `code`, `hybrid`), for all of them or by pattern of their names (`ollama/*`)."""
     network: list[str] = field(default_factory=list)
@@ -156,6 +174,7 @@ class Settings:
     tests: TestSettings = field(default_factory=TestSettings)
     edit: EditSettings = field(default_factory=EditSettings)
     discipline: DisciplineSettings = field(default_factory=DisciplineSettings)
+    context: ContextSettings = field(default_factory=ContextSettings)
     models: ModelSettings = field(default_factory=ModelSettings)
     terminal: TerminalSettings = field(default_factory=TerminalSettings)
     permissions: PermissionSettings = field(default_factory=PermissionSettings)
@@ -176,7 +195,10 @@ LEAST = {
     "max_time": 0,
     "max_cost": 0,
     "shell_timeout": 1,
+    "kernel_memory": 64,
     "tests.timeout": 1,
+    "context.recent": 500,
+    "context.batch": 1000,
 }
 """The smallest sensible value of each number: less would stop every turn, or every command, before it starts."""
 
@@ -299,7 +321,9 @@ def _check(values: Mapping[str, Any], path: Path | None) -> Settings:
 
     try:
         settings = TypeAdapter(Settings).validate_python(dict(values))
-        flat = {**vars(settings), **{f"tests.{key}": each for key, each in vars(settings.tests).items()}}
+        flat = dict(vars(settings))
+        for part in ("tests", "context"):
+            flat |= {f"{part}.{key}": each for key, each in vars(getattr(settings, part)).items()}
         _check_ranges(flat, Fault.CONFIGURATION, lambda key: f"setting {key!r}{where(key)}")
         _check_formats(settings.edit.formats, where("edit.formats"))
         _check_rules(settings.discipline.named, where("discipline.named"))
@@ -326,6 +350,7 @@ def names() -> list[str]:
         "tests": TestSettings,
         "edit": EditSettings,
         "discipline": DisciplineSettings,
+        "context": ContextSettings,
         "models": ModelSettings,
         "terminal": TerminalSettings,
         "permissions": PermissionSettings,

@@ -41,6 +41,7 @@ ENDS = {
     "apply": {0},
     "trust": {0},
     "symbols": {0},
+    "localize": {0},
 }
 """Exit codes of the examples that ask no model, in a fresh project."""
 

@@ -14,14 +14,17 @@ from tools.workspace import Workspace
 if TYPE_CHECKING:
     from tools.codebase.answers import Answer
 
-Action = Literal["outline", "find", "show", "references", "callers", "callees", "imports", "similar", "tests"]
+Action = Literal[
+    "outline", "find", "show", "references", "callers", "callees", "imports", "similar", "tests", "locate"
+]
 
 
 @tool(effect="read")
 async def code(action: Action, target: str, *, at: Workspace) -> Observation:
-    """Ask the code index of all languages: where a name is defined, used, called; a file's outline, imports, tests.
+    """Ask the code index of all languages: where a name is defined, used, called; a file's outline, imports, tests;
+    locate: the files and functions that an issue or stack trace speaks of.
 
-    target: a name ("Cart.total"); for outline, imports, tests a path; for similar any text
+    target: a name ("Cart.total"); for outline, imports, tests a path; for similar, locate a text
     """
     try:
         found = await asyncio.to_thread(_ask, at, action, target)
@@ -31,9 +34,13 @@ async def code(action: Action, target: str, *, at: Workspace) -> Observation:
 
 
 def _ask(at: Workspace, action: str, target: str) -> Answer:
-    from tools.codebase.answers import answer
+    from tools.codebase.answers import Answer, answer
     from tools.codebase.index import open_index
+    from tools.localization import locate
 
     with open_index(at.root, at.settings.shared or at.settings.cache, tuple(closed(at))) as index:
         index.refresh()
+        if action == "locate":
+            found = locate(index, target)
+            return Answer(text=found.text, data=found.data, empty=not found.files)
         return answer(index, action, target)

@@ -29,6 +29,7 @@ TOOLS = (
     ("tools.repair", "localize"),
     ("tools.repair", "repair"),
     ("tools.recall", "recall"),
+    ("tools.recall", "memory"),
     ("tools.finish", "finish"),
 )
 """Module and name of each. They are imported when a session asks for them, not with this module."""

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from sandbox.snapshots import State
     from sandbox.transaction import Transactions
     from tools.kernel.session import KernelSession
+    from tools.recall import Past
     from tools.seen import Version
 
 
@@ -32,12 +33,14 @@ class ToolSettings:
     lint: after an edit say what the project's own linter newly finds
     unreadable: patterns of the user's rules that deny reading
     trusts: the user's word on what the repository would run outside the sandbox
+    kernel_memory: bytes of private memory of a kernel; an allocation beyond it raises MemoryError there
     cache: folder of ours for byte code, coverage and reports; outside the workspace
     shared: folder of ours for what all sessions have in common; `cache` if there is none
     """
 
     test_command: str = ""
     shell_timeout: float = 120.0
+    kernel_memory: int = 4 << 30
     test_timeout: float = 600.0
     secrets_allowed: tuple[str, ...] = ()
     refuse_syntax_errors: bool = False
@@ -65,6 +68,7 @@ class Workspace:
     journal: private folder in which changes of several files are noted until they are whole
     background: commands that stay, until the session ends
     kernel: runs blocks of Python; None where a session has none
+    past: the session's own history, for `recall`
     progress: called with a line of text while something long runs (shown to a person, never logged)
     """
 
@@ -82,6 +86,7 @@ class Workspace:
     plan: list[PlanItem] = field(default_factory=list)
     facts: dict[str, Any] = field(default_factory=dict)
     kernel: KernelSession | None = None
+    past: Past | None = None
     background: Backgrounds = field(default_factory=Backgrounds)
     progress: Callable[[str], None] = lambda line: None
 

@@ -13,11 +13,11 @@ class Shares:
     recent: the newest steps up to this size stay whole; batch: so much more is gathered before it is folded
     """
 
-    recent: int = 4_000
+    recent: int = 3_000
     batch: int = 8_000
 
 
-DEFAULT = Shares()
+DEFAULT_SHARES = Shares()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,7 +26,7 @@ class Budget:
 
     window: int
     fixed: int = 0
-    shares: Shares = DEFAULT
+    shares: Shares = DEFAULT_SHARES
 
     @property
     def hard(self) -> int:

@@ -11,7 +11,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
 from agent.context import folding, masking, summary
-from agent.context.budget import DEFAULT, Budget, Shares
+from agent.context.budget import DEFAULT_SHARES, Budget, Shares
 from agent.context.digest import Known
 from agent.context.facts import Facts
 from agent.context.ledger import ledger
@@ -36,13 +36,15 @@ class Compressor:
     projection: Projection
     facts: Facts
     window: Callable[[], int]
-    shares: Shares = DEFAULT
+    shares: Shares = DEFAULT_SHARES
     summarise: Summarise | None = None
     _tried_at: int = 0
 
     async def due(self) -> AsyncIterator[Compaction]:
         """The compactions to be logged before the next request, one by one; none while there is room."""
         budget = self.budget()
+        if self.facts.forget:
+            yield self._forget(self.facts.forget)
         if self.projection.raw_tokens >= max(budget.batch + budget.recent, self._tried_at):
             self._tried_at = 0
             if event := self._fold(
@@ -86,7 +88,11 @@ class Compressor:
 
     def state(self, left: str = "") -> str:
         """The state ledger, for the end of the next request. left: what remains of the limits"""
-        return ledger(self.facts, shortened=self.projection.fold_tokens > 0, left=left)
+        return ledger(self.facts, shortened=self.projection.prompts_shortened, left=left)
+
+    def hold(self) -> None:
+        """A person took a compaction back: let the history grow by a batch before the next one that is not forced."""
+        self._tried_at = self.projection.raw_tokens + self.budget().batch
 
     def budget(self) -> Budget:
         return Budget(window=self.window(), fixed=self.projection.fixed_tokens, shares=self.shares)
@@ -116,6 +122,20 @@ class Compressor:
         if not folds or self.projection.tokens_of(saved) < worth * self.projection.tokens:
             return None
         return self._event("folding", saved, reason, folds=folds)
+
+    def _forget(self, refs: Sequence[str]) -> Compaction:
+        """The outputs that the model named, by one line each."""
+        slots = [
+            slot
+            for slot in self.projection.slots
+            if isinstance(slot.message, ToolMessage)
+            and (slot.ref in refs or f"e{slot.first}" in refs)
+            and not slot.short
+        ]
+        saved = sum(max(slot.size - 100, 0) for slot in slots)
+        return self._event(
+            "forget", saved, "asked for by the model", masked={f"e{s.first}": "" for s in slots}
+        )
 
     def _fold_all(self, reason: str) -> Compaction | None:
         return self._fold(self._recent_from(0), reason, worth=0.0)

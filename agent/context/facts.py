@@ -13,7 +13,7 @@ from typing import Any
 
 from agent.context import references
 from agent.context.masking import touched
-from agent.events import Event, MessageEvent, ObservationEvent, PlanEvent, Prompt, Steer
+from agent.events import Compaction, Event, MessageEvent, ObservationEvent, PlanEvent, Prompt, Steer
 from sandbox.inert import inert
 
 MAX_CONSTRAINTS = 60
@@ -51,6 +51,7 @@ class Facts:
     """Kept up to date by `see`, one event at a time.
 
     constraints, decisions, notes, tried, errors, commits: text → id of the event that it stands in
+    forget: references that the model wants left out, until that is done
     failing: tests that fail in the last report; fixed: those that failed in an earlier one and pass now
     """
 
@@ -68,6 +69,7 @@ class Facts:
     tests: str = ""
     tests_at: str = ""
     steps: int = 0
+    forget: list[str] = field(default_factory=list)
 
     def clear(self) -> None:
         """Forget everything: the events of another branch will follow."""
@@ -92,6 +94,8 @@ class Facts:
                 self.plan = [(text, status) for text, status in event.items]
             case ObservationEvent():
                 self._observe(event)
+            case Compaction() if event.stage == "forget":
+                self.forget.clear()
 
     def open_items(self) -> list[str]:
         """Items of the plan that are not done."""
@@ -103,13 +107,16 @@ class Facts:
 
     def _demands(self, text: str, event_id: str) -> None:
         for sentence in _sentences(by_person(text)):
-            if _DEMAND.search(sentence) and len(self.constraints) < MAX_CONSTRAINTS:
-                self.constraints.setdefault(sentence[:400], event_id)
+            if (found := _DEMAND.search(sentence)) and len(self.constraints) < MAX_CONSTRAINTS:
+                start = max(found.start() - 100, 0) if len(sentence) > 300 else 0
+                self.constraints.setdefault(sentence[start : start + 300], event_id)
 
     def _observe(self, event: ObservationEvent) -> None:
         data = event.data
-        if note := data.get("note"):
-            self.notes[str(note)] = event.id
+        if event.tool == "memory" and not event.failed:
+            if note := data.get("note"):
+                self.notes[one_line(str(note), 600)] = event.id
+            self.forget += [str(ref) for ref in data.get("forget", ())]
         for path in touched(data):
             known = self._file(path)
             known.changed = event.id

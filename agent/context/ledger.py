@@ -14,10 +14,14 @@ MAX_TOKENS = 600
 MAX_BYTES = MAX_TOKENS * 3
 
 
+SHOWN = 5
+"""Files, tests and items of each kind that are named; a ledger is sent, and paid for, with every request."""
+
+
 def ledger(facts: Facts, *, shortened: bool, processes: Iterable[str] = (), left: str = "") -> str:
     """The ledger's text, "" when there is nothing to say.
 
-    shortened: part of the history is sent in short form, so the user's constraints and the notes are repeated here
+    shortened: part of what the user said is sent in short form, so the constraints are repeated here
     processes: what still runs in the background; left: what remains of the limits
     """
     lines = [
@@ -28,9 +32,9 @@ def ledger(facts: Facts, *, shortened: bool, processes: Iterable[str] = (), left
         *_list("running", (one_line(each, 80) for each in processes)),
         *([f"left: {left}"] if left else []),
     ]
+    lines += _quoted("noted", facts.notes)
     if shortened:
         lines += _quoted("the user said", facts.constraints)
-        lines += _quoted("noted", facts.notes)
     return _bounded(["[state of the work, computed from the log]", *lines]) if lines else ""
 
 
@@ -38,8 +42,8 @@ def _plan(facts: Facts) -> list[str]:
     if not facts.plan:
         return []
     left = facts.open_items()
-    shown = "; ".join(one_line(item, 80) for item in left[:4])
-    more = f" (and {len(left) - 4} more)" if len(left) > 4 else ""
+    shown = "; ".join(one_line(item, 80) for item in left[:SHOWN])
+    more = f" (and {len(left) - SHOWN} more)" if len(left) > SHOWN else ""
     return [
         f"plan: {len(facts.plan) - len(left)} of {len(facts.plan)} done"
         + (f"; open: {shown}{more}" if left else "")
@@ -51,7 +55,7 @@ def _tests(facts: Facts) -> list[str]:
         return []
     later = [path for path in facts.changed() if _number(facts.files[path].changed) > _number(facts.tests_at)]
     old = "; files changed since" if later else ""
-    failing = f"; failing: {', '.join(facts.failing[:6])}" if facts.failing else ""
+    failing = f"; failing: {', '.join(facts.failing[:SHOWN])}" if facts.failing else ""
     return [f"tests ({facts.tests_at}): {facts.tests}{failing}{old}"]
 
 
@@ -61,8 +65,8 @@ def _file(path: str, facts: Facts) -> str:
 
 def _list(name: str, items: Iterable[str]) -> list[str]:
     found = list(items)
-    more = f" and {len(found) - 12} more" if len(found) > 12 else ""
-    return [f"{name}: {', '.join(found[:12])}{more}"] if found else []
+    more = f" and {len(found) - SHOWN} more" if len(found) > SHOWN else ""
+    return [f"{name}: {', '.join(found[:SHOWN])}{more}"] if found else []
 
 
 def _quoted(name: str, texts: Mapping[str, str]) -> list[str]:

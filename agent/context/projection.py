@@ -83,6 +83,7 @@ class Projection:
         self._bytes = 0
         self._fold_bytes = 0
         self._said_bytes = 0
+        self._prompts_shortened = False
 
     def add(self, event: Event) -> None:
         """Take in the next event of the log."""
@@ -123,6 +124,11 @@ class Projection:
     def fold_tokens(self) -> int:
         """Estimated tokens of the records and summaries of the past."""
         return self.tokens_of(self._fold_bytes)
+
+    @property
+    def prompts_shortened(self) -> bool:
+        """Whether something that people said is not sent whole."""
+        return self._prompts_shortened
 
     @property
     def raw_tokens(self) -> int:
@@ -219,6 +225,7 @@ class Projection:
         self._bytes = sum(slot.size for slot in self.slots)
         self._fold_bytes = sum(slot.size for slot in self.slots if isinstance(slot.message, FoldMessage))
         self._said_bytes = sum(slot.size for slot in self.slots if slot.by_person)
+        self._prompts_shortened = any(slot.short for slot in self.slots if slot.by_person)
 
     def _fold(self, fold: Fold) -> None:
         """Put one text in the place of the whole steps of a run; what people said in it stays.

@@ -46,6 +46,7 @@ class MessageEvent(Event):
     """One finished reply of a model.
 
     partial: it was interrupted, what had come is kept; kept: what only its provider understands and wants back
+    request: what it takes, beside the log, to make the request again that this answers; see agent/record.py
     """
 
     kind: Literal["message"] = "message"
@@ -57,6 +58,7 @@ class MessageEvent(Event):
     model: str = ""
     partial: bool = False
     kept: list[dict[str, Any]] = field(default_factory=list)
+    request: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass(kw_only=True)

@@ -65,6 +65,10 @@ def make(name: str, context: Context) -> Model:
         from agent.model.scripted import ScriptedModel
 
         return ScriptedModel(Path(name.removeprefix("scripted:")).expanduser())
+    if name.startswith("cassette:"):
+        from agent.model.cassette import Cassette
+
+        return Cassette(Path(name.removeprefix("cassette:")).expanduser())
     provider, model = _provider(name, context.api_base)
     if provider == "litellm":
         provider, _, _ = model.partition("/")

@@ -13,6 +13,7 @@ from cli.commands.options import Folder
 def add(app: typer.Typer) -> None:
     """Declare the commands of this theme."""
     app.command()(symbols)
+    app.command()(localize)
 
 
 def symbols(
@@ -33,3 +34,20 @@ def symbols(
     from cli.code import symbols as ask
 
     raise typer.Exit(ask(folder, action, target, as_json=as_json))
+
+
+def localize(
+    text: Annotated[
+        str | None,
+        typer.Argument(metavar="[TEXT]", help="An issue, a stack trace; `-` reads standard input."),
+    ] = None,
+    issue: Annotated[
+        Path | None, typer.Option("--issue", metavar="FILE", help="Read the text from a file.")
+    ] = None,
+    folder: Folder = Path("."),
+    as_json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False,
+) -> None:
+    """Say which files and functions a text speaks of, and why. Needs no model."""
+    from cli.code import localize as locate
+
+    raise typer.Exit(locate(folder, text, issue, as_json=as_json))

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from difflib import SequenceMatcher
 
 from cli.render.paint import Paint, Style
 from sandbox.inert import inert
@@ -21,11 +22,57 @@ def painted(diff: str, paint: Paint, *, limit: int, indent: str = "") -> Iterato
     The lines that name the file are left to the caller's own heading.
     """
     lines = list(_hunks(diff))
-    for line in lines[:limit]:
-        yield indent + _painted(inert(line), paint)
+    for line in _marked(lines[:limit], paint):
+        yield indent + line
     if len(lines) > limit:
         yield indent + paint(f"({len(lines) - limit} more lines; git diff shows all)", "dim")
 
+
+def _marked(lines: Sequence[str], paint: Paint) -> Iterator[str]:
+    """Each line painted; where lines were changed one by one, the words that differ stand out."""
+    place = 0
+    while place < len(lines):
+        old = _run(lines, place, "-")
+        new = _run(lines, place + len(old), "+")
+        if old and len(old) == len(new):
+            pairs = [_words(before, after, paint) for before, after in zip(old, new, strict=True)]
+            yield from (before for before, _ in pairs)
+            yield from (after for _, after in pairs)
+            place += len(old) + len(new)
+        else:
+            yield _painted(inert(lines[place]), paint)
+            place += 1
+
+
+def _run(lines: Sequence[str], start: int, sign: str) -> list[str]:
+    end = start
+    while end < len(lines) and lines[end].startswith(sign):
+        end += 1
+    return list(lines[start:end])
+
+
+LONGEST = 300
+"""Words of a line that are compared: more takes too long for what it shows."""
+
+ALIKE = 0.4
+"""Share of a line that has to stay for its other words to be marked: below that it is another line."""
+
+
+def _words(before: str, after: str, paint: Paint) -> tuple[str, str]:
+    old, new = (_WORD.findall(inert(line[1:])) for line in (before, after))
+    if max(len(old), len(new)) > LONGEST:
+        return _painted(inert(before), paint), _painted(inert(after), paint)
+    matcher = SequenceMatcher(None, old, new, autojunk=False)
+    if matcher.ratio() < ALIKE:
+        return _painted(inert(before), paint), _painted(inert(after), paint)
+    left, right = [paint("-", "red")], [paint("+", "green")]
+    for kind, a, b, c, d in matcher.get_opcodes():
+        left.append(paint("".join(old[a:b]), "red" if kind == "equal" else "removed"))
+        right.append(paint("".join(new[c:d]), "green" if kind == "equal" else "added"))
+    return "".join(left), "".join(right)
+
+
+_WORD = re.compile(r"\w+|\s+|.")
 
 _HUNK = re.compile(r"^@@ -\d+(?:,(\d+))? \+\d+(?:,(\d+))? @@")
 

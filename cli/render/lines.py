@@ -109,8 +109,9 @@ class LineView:
             case Verification():
                 return list(self._verification(event))
             case Compaction():
-                before, after = event.tokens_before // 1000, event.tokens_after // 1000
-                return [self._line("quiet", "dim", f"context compressed from {before}k to {after}k tokens")]
+                before, after = f"{event.tokens_before / 1000:.1f}k", f"{event.tokens_after / 1000:.1f}k"
+                words = f"context: {event.stage}, {before} to {after} tokens (/context diff {event.id})"
+                return [self._line("quiet", "dim", words)]
             case Signal():
                 return [self._line("quiet", "dim", event.detail or event.name)]
             case ErrorEvent():

@@ -7,6 +7,9 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
+from agent.model.family import family
 from tests.tools.workspaces import call, refused, workspace
 from tools.defaults import TOOLS, default_tools
 from tools.finish import finish
@@ -69,8 +72,9 @@ def test_finish_ends_the_turn_with_its_summary(tmp_path: Path) -> None:
     assert finish.ends
 
 
-def test_all_tools_together_are_told_in_eight_kilobytes() -> None:
-    tools = default_tools()
+@pytest.mark.parametrize("model", ["openai/gpt-5", "anthropic/claude-x", "ollama/qwen3", "deepseek/x"])
+def test_the_tools_of_a_session_are_told_in_eight_kilobytes(model: str) -> None:
+    tools = default_tools(family(model).formats)
     assert [tool.name for tool in tools if tool.ends] == ["finish"]
     specs = [
         {
@@ -80,7 +84,8 @@ def test_all_tools_together_are_told_in_eight_kilobytes() -> None:
         for tool in tools
     ]
     assert len(json.dumps(specs)) < 8_000
-    assert len({tool.name for tool in tools}) == len(TOOLS)
+    assert len({tool.name for tool in tools}) == len(tools)
+    assert len({tool.name for tool in default_tools()}) == len(TOOLS)
 
 
 def test_argument_names_are_those_that_scripts_rely_on() -> None:
@@ -95,7 +100,8 @@ def test_argument_names_are_those_that_scripts_rely_on() -> None:
         "run_tests(targets?)",
         "plan(items)",
         "git_commit(message)",
-        "recall(ref, start?, end?)",
+        "recall(ref?, find?, start?, end?)",
+        "memory(note?, forget?)",
         "finish(summary, status?)",
     )
     assert [signatures[each.partition("(")[0]] for each in expected] == list(expected)

@@ -20,9 +20,6 @@ from tools.workspace import Workspace
 if TYPE_CHECKING:
     from tools.kernel.process import Block, KernelProcess
 
-MEMORY = 4 << 30
-"""Bytes of private memory: an allocation beyond it raises MemoryError, and the kernel goes on."""
-
 
 class Calls(Protocol):
     """The gateway, as code in a kernel reaches it."""
@@ -33,15 +30,12 @@ class Calls(Protocol):
 
 
 class KernelSession:
-    """Blocks of one session run here, one at a time.
+    """Blocks of one session run here, one at a time."""
 
-    memory: bytes of a kernel's process
-    """
-
-    def __init__(self, at: Workspace, gateway: Calls, *, memory: int = MEMORY) -> None:
+    def __init__(self, at: Workspace, gateway: Calls) -> None:
         self._at = at
         self._gateway = gateway
-        self._limits = Limits(memory=memory)
+        self._limits = Limits(memory=at.settings.kernel_memory)
         self._process: KernelProcess | None = None
         self._nested: tuple[Path, ...] | None = None
         self._guard: Audit | None = None

@@ -9,12 +9,7 @@ import pytest
 
 from tests.support import cli
 from tests.support.cli import call, script
-from tests.support.talking import CART, log_of, make_shop, prompts, ready, talk, wait_until
-
-
-@pytest.fixture
-def shop(tmp_path: Path) -> Path:
-    return make_shop(tmp_path / "shop")
+from tests.support.talking import CART, log_of, prompts, ready, talk, wait_until
 
 
 @pytest.mark.slow

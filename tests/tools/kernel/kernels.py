@@ -16,7 +16,7 @@ from tools.action import Action, Observation
 from tools.artifacts import Artifacts
 from tools.defaults import default_tools
 from tools.dispatch import Gateway
-from tools.kernel.session import MEMORY, KernelSession
+from tools.kernel.session import KernelSession
 from tools.registry import Toolbox
 from tools.workspace import ToolSettings, Workspace
 
@@ -34,7 +34,7 @@ class Kernel:
         box: str = "auto",
         mode: Mode = Mode.FULL,
         rules: Rules = NO_RULES,
-        memory: int = MEMORY,
+        memory: int = 4 << 30,
     ) -> None:
         root.mkdir(parents=True, exist_ok=True)
         place = root.parent / f"{root.name}-session"
@@ -46,7 +46,7 @@ class Kernel:
             sandbox=choose(root, box, spill=place / "spill"),
             artifacts=Artifacts(place / "artifacts"),
             journal=place / "journal",
-            settings=ToolSettings(cache=place / "cache", trusts=lambda definitions: True),
+            settings=ToolSettings(cache=place / "cache", kernel_memory=memory),
             mode=mode,
         )
         snapshots = None if mode is Mode.READ_ONLY else Snapshots(root, place / "snapshots")
@@ -57,7 +57,7 @@ class Kernel:
             recorder=self,
             snapshots=snapshots,
         )
-        self.at.kernel = KernelSession(self.at, self.gateway, memory=memory)
+        self.at.kernel = KernelSession(self.at, self.gateway)
         self._blocks = 0
 
     def __enter__(self) -> Kernel:

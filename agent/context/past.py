@@ -1,0 +1,110 @@
+"""The session's own past, for `recall`: steps by their reference, and passages by words (BM25 over the log).
+
+AgenticLU (arXiv 2502.15920) has a model ask a question of a long context and point at where the answer stands; here
+the index points, and the passage is read.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+from collections.abc import Iterator
+
+from agent.context.masking import spoken
+from agent.events import Event, MessageEvent, ObservationEvent, Prompt, Steer
+from agent.find import match_all, match_any, searchable
+from agent.history import History
+from agent.log_index import place
+from agent.model.base import AssistantMessage
+from tools.action import Action
+
+LINES = 24
+"""Of one passage: enough to see what it is about."""
+
+
+class LogPast:
+    """Reads the log; the index of words is made when it is first asked, and grows with the log."""
+
+    def __init__(self, history: History) -> None:
+        self._history = history
+        self._lock = threading.Lock()
+        self._words: sqlite3.Connection | None = None
+        self._done = 0
+
+    def whole(self, ref: str) -> str | None:
+        """The event's step: a message with its observations, or what was said."""
+        event = self._history.get(ref)
+        if event is None:
+            return None
+        if not isinstance(event, MessageEvent):
+            return searchable(event) or None
+        parts = [_said(event)]
+        for each in self._batch(event):
+            more = f'\n[whole output: recall(ref="{each.ref}")]' if each.ref else ""
+            parts.append(f"── {each.tool}:\n{each.text}{more}")
+        return "\n".join(parts)
+
+    def search(self, words: str, limit: int) -> list[tuple[str, str]]:
+        """Passages that hold all the words, or else some of them."""
+        with self._lock:
+            db = self._refreshed()
+            for query in (match_all(words), match_any(words)):
+                if not query:
+                    return []
+                rows = db.execute(
+                    "select ref, text from passages where text match ? order by bm25(passages) limit ?",
+                    (query, 4 * limit),
+                ).fetchall()
+                runs = self._history.runs()
+                here = [(ref, text) for ref, text in rows if any(a <= place(ref) <= b for a, b in runs)]
+                if here:
+                    return here[:limit]
+        return []
+
+    def close(self) -> None:
+        """Let go of the index. Safe to call twice."""
+        with self._lock:
+            words, self._words, self._done = self._words, None, 0
+        if words is not None:
+            words.close()
+
+    def _batch(self, message: MessageEvent) -> Iterator[ObservationEvent]:
+        calls = {action.id for action in message.actions}
+        for event in self._history.since(message.id):
+            if isinstance(event, ObservationEvent) and event.call in calls:
+                calls.remove(event.call)
+                yield event
+            elif isinstance(event, MessageEvent | Prompt) and event.id != message.id:
+                return
+            if not calls:
+                return
+
+    def _refreshed(self) -> sqlite3.Connection:
+        if self._words is None:
+            self._words = sqlite3.connect(":memory:", check_same_thread=False)
+            self._words.execute(
+                "create virtual table passages using fts5(text, ref unindexed, tokenize = \"unicode61 tokenchars '_'\")"
+            )
+        end = self._done
+        for event in self._history.only(
+            Prompt, Steer, MessageEvent, ObservationEvent, after=f"e{self._done}"
+        ):
+            end = place(event.id)
+            for text in _passages(event):
+                self._words.execute("insert into passages values (?, ?)", (text, event.id))
+        self._done = end
+        return self._words
+
+
+def _passages(event: Event) -> Iterator[str]:
+    if isinstance(event, ObservationEvent) and event.tool == "recall":
+        return  # what was found once would be found again
+    lines = (_said(event) if isinstance(event, MessageEvent) else searchable(event)).splitlines()
+    for start in range(0, len(lines), LINES):
+        yield "\n".join(lines[start : start + LINES])
+
+
+def _said(event: MessageEvent) -> str:
+    actions = tuple(Action(id=a.id, tool=a.tool, arguments=a.arguments, raw=a.raw) for a in event.actions)
+    names = "".join(f"[{a.tool}]" for a in event.actions)
+    return f"{names} {spoken(AssistantMessage(text=event.text, actions=actions))}".strip()

@@ -1,0 +1,77 @@
+"""What fills the window, by kind, and what a compaction left out: for people to look at."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from agent.context.compressor import Compressor
+from agent.context.past import LogPast
+from agent.context.projection import FoldMessage, Slot, size
+from agent.context.replay import undone
+from agent.events import Compaction
+from agent.history import History
+from agent.log_index import place
+from agent.model.base import AssistantMessage, ToolMessage
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Usage:
+    """Estimated tokens. parts: kind → tokens, in the order in which they are sent; hard: what no request may pass"""
+
+    window: int
+    hard: int
+    parts: dict[str, int]
+
+    @property
+    def total(self) -> int:
+        return sum(self.parts.values())
+
+
+def usage(compressor: Compressor) -> Usage:
+    """What the next request would hold."""
+    projection = compressor.projection
+    sizes: Counter[str] = Counter()
+    for slot in projection.slots:
+        sizes[_kind(slot)] += slot.size
+    named = {kind: projection.tokens_of(sizes[kind]) for kind in sorted(sizes, key=lambda kind: -sizes[kind])}
+    parts = {"system prompt and tools": projection.fixed_tokens, **named}
+    if state := compressor.state():
+        parts["state ledger"] = projection.tokens_of(size(state))
+    budget = compressor.budget()
+    return Usage(window=budget.window, hard=budget.hard, parts=parts)
+
+
+def holding(history: History) -> list[Compaction]:
+    """The compactions that hold now, oldest first."""
+    made = list(history.only(Compaction))
+    gone = undone(made)
+    return [event for event in made if event.id not in gone and not event.undoes]
+
+
+def before_and_after(event: Compaction, past: LogPast, history: History) -> Iterator[tuple[str, str, str]]:
+    """What a compaction put in the place of what: (place, text before, text after)."""
+    for event_id, text in event.masked.items():
+        was = history.get(event_id)
+        yield event_id, str(getattr(was, "text", "")), text or "[left out]"
+    for fold in event.folds:
+        messages = [
+            f"e{number}"
+            for first, last in history.runs()
+            for number in range(max(first, place(fold.first)), min(last, place(fold.last)) + 1)
+            if history.kind(number) == "message"
+        ]
+        whole = "\n".join(f"{ref} {past.whole(ref)}" for ref in messages)
+        yield f"{fold.first} to {fold.last}", whole, fold.text
+
+
+def _kind(slot: Slot) -> str:
+    message = slot.message
+    if isinstance(message, FoldMessage):
+        return "records of the past"
+    if isinstance(message, AssistantMessage):
+        return "the model's messages"
+    if isinstance(message, ToolMessage):
+        return f"outputs of {message.name}" if not slot.short else "outputs in short form"
+    return "your messages"

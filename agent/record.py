@@ -1,0 +1,65 @@
+"""What the log keeps of a request, so that the very same one can be made from it again."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any
+
+from agent.model.base import Request, ToolSpec
+from agent.model.chat_wire import message_json, tool_json
+from agent.model.wire import encode, encoded
+
+FORM = "openai-chat"
+"""The format in which requests are compared: most models are sent it anyway, so that the bytes are there."""
+
+
+class Recorder:
+    """Describes each request of a session for its `MessageEvent`. The tools are written down when they change."""
+
+    def __init__(self) -> None:
+        self._tools: Sequence[ToolSpec] | None = None
+
+    def of(self, request: Request, *, left: str) -> dict[str, Any]:
+        """`digest` of system prompt, tools and messages; with `left`, `max_output` and `tools` where there are any.
+
+        left: what the request says of the limits, which depends on the clock
+        """
+        record: dict[str, Any] = {"digest": digest(request)}
+        if left:
+            record["left"] = left
+        if request.max_output:
+            record["max_output"] = request.max_output
+        if self._tools is None or list(self._tools) != list(request.tools):
+            self._tools = request.tools
+            record["tools"] = [
+                {"name": each.name, "description": each.description, "parameters": dict(each.parameters)}
+                for each in request.tools
+            ]
+        return record
+
+
+def digest(request: Request) -> str:
+    """SHA-256 of system prompt, tools and messages, eight bytes of each in hexadecimal, joined by dots."""
+    import hashlib
+
+    messages = hashlib.sha256()
+    for message in request.messages:
+        messages.update(encoded(message, FORM, partial(message_json, message, reasoning=False)))
+        messages.update(b"\0")
+    parts = (
+        hashlib.sha256(encode(request.system)),
+        hashlib.sha256(encode([tool_json(tool) for tool in request.tools])),
+        messages,
+    )
+    return ".".join(part.hexdigest()[:16] for part in parts)
+
+
+def tools_of(record: Mapping[str, Any]) -> tuple[ToolSpec, ...] | None:
+    """The tools that a record names; None if they have not changed."""
+    if "tools" not in record:
+        return None
+    return tuple(
+        ToolSpec(name=each["name"], description=each["description"], parameters=each["parameters"])
+        for each in record["tools"]
+    )

@@ -1,0 +1,156 @@
+"""From the text of real issues to the files and functions that their real fixes changed, without a model.
+
+Needs SWE-bench-style instances (JSON lines with instance_id, repo, base_commit, problem_statement, gold_files, patch)
+and their repositories as git folders, named OWNER+NAME or OWNER+OWNER__NAME, each itself or a folder `repo` in it:
+
+    PATCHWRIGHT_INSTANCES=swebench_lite_dev.jsonl PATCHWRIGHT_REPOSITORIES=mirrors python benchmarks/localization.py
+
+Each base commit is indexed once and kept under PATCHWRIGHT_BENCH_CACHE (~15 MB an instance). Accuracy as in LocAgent
+(arXiv:2503.09089): all files (functions) of the fix are among the first k.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Instance:
+    id: str
+    repo: str
+    commit: str
+    text: str
+    files: frozenset[str]
+    patch: str
+
+
+def instances(path: Path) -> list[Instance]:
+    rows: list[dict[str, Any]] = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+    return [
+        Instance(
+            id=row["instance_id"],
+            repo=row["repo"],
+            commit=row["base_commit"],
+            text=row["problem_statement"],
+            files=frozenset(row["gold_files"]),
+            patch=row["patch"],
+        )
+        for row in rows
+    ]
+
+
+def git_folder(mirrors: Path, repo: str) -> Path | None:
+    owner, name = repo.split("/")
+    for folder in (f"{owner}+{name}", f"swe-bench+{owner}__{name}", f"{owner}+{owner}__{name}"):
+        for inner in ("repo", "."):
+            if (mirrors / folder / inner / "objects").is_dir():
+                return (mirrors / folder / inner).resolve()
+    return None
+
+
+def git(folder: Path, *arguments: str, **env: str) -> str:
+    done = subprocess.run(
+        ["git", f"--git-dir={folder}", *arguments],
+        env={**os.environ, **env}, stdout=subprocess.PIPE, text=True, check=True,
+    )  # fmt: skip
+    return done.stdout
+
+
+class Blobs:
+    """Contents out of a git folder, by one process. None for what a partial clone lacks."""
+
+    def __init__(self, folder: Path) -> None:
+        argv = ["git", f"--git-dir={folder}", "cat-file", "--batch"]
+        self._process = subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+
+    def read(self, name: str) -> bytes | None:
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._process.stdin.write(name.encode() + b"\n")
+        self._process.stdin.flush()
+        head = self._process.stdout.readline().split()
+        if len(head) != 3:
+            return None
+        return self._process.stdout.read(int(head[2]) + 1)[:-1]
+
+    def close(self) -> None:
+        self._process.communicate()
+
+
+def check_out(folder: Path, blobs: Blobs, commit: str, tree: Path, there: dict[str, str]) -> dict[str, str]:
+    """Make a folder hold a commit's files in languages that are indexed; `there` says what it holds now."""
+    from tools.codebase.listing import indexed
+
+    listed = git(folder, "ls-tree", "-r", "-z", commit).split("\0")
+    files = {path: head.split()[2] for head, _, path in (line.partition("\t") for line in listed if line)}
+    wanted = {path: files[path] for path, _ in indexed(files)}
+    for path in there.keys() - wanted.keys():
+        (tree / path).unlink(missing_ok=True)
+    for path, blob in wanted.items():
+        if there.get(path) != blob and (data := blobs.read(blob)) is not None:
+            (tree / path).parent.mkdir(parents=True, exist_ok=True)
+            (tree / path).write_bytes(data)
+    return wanted
+
+
+def prepare(folder: Path, wanted: list[Instance], cache: Path) -> None:
+    """Index each base commit, the oldest first, in one work tree: what stays the same is not read again."""
+    from tools.codebase.index import Index
+
+    missing = [each for each in wanted if not (cache / f"{each.id}.sqlite").exists()]
+    if not missing:
+        return
+    dates = {each.id: int(git(folder, "show", "-s", "--format=%ct", each.commit)) for each in missing}
+    blobs = Blobs(folder)
+    with tempfile.TemporaryDirectory(dir=cache) as scratch:
+        tree, database = Path(scratch) / "tree", Path(scratch) / "index.sqlite"
+        tree.mkdir()
+        there: dict[str, str] = {}
+        for each in sorted(missing, key=lambda each: dates[each.id]):
+            there = check_out(folder, blobs, each.commit, tree, there)
+            with Index(tree, database) as index:
+                read = index.refresh()
+                index.store._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            shutil.copy(database, cache / "part")
+            (cache / "part").rename(cache / f"{each.id}.sqlite")
+            print(f"{each.id}: {read} files read", file=sys.stderr, flush=True)
+    blobs.close()
+
+
+def by_repository(every: list[Instance]) -> Iterator[tuple[str, list[Instance]]]:
+    for repo in sorted(
+        {each.repo for each in every}, key=lambda repo: -sum(each.repo == repo for each in every)
+    ):
+        yield repo, [each for each in every if each.repo == repo]
+
+
+def main() -> None:
+    data, mirrors = os.environ.get("PATCHWRIGHT_INSTANCES"), os.environ.get("PATCHWRIGHT_REPOSITORIES")
+    if not (data and mirrors):
+        print("skipped: set PATCHWRIGHT_INSTANCES and PATCHWRIGHT_REPOSITORIES (see the top of the file)")
+        return
+    cache = Path(
+        os.environ.get("PATCHWRIGHT_BENCH_CACHE") or Path.home() / ".cache/patchwright-bench/localization"
+    )
+    cache.mkdir(parents=True, exist_ok=True)
+    for repo, group in by_repository(instances(Path(data))):
+        folder = git_folder(Path(mirrors), repo)
+        if folder is None:
+            print(f"{repo}: no git folder under {mirrors}, {len(group)} instances left out")
+            continue
+        prepare(folder, group, cache)
+
+
+if __name__ == "__main__":
+    main()

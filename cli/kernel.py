@@ -1,0 +1,96 @@
+"""`patchwright kernel`: run a script of blocks in a kernel, bounded and logged like a session; needs no model."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+import signal
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from agent.home import Home
+from agent.outcome import Exit
+from cli.run import Invocation, guarded, make_runtime, settings_for
+from cli.streams import write_line
+from sandbox.errors import Fault, UserError
+from sandbox.inert import inert, inert_json
+from tools.action import Observation
+
+_CELL = re.compile(r"^# ?%%.*$", re.MULTILINE)
+"""What parts the blocks of a Python script, by the custom of editors (Spyder, VS Code, Jupytext)."""
+
+_FENCED = re.compile(r"^(`{3,})python[ \t]*\n(.*?)^\1[ \t]*$", re.MULTILINE | re.DOTALL)
+
+
+def blocks_of(text: str, *, markdown: bool) -> Iterator[str]:
+    """The blocks of a script: cells between `# %%` lines, or the fenced Python of a Markdown text."""
+    parts = (found[2] for found in _FENCED.finditer(text)) if markdown else _CELL.split(text)
+    return (part for part in parts if part.strip())
+
+
+def run_blocks(folder: Path, file: str, flags: Mapping[str, Any], *, go_on: bool, as_json: bool) -> int:
+    """Run every block and show what came of it. Exit code: DONE, NOT_ACHIEVED if one failed. Raises UserError.
+
+    go_on: past a block that fails
+    """
+    invocation = Invocation(
+        folder=folder,
+        flags={**flags, "model": "offline", "actions": "hybrid"},
+        commit=False,
+        offer_commit=False,
+    )
+    blocks = list(blocks_of(_text(file), markdown=file.endswith((".md", ".markdown"))))
+    if not blocks:
+        raise UserError(
+            Fault.USAGE, f"no blocks in {file!r}", "Write Python, with `# %%` lines between the blocks."
+        )
+    return guarded("text", lambda: asyncio.run(_run(invocation, blocks, go_on=go_on, as_json=as_json)))
+
+
+def _text(file: str) -> str:
+    if file == "-":
+        return sys.stdin.read()
+    try:
+        return Path(file).read_text("utf-8")
+    except OSError as error:
+        raise UserError(Fault.USAGE, f"cannot read {file!r}: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise UserError(Fault.USAGE, f"not a text in UTF-8: {file!r}") from None
+
+
+async def _run(invocation: Invocation, blocks: list[str], *, go_on: bool, as_json: bool) -> int:
+    home = Home.from_environment()
+    runtime = make_runtime(invocation, home, settings_for(invocation, home))
+    if runtime.toolbox.get("python") is None:
+        await runtime.close()
+        raise UserError(Fault.CONFIGURATION, "there is no kernel in a container", "Set `sandbox` to auto.")
+    task = asyncio.current_task()
+    if task is not None:
+        for each in (signal.SIGINT, signal.SIGTERM):
+            asyncio.get_running_loop().add_signal_handler(each, task.cancel)
+    failed = False
+    try:
+        for number, code in enumerate(blocks, 1):
+            observation = await runtime.act("python", {"code": code})
+            _show(number, observation, as_json=as_json)
+            failed = failed or observation.failed
+            if observation.data.get("ends") is True or (failed and not go_on):
+                break
+    except asyncio.CancelledError:
+        raise KeyboardInterrupt from None
+    finally:
+        await runtime.close()
+    return Exit.NOT_ACHIEVED if failed else Exit.DONE
+
+
+def _show(number: int, observation: Observation, *, as_json: bool) -> None:
+    if as_json:
+        fields = {"block": number, **observation.data, "text": observation.text}
+        write_line(
+            inert_json(json.dumps(fields, ensure_ascii=False, default=str)).encode("utf-8", "replace") + b"\n"
+        )
+    else:
+        write_line(inert(f"[{number}] {observation.text}").rstrip().encode("utf-8", "replace") + b"\n")

@@ -1,0 +1,126 @@
+"""/context, /compact and /state: what the model is sent, made shorter or longer again, and where the work stands."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+from cli.repl.commands.base import Command
+from sandbox.errors import Fault, UserError
+from sandbox.inert import inert
+
+if TYPE_CHECKING:
+    from agent.events import Compaction
+    from cli.repl.chat import Chat
+
+SHOWN_COMPACTIONS = 6
+
+DIFF_LINES = 200
+
+
+async def context(chat: Chat, argument: str) -> None:
+    """What fills the window; what a compaction changed; take one back."""
+    word, _, which = argument.partition(" ")
+    acts = {"": _overview, "diff": _diff, "undo": _undo}
+    if word not in acts:
+        raise UserError(
+            Fault.USAGE,
+            f"/context {word!r} is not known",
+            "Like this: /context, /context diff, /context undo",
+        )
+    await acts[word](chat, which.strip())
+
+
+async def compact(chat: Chat, argument: str) -> None:
+    """Shorten the past now."""
+    compressor, made = chat.runtime.loop.compressor, None
+    async for event in compressor.asked(argument):
+        made = chat.runtime.session.append(event)
+    if made is None:
+        chat.tell("there is no past to shorten yet")
+
+
+async def state(chat: Chat, argument: str) -> None:
+    """The ledger that stands at the end of each request."""
+    chat.tell(chat.runtime.loop.compressor.state() or "nothing to say yet: no plan, no change, no test run")
+
+
+async def _overview(chat: Chat, which: str) -> None:
+    from agent.context.usage import holding, usage
+
+    found = usage(chat.runtime.loop.compressor)
+    wide = max(len(kind) for kind in found.parts)
+    lines = [
+        f"{found.total:,} of {found.window:,} tokens, by estimate; shortened at the latest from {found.hard:,}"
+    ]
+    for kind, tokens in found.parts.items():
+        share = tokens / max(found.total, 1)
+        bar = ("█" if chat.front.terminal.unicode else "#") * round(share * 20)
+        lines.append(f"  {kind:<{wide}} {tokens:>8,} {share:>4.0%} {bar}".rstrip())
+    made = await asyncio.to_thread(holding, chat.runtime.session.replayed)
+    lines += [_line(event) for event in made[-SHOWN_COMPACTIONS:]]
+    lines += (
+        ["  /context diff ID shows what one changed, /context undo takes the last one back"] if made else []
+    )
+    chat.view.note(inert("\n".join(lines)))
+
+
+async def _diff(chat: Chat, which: str) -> None:
+    from agent.context.usage import before_and_after
+    from cli.render.diffs import painted
+    from cli.render.paint import painter
+    from tools.text import unified
+
+    event = await _chosen(chat, which)
+    paint = painter(colour=chat.front.terminal.colour)
+    lines = [_line(event)]
+    for where, old, new in before_and_after(event, chat.runtime.past, chat.runtime.session.replayed):
+        lines += painted(unified(where, old, new), paint, limit=DIFF_LINES)
+    chat.view.note("\n".join(lines))
+
+
+async def _undo(chat: Chat, which: str) -> None:
+    from agent.context.replay import undo
+
+    event = await _chosen(chat, which)
+    undo(chat.runtime.session, chat.runtime.projection, event)
+    chat.runtime.loop.compressor.hold()
+    chat.tell(f"compaction {event.id} is taken back: what it left out is sent again")
+
+
+async def _chosen(chat: Chat, which: str) -> Compaction:
+    from agent.context.usage import holding
+
+    made = await asyncio.to_thread(holding, chat.runtime.session.replayed)
+    for event in reversed(made):
+        if which in ("", event.id):
+            return event
+    if which:
+        raise UserError(Fault.USAGE, f"no compaction {which!r} holds", "/context lists them")
+    raise UserError(Fault.USAGE, "nothing was shortened", "/context says what fills the window")
+
+
+def _line(event: Compaction) -> str:
+    return f"  {event.id}  {event.stage}: {event.tokens_before:,} to {event.tokens_after:,} tokens ({event.reason})"
+
+
+COMMANDS = (
+    Command(
+        name="/context",
+        argument="[diff|undo]",
+        help="what fills the model's window",
+        details="/context diff [ID]: what a compaction left out and put in its place\n"
+        "/context undo [ID]: send what it left out again",
+        run=context,
+        while_working=False,
+    ),
+    Command(
+        name="/compact",
+        argument="[FOCUS]",
+        help="shorten the past now",
+        details="All but the last step becomes one summary. FOCUS says what a model that writes it keeps in view.",
+        run=compact,
+        while_working=False,
+    ),
+    Command(name="/state", argument="", help="where the work stands, as the model is told", run=state),
+)

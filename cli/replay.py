@@ -1,0 +1,131 @@
+"""`patchwright replay`: the requests of a session made once more from its log, and compared with those sent then."""
+
+from __future__ import annotations
+
+import asyncio
+import difflib
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from agent.assemble import locate
+from agent.events import Event, MessageEvent
+from agent.home import Home
+from agent.model.base import Model, Reply, Usage
+from agent.outcome import Exit
+from agent.replay import Step, steps
+from agent.session import read
+from sandbox.errors import Fault, UserError
+from sandbox.inert import inert
+from tools.action import Action
+from tools.text import plural
+
+
+def replay(
+    folder: Path,
+    session: str,
+    *,
+    until: int | None,
+    model: str | None,
+    flags: Mapping[str, Any],
+    cassette: Path | None,
+) -> int:
+    """Print each step; with a model, ask that one the last of them. Returns the exit code. Raises UserError."""
+    home = Home.from_environment()
+    root, _ = locate(folder, need_git=False)
+    found = list(_until(steps(_events(home, root, session)), until))
+    if not found:
+        raise UserError(Fault.USAGE, f"session {session!r} has no request that could be made again")
+    for step in found:
+        print(inert(line(step)))
+    differing = [step for step in found if step.differs]
+    if cassette is not None:
+        from agent.model.cassette import write
+
+        count = write(cassette, ((step.request.messages, reply_of(step.reply)) for step in found))
+        print(inert(f"{plural(count, 'call')} written to {cassette}: --model cassette:{cassette}"))
+    if model is not None:
+        made = _maker(home, root, flags)(model)
+        print(inert(asyncio.run(_compared(found[-1], made))))
+    if differing:
+        print(f"{plural(len(differing), 'request')} of {len(found)} would be another one now")
+    return int(Exit.NOT_ACHIEVED if differing else Exit.DONE)
+
+
+def line(step: Step) -> str:
+    """One step on one line: number, size, whether the request is the same, what came of it."""
+    if step.differs:
+        same = f"differs in {', '.join(step.differs)}"
+    else:
+        same = f"same {step.recorded.rpartition('.')[2][:8]}" if step.recorded else "not recorded"
+    actions = ", ".join(action.tool for action in step.reply.actions)
+    text = " ".join(step.reply.text.split())[:60]
+    return f"{step.number:4}  {len(step.request.messages):4} messages  {same}  → {actions or text or '(nothing)'}"
+
+
+def reply_of(event: MessageEvent) -> Reply:
+    """The reply that a message of the log was made of."""
+    used = event.usage
+    return Reply(
+        text=event.text,
+        reasoning=event.reasoning,
+        actions=tuple(
+            Action(id=each.id, tool=each.tool, arguments=each.arguments, raw=each.raw, problem=each.problem)
+            for each in event.actions
+        ),
+        stop=event.stop,  # type: ignore[arg-type]
+        usage=Usage(
+            input=used.input, cached=used.cached, output=used.output, reasoning=used.reasoning, cost=used.cost
+        ),
+    )
+
+
+def _until(found: Iterator[Step], until: int | None) -> Iterator[Step]:
+    for step in found:
+        if until is not None and step.number > until:
+            return
+        yield step
+
+
+def _events(home: Home, root: Path, session: str) -> Iterator[Event]:
+    """The present branch of a session's log, which may be open elsewhere."""
+    try:
+        events = {event.id: event for event in read(home.project(root) / "sessions" / session)}
+    except FileNotFoundError:
+        hint = "List them: patchwright sessions"
+        raise UserError(Fault.USAGE, f"no session {session!r} in this project", hint) from None
+    branch: list[Event] = []
+    at = next(reversed(events), "")
+    while at in events:
+        branch.append(events[at])
+        at = events[at].parent
+    return reversed(branch)
+
+
+def _maker(home: Home, root: Path, flags: Mapping[str, Any]) -> Callable[[str], Model]:
+    from cli.models import model_called
+    from cli.settings import load as settings
+
+    return lambda name: model_called(name, settings(home, root, flags), home, lambda text: print(inert(text)))
+
+
+async def _compared(step: Step, model: Model) -> str:
+    """What another model says to the same request, beside what was said then."""
+    from agent.side_calls import finished
+
+    try:
+        reply = await finished(model, step.request)
+    finally:
+        await model.close()
+    then, now = _said(reply_of(step.reply)), _said(reply)
+    names = (f"{step.reply.model} (then)", f"{reply.model or model.name} (now)")
+    difference = list(difflib.unified_diff(then, now, *names, lineterm="", n=99))
+    return "\n".join(difference) or f"{model.name} says the same"
+
+
+def _said(reply: Reply) -> Sequence[str]:
+    calls = [
+        f"→ {each.tool} {json.dumps(dict(each.arguments), ensure_ascii=False)}" for each in reply.actions
+    ]
+    return [*reply.text.splitlines(), *calls]

@@ -1,0 +1,168 @@
+"""Sessions in the terminal: going on, copies, names, all of one to scroll through, and documents of it."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from agent.events import (
+    ActionEvent,
+    AskedAction,
+    End,
+    MessageEvent,
+    ObservationEvent,
+    Prompt,
+    SessionStart,
+)
+from agent.home import Home
+from agent.session import Session
+from tests.support.cli import call
+from tests.support.talking import ask, at_rest, leave, logs, talk
+
+
+def test_sessions_are_named_copied_left_and_opened_again(shop: Path) -> None:
+    with talk(shop, [{"text": "First."}, {"text": "Second."}], columns=100, rows=30) as terminal:
+        at_rest(terminal)
+        ask(terminal, "one", "First.")
+        ask(terminal, "/rename the first try", "this session is called")
+        terminal.type("/fork a second try\r")
+        terminal.wait("turn 2")
+        at_rest(terminal)
+        ask(terminal, "two", "Second.")
+        terminal.type("/clear\r")
+        terminal.wait(
+            lambda: terminal.text.count("· /help") >= 1 and terminal.everything.count("· /help") == 3
+        )
+        at_rest(terminal)
+        terminal.type("/resume\r")
+        terminal.wait("Go on with which session?")
+        terminal.wait("› a second try")
+        terminal.wait("│ > one")
+        terminal.type("first")
+        terminal.wait("› the first try")
+        terminal.type("\r")
+        terminal.wait(lambda: terminal.everything.count("· /help") == 4)
+        at_rest(terminal)
+        terminal.type("/sessions\r")
+        terminal.wait("go on with one: /resume")
+        listed = {line.split()[-1]: line for line in terminal.text.split("\n") if "try" in line}
+        assert "  the first try" in next(line for line in terminal.text.split("\n") if line.startswith("* "))
+        assert len(listed) == 1  # both end with the word "try"
+        leave(terminal)
+    assert len(logs()) == 3
+
+
+def test_all_of_a_session_is_shown_searched_and_exported(shop: Path) -> None:
+    turns = [
+        {"reasoning": "hidden thoughts", "text": "I **look**.", "calls": [call("read", path="cart.py")]},
+        {"calls": [call("edit", path="cart.py", old=" - 1", new="")]},
+        {"text": "Fixed & <b>done</b>."},
+    ]
+    with talk(shop, turns, "--tests", "true", columns=100, rows=40) as terminal:
+        at_rest(terminal)
+        ask(terminal, "mend </details> it", "Fixed & ")
+        assert "thought for" in terminal.text
+        assert "hidden thoughts" not in terminal.text
+        terminal.type("\x0f")
+        terminal.wait("q leaves")
+        for part in (
+            "hidden thoughts",
+            "● read cart.py",
+            "return sum(item.price for item in items) - 1",
+            "✔ done",
+        ):
+            assert part in terminal.text
+        terminal.type("/nowhere\r")
+        terminal.wait("not found: nowhere")
+        terminal.type("q")
+        at_rest(terminal)
+        for name in ("one.md", "two.html", "three.json", "four.jsonl"):
+            ask(terminal, f"/export {name}", f"{name}")
+        ask(terminal, "/export five.txt", "no format for 'five.txt'")
+    assert "> mend </details> it" in (shop / "one.md").read_text()
+    page = (shop / "two.html").read_text()
+    assert "<summary>edit cart.py: +1 −1</summary>" in page
+    assert "<b>done</b>" not in page
+    assert "&lt;b&gt;done&lt;/b&gt;" in page
+    assert [event["kind"] for event in json.loads((shop / "three.json").read_text())][:2] == [
+        "session",
+        "prompt",
+    ]
+    assert json.loads((shop / "four.jsonl").read_text().splitlines()[0])["patchwright_export"] == 1
+
+
+def long_session(root: Path, steps: int) -> str:
+    """A session with so many steps in the project around `root`; returns its id."""
+    session = Session.create(Home.from_environment().project(root.resolve()) / "sessions")
+    session.subscribe(lambda event: None)
+    session.append(
+        SessionStart(session=session.id, project=str(root), model="scripted", mode="workspace", version="0")
+    )
+    session.append(Prompt(text="the very first words"))
+    for number in range(steps):
+        asked = AskedAction(id=f"c{number}", tool="shell", arguments={"command": f"true {number}"})
+        session.append(MessageEvent(actions=[asked]))
+        session.append(ActionEvent(call=asked.id, tool="shell", effect="execute"))
+        session.append(
+            ObservationEvent(call=asked.id, tool="shell", text=f"exit 0\noutput {number}", data={"exit": 0})
+        )
+    session.append(MessageEvent(text="All of it is done."))
+    session.append(End(outcome="done", steps=steps))
+    session.close()
+    return session.id
+
+
+@pytest.mark.slow
+def test_10_000_steps_are_opened_and_scrolled_through(shop: Path) -> None:
+    name = long_session(shop, 10_000)
+    with talk(shop, [{"text": "unused"}], "resume", name) as terminal:
+        terminal.wait("All of it is done.")
+        at_rest(terminal)
+        assert "> the very first words" in terminal.text
+        terminal.type("typed at once")
+        terminal.wait("> typed at once")
+        terminal.type("\x03\x0f")
+        terminal.wait("q leaves")
+        assert "output 9999" in terminal.text
+        terminal.type("\x1b[5~")
+        terminal.wait(lambda: "output 9999" not in terminal.text and "output 99" in terminal.text)
+        terminal.type("/output 8765\r")
+        terminal.wait("output 8765")
+        terminal.type("G")
+        terminal.wait("output 9999")
+        terminal.type("q")
+        at_rest(terminal)
+
+
+@pytest.mark.slow
+def test_a_resize_while_an_answer_streams_leaves_it_whole(shop: Path) -> None:
+    answer = "\n\n".join(f"paragraph {number} of the answer" for number in range(300)) + "\n\nThe end."
+    with talk(shop, [{"text": answer}], columns=90, rows=30) as terminal:
+        at_rest(terminal)
+        terminal.type("go\r")
+        terminal.wait("paragraph 20")
+        terminal.resize(50, 20)
+        terminal.resize(70, 25)
+        terminal.type("meanwhile")
+        terminal.wait("The end.")
+        terminal.wait("> meanwhile")
+        # the screen model drops lines when it shrinks: what was printed is in the bytes, what stands has no line twice
+        assert all(b"paragraph %d of the answer" % number in terminal.raw for number in range(300))
+        found = re.findall(r"^paragraph (\d+) of the answer$", terminal.everything, re.MULTILINE)
+        assert [int(each) for each in found] == sorted({int(each) for each in found})
+        assert len(found) > 250
+
+
+def test_a_name_that_is_no_session_is_told(shop: Path) -> None:
+    with talk(shop, [{"text": "Ok."}]) as terminal:
+        at_rest(terminal)
+        ask(terminal, "/resume nonsense", "no session 'nonsense' in this project")
+        ask(terminal, "/resume", "this project has no other session")
+        ask(terminal, "/rename", "no title")
+        ask(terminal, "/fork --help", "go on in a copy of this session")
+        ask(terminal, "/settings terminal.theme purple", "setting 'terminal.theme'")
+        ask(terminal, "/settings terminal.theme dark", "terminal.theme is stored")
+        leave(terminal)

@@ -1,0 +1,185 @@
+"""The prompt: what is typed into it while nothing runs, and while something does."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from agent.home import Home
+from tests.support.cli import call
+from tests.support.talking import ask, at_rest, leave, log_of, prompts, talk, wait_until
+
+BLOCK = "touch started; until test -e go; do sleep 0.05; done"
+ESCAPE = "\x1b"
+
+
+def test_a_command_of_the_users_own_and_a_note_reach_the_model(shop: Path) -> None:
+    turns = [{"text": "I see both.", "expect": ["hi-42", "I ran this myself", "never use tabs"]}]
+    with talk(shop, turns) as terminal:
+        at_rest(terminal)
+        terminal.type("!echo hi-$((20+22)); exit 3\r")
+        terminal.wait("  hi-42\nexit 3")
+        at_rest(terminal)
+        terminal.type("#never use tabs\r")
+        terminal.wait("added to AGENTS.md: never use tabs")
+        assert (shop / "AGENTS.md").read_text() == "- never use tabs\n"
+        ask(terminal, "go", "I see both.")
+        assert prompts(shop)[0].startswith("go\n\n[I ran this myself: echo hi-")
+
+
+def test_what_is_queued_can_be_taken_back_and_edited(shop: Path) -> None:
+    turns = [
+        {"calls": [call("shell", command=BLOCK)]},
+        {"text": "As you say.", "expect": ["first thing", "second thing, edited"]},
+    ]
+    with talk(shop, turns) as terminal:
+        at_rest(terminal)
+        terminal.type("go\r")
+        terminal.wait(lambda: (shop / "started").exists())
+        terminal.type("first thing\rsecond thing\r")
+        terminal.wait("queued: second thing")
+        terminal.type(f"{ESCAPE}[A")
+        terminal.wait("> second thing")
+        terminal.type(", edited\r")
+        terminal.wait("queued: second thing, edited")
+        (shop / "go").touch()
+        terminal.wait("As you say.")
+        at_rest(terminal)
+        said = [event["text"] for event in log_of(shop) if event["kind"] == "steer"]
+        assert said == ["first thing", "second thing, edited"]
+
+
+@pytest.mark.slow
+def test_a_turn_that_is_stopped_hands_back_what_was_queued(shop: Path) -> None:
+    with talk(shop, [{"text": "slow", "delay": 100}, {"text": "slow", "delay": 100}]) as terminal:
+        at_rest(terminal)
+        terminal.type("go\r")
+        terminal.wait("waiting for")
+        terminal.type("one more thing\r")
+        terminal.wait("queued: one more thing")
+        terminal.type(ESCAPE)
+        terminal.wait("the user stopped this step")
+        terminal.type("another\r")
+        terminal.wait("queued: another")
+        terminal.type("\x03")
+        terminal.wait("! interrupted")
+        terminal.wait("> another")
+
+
+def test_esc_esc_goes_back_to_an_earlier_prompt_with_its_files(shop: Path) -> None:
+    turns = [
+        {"text": "Hello."},
+        {"calls": [call("write", path="made.txt", content="made\n")]},
+        {"text": "Made."},
+        {"text": "A second time.", "expect": ["make it again"]},
+    ]
+    with talk(shop, turns, "--tests", "true", columns=100, rows=30) as terminal:
+        at_rest(terminal)
+        ask(terminal, "hello", "Hello.")
+        ask(terminal, "make it", "Made.")
+        assert (shop / "made.txt").exists()
+        terminal.type(ESCAPE * 2)
+        terminal.wait("Go back to before which prompt?")
+        terminal.wait("› make it")
+        terminal.type("\r")
+        terminal.wait("› conversation and files")
+        terminal.type("\r")
+        terminal.wait("back before: make it")
+        terminal.wait("> make it")
+        assert not (shop / "made.txt").exists()
+        terminal.type("\x03")
+        at_rest(terminal)
+        terminal.type("/trace\r")
+        terminal.wait("q leaves")
+        assert "Made." not in terminal.text
+        terminal.type("q")
+        terminal.wait("hello")
+
+
+@pytest.mark.slow
+def test_an_editor_vi_keys_own_commands_and_own_keys(shop: Path) -> None:
+    home = Home.from_environment()
+    (home.config / "commands").mkdir(parents=True)
+    (home.config / "commands" / "explain.md").write_text(
+        "# say what it does\n\nExplain $ARGUMENTS in one line.\n"
+    )
+    (home.config / "settings.toml").write_text(
+        '[terminal]\nediting = "vi"\ntheme = "dark"\n\n[terminal.keys]\neditor = ["f2"]\n'
+    )
+    editor = shop.parent / "editor"
+    editor.write_text('#!/bin/sh\nprintf "written in\\nan editor" > "$1"\n')
+    editor.chmod(0o755)
+    turns = [{"text": "One."}, {"text": "Two."}]
+    with talk(shop, turns, EDITOR=str(editor)) as terminal:
+        at_rest(terminal)
+        terminal.type("/expl")
+        terminal.wait("say what it does")
+        terminal.type("\t")
+        terminal.wait("> /explain")
+        terminal.type("cart.py\r")
+        terminal.wait("> Explain cart.py in one line.")
+        terminal.wait("One.")
+        at_rest(terminal)
+        terminal.type("no")
+        terminal.wait("> no")
+        terminal.type(f"{ESCAPE}OQ")
+        terminal.wait("> written in\n  an editor")
+        terminal.type("\r")
+        terminal.wait("Two.")
+        at_rest(terminal)
+        terminal.type("wrong words")
+        terminal.wait("> wrong words")
+        terminal.type(ESCAPE)
+        terminal.type("bbdw")
+        terminal.wait("> words")
+        assert prompts(shop) == ["Explain cart.py in one line.", "written in\nan editor"]
+
+
+@pytest.mark.slow
+def test_a_wrong_key_in_the_settings_is_told_before_anything_is_drawn(shop: Path) -> None:
+    home = Home.from_environment()
+    home.config.mkdir(parents=True)
+    (home.config / "settings.toml").write_text('[terminal.keys]\nunfold = ["ctrl-nonsense"]\n')
+    with talk(shop, [{"text": "Ok."}]) as terminal:
+        terminal.wait("there is no key 'ctrl-nonsense'")
+        assert terminal.wait_for_end() == 6
+        assert "Traceback" not in terminal.everything
+
+
+@pytest.mark.slow
+def test_plan_mode_changes_nothing_until_the_plan_is_carried_out(shop: Path) -> None:
+    turns = [
+        {"calls": [call("edit", path="cart.py", old=" - 1", new=""),
+                   call("plan", items=[{"text": "take the one away", "status": "open"}])],
+         "expect": ["Plan mode: only look"]},
+        {"text": "That is the plan."},
+        {"calls": [call("edit", path="cart.py", old=" - 1", new="")], "expect": ["Carry out this plan"]},
+        {"text": "Carried out."},
+    ]  # fmt: skip
+    with talk(shop, turns, "--tests", "true", columns=100, rows=30) as terminal:
+        at_rest(terminal)
+        terminal.type(f"{ESCAPE}[Z")
+        terminal.wait("plan mode: nothing is changed")
+        terminal.wait("\nplan · ")
+        terminal.type("mend the total\r")
+        terminal.wait("The plan is made. What now?")
+        assert " - 1" in (shop / "cart.py").read_text()
+        terminal.type("carry\r")
+        terminal.wait("1. take the one away")
+        terminal.wait("Carried out.")
+        at_rest(terminal)
+        assert " - 1" not in (shop / "cart.py").read_text()
+        assert terminal.text.split("\n")[-1].startswith("workspace · ")
+        leave(terminal)
+
+
+def test_the_end_of_the_input_waits_for_nobody(shop: Path) -> None:
+    """Ctrl-D while a question stands, and a closed terminal: what ran is ended."""
+    turns = [{"calls": [call("shell", command="bash ./x")]}, {"text": "Ok."}]
+    with talk(shop, turns, "--sandbox", "unconfined") as terminal:
+        at_rest(terminal)
+        terminal.type("go\r")
+        terminal.wait("Allow shell: bash ./x")
+        terminal.hang_up()
+        wait_until(lambda: any(event["kind"] == "end" for event in log_of(shop)))

@@ -1,0 +1,153 @@
+"""From a text to files and functions: what in the text counts, on a small project whose answers are plain."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.support.cli import git, run
+from tests.tools.workspaces import call, put, workspace
+from tools.code import code
+from tools.codebase.index import Index
+from tools.localization import Located, locate
+from tools.localization.evidence import read
+
+FILLER = "".join(f"def step_{n}(value):\n    return value + {n}\n\n\n" for n in range(6))
+
+SHOP = {
+    "shop/__init__.py": "from shop.cart import Cart\nfrom shop.money import rounded\n",
+    "shop/cart.py": """
+        from shop.money import rounded
+
+        class Cart:
+            def total(self):
+                return rounded(sum(self.prices))
+
+            def discount(self, code):
+                raise ValueError("this coupon has expired already: %s" % code)
+        """,
+    "shop/money.py": "def rounded(amount):\n    # half a cent goes up\n    return amount\n\n\n" + FILLER,
+    "shop/mail.py": "class Mailer:\n    def send_receipt(self, address):\n        return address\n\n\n"
+    + FILLER,
+    "shop/deletion.py": "def collect(objects):\n    return list(objects)\n",
+    "tests/test_cart.py": "from shop import Cart\n\n\ndef test_total_and_discount_of_coupon():\n    Cart().total()\n",
+    "docs/coupon.md": "# Coupons\n\nThe coupon and discount of the cart.\n",
+}
+
+TRACE = """\
+It fails.
+
+Traceback (most recent call last):
+  File "/usr/lib/python3/site-packages/shop/mail.py", line 3, in send_receipt
+    return address
+  File "/usr/lib/python3/site-packages/shop/money.py", line 3, in rounded
+    return amount
+TypeError: nothing
+"""
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    put(tmp_path, SHOP)
+    return tmp_path
+
+
+def located(root: Path, text: str) -> Located:
+    with Index(root, None) as index:
+        index.refresh()
+        return locate(index, text)
+
+
+@pytest.mark.parametrize(
+    ("text", "path", "function"),
+    [
+        ("Receipts are sent to the wrong address", "shop/mail.py", "Mailer.send_receipt"),
+        ("Mailer.send_receipt ignores the name", "shop/mail.py", "Mailer.send_receipt"),
+        ("half a cent goes down", "shop/money.py", "rounded"),
+        ("Wrong message\n\nIt says 'this coupon has expired already: X1'.", "shop/cart.py", "Cart.discount"),
+        ("Crash\n\nSee shop/deletion.py:1 for the reason.", "shop/deletion.py", "collect"),
+        ("Crash in shop.deletion on empty input", "shop/deletion.py", "collect"),
+        (TRACE, "shop/money.py", "rounded"),
+    ],
+)
+def test_each_kind_of_hint_leads_to_its_place(root: Path, text: str, path: str, function: str) -> None:
+    found = located(root, text)
+    assert found.files[0].path == path, found.text
+    assert (found.functions[0].path, found.functions[0].symbol.name) == (path, function), found.text
+
+
+def test_reasons_say_what_in_the_text_counted(root: Path) -> None:
+    found = located(root, TRACE)
+    assert "it is in the stack trace" in found.files[0].reasons
+    quoted = located(root, "Wrong message\n\nIt says 'this coupon has expired already: X1'.")
+    assert "holds the words 'this coupon has expired already:'" in quoted.files[0].reasons
+
+
+def test_commits_that_spoke_of_the_same_point_to_what_they_changed(root: Path) -> None:
+    git(root, "init", "-q")
+    git(root, "add", "-A")
+    git(root, "commit", "-qm", "Start")
+    (root / "shop/deletion.py").write_text("def collect(objects):\n    return list(objects)  # all\n")
+    git(root, "commit", "-qam", "Keep invoices of vanished customers")
+    with Index(root, None) as index:
+        index.refresh()
+        for _ in range(2):  # from git, then as it was kept
+            found = locate(index, "invoices of customers that vanished are lost")
+            assert found.files[0].path == "shop/deletion.py"
+            assert "commits that changed it speak of the same" in found.files[0].reasons
+        (root / "shop/mail.py").write_text("# warehouse\n" + SHOP["shop/mail.py"])
+        git(root, "commit", "-qam", "Tell the zeppelin")
+        index.refresh()
+        assert locate(index, "where is the zeppelin").files[0].path == "shop/mail.py"
+        git(root, "reset", "-q", "--hard", "HEAD~1")
+        git(root, "commit", "--amend", "-qm", "Other words")
+        git(root, "reflog", "expire", "--expire=now", "--all")
+        git(root, "gc", "-q", "--prune=now")
+        index.refresh()
+        assert locate(index, "where is the zeppelin").files == []
+
+
+def test_the_same_question_has_the_same_answer(root: Path) -> None:
+    assert located(root, TRACE + SHOP["shop/cart.py"]) == located(root, TRACE + SHOP["shop/cart.py"])
+
+
+def test_a_text_is_taken_apart() -> None:
+    found = read(
+        "Model.save() breaks\n\nSee https://github.com/o/r/blob/abc/pkg/a.py#L12 and `get_it`.\n"
+        "    at shop.Cart.total(Cart.java:42)\n"
+    )
+    assert {"model", "save", "breaks"} <= found.title
+    assert found.paths["pkg/a.py"] == 12
+    assert found.names["get_it"] > found.names["breaks"]
+    assert [(each.path, each.line, each.function) for each in found.frames] == [("Cart.java", 42, "total")]
+    assert read("") == read("\n")
+
+
+@pytest.mark.parametrize(
+    "text", ["", "\0", "((((", "\\" * 5000, "é" * 3000, "a." * 3000, "'" * 3000, 'File "' * 2000]
+)
+def test_odd_texts_are_no_trouble(root: Path, text: str) -> None:
+    located(root, text)
+
+
+def test_the_command_and_the_tool_answer_alike(root: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+    (root / "issue.txt").write_text(TRACE)
+    found = run("localize", "--issue", "issue.txt", "--json", cwd=root)
+    assert found.code == 0, found.err
+    data = json.loads(found.out)
+    assert data["files"][0]["path"] == "shop/money.py"
+    at = workspace(tmp_path_factory.mktemp("other"), {**SHOP, "issue.txt": TRACE})
+    assert call(code, at, action="locate", target=TRACE).data["code"] == data
+    piped = run("localize", "-", cwd=root, stdin=TRACE)
+    assert piped.out.splitlines()[1].split()[1] == "shop/money.py"
+    for wrong in (
+        ("localize",),
+        ("localize", " "),
+        ("localize", "x", "--issue", "issue.txt"),
+        ("localize", "--issue", "no"),
+    ):
+        refused = run(*wrong, cwd=root)
+        assert (refused.code, refused.out) == (2, ""), wrong
+        assert refused.err.startswith("patchwright: "), refused.err

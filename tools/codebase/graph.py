@@ -1,0 +1,156 @@
+"""Which file refers to which: a weighted graph, from the names that one file uses and another defines.
+
+Kept with the index and computed again when files changed. Ranks over it are personalised PageRank (Haveliwala,
+"Topic-sensitive PageRank", WWW 2002), by power iteration.
+"""
+
+from __future__ import annotations
+
+import math
+import zlib
+from array import array
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from tools.codebase.index import Index
+from tools.codebase.queries import is_test
+
+MOST_DEFINERS = 4
+"""Files that define a name after which a use of it says nothing of any of them."""
+
+DAMPING = 0.85
+ROUNDS = 15
+"""Of power iteration: the ranks' order stands by then."""
+
+_KEY = "graph"
+
+
+@dataclass(frozen=True, slots=True)
+class Graph:
+    """Edges from files that use to files that define, as numbers of `paths`, with weights; parallel arrays."""
+
+    paths: list[str]
+    sources: array[int]
+    targets: array[int]
+    weights: array[float]
+
+    def pagerank(self, seeds: Mapping[str, float]) -> dict[str, float]:
+        """Path → rank; the walk starts again at the seeds, or anywhere if there are none."""
+        count = len(self.paths)
+        if not count:
+            return {}
+        number = {path: at for at, path in enumerate(self.paths)}
+        start = [0.0] * count
+        for path, weight in seeds.items():
+            if path in number:
+                start[number[path]] += weight
+        total = sum(start)
+        start = [each / total for each in start] if total else [1 / count] * count
+        leaving = [0.0] * count
+        for source, weight in zip(self.sources, self.weights, strict=True):
+            leaving[source] += weight
+        steps = [
+            (source, target, DAMPING * weight / leaving[source])
+            for source, target, weight in zip(self.sources, self.targets, self.weights, strict=True)
+        ]
+        rank = start
+        for _ in range(ROUNDS):
+            lost = DAMPING * sum(each for each, out in zip(rank, leaving, strict=True) if not out)
+            after = [(1 - DAMPING + lost) * each for each in start]
+            for source, target, share in steps:
+                after[target] += rank[source] * share
+            rank = after
+        return dict(zip(self.paths, rank, strict=True))
+
+    def near(self, scores: Mapping[str, float]) -> tuple[dict[str, float], dict[str, float]]:
+        """What files with scores pass on: to those that they use, and to those that use them, by weight."""
+        number = {path: at for at, path in enumerate(self.paths)}
+        value = [0.0] * len(self.paths)
+        for path, score in scores.items():
+            if path in number:
+                value[number[path]] = score
+        leaving, coming = [0.0] * len(self.paths), [0.0] * len(self.paths)
+        for source, target, weight in zip(self.sources, self.targets, self.weights, strict=True):
+            leaving[source] += weight
+            coming[target] += weight
+        used: dict[str, float] = {}
+        using: dict[str, float] = {}
+        for source, target, weight in zip(self.sources, self.targets, self.weights, strict=True):
+            if value[source]:
+                path = self.paths[target]
+                used[path] = used.get(path, 0.0) + value[source] * weight / leaving[source]
+            if value[target]:
+                path = self.paths[source]
+                using[path] = using.get(path, 0.0) + value[target] * weight / coming[target]
+        return used, using
+
+
+def graph(index: Index) -> Graph:
+    """The index's graph, as it was kept or made now."""
+    paths = list(index.paths)
+    kept = index.store.kept(_KEY)
+    if kept is not None and kept[0] == index.generation:
+        return _unpacked(paths, kept[1])
+    made = _made(index, paths)
+    index.store.keep(_KEY, index.generation, _packed(made))
+    return made
+
+
+def _made(index: Index, paths: list[str]) -> Graph:
+    number = {path: at for at, path in enumerate(paths)}
+    # Texts that several files have (empty ones, mostly) tell nothing of which is meant.
+    alone = {text: number[there[0]] for text, there in index.by_text.items() if len(there) == 1}
+    tests = {at for path, at in number.items() if is_test(path)}
+    families = [_family(path) for path in paths]
+    edges: dict[int, float] = {}
+    count = len(paths)
+    for name, postings in index.store.all_names():
+        if len(postings) < 2 or len(name) < 3:
+            continue
+        live = [(alone[text], defined, used) for text, defined, used, _ in postings if text in alone]
+        definers = [at for at, defined, _ in live if defined and at not in tests]
+        if not 0 < len(definers) <= MOST_DEFINERS:
+            continue
+        users = [(at, used) for at, defined, used in live if not defined]
+        weight = math.log(count / (1 + len(users)) + 1) / len(definers)
+        for at, used in users:
+            share = weight * math.sqrt(used)
+            for target in definers:
+                if families[at] == families[target]:
+                    edge = at * count + target
+                    edges[edge] = edges.get(edge, 0.0) + share
+    return Graph(
+        paths=paths,
+        sources=array("I", (edge // count for edge in edges)),
+        targets=array("I", (edge % count for edge in edges)),
+        weights=array("f", edges.values()),
+    )
+
+
+def _family(path: str) -> str:
+    """Languages whose files can use each other's names."""
+    ending = path[path.rfind(".") + 1 :].lower()
+    return next((family for family, endings in _FAMILIES.items() if ending in endings), ending)
+
+
+_FAMILIES = {
+    "web": frozenset({"js", "jsx", "mjs", "cjs", "ts", "tsx", "mts", "cts", "html", "htm"}),
+    "c": frozenset({"c", "h", "cc", "cpp", "cxx", "hh", "hpp", "hxx"}),
+    "jvm": frozenset({"java", "kt", "kts", "scala"}),
+    "python": frozenset({"py", "pyi"}),
+}
+
+
+def _packed(made: Graph) -> bytes:
+    parts = made.sources.tobytes() + made.targets.tobytes() + made.weights.tobytes()
+    return zlib.compress(parts, 1)
+
+
+def _unpacked(paths: list[str], data: bytes) -> Graph:
+    parts = zlib.decompress(data)
+    size = len(parts) // 3
+    sources, targets, weights = array("I"), array("I"), array("f")
+    sources.frombytes(parts[:size])
+    targets.frombytes(parts[size : 2 * size])
+    weights.frombytes(parts[2 * size :])
+    return Graph(paths=paths, sources=sources, targets=targets, weights=weights)

@@ -1,0 +1,70 @@
+"""From a text (an issue, a stack trace) to the files and functions that it speaks of, without a model."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from tools.codebase.index import Index
+    from tools.localization.functions import RankedFunction
+    from tools.localization.ranking import RankedFile
+
+__all__ = ["Located", "locate"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Located:
+    """Files and functions, each the likeliest first."""
+
+    files: Sequence[RankedFile]
+    functions: Sequence[RankedFunction]
+
+    @property
+    def text(self) -> str:
+        """A few lines for a person or a model."""
+        if not self.files:
+            return "nothing in the code resembles the text"
+        lines = ["files, the likeliest first"]
+        for each in self.files:
+            why = f"  ({'; '.join(each.reasons[:3])})" if each.reasons else ""
+            lines.append(f"  {each.score:.2f}  {each.path}{why}")
+        if self.functions:
+            lines.append("functions")
+            lines += [
+                f"  {each.score:.2f}  {each.path}:{each.symbol.line}: {each.symbol.name}"
+                for each in self.functions
+            ]
+        return "\n".join(lines)
+
+    @property
+    def data(self) -> dict[str, Any]:
+        """The same for a program."""
+        return {
+            "files": [
+                {"path": each.path, "score": round(each.score, 4), "reasons": list(each.reasons)}
+                for each in self.files
+            ],
+            "functions": [
+                {
+                    "path": each.path,
+                    "name": each.symbol.name,
+                    "first": each.symbol.first,
+                    "last": each.symbol.last,
+                    "score": round(each.score, 4),
+                }
+                for each in self.functions
+            ],
+        }
+
+
+def locate(index: Index, text: str, *, files: int = 10, functions: int = 10) -> Located:
+    """What a text speaks of. The same text and the same files give the same answer."""
+    from tools.localization.evidence import read
+    from tools.localization.functions import FILES, ranked_functions
+    from tools.localization.ranking import ranked_files
+
+    evidence = read(text)
+    ranked = ranked_files(index, evidence, max(files, FILES))
+    return Located(files=ranked[:files], functions=ranked_functions(index, evidence, ranked, functions))

@@ -1,0 +1,110 @@
+"""Inside of the likeliest files: which functions, methods and classes a text speaks of."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tools.codebase.facts import Symbol
+from tools.codebase.index import Index
+from tools.codebase.words import counted, parts
+from tools.localization.evidence import Evidence
+from tools.localization.ranking import RankedFile
+
+FILES = 12
+"""Files that are looked into."""
+
+FILE, WORDS = 1.1, 0.8
+"""How much the file's own score counts against the best file's, and the words in the function."""
+
+TITLED, NAME, OWNER, TRACED, DOTTED = 0.35, 0.15, 0.1, 0.3, 0.1
+"""What it adds when the first line names the function, the text does, names its class, a frame in it, or `Class.it`."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RankedFunction:
+    """A function, method or class of a file."""
+
+    path: str
+    symbol: Symbol
+    score: float
+
+
+def ranked_functions(
+    index: Index, evidence: Evidence, files: Sequence[RankedFile], limit: int = 20
+) -> list[RankedFunction]:
+    """The functions that a text most likely speaks of, the likeliest first."""
+    if not files:
+        return []
+    rarity = _rarity(index, evidence)
+    found: list[RankedFunction] = []
+    outlines = index.outlines([each.path for each in files[:FILES]])
+    for each in files[:FILES]:
+        symbols = _units(outlines[each.path].symbols) if each.path in outlines else []
+        lines = index.source(each.path).split("\n")
+        share = each.score / files[0].score if files[0].score else 0.0
+        for symbol in symbols:
+            inside = _inside(rarity, lines, symbol) + _named(evidence, each.path, symbol)
+            found.append(RankedFunction(path=each.path, symbol=symbol, score=inside + FILE * share))
+    return sorted(found, key=lambda one: (-one.score, one.path, one.symbol.first))[:limit]
+
+
+def _units(symbols: Sequence[Symbol]) -> list[Symbol]:
+    """Functions and methods; one inside of another belongs to the outer one."""
+    outer: list[Symbol] = []
+    for each in symbols:
+        if each.kind in ("function", "method", "macro") and not (
+            outer and outer[-1].first <= each.first and each.last <= outer[-1].last
+        ):
+            outer.append(each)
+    return outer
+
+
+def _rarity(index: Index, evidence: Evidence) -> dict[str, float]:
+    total = len(index.by_text) + 1
+    return {
+        word: weight * math.log(1 + total / (1 + len(there)))
+        for word, weight in evidence.words.items()
+        if (there := index.word(word))
+    }
+
+
+def _inside(
+    rarity: dict[str, float],
+    lines: Sequence[str],
+    symbol: Symbol,
+) -> float:
+    """The words of its lines, as BM25 counts them, relative to all words of the text."""
+    words = counted("\n".join(lines[symbol.first - 1 : symbol.last]))
+    length = words.total()
+    named = set(parts(symbol.short))
+    value = sum(
+        weight * often / (often + 0.2 + length / 300)
+        for word, weight in rarity.items()
+        if (often := words[word] + (3 if word in named else 0))
+    )
+    return WORDS * value / (sum(rarity.values()) or 1.0)
+
+
+def _named(evidence: Evidence, path: str, symbol: Symbol) -> float:
+    value = 0.0
+    owner, _, short = symbol.name.rpartition(".")
+    if (weight := evidence.names.get(short, 0.0)) >= 0.1 and len(short) > 2:
+        value += NAME * min(weight, 1.5)
+    if short.lower() in evidence.title:
+        value += TITLED
+    if owner and owner.rpartition(".")[2] in evidence.names:
+        value += OWNER * min(1.0, evidence.names[owner.rpartition(".")[2]])
+    if owner and any(
+        f".{dotted}".endswith(f".{owner.rpartition('.')[2]}.{short}") for dotted in evidence.dotted
+    ):
+        value += DOTTED
+    for frame in evidence.frames:
+        if frame.function == short and (frame.path.endswith(path) or path.endswith(frame.path.lstrip("./"))):
+            value += TRACED * max(0.3, 1.0 - 0.2 * frame.distance)
+            break
+    for written, line in evidence.paths.items():
+        if line and path.endswith(written.lstrip("./")) and symbol.first <= line <= symbol.last:
+            value += TRACED
+    return value

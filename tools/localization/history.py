@@ -1,0 +1,123 @@
+"""What a repository's past says: commits whose message speaks of the same things, and the files that they changed.
+
+The newest commits are read once and kept with the index; afterwards only those that are new.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import zlib
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from tools.codebase.index import Index
+from tools.codebase.queries import is_test
+from tools.codebase.words import counted
+
+MOST_COMMITS = 3000
+"""The newest ones: older ones are of a program that has changed since."""
+
+MOST_FILES = 30
+"""A commit that changes more is of no subject."""
+
+MOST_MESSAGE = 1000
+"""Characters of a message that are read."""
+
+LIKE = 60
+"""Commits that are taken for speaking of the same."""
+
+_KEY = "history"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Commit:
+    """words: of its message, split, with spaces between; files: that it changed"""
+
+    words: str
+    files: Sequence[str]
+
+
+def commits(index: Index) -> list[Commit]:
+    """The newest commits of the workspace's repository, the newest first; none where there is no repository."""
+    from sandbox.errors import UserError
+    from sandbox.repository import head
+    from tools.action import ToolFailure
+
+    now = head(index.root)
+    if not now:
+        return []
+    before, known = _kept(index)
+    if before == now:
+        return known
+    try:
+        fresh = _read(index.root, f"{before}..{now}" if before else now)
+    except ToolFailure:  # what was kept is of a past that is gone
+        before, known = "", []
+        try:
+            fresh = _read(index.root, now)
+        except (ToolFailure, UserError):  # a repository that git itself refuses has no past for us
+            return []
+    except UserError:
+        return []
+    found = [*fresh, *known][:MOST_COMMITS]
+    data = json.dumps([now, [[each.words, list(each.files)] for each in found]], separators=(",", ":"))
+    index.store.keep(_KEY, 0, zlib.compress(data.encode(), 1))
+    return found
+
+
+def _kept(index: Index) -> tuple[str, list[Commit]]:
+    kept = index.store.kept(_KEY)
+    if kept is None:
+        return "", []
+    before, rows = json.loads(zlib.decompress(kept[1]))
+    return before, [Commit(words=words, files=files) for words, files in rows]
+
+
+def _read(root: Path, revisions: str) -> list[Commit]:
+    from tools.git.broker import Broker
+
+    output = Broker(root).run(
+        "log", f"--max-count={MOST_COMMITS}", "--no-merges", "--no-renames", "--no-show-signature",
+        "--format=%x01%B%x02", "--name-only", revisions, "--",
+    )  # fmt: skip
+    return parse(output.stdout.decode("utf-8", "replace"))
+
+
+def parse(log: str) -> list[Commit]:
+    """Commits out of git's log: \\x01, the message, \\x02, and a line a file."""
+    found = []
+    for entry in log.split("\x01")[1:]:
+        message, _, names = entry.partition("\x02")
+        files = [name for name in names.split("\n") if name]
+        if 0 < len(files) <= MOST_FILES:
+            words = " ".join(counted(message[:MOST_MESSAGE]).elements())
+            found.append(Commit(words=words, files=files))
+    return found
+
+
+def spoken_of(index: Index, past: Sequence[Commit], words: Mapping[str, float]) -> dict[str, float]:
+    """Path → how much the commits that changed it speak as these words do, from 0 to 1."""
+    documents = [Counter(each.words.split(" ")) for each in past]
+    having: Counter[str] = Counter()
+    for document in documents:
+        having.update(document.keys())
+    rarity = {word: math.log(1 + len(past) / having[word]) for word in words if having[word]}
+    likeness = []
+    for number, document in enumerate(documents):
+        value = sum(
+            words[word] * rarity[word] * 2.2 * count / (count + 1.2)
+            for word, count in document.items()
+            if word in rarity
+        )
+        if value:
+            likeness.append((value / math.sqrt(5 + document.total()), number))
+    scores: dict[str, float] = {}
+    for value, number in sorted(likeness, key=lambda each: (-each[0], each[1]))[:LIKE]:
+        files = [path for path in past[number].files if path in index and not is_test(path)]
+        for path in files:
+            scores[path] = scores.get(path, 0.0) + value**2 / len(files)
+    most = max(scores.values(), default=1.0)
+    return {path: math.sqrt(value / most) for path, value in scores.items()}

@@ -1,0 +1,104 @@
+"""From a text to files: features weighed by a small, fixed model, then passed on a little along the imports.
+
+The weights were found by coordinate search over the issues of one repository (django) and tried on eleven others;
+`docs/code-map.md` has the figures. They are the same for every repository.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from tools.codebase.index import Index
+from tools.codebase.queries import is_test
+from tools.localization.evidence import Evidence
+from tools.localization.features import Features, gather
+from tools.localization.history import commits, spoken_of
+
+WEIGHTS: Mapping[str, float] = {
+    "words": 0.6,
+    "path": 0.05,
+    "defines": 0.15,
+    "uses": 0.2,
+    "dotted": 1.5,
+    "mentioned": 0.4,
+    "frame": 0.35,
+    "quoted": 0.4,
+    "size": 0.02,
+    "commits": 0.28,
+    "stem": 0.1,
+    "titled": 0.07,
+}
+"""What each feature adds, at its most."""
+
+TEST = 0.35
+"""Of a score that a file of tests keeps: issues are seldom mended there."""
+
+PACKAGE = 0.7
+"""Of a score that a package's `__init__` keeps that only gathers names."""
+
+ASIDE = 0.5
+"""Examples, documentation, benchmarks, translations, migrations' templates, vendored code."""
+
+_ASIDE = re.compile(
+    r"(^|/)(docs?|examples?|galleries|tutorials?|benchmarks?|asv_bench|vendor|node_modules|third_party|extern|locale|"
+    r"_vendor|bin|scripts?|release)/|/\d{4}_\w+\.py$"
+)
+
+_SOURCE = re.compile(r"\.(html?|css|json|md|ya?ml|toml|min\.js)$")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RankedFile:
+    """A file and why it is here, the strongest reasons first."""
+
+    path: str
+    score: float
+    reasons: tuple[str, ...]
+
+
+def ranked_files(index: Index, evidence: Evidence, limit: int = 50) -> list[RankedFile]:
+    """The files that a text most likely speaks of, the likeliest first."""
+    gathered = gather(index, evidence)
+    for path, value in spoken_of(index, commits(index), evidence.words).items():
+        reason = "commits that changed it speak of the same" if value > 0.5 else ""
+        gathered.add(path, "commits", value, reason)
+    add_sizes(index, gathered.files)
+    scores = {path: score(path, features.values) for path, features in gathered.files.items()}
+    best = sorted(scores, key=lambda path: (-scores[path], path))[:limit]
+    return [
+        RankedFile(path=path, score=scores[path], reasons=_reasons(gathered.files[path])) for path in best
+    ]
+
+
+def add_sizes(index: Index, files: Mapping[str, Features]) -> None:
+    """The feature `size`: where there is more code there are more mistakes."""
+    import math
+
+    for path, features in files.items():
+        named, code, _ = index.counts[index.text_of(path)]
+        if path.endswith("__init__.py") and code < 30 * named + 300:
+            features.values["package"] = 1.0
+        features.values["size"] = math.log(1 + code) / 10
+
+
+def score(path: str, values: Mapping[str, float], weights: Mapping[str, float] = WEIGHTS) -> float:
+    """The weighted sum, less for places that are seldom meant."""
+    total = sum(weights.get(name, 0.0) * value for name, value in values.items())
+    return total * place(path) * (PACKAGE if values.get("package") else 1.0)
+
+
+def place(path: str) -> float:
+    """What part of a score a file of this place keeps."""
+    kept = 1.0
+    if is_test(path):
+        kept *= TEST
+    if _ASIDE.search(path) or _SOURCE.search(path) or path in ("setup.py", "conftest.py"):
+        kept *= ASIDE
+    return kept
+
+
+def _reasons(features: Features) -> tuple[str, ...]:
+    seen = dict.fromkeys(reason for _, reason in sorted(features.reasons, key=lambda each: -each[0]))
+    return tuple(seen)[:4]
