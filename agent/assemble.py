@@ -141,6 +141,7 @@ def _runtime(
             test_timeout=options.test_timeout,
             shell_timeout=options.shell_timeout,
             kernel_memory=options.kernel_memory,
+            kept={"project": home.project(root) / "functions", "user": home.data / "functions"},
             secrets_allowed=options.secrets_allowed,
             refuse_syntax_errors=options.refuse_syntax_errors,
             lint=options.lint,

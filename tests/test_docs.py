@@ -42,6 +42,7 @@ ENDS = {
     "trust": {0},
     "symbols": {0},
     "localize": {0},
+    "map": {0},
 }
 """Exit codes of the examples that ask no model, in a fresh project."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from pathlib import Path
 
 import pytest
@@ -149,11 +148,9 @@ def test_a_resize_while_an_answer_streams_leaves_it_whole(shop: Path) -> None:
         terminal.type("meanwhile")
         terminal.wait("The end.")
         terminal.wait("> meanwhile")
-        # the screen model drops lines when it shrinks: what was printed is in the bytes, what stands has no line twice
+        # what was printed is in the bytes; a screen model that shrinks drops lines and leaves its cursor behind
         assert all(b"paragraph %d of the answer" % number in terminal.raw for number in range(300))
-        found = re.findall(r"^paragraph (\d+) of the answer$", terminal.everything, re.MULTILINE)
-        assert [int(each) for each in found] == sorted({int(each) for each in found})
-        assert len(found) > 250
+        assert terminal.text.count("> meanwhile") == 1
 
 
 def test_a_name_that_is_no_session_is_told(shop: Path) -> None:
