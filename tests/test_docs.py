@@ -50,6 +50,7 @@ ENDS = {
     "localize": {0},
     "kernel": {0},
     "functions": {3},
+    "map": {0},
 }
 """Exit codes of the examples that ask no model, in a fresh project."""
 

@@ -14,6 +14,7 @@ def add(app: typer.Typer) -> None:
     """Declare the commands of this theme."""
     app.command()(symbols)
     app.command()(localize)
+    app.command(name="map")(map_)
 
 
 def symbols(
@@ -51,3 +52,17 @@ def localize(
     from cli.code import localize as locate
 
     raise typer.Exit(locate(folder, text, issue, as_json=as_json))
+
+
+def map_(
+    text: Annotated[
+        str, typer.Argument(metavar="[TEXT]", help="What it is about; the whole if not given.")
+    ] = "",
+    tokens: Annotated[int, typer.Option("--tokens", min=100, help="How long it may get, about.")] = 2000,
+    folder: Folder = Path("."),
+    as_json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False,
+) -> None:
+    """Show the files that matter most, with the heads of what others use of them."""
+    from cli.code import show_map
+
+    raise typer.Exit(show_map(folder, text, tokens, as_json=as_json))
