@@ -58,6 +58,8 @@ class FoldMessage(UserMessage):
 class StateMessage(UserMessage):
     """The state ledger. It stands at the end of one request and is no part of the history."""
 
+    passing = True
+
 
 class Projection:
     """The messages of one session, kept up to date by `add`; a step costs only what is new."""

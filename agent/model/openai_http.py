@@ -9,7 +9,7 @@ from typing import Any
 from agent.model.base import Message, Request, ToolSpec
 from agent.model.chat_wire import ChatAssembler, message_json, tool_json
 from agent.model.http_model import HttpModel
-from agent.model.wire import Assembler, Fixed, encode, encoded
+from agent.model.wire import Assembler, Fixed, encode, encoded, last_lasting
 
 
 @dataclass(slots=True, kw_only=True)
@@ -70,10 +70,12 @@ class ChatWire:
             options["reasoning_effort"] = dialect.effort
         if dialect.sticky:
             options["prompt_cache_key"] = dialect.sticky
-        if dialect.mark:
-            options["cache_control"] = {"type": "ephemeral"}
         messages = [fixed.system] if fixed.system else []
         messages += [self._message(message) for message in request.messages]
+        if dialect.mark and (mark := last_lasting(request.messages)) == len(request.messages) - 1:
+            options["cache_control"] = _EPHEMERAL  # the end is marked by the gateway
+        elif dialect.mark and mark >= 0:
+            messages[mark - len(request.messages)] = encode(_marked(request.messages[mark]))
         return b"".join((encode(options)[:-1], fixed.tools, b',"messages":[', b",".join(messages), b"]}"))
 
     def assembler(self) -> Assembler:
@@ -102,6 +104,17 @@ class ChatWire:
         reasoning = self.dialect.reasoning
         form = "openai-chat+reasoning" if reasoning else "openai-chat"
         return encoded(message, form, lambda: message_json(message, reasoning=reasoning))
+
+
+def _marked(message: Message) -> dict[str, Any]:
+    """A message up to which the provider is to cache."""
+    whole = message_json(message, reasoning=False)
+    if isinstance(whole["content"], str) and whole["content"]:
+        whole["content"] = [{"type": "text", "text": whole["content"], "cache_control": _EPHEMERAL}]
+    return whole
+
+
+_EPHEMERAL = {"type": "ephemeral"}
 
 
 class OpenAIChat(HttpModel):
