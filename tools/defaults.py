@@ -36,6 +36,7 @@ TOOLS = (
 
 UNTOLD = (
     ("tools.edit.several", "edit_several"),
+    ("tools.git.bisect", "git_bisect"),
     ("tools.kernel.keeping", "keep_function"),
     ("tools.kernel.keeping", "kept_functions"),
 )
