@@ -141,6 +141,7 @@ def _runtime(
             test_timeout=options.test_timeout,
             shell_timeout=options.shell_timeout,
             kernel_memory=options.kernel_memory,
+            kept={"project": home.project(root) / "functions", "user": home.data / "functions"},
             secrets_allowed=options.secrets_allowed,
             refuse_syntax_errors=options.refuse_syntax_errors,
             lint=options.lint,
@@ -154,7 +155,7 @@ def _runtime(
     commits = reach.toolbox.get("git_commit") is not None
     snapshots = reach.snapshots
     recovered = _recovered(workspace)
-    if (found := restore_changes(session.replayed, workspace, snapshots)) is not None:
+    if (found := restore_changes(session.replayed.deeds(), workspace, snapshots)) is not None:
         session.append(found)
     if not _has_started(session):
         session.append(_start(options, root, model, session, workspace, offers_commit=commits))

@@ -39,6 +39,16 @@ def localize(folder: Path, text: str | None, issue: Path | None, *, as_json: boo
     return Exit.DONE if found.files else Exit.NOTHING_TO_DO
 
 
+def show_map(folder: Path, text: str, tokens: int, *, as_json: bool) -> int:
+    """Exit code: DONE, NOTHING_TO_DO where no code is indexed. Raises UserError."""
+    from tools.localization import map_answer
+
+    with opened(folder) as index:
+        found = map_answer(index, text, tokens)
+    print(json.dumps(found.data) if as_json else inert(found.text))
+    return Exit.NOTHING_TO_DO if found.empty else Exit.DONE
+
+
 def _issue(text: str | None, issue: Path | None) -> str:
     if (text is None) == (issue is None):
         raise UserError(Fault.USAGE, "localize: give a TEXT or --issue FILE", "`-` reads standard input.")

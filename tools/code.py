@@ -15,16 +15,30 @@ if TYPE_CHECKING:
     from tools.codebase.answers import Answer
 
 Action = Literal[
-    "outline", "find", "show", "references", "callers", "callees", "imports", "similar", "tests", "locate"
+    "outline",
+    "find",
+    "show",
+    "references",
+    "callers",
+    "callees",
+    "imports",
+    "similar",
+    "tests",
+    "locate",
+    "map",
 ]
+
+
+MAP_TOKENS = 1500
+"""Of a map that a model asks for."""
 
 
 @tool(effect="read")
 async def code(action: Action, target: str, *, at: Workspace) -> Observation:
     """Ask the code index of all languages: where a name is defined, used, called; a file's outline, imports, tests;
-    locate: the files and functions that an issue or stack trace speaks of.
+    locate: the files and functions that an issue or stack trace speaks of; map: the most important files for a topic.
 
-    target: a name ("Cart.total"); for outline, imports, tests a path; for similar, locate a text
+    target: a name ("Cart.total"); for outline, imports, tests a path; for similar, locate, map a text
     """
     try:
         found = await asyncio.to_thread(_ask, at, action, target)
@@ -36,11 +50,13 @@ async def code(action: Action, target: str, *, at: Workspace) -> Observation:
 def _ask(at: Workspace, action: str, target: str) -> Answer:
     from tools.codebase.answers import Answer, answer
     from tools.codebase.index import open_index
-    from tools.localization import locate
+    from tools.localization import locate, map_answer
 
     with open_index(at.root, at.settings.shared or at.settings.cache, tuple(closed(at))) as index:
         index.refresh()
         if action == "locate":
             found = locate(index, target)
             return Answer(text=found.text, data=found.data, empty=not found.files)
+        if action == "map":
+            return map_answer(index, target, MAP_TOKENS)
         return answer(index, action, target)

@@ -34,7 +34,12 @@ TOOLS = (
 )
 """Module and name of each. They are imported when a session asks for them, not with this module."""
 
-UNTOLD = (("tools.edit.several", "edit_several"),)
+UNTOLD = (
+    ("tools.edit.several", "edit_several"),
+    ("tools.git.bisect", "git_bisect"),
+    ("tools.kernel.keeping", "keep_function"),
+    ("tools.kernel.keeping", "kept_functions"),
+)
 """Tools of which no model is told."""
 
 

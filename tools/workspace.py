@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import stat
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -34,6 +34,7 @@ class ToolSettings:
     unreadable: patterns of the user's rules that deny reading
     trusts: the user's word on what the repository would run outside the sandbox
     kernel_memory: bytes of private memory of a kernel; an allocation beyond it raises MemoryError there
+    kept: by scope ("project", "user") the folder of functions kept for later sessions; none to keep none
     cache: folder of ours for byte code, coverage and reports; outside the workspace
     shared: folder of ours for what all sessions have in common; `cache` if there is none
     """
@@ -41,6 +42,7 @@ class ToolSettings:
     test_command: str = ""
     shell_timeout: float = 120.0
     kernel_memory: int = 4 << 30
+    kept: Mapping[str, Path] = field(default_factory=dict)
     test_timeout: float = 600.0
     secrets_allowed: tuple[str, ...] = ()
     refuse_syntax_errors: bool = False

@@ -7,13 +7,14 @@ from typing import Annotated
 
 import typer
 
-from cli.commands.options import Folder
+from cli.commands.options import FailingTests, Folder
 
 
 def add(app: typer.Typer) -> None:
     """Declare the commands of this theme."""
     app.command()(symbols)
     app.command()(localize)
+    app.command(name="map")(map_)
 
 
 def symbols(
@@ -44,10 +45,31 @@ def localize(
     issue: Annotated[
         Path | None, typer.Option("--issue", metavar="FILE", help="Read the text from a file.")
     ] = None,
+    tests: FailingTests = None,
     folder: Folder = Path("."),
     as_json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False,
 ) -> None:
-    """Say which files and functions a text speaks of, and why. Needs no model."""
+    """Say which files and functions a text speaks of, or which lines make tests fail. Needs no model."""
+    if tests:
+        if text is not None or issue is not None:
+            raise typer.BadParameter("--tests and a text: give one of them")
+        from cli.repair import localize as rank
+
+        raise typer.Exit(rank(folder, tests, as_json=as_json))
     from cli.code import localize as locate
 
     raise typer.Exit(locate(folder, text, issue, as_json=as_json))
+
+
+def map_(
+    text: Annotated[
+        str, typer.Argument(metavar="[TEXT]", help="What it is about; the whole if not given.")
+    ] = "",
+    tokens: Annotated[int, typer.Option("--tokens", min=100, help="How long it may get, about.")] = 2000,
+    folder: Folder = Path("."),
+    as_json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False,
+) -> None:
+    """Show the files that matter most, with the heads of what others use of them."""
+    from cli.code import show_map
+
+    raise typer.Exit(show_map(folder, text, tokens, as_json=as_json))

@@ -13,6 +13,14 @@ from cli.commands.options import Folder, Mode, Sandbox, flags_of
 def add(app: typer.Typer) -> None:
     """Declare the commands of this theme."""
     app.command()(kernel)
+    kept = typer.Typer(
+        rich_markup_mode=None, help="Functions kept from earlier sessions.", no_args_is_help=True
+    )
+    app.add_typer(kept, name="functions")
+    kept.command("list")(functions_list)
+    kept.command("show")(functions_show)
+    kept.command("verify")(functions_verify)
+    kept.command("remove")(functions_remove)
 
 
 def kernel(
@@ -36,3 +44,47 @@ def kernel(
 
     flags = flags_of(mode=mode, sandbox=sandbox, shell_timeout=timeout, kernel_memory=memory)
     raise typer.Exit(run_blocks(folder, file, flags, go_on=go_on, as_json=as_json))
+
+
+def functions_list(
+    query: Annotated[
+        str, typer.Argument(metavar="[WORDS]", help="Only those in which all words occur.")
+    ] = "",
+    folder: Folder = Path("."),
+    as_json: Annotated[bool, typer.Option("--json", help="As JSON lines.")] = False,
+) -> None:
+    """List the functions of this project and of its user, or search them."""
+    from cli.functions import listed
+
+    raise typer.Exit(listed(folder, query, as_json=as_json))
+
+
+def functions_show(
+    name: Annotated[str, typer.Argument(metavar="NAME")],
+    folder: Folder = Path("."),
+) -> None:
+    """Show the source of a function and of its test."""
+    from cli.functions import shown
+
+    raise typer.Exit(shown(folder, name))
+
+
+def functions_verify(
+    folder: Folder = Path("."),
+    sandbox: Sandbox = None,
+    as_json: Annotated[bool, typer.Option("--json", help="As JSON lines.")] = False,
+) -> None:
+    """Run the tests of all functions again; one that fails is not offered until it passes. Exit 1 if one fails."""
+    from cli.functions import verified
+
+    raise typer.Exit(verified(folder, flags_of(sandbox=sandbox), as_json=as_json))
+
+
+def functions_remove(
+    name: Annotated[str, typer.Argument(metavar="NAME")],
+    folder: Folder = Path("."),
+) -> None:
+    """Keep a function no longer."""
+    from cli.functions import removed
+
+    raise typer.Exit(removed(folder, name))

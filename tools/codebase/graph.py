@@ -6,6 +6,7 @@ Kept with the index and computed again when files changed. Ranks over it are per
 
 from __future__ import annotations
 
+import json
 import math
 import zlib
 from array import array
@@ -18,6 +19,9 @@ from tools.codebase.queries import is_test
 MOST_DEFINERS = 4
 """Files that define a name after which a use of it says nothing of any of them."""
 
+MOST_KNOWN = 16
+"""Names that are kept of a file."""
+
 DAMPING = 0.85
 ROUNDS = 15
 """Of power iteration: the ranks' order stands by then."""
@@ -27,12 +31,16 @@ _KEY = "graph"
 
 @dataclass(frozen=True, slots=True)
 class Graph:
-    """Edges from files that use to files that define, as numbers of `paths`, with weights; parallel arrays."""
+    """Edges from files that use to files that define, as numbers of `paths`, with weights; parallel arrays.
+
+    known: for each file the names that it defines and others use, with how much they do, the most first
+    """
 
     paths: list[str]
     sources: array[int]
     targets: array[int]
     weights: array[float]
+    known: list[list[tuple[str, float]]]
 
     def pagerank(self, seeds: Mapping[str, float]) -> dict[str, float]:
         """Path → rank; the walk starts again at the seeds, or anywhere if there are none."""
@@ -62,28 +70,6 @@ class Graph:
             rank = after
         return dict(zip(self.paths, rank, strict=True))
 
-    def near(self, scores: Mapping[str, float]) -> tuple[dict[str, float], dict[str, float]]:
-        """What files with scores pass on: to those that they use, and to those that use them, by weight."""
-        number = {path: at for at, path in enumerate(self.paths)}
-        value = [0.0] * len(self.paths)
-        for path, score in scores.items():
-            if path in number:
-                value[number[path]] = score
-        leaving, coming = [0.0] * len(self.paths), [0.0] * len(self.paths)
-        for source, target, weight in zip(self.sources, self.targets, self.weights, strict=True):
-            leaving[source] += weight
-            coming[target] += weight
-        used: dict[str, float] = {}
-        using: dict[str, float] = {}
-        for source, target, weight in zip(self.sources, self.targets, self.weights, strict=True):
-            if value[source]:
-                path = self.paths[target]
-                used[path] = used.get(path, 0.0) + value[source] * weight / leaving[source]
-            if value[target]:
-                path = self.paths[source]
-                using[path] = using.get(path, 0.0) + value[target] * weight / coming[target]
-        return used, using
-
 
 def graph(index: Index) -> Graph:
     """The index's graph, as it was kept or made now."""
@@ -103,6 +89,7 @@ def _made(index: Index, paths: list[str]) -> Graph:
     tests = {at for path, at in number.items() if is_test(path)}
     families = [_family(path) for path in paths]
     edges: dict[int, float] = {}
+    known: list[dict[str, float]] = [{} for _ in paths]
     count = len(paths)
     for name, postings in index.store.all_names():
         if len(postings) < 2 or len(name) < 3:
@@ -119,11 +106,13 @@ def _made(index: Index, paths: list[str]) -> Graph:
                 if families[at] == families[target]:
                     edge = at * count + target
                     edges[edge] = edges.get(edge, 0.0) + share
+                    known[target][name] = known[target].get(name, 0.0) + share
     return Graph(
         paths=paths,
         sources=array("I", (edge // count for edge in edges)),
         targets=array("I", (edge % count for edge in edges)),
         weights=array("f", edges.values()),
+        known=[sorted(names.items(), key=lambda each: (-each[1], each[0]))[:MOST_KNOWN] for names in known],
     )
 
 
@@ -142,15 +131,18 @@ _FAMILIES = {
 
 
 def _packed(made: Graph) -> bytes:
-    parts = made.sources.tobytes() + made.targets.tobytes() + made.weights.tobytes()
-    return zlib.compress(parts, 1)
+    known = [[[name, round(value, 2)] for name, value in names] for names in made.known]
+    text = json.dumps(known, separators=(",", ":")).encode()
+    edges = made.sources.tobytes() + made.targets.tobytes() + made.weights.tobytes()
+    return zlib.compress(len(made.sources).to_bytes(4, "little") + edges + text, 1)
 
 
 def _unpacked(paths: list[str], data: bytes) -> Graph:
     parts = zlib.decompress(data)
-    size = len(parts) // 3
+    size = 4 * int.from_bytes(parts[:4], "little")
     sources, targets, weights = array("I"), array("I"), array("f")
-    sources.frombytes(parts[:size])
-    targets.frombytes(parts[size : 2 * size])
-    weights.frombytes(parts[2 * size :])
-    return Graph(paths=paths, sources=sources, targets=targets, weights=weights)
+    sources.frombytes(parts[4 : 4 + size])
+    targets.frombytes(parts[4 + size : 4 + 2 * size])
+    weights.frombytes(parts[4 + 2 * size : 4 + 3 * size])
+    known = [[(name, value) for name, value in names] for names in json.loads(parts[4 + 3 * size :])]
+    return Graph(paths=paths, sources=sources, targets=targets, weights=weights, known=known)

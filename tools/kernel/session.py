@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -18,7 +18,12 @@ from tools.registry import Toolbox
 from tools.workspace import Workspace
 
 if TYPE_CHECKING:
+    from tools.kernel.keeping import Kept
     from tools.kernel.process import Block, KernelProcess
+
+
+CHECK_SECONDS = 20.0
+"""For the test of a kept function."""
 
 
 class Calls(Protocol):
@@ -72,6 +77,37 @@ class KernelSession:
         if process is not None:
             await process.close()
 
+    def offers(self, name: str) -> bool:
+        """Whether a tool is called so in a kernel."""
+        from tools.kernel.offering import NAMES
+
+        return name in NAMES.values() or self._gateway.toolbox.get(name) is not None
+
+    async def check(self, functions: Sequence[Kept]) -> dict[str, str]:
+        """Run the test of each function in a fresh kernel. By name: what went wrong, "" if nothing did."""
+        from tools.kernel.starting import start
+
+        process = await start(self._at, self._gateway.toolbox, self._limits)
+        found: dict[str, str] = {}
+        try:
+            for each in functions:
+                if not process.alive:
+                    await process.close()
+                    process = await start(self._at, self._gateway.toolbox, self._limits)
+                code = f"{each.source}\n{each.test}"
+                block = await process.run(code, seconds=CHECK_SECONDS, serve=self._serve_reading)
+                found[each.name] = "" if block.ended == "ok" else block.error or block.died or block.ended
+        finally:
+            await process.close()
+        return found
+
+    async def _serve_reading(self, frame: Frame) -> dict[str, Any]:
+        """For tests of kept functions, which nobody looks at while they run: they may only read."""
+        tool = self._gateway.toolbox.get(text(frame.get("tool")))
+        if tool is None or not tool.reads_only:
+            return {"error": f"{text(frame.get('tool'))}: a test of a kept function may only read"}
+        return await self._serve(frame)
+
     async def _living(self) -> KernelProcess:
         if self._process is not None and not self._process.alive:
             self._noticed.append(
@@ -79,9 +115,12 @@ class KernelSession:
             )
             await self.close()
         if self._process is None:
+            from tools.kernel.keeping import loadable
             from tools.kernel.starting import start
 
-            self._process = await start(self._at, self._gateway.toolbox, self._limits)
+            kept, problems = await loadable(self._at)
+            self._noticed += problems
+            self._process = await start(self._at, self._gateway.toolbox, self._limits, kept)
         return self._process
 
     async def _serve(self, frame: Frame) -> dict[str, Any]:

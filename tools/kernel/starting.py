@@ -2,28 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from sandbox.errors import Fault, UserError
 from sandbox.process import Limits
+from tools.kernel.keeping import Kept
 from tools.kernel.offering import functions
 from tools.kernel.process import KernelFailed, KernelProcess
-from tools.kernel.wire import Frame
-from tools.registry import Tool
+from tools.registry import Toolbox
 from tools.testing.python import candidates
 from tools.workspace import Workspace
 
+UNTOLD = ("keep_function", "kept_functions")
+"""Functions of a kernel that no model is told of as tools."""
 
-async def start(
-    at: Workspace, toolbox: Iterable[Tool], limits: Limits, kept: Sequence[Frame] = ()
-) -> KernelProcess:
+
+async def start(at: Workspace, toolbox: Toolbox, limits: Limits, kept: Sequence[Kept] = ()) -> KernelProcess:
     """A new kernel under the interpreter that is closest to the project. Raises UserError when none will do."""
     paths = [str(at.root / "src")] if (at.root / "src").is_dir() else []
     hello = {
         "root": str(at.root),
         "paths": paths,
-        "tools": functions(toolbox),
-        "functions": list(kept),
+        "tools": functions([*toolbox, *(tool for name in UNTOLD if (tool := toolbox.get(name)) is not None)]),
+        "functions": [{"name": each.name, "source": each.source} for each in kept],
     }
     problems = []
     for python in candidates(at.root):

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from tools.codebase.answers import Answer
     from tools.codebase.index import Index
     from tools.localization.functions import RankedFunction
     from tools.localization.ranking import RankedFile
 
-__all__ = ["Located", "locate"]
+__all__ = ["Located", "locate", "map_answer"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,3 +69,25 @@ def locate(index: Index, text: str, *, files: int = 10, functions: int = 10) -> 
     evidence = read(text)
     ranked = ranked_files(index, evidence, max(files, FILES))
     return Located(files=ranked[:files], functions=ranked_functions(index, evidence, ranked, functions))
+
+
+SEEDS = 8
+"""Files that a text speaks of, from which a map's ranks start."""
+
+
+def map_answer(index: Index, text: str, tokens: int) -> Answer:
+    """A map of the code around what a text speaks of, or of the whole if the text is empty or speaks of nothing."""
+    from tools.codebase.answers import Answer
+    from tools.codebase.map import mapped
+
+    seeds = (
+        {each.path: each.score for each in locate(index, text, files=SEEDS, functions=0).files}
+        if text
+        else {}
+    )
+    found = mapped(index, seeds, tokens)
+    return Answer(
+        text="\n".join(each.text for each in found) or "no code is indexed here",
+        data=[each.data for each in found],
+        empty=not found,
+    )

@@ -14,7 +14,7 @@ from sandbox.rules import NO_RULES, Rules
 from sandbox.snapshots import Snapshots
 from tools.action import Action, Observation
 from tools.artifacts import Artifacts
-from tools.defaults import default_tools
+from tools.defaults import default_tools, understood_tools
 from tools.dispatch import Gateway
 from tools.kernel.session import KernelSession
 from tools.registry import Toolbox
@@ -38,6 +38,7 @@ class Kernel:
     ) -> None:
         root.mkdir(parents=True, exist_ok=True)
         place = root.parent / f"{root.name}-session"
+        kept = {scope: root.parent / "kept" / scope for scope in ("project", "user")}
         self.log: list[tuple[str, ...]] = []
         self.runner = asyncio.Runner()
         self.at = Workspace(
@@ -46,12 +47,12 @@ class Kernel:
             sandbox=choose(root, box, spill=place / "spill"),
             artifacts=Artifacts(place / "artifacts"),
             journal=place / "journal",
-            settings=ToolSettings(cache=place / "cache", kernel_memory=memory),
+            settings=ToolSettings(cache=place / "cache", kernel_memory=memory, kept=kept),
             mode=mode,
         )
         snapshots = None if mode is Mode.READ_ONLY else Snapshots(root, place / "snapshots")
         self.gateway = Gateway(
-            toolbox=Toolbox(default_tools()),
+            toolbox=Toolbox(default_tools(), understood_tools()),
             workspace=self.at,
             policy=Policy(mode, Approval.AUTO, rules),
             recorder=self,

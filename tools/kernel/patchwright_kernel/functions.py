@@ -71,7 +71,8 @@ def decoded(value: Any) -> Any:
 
 
 def _plain(value: Any) -> Any:
-    """Arguments as JSON has them: what is no text, number, list or mapping goes as its text (a Path)."""
+    """Arguments as JSON has them: what is no text, number, list or mapping goes as its text (a Path), a function
+    as its source."""
     if value is None or isinstance(value, (bool, int, float, str)):
         return value
     if isinstance(value, dict):
@@ -80,4 +81,9 @@ def _plain(value: Any) -> Any:
         return {key: _plain(each) for key, each in value._asdict().items()}
     if isinstance(value, (list, tuple, set, frozenset)):
         return [_plain(each) for each in value]
+    if isinstance(value, types.FunctionType):
+        import inspect
+        import textwrap
+
+        return textwrap.dedent(inspect.getsource(value))
     return str(value)

@@ -1,0 +1,93 @@
+"""`patchwright functions`: what agents have kept for later sessions; list, search, show, verify, remove."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from agent.assemble import locate
+from agent.home import Home
+from agent.outcome import Exit
+from sandbox.errors import Fault, UserError
+from sandbox.inert import inert
+from tools.kernel.keeping import Kept, checked, everything, matching, shelves
+
+
+def folders(folder: Path) -> Mapping[str, Path]:
+    """Where the functions of a folder's project and of its user lie."""
+    home, (root, _) = Home.from_environment(), locate(folder, need_git=False)
+    return {"project": home.project(root) / "functions", "user": home.data / "functions"}
+
+
+def listed(folder: Path, query: str, *, as_json: bool) -> int:
+    """Those in which all words of the query occur. Exit code: DONE, NOTHING_TO_DO if there are none."""
+    found = matching(everything(folders(folder)), query)
+    for each in found:
+        _show(each, as_json=as_json)
+    if not found and not as_json:
+        print("no functions are kept" if not query else f"no kept function matches {query!r}")
+    return Exit.DONE if found else Exit.NOTHING_TO_DO
+
+
+def shown(folder: Path, name: str) -> int:
+    """Print the source of a function and of its test. Raises UserError if there is none."""
+    [kept] = _named(folder, name)
+    print(inert(f"{kept.source.rstrip()}\n\n# its test:\n{kept.test.rstrip()}"))
+    return Exit.DONE
+
+
+def removed(folder: Path, name: str) -> int:
+    """Keep it no longer. Raises UserError if there is none."""
+    [kept] = _named(folder, name)
+    shelves(folders(folder))[kept.scope].remove(name)
+    print(f"removed {name} ({kept.scope})")
+    return Exit.DONE
+
+
+def verified(folder: Path, flags: Mapping[str, Any], *, as_json: bool) -> int:
+    """Run every test again. Exit code: DONE, TESTS_FAIL if one fails, NOTHING_TO_DO if there are none."""
+    functions = everything(folders(folder))
+    if not functions:
+        return listed(folder, "", as_json=as_json)
+    found = asyncio.run(_checked(folder, flags, functions))
+    for each in found:
+        _show(each, as_json=as_json)
+    return Exit.TESTS_FAIL if any(each.problem for each in found) else Exit.DONE
+
+
+async def _checked(folder: Path, flags: Mapping[str, Any], functions: list[Kept]) -> list[Kept]:
+    from cli.run import Invocation, make_runtime, settings_for
+
+    flags = {**flags, "model": "offline", "actions": "hybrid"}
+    invocation = Invocation(folder=folder, flags=flags, commit=False, offer_commit=False)
+    home = Home.from_environment()
+    runtime = make_runtime(invocation, home, settings_for(invocation, home))
+    try:
+        if runtime.workspace.kernel is None:
+            raise UserError(
+                Fault.CONFIGURATION, "there is no kernel in a container", "Set `sandbox` to auto."
+            )
+        return await checked(runtime.workspace, functions)
+    finally:
+        await runtime.close()
+
+
+def _named(folder: Path, name: str) -> list[Kept]:
+    found = [each for each in everything(folders(folder)) if each.name == name]
+    if not found:
+        raise UserError(
+            Fault.USAGE, f"no kept function is called {name!r}", "See: patchwright functions list"
+        )
+    return found
+
+
+def _show(kept: Kept, *, as_json: bool) -> None:
+    if as_json:
+        print(json.dumps({**asdict(kept), "about": kept.about}))
+    else:
+        state = f"FAILS: {kept.problem}" if kept.problem else kept.about
+        print(inert(f"{kept.name} ({kept.scope}): {state}".rstrip(": ")))

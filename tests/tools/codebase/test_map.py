@@ -1,0 +1,90 @@
+"""The map: what matters comes in, within the budget, in a stable order."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from tests.support.cli import run
+from tests.tools.workspaces import put
+from tools.codebase.graph import graph
+from tools.codebase.index import Index
+from tools.codebase.map import CHARACTERS, mapped
+
+USED_BY_ALL = """
+    class Money:
+        def rounded(self):
+            return 1
+
+        def _inner_only(self):
+            return 2
+    """
+
+
+def layout(root: Path, count: int = 30) -> None:
+    put(root, {"base/money.py": USED_BY_ALL, "far/island.py": "def lonely_island():\n    return 1\n"})
+    for number in range(count):
+        use = "from base.money import Money\n\n\n"
+        text = f"{use}def part_{number}():\n    return Money().rounded()\n"
+        put(
+            root,
+            {
+                f"parts/p{number:02}.py": text,
+                f"tests/test_p{number:02}.py": text.replace("def ", "def test_"),
+            },
+        )
+
+
+def test_what_all_use_comes_first_and_the_budget_holds(tmp_path: Path) -> None:
+    layout(tmp_path)
+    with Index(tmp_path, None) as index:
+        index.refresh()
+        found = mapped(index, {}, 100)
+        text = "\n".join(each.text for each in found)
+        assert len(text) <= 100 * CHARACTERS
+        [money] = [each for each in found if each.path == "base/money.py"]
+        assert money.rank == max(each.rank for each in found)
+        assert [each.name for each in money.symbols] == ["Money", "Money.rounded"]
+        assert [each.path for each in found] == sorted(each.path for each in found)
+        assert not any(each.path.startswith("tests/") for each in found)
+        assert mapped(index, {}, 100) == found, "the same code gives the same map"
+
+
+def test_seeds_draw_their_surroundings_in(tmp_path: Path) -> None:
+    layout(tmp_path)
+    with Index(tmp_path, None) as index:
+        index.refresh()
+        paths = [each.path for each in mapped(index, {"parts/p07.py": 1.0}, 100)]
+        assert {"parts/p07.py", "base/money.py"} <= set(paths)
+        assert (
+            max(mapped(index, {"far/island.py": 1.0}, 100), key=lambda each: each.rank).path
+            == "far/island.py"
+        )
+
+
+def test_the_graph_follows_the_files(tmp_path: Path) -> None:
+    layout(tmp_path, 3)
+    with Index(tmp_path, tmp_path / "index.sqlite") as index:
+        index.refresh()
+        first = graph(index)
+        again = graph(index)
+        assert (again.paths, list(again.sources), list(again.targets)) == (
+            first.paths, list(first.sources), list(first.targets),
+        )  # fmt: skip
+        assert [[name for name, _ in names] for names in again.known] == [
+            [n for n, _ in names] for names in first.known
+        ]
+        (tmp_path / "base/money.py").unlink()
+        index.refresh()
+        assert not graph(index).sources
+
+
+def test_the_command_shows_it(tmp_path: Path) -> None:
+    layout(tmp_path, 3)
+    shown = run("map", "--tokens", "200", cwd=tmp_path)
+    assert shown.code == 0, shown.err
+    assert "base/money.py:\n 2: class Money\n 3:   def rounded(self)\n" in shown.out
+    about = run("map", "lonely island", "--json", cwd=tmp_path)
+    assert max(json.loads(about.out), key=lambda each: each["rank"])["path"] == "far/island.py"
+    (tmp_path / "empty").mkdir()
+    assert run("map", "-C", "empty", cwd=tmp_path).code == 3
