@@ -1,4 +1,4 @@
-"""`patchwright localize` and `patchwright repair`: the offline engine from the command line, without a model."""
+"""`patchwright localize --tests` and `patchwright repair`: the offline engine from the command line."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def localize(folder: Path, tests: Sequence[str], *, as_json: bool) -> int:
     from tools.repair.engine import trace
 
     with _opened(folder) as at:
-        result, _ = asyncio.run(trace(at, list(tests), LOCALIZE_SECONDS))
+        result, _ = asyncio.run(trace(at, _targets(tests), LOCALIZE_SECONDS))
     if as_json:
         print(json.dumps(result.as_data()))
     elif result.suspects:
@@ -51,7 +51,7 @@ def repair(folder: Path, tests: Sequence[str], *, budget: str, top: int, apply: 
     seconds = _seconds(budget)
     with _opened(folder) as at:
         told = (lambda line: None) if as_json else lambda line: write_error(inert(line) + "\n")
-        result = asyncio.run(engine.repair(at, targets=list(tests), budget=seconds, on_progress=told))
+        result = asyncio.run(engine.repair(at, targets=_targets(tests), budget=seconds, on_progress=told))
         if apply and result.fixes:
             _write(at, result.fixes)
     if as_json:
@@ -59,6 +59,11 @@ def repair(folder: Path, tests: Sequence[str], *, budget: str, top: int, apply: 
     else:
         print(inert("\n".join(_told(result, top, apply))))
     return _code(result)
+
+
+def _targets(tests: Sequence[str]) -> list[str]:
+    """None stands for all."""
+    return [] if "all" in tests else list(tests)
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""Commands of the offline engine: where is the fault, and a change that mends it."""
+"""`patchwright repair`: the offline engine finds a change that mends what tests show."""
 
 from __future__ import annotations
 
@@ -7,33 +7,16 @@ from typing import Annotated
 
 import typer
 
-from cli.commands.options import Folder
-
-Tests = Annotated[
-    list[str] | None,
-    typer.Option("--tests", metavar="TEST", help="Failing test id, file or folder; repeatable."),
-]
+from cli.commands.options import FailingTests, Folder
 
 
 def add(app: typer.Typer) -> None:
     """Declare the commands of this theme."""
-    for each in (localize, repair):
-        app.command()(each)
-
-
-def localize(
-    tests: Tests = None,
-    folder: Folder = Path("."),
-    as_json: Annotated[bool, typer.Option("--json", help="As one JSON object.")] = False,
-) -> None:
-    """Rank the lines most likely to be at fault for failing Python tests. Needs no model; changes nothing."""
-    from cli.repair import localize as rank
-
-    raise typer.Exit(rank(folder, tests or [], as_json=as_json))
+    app.command()(repair)
 
 
 def repair(
-    tests: Tests = None,
+    tests: FailingTests = None,
     folder: Folder = Path("."),
     budget: Annotated[str, typer.Option("--budget", metavar="TIME", help="Time to search: 60s, 5m.")] = "60s",
     top: Annotated[int, typer.Option("--top", min=1, max=10, help="Show so many changes, best first.")] = 1,

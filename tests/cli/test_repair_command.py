@@ -45,7 +45,7 @@ def project(folder: Path, cart: str = CART, tests: str = TESTS) -> Path:
 
 def test_the_suspicious_lines_are_listed_with_their_code(tmp_path: Path) -> None:
     root = project(tmp_path)
-    result = run("localize", "-C", root, cwd=tmp_path)
+    result = run("localize", "--tests", "all", "-C", root, cwd=tmp_path)
     assert result.code == 0
     first = result.out.splitlines()[2]
     assert first.split() == ["1.00", "cart.py:4", "result", "=", "price", "(2", "failing,", "0", "passing)"]
