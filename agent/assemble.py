@@ -155,7 +155,7 @@ def _runtime(
     commits = reach.toolbox.get("git_commit") is not None
     snapshots = reach.snapshots
     recovered = _recovered(workspace)
-    if (found := restore_changes(session.replayed, workspace, snapshots)) is not None:
+    if (found := restore_changes(session.replayed.deeds(), workspace, snapshots)) is not None:
         session.append(found)
     if not _has_started(session):
         session.append(_start(options, root, model, session, workspace, offers_commit=commits))

@@ -47,6 +47,19 @@ class History:
         wanted = (n for n in places(self.runs()) if n > since and self._index.kind(n) in names)
         return (event for event in self._read(wanted) if isinstance(event, kinds))
 
+    def deeds(self) -> Iterator[Event]:
+        """Snapshots, actions that do more than read, and their observations: what became of the files."""
+        return self.marked("snapshot", "action+", "observation+")
+
+    def marked(self, *marks: str) -> Iterator[Event]:
+        """The events with these marks in the index (see `log_index.KINDS`); no other is read."""
+        return self._read(n for n in places(self.runs()) if self._index.mark(n) in marks)
+
+    def marked_newest_first(self, *marks: str) -> Iterator[Event]:
+        """The same from the end."""
+        numbers = (n for first, last in reversed(self.runs()) for n in range(last, first - 1, -1))
+        return self._read(n for n in numbers if self._index.mark(n) in marks)
+
     def since(self, event_id: str) -> Iterator[Event]:
         """The event with this id and those after it on the branch."""
         first = place(event_id)

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO
 
-from agent.events import ActionEvent, Event, MessageEvent, ObservationEvent, Rewind
+from agent.events import ActionEvent, Compaction, Event, MessageEvent, ObservationEvent, Rewind
 
 CHECKPOINT = 512
 """Events between two writes of the index: what a kill leaves to be read again."""
@@ -42,10 +42,18 @@ KINDS = (
     "title",
     "side-call",
     "undo",
+    "action+",
+    "observation+",
+    "compaction+",
+    "compaction*",
 )
-"""Kinds by their number in the index; new ones go to the end. The first stands for those that are not here."""
+"""Kinds by their number in the index; new ones go to the end. The first stands for those that are not here.
 
-_VERSION = 1
+With a plus: actions that do more than read, the observations that tell what they changed, and summaries; with a star:
+compactions that opening a session has to know of even before its last summary.
+"""
+
+_VERSION = 2
 _CODE_BITS = 8
 
 
@@ -62,6 +70,7 @@ class LogIndex:
     size: int = 0
     rewinds: list[tuple[int, int]] = field(default_factory=list)
     unanswered: dict[str, str] = field(default_factory=dict)
+    _acting: set[str] = field(default_factory=set)
     _saved: int = 0
     _last: bytes = b""
 
@@ -71,7 +80,8 @@ class LogIndex:
 
     def add(self, event: Event, line: bytes) -> None:
         """Take in the next event, written as `line`."""
-        kind = KINDS.index(event.kind) if event.kind in KINDS else 0
+        name = event.kind + self._plus(event)
+        kind = KINDS.index(name) if name in KINDS else 0
         self.entries.append(self.size << _CODE_BITS | kind)
         self.size += len(line)
         self._last = line
@@ -80,6 +90,18 @@ class LogIndex:
         else:
             track(self.unanswered, event)
 
+    def _plus(self, event: Event) -> str:
+        if isinstance(event, ActionEvent) and event.effect not in ("none", "read"):
+            self._acting.add(event.call)
+            return "+"
+        if isinstance(event, ObservationEvent):
+            acted = event.call in self._acting or bool(event.data.get("changed") or event.data.get("commit"))
+            self._acting.discard(event.call)
+            return "+" if acted else ""
+        if isinstance(event, Compaction):
+            return {"summary": "+", "undo": "*", "masking": "*"}.get(event.stage, "")
+        return ""
+
     def span(self, number: int) -> tuple[int, int]:
         """First byte of an event's line and the byte after it."""
         end = self.entries[number] >> _CODE_BITS if number < self.count else self.size
@@ -87,6 +109,10 @@ class LogIndex:
 
     def kind(self, number: int) -> str:
         """Kind of an event, "" for one that the index has no number for."""
+        return self.mark(number).rstrip("+*")
+
+    def mark(self, number: int) -> str:
+        """The same, with its plus or star if it has one."""
         return KINDS[self.entries[number - 1] & (1 << _CODE_BITS) - 1]
 
     def branch(self, end: int) -> list[tuple[int, int]]:
@@ -145,6 +171,7 @@ def load(log: Path, file: BinaryIO) -> LogIndex:
             state["size"],
             [(began, target) for began, target in state["rewinds"]],
             dict(state["unanswered"]),
+            _acting=set(state["unanswered"]),
             _saved=len(entries),
         )
         start, end = found.span(found.count)

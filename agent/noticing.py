@@ -51,7 +51,8 @@ class Noticing:
             case UndoEvent():
                 self._tree = event.after
                 self._own.update(event.paths)
-                self._pending.append(told(event))
+                if event.told:
+                    self._pending.append(told(event))
             case Steer() if event.text in self._pending:
                 self._pending.remove(event.text)
             case ObservationEvent():

@@ -18,9 +18,11 @@ from agent.events import (
     ObservationEvent,
     Prompt,
     SnapshotEvent,
+    Steer,
     UndoAction,
     UndoEvent,
 )
+from agent.session import Session
 from sandbox.snapshots import Restored
 
 LABEL = 70
@@ -32,12 +34,14 @@ class Step:
     """One step that changed files.
 
     id: of the event that ends it, by which an undo names it; turn: the number of its turn, from 1
+    start: id of the event before it; before its prompt, if it is the first step of its turn
     before, after: snapshots
     label: what was done, as "edit cart.py"; prompt: what its turn was asked
     """
 
     id: str
     turn: int
+    start: str
     before: str
     after: str
     label: str
@@ -69,6 +73,8 @@ class Timeline:
     _tree: str = ""
     _labels: list[str] = field(default_factory=list)
     _asked: dict[str, str] = field(default_factory=dict)
+    _start: str = ""
+    _first: bool = False
 
     @classmethod
     def of(cls, events: Iterable[Event]) -> Timeline:
@@ -84,7 +90,10 @@ class Timeline:
             case Prompt():
                 self._turn += 1
                 self._prompt = event.text
+                self._start, self._first = event.parent, True
             case MessageEvent():
+                if not self._first:
+                    self._start = event.parent
                 self._asked = {each.id: str(each.arguments.get("command", "")) for each in event.actions}
                 self._labels.clear()
             case ActionEvent() if event.effect not in ("read", "none"):
@@ -109,6 +118,7 @@ class Timeline:
                 Step(
                     id=event.id,
                     turn=self._turn,
+                    start=self._start,
                     before=self._tree,
                     after=event.tree,
                     label=label,
@@ -116,6 +126,7 @@ class Timeline:
                 )
             )
             self.undone.clear()
+            self._first = False
         self._tree = event.tree
 
     def _undo(self, event: UndoEvent) -> None:
@@ -164,6 +175,29 @@ def undo(snapshots: Reverter, timeline: Timeline) -> Outcome:
 def rewind(snapshots: Reverter, timeline: Timeline, number: int) -> Outcome:
     """Take back step `number` of `timeline.done`, counted from 1, and all after it."""
     return _take_back(snapshots, timeline, "rewind", timeline.done[number - 1 :])
+
+
+def forget(session: Session, timeline: Timeline, number: int) -> None:
+    """Let the conversation go back to before step `number`; the files stay, and the model is told so."""
+    _go_back(session, timeline.done[number - 1])
+    text = (
+        "[We went back to this point of our conversation. Files that were changed after it stay as they are.]"
+    )
+    session.append(Steer(text=text, by="harness"))
+
+
+def log(session: Session, outcome: Outcome, *, conversation: bool = False) -> None:
+    """Record what was done; with `conversation` the log goes back to before the first of the steps as well."""
+    if outcome.event is not None:
+        if conversation:
+            _go_back(session, outcome.steps[0])
+            outcome.event.told = False
+        session.append(outcome.event)
+
+
+def _go_back(session: Session, step: Step) -> None:
+    if step.start:  # the steps of a log begin with its first event
+        session.rewind(step.start)
 
 
 def redo(snapshots: Reverter, timeline: Timeline) -> Outcome:

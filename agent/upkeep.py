@@ -68,3 +68,32 @@ def _size(folder: Path) -> int:
             with suppress(OSError):
                 total += os.lstat(Path(base) / name).st_size
     return total
+
+
+def prune_snapshots(project: Path) -> int:
+    """Delete what no log of a project's sessions leads to any more; returns their number. 0 while a session is open.
+
+    project: the data folder of one project
+    """
+    from agent.events import SnapshotEvent, UndoEvent
+    from agent.session import read
+    from sandbox.errors import UserError
+    from sandbox.snapshots import Snapshots
+
+    if not (project / "snapshots").is_dir():
+        return 0
+    keep: set[str] = set()
+    for log in (project / "sessions").glob("*/log.jsonl"):
+        try:
+            for event in read(log.parent):
+                if isinstance(event, SnapshotEvent):
+                    keep.add(event.tree)
+                elif isinstance(event, UndoEvent):
+                    keep.update((event.before, event.after))
+        except (OSError, UserError):  # a log that cannot be read may need any of them
+            return 0
+    snapshots = Snapshots(project, project / "snapshots")
+    try:
+        return snapshots.prune(sorted(keep))
+    finally:
+        snapshots.close()

@@ -102,6 +102,7 @@ def prune(
 ) -> int:
     """Remove sessions by age (days) and size (MB)."""
     from agent.upkeep import prune as remove
+    from agent.upkeep import prune_snapshots
 
     root = None if all_projects else locate(folder, need_git=False)[0]
     done = remove(
@@ -114,6 +115,9 @@ def prune(
         print(f"{'would remove' if dry else 'removed'} {line(each)}")
     size = sum(bytes_ for _, bytes_ in done.removed)
     verb = "would be removed" if dry else "removed"
+    if not dry:
+        for project in {each.path.parent.parent for each, _ in done.removed}:
+            prune_snapshots(project)
     print(f"{len(done.removed)} {verb} ({size / _MB:.1f} MB), {done.kept / _MB:.1f} MB kept")
     return 0
 

@@ -5,13 +5,15 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Literal
 
 from agent.assemble import locate
 from agent.home import Home
 from agent.index import sessions as indexed
 from agent.outcome import Exit
 from agent.session import Session, read
-from agent.undo import Outcome, Timeline
+from agent.undo import Outcome, Timeline, forget
+from agent.undo import log as record
 from agent.undo import redo as bring_back
 from agent.undo import rewind as go_back
 from agent.undo import undo as take_back
@@ -19,6 +21,10 @@ from sandbox.errors import Fault, UserError
 from sandbox.inert import inert
 from sandbox.snapshots import Snapshots
 from tools.text import plural
+
+What = Literal["files", "conversation", "both"]
+
+FORGOTTEN = "the conversation goes on from before that step; the files stay as they are"
 
 Act = Callable[[Snapshots, Timeline], Outcome]
 
@@ -33,14 +39,17 @@ def redo(folder: Path, session: str) -> int:
     return _act(folder, session, bring_back, lambda timeline: bool(timeline.undone))
 
 
-def rewind(folder: Path, session: str, step: str) -> int:
+def rewind(folder: Path, session: str, step: str, what: What = "files") -> int:
     """List the steps of a session, or go back to before one of them. Returns the exit code."""
+    if step and what == "conversation":
+        return _forget(folder, session, step)
     if step:
         return _act(
             folder,
             session,
             lambda snapshots, timeline: go_back(snapshots, timeline, number_of(step, timeline)),
             lambda timeline: bool(timeline.done),
+            conversation=what == "both",
         )
     found = _find(folder, session, lambda timeline: bool(timeline.done))
     if found is None:
@@ -91,7 +100,22 @@ def lines_of(outcome: Outcome) -> list[str]:
     return lines
 
 
-def _act(folder: Path, session: str, act: Act, able: Callable[[Timeline], bool]) -> int:
+def _forget(folder: Path, session: str, step: str) -> int:
+    found = _find(folder, session, lambda timeline: bool(timeline.done))
+    if found is None:
+        return _nothing()
+    log = Session.open(found[1])
+    try:
+        forget(log, found[2], number_of(step, found[2]))
+    finally:
+        log.close()
+    print(FORGOTTEN)
+    return int(Exit.DONE)
+
+
+def _act(
+    folder: Path, session: str, act: Act, able: Callable[[Timeline], bool], *, conversation: bool = False
+) -> int:
     found = _find(folder, session, able)
     if found is None:
         return _nothing()
@@ -101,8 +125,7 @@ def _act(folder: Path, session: str, act: Act, able: Callable[[Timeline], bool])
     snapshots = Snapshots(root, home.project(root) / "snapshots")
     try:
         outcome = act(snapshots, Timeline.of(read(place)))
-        if outcome.event is not None:
-            log.append(outcome.event)
+        record(log, outcome, conversation=conversation)
     finally:
         snapshots.close()
         log.close()

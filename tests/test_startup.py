@@ -49,6 +49,13 @@ def test_a_question_to_a_server_imports_nothing_heavy(ledger: Path) -> None:
     assert not names & HEAVY
 
 
+@pytest.mark.parametrize("name", ["openai_responses/x", "anthropic/x"])
+def test_nor_does_one_in_another_format(name: str, ledger: Path) -> None:
+    with Loopback() as server:
+        names = imported("run", "hi", "--model", name, "--api-base", server.url, cwd=ledger)
+    assert not names & HEAVY
+
+
 def test_the_offline_engine_and_scripts_need_no_provider_library(ledger: Path, tmp_path: Path) -> None:
     names = imported("run", "hi", "--model", script(tmp_path, [{"text": "hello"}]), cwd=ledger)
     assert not names & (HEAVY - {"pydantic"})  # a script is checked by it

@@ -36,8 +36,10 @@ TOOLS = (
 
 UNTOLD = (
     ("tools.edit.several", "edit_several"),
+    ("tools.git.bisect", "git_bisect"),
     ("tools.kernel.keeping", "keep_function"),
     ("tools.kernel.keeping", "kept_functions"),
+    ("tools.kernel.branching", "put_back"),
 )
 """Tools of which no model is told."""
 

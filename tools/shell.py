@@ -26,7 +26,10 @@ MAX_VALUE = 4 << 20
 """Bytes of output that code gets."""
 
 HINTS: tuple[tuple[str, str], ...] = (
-    (r"\.git/.*Read-only file system", "commands cannot write .git: use git_commit"),
+    (
+        r"\.git/.*Read-only file system",
+        "commands cannot write .git: use git_commit, or git_bisect(command, good)",
+    ),
     (r"Read-only file system|Operation not permitted", "only the workspace and /tmp can be written"),
     (
         r"Could not resolve host|Temporary failure in name resolution|Network is unreachable"

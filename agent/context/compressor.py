@@ -178,7 +178,9 @@ class Compressor:
         text = text or summary.by_code(inside, self.facts, room=room)
         fold = Fold(first=f"e{inside[0].first}", last=f"e{max(slot.last for slot in inside)}", text=text)
         saved = sum(slot.size for slot in inside) - size(text)
-        return self._event("summary", saved, reason, folds=[fold])
+        event = self._event("summary", saved, reason, folds=[fold])
+        event.state = self.facts.as_data()
+        return event
 
     def _event(
         self,

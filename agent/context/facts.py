@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from copy import copy
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,6 +18,7 @@ from agent.events import Compaction, Event, MessageEvent, ObservationEvent, Plan
 from sandbox.inert import inert
 
 MAX_CONSTRAINTS = 60
+MAX_FILES = 300
 MAX_KEPT = 30
 """Of decisions, failures and commits: the latest."""
 
@@ -76,6 +78,20 @@ class Facts:
         fresh = Facts()
         for name in self.__dataclass_fields__:
             setattr(self, name, getattr(fresh, name))
+
+    def as_data(self) -> dict[str, Any]:
+        """All of them as JSON-able values; of files the latest few hundred."""
+        data = {name: copy(getattr(self, name)) for name in self.__dataclass_fields__}
+        latest = list(self.files.items())[-MAX_FILES:]
+        return data | {"files": {path: [each.read, each.changed, each.stale] for path, each in latest}}
+
+    def load(self, data: Mapping[str, Any]) -> None:
+        """Be as `as_data` said. Values of fields that it does not name stay."""
+        for name in self.__dataclass_fields__:
+            if name in data and name != "files":
+                setattr(self, name, copy(data[name]))
+        self.plan = [(str(text), str(status)) for text, status in self.plan]
+        self.files = {path: File(*each) for path, each in data.get("files", {}).items()}
 
     def see(self, event: Event) -> None:
         """Take in the next event."""

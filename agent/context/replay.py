@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Iterator
-from itertools import chain
 
 from agent.context.facts import Facts
 from agent.context.projection import Projection
-from agent.events import Compaction, Event, Prompt, SessionStart, Steer
+from agent.events import Compaction, Event
 from agent.history import History
 from agent.log_index import place
 from agent.session import Session
@@ -17,13 +17,24 @@ def take_in(session: Session, projection: Projection, facts: Facts) -> None:
     """Bring both up to the log's present branch, and keep them there."""
 
     def start_over() -> None:
-        projection.clear(undone(session.replayed.only(Compaction)))
+        projection.clear(undone(session.replayed.marked("compaction*")))
 
     start_over()
     for event in needed(session.replayed, projection.undone):
         projection.add(event)
     session.subscribe(projection.add, restart=start_over)
-    session.subscribe(facts.see, replay=True, restart=facts.clear)
+    recollect(session.replayed, facts)
+    session.subscribe(facts.see, restart=facts.clear)
+
+
+def recollect(history: History, facts: Facts) -> None:
+    """The facts of a log: from the last summary on, which holds those before it."""
+    known = _last_summary(history, frozenset())
+    facts.clear()
+    if known is not None:
+        facts.load(known.state)
+    for event in history if known is None else history.since(known.id):
+        facts.see(event)
 
 
 def undo(session: Session, projection: Projection, compaction: Compaction) -> Compaction:
@@ -37,16 +48,16 @@ def undo(session: Session, projection: Projection, compaction: Compaction) -> Co
         reason="asked for",
     )
     session.append(event)
-    projection.clear(undone(session.replayed.only(Compaction)))
+    projection.clear(undone(session.replayed.marked("compaction*")))
     for each in needed(session.replayed, projection.undone):
         projection.add(each)
     return event
 
 
-def undone(compactions: Iterable[Compaction]) -> set[str]:
+def undone(compactions: Iterable[Event]) -> set[str]:
     """Ids of those that hold no more. Taking back an undoing makes what it undid hold again."""
     found: set[str] = set()
-    for event in reversed(list(compactions)):
+    for event in reversed([each for each in compactions if isinstance(each, Compaction)]):
         if event.undoes and event.id not in found:
             found.add(event.undoes)
     return found
@@ -54,11 +65,23 @@ def undone(compactions: Iterable[Compaction]) -> set[str]:
 
 def needed(history: History, undone: frozenset[str]) -> Iterator[Event]:
     """The events that the present messages are made of: before the last summary, only what people said."""
-    holding = [event for event in history.only(Compaction) if event.id not in undone]
-    last = next((event for event in reversed(holding) if event.stage == "summary" and event.folds), None)
+    last = _last_summary(history, undone)
     if last is None:
         return iter(history)
     covered = place(last.folds[0].last)
     # the compactions among these act on what people said; what else they name is not there
-    before = (e for e in history.only(SessionStart, Prompt, Steer, Compaction) if place(e.id) <= covered)
-    return chain(before, [last], history.since(f"e{covered + 1}"))
+    said = history.marked("session", "prompt", "steer", "compaction*")
+    before = itertools.takewhile(lambda event: place(event.id) <= covered, said)
+    return itertools.chain(before, [last], history.since(f"e{covered + 1}"))
+
+
+def _last_summary(history: History, undone: frozenset[str]) -> Compaction | None:
+    for event in history.marked_newest_first("compaction+"):
+        if (
+            isinstance(event, Compaction)
+            and event.stage == "summary"
+            and event.folds
+            and event.id not in undone
+        ):
+            return event
+    return None

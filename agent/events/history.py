@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
 from agent.events.base import KEEP_UNKNOWN, Event
 
@@ -51,6 +51,7 @@ class Compaction(Event):
     stage: which of the stages made it: "masking", "folding", "summary", "forget" (asked for by the model) or "undo"
     masked: event id of an observation → what is sent for it ("": one line that says how to have it back)
     undoes: id of the compaction that holds no more from here on, "" if none
+    state: of a summary: the facts of the log so far, so that a long one need not be read again
     """
 
     kind: Literal["compaction"] = "compaction"
@@ -58,6 +59,7 @@ class Compaction(Event):
     masked: dict[str, str] = field(default_factory=dict)
     folds: list[Fold] = field(default_factory=list)
     undoes: str = ""
+    state: dict[str, Any] = field(default_factory=dict)
     tokens_before: int
     tokens_after: int
     reason: str

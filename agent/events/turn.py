@@ -23,10 +23,11 @@ class SessionStart(Event):
 
 @dataclass(kw_only=True)
 class Prompt(Event):
-    """What a person (or a script on their behalf) asked for; starts a turn."""
+    """What a person (or a script on their behalf) asked for; starts a turn. images: names of files beside the log"""
 
     kind: Literal["prompt"] = "prompt"
     text: str
+    images: list[str] = field(default_factory=list)
 
 
 @dataclass(kw_only=True)
@@ -130,7 +131,10 @@ UndoAction = Literal["undo", "redo", "rewind"]
 
 @dataclass(kw_only=True)
 class UndoEvent(Event):
-    """Files were taken back (or brought back): ids of the snapshot events that end the steps, trees around it."""
+    """Files were taken back (or brought back): ids of the snapshot events that end the steps, trees around it.
+
+    told: whether the model has to hear of it (not where the conversation went back, too)
+    """
 
     kind: Literal["undo"] = "undo"
     action: UndoAction
@@ -138,6 +142,7 @@ class UndoEvent(Event):
     before: str
     after: str
     paths: list[str] = field(default_factory=list)
+    told: bool = True
 
 
 @dataclass(kw_only=True)

@@ -22,7 +22,7 @@ from agent.model.base import (
     UserMessage,
 )
 from agent.model.http_model import HttpModel
-from agent.model.wire import Assembler, Fixed, Json, Stop, count, encode, encoded
+from agent.model.wire import Assembler, Fixed, Json, Stop, count, encode, encoded, last_lasting
 from tools.action import Action
 
 FORM = "anthropic"
@@ -84,9 +84,11 @@ class AnthropicWire:
         elif dialect.effort and limit > 2048:
             budget = min(_BUDGETS.get(dialect.effort, 10_000), limit // 2)
             options["thinking"] = {"type": "enabled", "budget_tokens": budget}
-        if dialect.automatic:
-            options["cache_control"] = _EPHEMERAL
-        messages = list(self._messages(request.messages))
+        mark = last_lasting(request.messages)
+        if dialect.automatic and mark == len(request.messages) - 1:
+            options["cache_control"] = _EPHEMERAL  # the endpoint marks the end by itself
+            mark = -1
+        messages = list(_messages(request.messages, mark))
         head = (encode(options)[:-1], fixed.tools, fixed.system)
         return b"".join((*head, b',"messages":[', b",".join(messages), b"]}"))
 
@@ -117,31 +119,30 @@ class AnthropicWire:
             return False
         return True
 
-    def _messages(self, messages: Sequence[Message]) -> Iterator[bytes]:
-        """Each message, the observations of one batch together: they have to stand in one."""
-        results: list[bytes] = []
-        last = len(messages) - 1
-        for place, message in enumerate(messages):
-            if isinstance(message, ToolMessage):
-                mark = place == last and not self.dialect.automatic
-                results.append(
-                    encode(_result(message) | {"cache_control": _EPHEMERAL})
-                    if mark
-                    else encoded(message, FORM, lambda message=message: _result(message))  # type: ignore[misc]
-                )
-                continue
-            if results:
-                yield _of_user(results)
-                results = []
-            if isinstance(message, UserMessage):
-                mark = place == last and not self.dialect.automatic
-                blocks = [encode(block) for block in _said(message, mark=mark)]
-                yield _of_user(blocks)
-            else:
-                content = encoded(message, FORM, lambda message=message: list(_blocks(message)))  # type: ignore[misc]
-                yield b'{"role":"assistant","content":' + content + b"}"
+
+def _messages(messages: Sequence[Message], marked: int) -> Iterator[bytes]:
+    """Each message, the observations of one batch together: they have to stand in one. marked: where to cache"""
+    results: list[bytes] = []
+    for place, message in enumerate(messages):
+        if isinstance(message, ToolMessage):
+            mark = place == marked
+            results.append(
+                encode(_result(message) | {"cache_control": _EPHEMERAL})
+                if mark
+                else encoded(message, FORM, lambda message=message: _result(message))  # type: ignore[misc]
+            )
+            continue
         if results:
             yield _of_user(results)
+            results = []
+        if isinstance(message, UserMessage):
+            blocks = [encode(block) for block in _said(message, mark=place == marked)]
+            yield _of_user(blocks)
+        else:
+            content = encoded(message, FORM, lambda message=message: list(_blocks(message)))  # type: ignore[misc]
+            yield b'{"role":"assistant","content":' + content + b"}"
+    if results:
+        yield _of_user(results)
 
 
 class AnthropicMessages(HttpModel):

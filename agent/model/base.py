@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol
+from typing import Any, ClassVar, Literal, Protocol
 
 from sandbox.errors import UserError
 from tools.action import Action
@@ -41,7 +41,12 @@ class Image:
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class UserMessage:
-    """Text from the person, or from the harness on their behalf, with the pictures that belong to it."""
+    """Text from the person, or from the harness on their behalf, with the pictures that belong to it.
+
+    passing: it stands in one request only, so that nothing is to be cached up to it
+    """
+
+    passing: ClassVar[bool] = False
 
     text: str
     images: tuple[Image, ...] = ()

@@ -197,10 +197,11 @@ class _Line:
         """From the event loop: end the thread, waking it if it waits for the server."""
         self._cut = True
         self._exchanges.put(None)
-        if self._socket is not None:
+        connected = self._socket  # the thread may hang up meanwhile
+        if connected is not None:
             with suppress(OSError):  # closed already
                 # Not SSLSocket.shutdown, which would pull the TLS state from under the reading thread.
-                socket.socket.shutdown(self._socket, socket.SHUT_RDWR)
+                socket.socket.shutdown(connected, socket.SHUT_RDWR)
 
     def _serve(self) -> None:
         while (exchange := self._exchanges.get()) is not None:

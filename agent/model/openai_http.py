@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from agent.model.base import Message, Request, ToolSpec
+from agent.model.base import Message, Request, ToolSpec, UserMessage
 from agent.model.chat_wire import ChatAssembler, message_json, tool_json
 from agent.model.http_model import HttpModel
-from agent.model.wire import Assembler, Fixed, encode, encoded
+from agent.model.wire import Assembler, Fixed, encode, encoded, last_lasting
 
 
 @dataclass(slots=True, kw_only=True)
@@ -21,6 +21,7 @@ class Dialect:
     limit: what the output limit is called
     effort: how much the model is to think ("low", "medium", "high"), "" to leave it to the model
     mark: asks for the prompt cache that Anthropic's models need to be asked for (gateways pass it on)
+    images: takes pictures; else a word says that one was there
     sticky: a word that leads requests with the same beginning to the same cache, "" if the endpoint takes none
     """
 
@@ -29,6 +30,7 @@ class Dialect:
     limit: str = "max_tokens"
     effort: str = ""
     mark: bool = False
+    images: bool = True
     sticky: str = ""
 
 
@@ -40,6 +42,7 @@ _CONCESSIONS: Mapping[str, Mapping[str, bool | str]] = {
     "reasoning_effort": {"effort": ""},
     "prompt_cache_key": {"sticky": ""},
     "cache_control": {"mark": False},
+    "image": {"images": False},
 }
 """What an endpoint's refusal (400 or 422) speaks of, and how to speak to it from then on."""
 
@@ -70,10 +73,12 @@ class ChatWire:
             options["reasoning_effort"] = dialect.effort
         if dialect.sticky:
             options["prompt_cache_key"] = dialect.sticky
-        if dialect.mark:
-            options["cache_control"] = {"type": "ephemeral"}
         messages = [fixed.system] if fixed.system else []
         messages += [self._message(message) for message in request.messages]
+        if dialect.mark and (mark := last_lasting(request.messages)) == len(request.messages) - 1:
+            options["cache_control"] = _EPHEMERAL  # the end is marked by the gateway
+        elif dialect.mark and mark >= 0:
+            messages[mark - len(request.messages)] = encode(_marked(request.messages[mark]))
         return b"".join((encode(options)[:-1], fixed.tools, b',"messages":[', b",".join(messages), b"]}"))
 
     def assembler(self) -> Assembler:
@@ -100,8 +105,22 @@ class ChatWire:
 
     def _message(self, message: Message) -> bytes:
         reasoning = self.dialect.reasoning
+        if isinstance(message, UserMessage) and message.images and not self.dialect.images:
+            without = UserMessage(text=f"{message.text}\n[with an image, which you cannot see]")
+            return encoded(message, "openai-chat-blind", lambda: message_json(without, reasoning=False))
         form = "openai-chat+reasoning" if reasoning else "openai-chat"
         return encoded(message, form, lambda: message_json(message, reasoning=reasoning))
+
+
+def _marked(message: Message) -> dict[str, Any]:
+    """A message up to which the provider is to cache."""
+    whole = message_json(message, reasoning=False)
+    if isinstance(whole["content"], str) and whole["content"]:
+        whole["content"] = [{"type": "text", "text": whole["content"], "cache_control": _EPHEMERAL}]
+    return whole
+
+
+_EPHEMERAL = {"type": "ephemeral"}
 
 
 class OpenAIChat(HttpModel):

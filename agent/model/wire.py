@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Literal, Protocol
 
-from agent.model.base import Message, ReasoningDelta, Reply, Request, TextDelta, ToolSpec, Usage
+from agent.model.base import Message, ReasoningDelta, Reply, Request, TextDelta, ToolSpec, Usage, UserMessage
 
 Json = dict[str, Any]
 Stop = Literal["end", "actions", "length", "refusal", "other"]
@@ -78,6 +78,15 @@ def encoded(message: Message, form: str, make: Callable[[], object]) -> bytes:
     if found is None:
         found = message.wire[form] = encode(make())
     return found
+
+
+def last_lasting(messages: Sequence[Message]) -> int:
+    """The place of the last message that the next request will hold, too; -1 if there is none."""
+    for place in range(len(messages) - 1, -1, -1):
+        message = messages[place]
+        if not (isinstance(message, UserMessage) and message.passing):
+            return place
+    return -1
 
 
 class Fixed:

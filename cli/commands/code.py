@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from cli.commands.options import Folder
+from cli.commands.options import FailingTests, Folder
 
 
 def add(app: typer.Typer) -> None:
@@ -45,10 +45,17 @@ def localize(
     issue: Annotated[
         Path | None, typer.Option("--issue", metavar="FILE", help="Read the text from a file.")
     ] = None,
+    tests: FailingTests = None,
     folder: Folder = Path("."),
     as_json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False,
 ) -> None:
-    """Say which files and functions a text speaks of, and why. Needs no model."""
+    """Say which files and functions a text speaks of, or which lines make tests fail. Needs no model."""
+    if tests:
+        if text is not None or issue is not None:
+            raise typer.BadParameter("--tests and a text: give one of them")
+        from cli.repair import localize as rank
+
+        raise typer.Exit(rank(folder, tests, as_json=as_json))
     from cli.code import localize as locate
 
     raise typer.Exit(locate(folder, text, issue, as_json=as_json))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -40,8 +40,17 @@ def rewind(
     ] = "",
     folder: Folder = Path("."),
     session: SessionOption = "",
+    conversation: Annotated[
+        bool, typer.Option("--conversation", help="Go back in the conversation; the files stay.")
+    ] = False,
+    both: Annotated[bool, typer.Option("--both", help="Files and conversation.")] = False,
 ) -> None:
     """Take back the files of a step and of all later ones."""
     from cli.undo import rewind as go_back
 
-    raise typer.Exit(go_back(folder, session, step))
+    if conversation and both:
+        raise typer.BadParameter("--conversation and --both: give one of them")
+    what: Literal["files", "conversation", "both"] = (
+        "both" if both else "conversation" if conversation else "files"
+    )
+    raise typer.Exit(go_back(folder, session, step, what))

@@ -104,3 +104,9 @@ def flags_of(**values: object) -> dict[str, object]:
         for key, value in values.items()
         if value is not None
     }
+
+
+FailingTests = Annotated[
+    list[str] | None,
+    typer.Option("--tests", metavar="TEST", help="Failing test id, file or folder, or `all`; repeatable."),
+]

@@ -5,9 +5,11 @@ from __future__ import annotations
 from itertools import pairwise
 from pathlib import Path
 
+import pytest
+
 from agent.events import SnapshotEvent, UndoEvent
 from agent.session import read as read_log
-from agent.undo import Outcome, Timeline, redo, rewind, undo
+from agent.undo import Outcome, Timeline, forget, log, redo, rewind, undo
 from sandbox.snapshots import Snapshots
 from tests.support.bench import Bench, bench
 from tests.support.cli import call
@@ -131,6 +133,25 @@ def test_the_model_is_told_once_that_its_changes_were_undone(tmp_path: Path) -> 
     said = [message.text for message in it.request().messages]
     undone = [text for text in said if "I have undone the changes of your last turn: a.txt, b.txt" in text]
     assert len(undone) == 1, said
+
+
+@pytest.mark.parametrize("conversation", [False, True])
+def test_the_conversation_goes_back_alone_or_with_the_files(tmp_path: Path, conversation: bool) -> None:
+    it = bench(tmp_path, [*THREE_STEPS, {"text": "Two."}, {"text": "Three."}], [read, write, shell])
+    it.turn("make them")
+    session = it.runtime.session
+    if conversation:
+        log(session, rewind(snapshots(it), timeline(it), 2), conversation=True)
+        assert there(it) == {"a.txt": "one\n"}
+    else:
+        forget(session, timeline(it), 2)
+        assert set(there(it)) == {"a.txt", "b.txt", "c.txt"}
+    messages = [message.text for message in it.request().messages]
+    assert sum("wrote" in text or "created" in text or "a.txt" in text for text in messages) >= 1
+    assert not any("c.txt" in text for text in messages), messages
+    assert any("We went back" in text for text in messages) is not conversation
+    it.turn("go on")
+    assert not any("I have taken back" in message.text for message in it.request().messages)
 
 
 def test_a_log_is_read_again_as_it_was_written(tmp_path: Path) -> None:

@@ -56,5 +56,5 @@ def outside(scene: Scene) -> dict[str, str]:
     return {
         name: what
         for name, what in scene.state().items()
-        if not name.startswith("shop/") or name == "shop/.git" or name.startswith("shop/.git/")
+        if not f"{name}/".startswith("shop/") or f"{name}/".startswith("shop/.git/")
     }

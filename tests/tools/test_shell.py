@@ -44,7 +44,7 @@ def test_bounds_of_the_sandbox_are_explained(tmp_path: Path) -> None:
     at = workspace(tmp_path, {".git/HEAD": "ref: refs/heads/main\n"})
     if at.sandbox.name == "unconfined":
         pytest.skip("nothing confines commands on this machine")
-    assert "use git_commit]" in call(shell, at, command="touch .git/index.lock").text
+    assert "use git_commit, or git_bisect" in call(shell, at, command="touch .git/index.lock").text
     no_name = call(shell, at, command="echo 'curl: (6) Could not resolve host: example.org' >&2; exit 6")
     assert no_name.text.endswith("[sandbox: commands have no network]")
 

@@ -80,9 +80,10 @@ def _with_space(text: str) -> str | None:
         return None
     kept = []
     for line, given in zip(plain.split("\n"), text.split("\n"), strict=True):
-        if line.strip() and given != line and not given.endswith((f"| {line}", f": {line}")):
+        spaced = given != line and given.endswith((f"| {line}", f": {line}"))
+        if line.strip() and given != line and not spaced:
             return None
-        kept.append(f" {line}" if line.strip() and given != line else line)
+        kept.append(f" {line}" if spaced else line)
     return "\n".join(kept)
 
 

@@ -162,6 +162,11 @@ class Broker:
         self._refuse_elsewhere(found)
         return found
 
+    @property
+    def replacements(self) -> dict[str, str]:
+        """Variables by which git does without what is untrusted here: for commands that are run in other ways."""
+        return dict(self._instead)
+
     @cached_property
     def _instead(self) -> dict[str, str]:
         return definitions.environment(definitions.instead(self._settings, self.untrusted))

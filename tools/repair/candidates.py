@@ -12,11 +12,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from tools.repair.localization import Suspect
-from tools.repair.templates import TEMPLATES, Change, Hints, Site, Source
+from tools.repair.templates import PRECISION, TEMPLATES, Change, Hints, Site, Source
 
 # A template that has many candidates at a line spreads its chance over them; not wholly, since the
 # likelier of them come first (0.75 was the best of the exponents tried on small programs).
 SPREAD = 0.75
+# Two changes at once fit the tests by chance more often than one.
+PAIRED = 0.8
 # Of equally good candidates at a line, the first that a template names is the likelier one.
 ORDER_DISCOUNT = 1e-4
 _TOKEN = re.compile(r"\w+|[<>=!*/]=|\*\*|//|\S")
@@ -54,6 +56,14 @@ class Candidate:
         return sorted(both, key=lambda each: (each.path, -each.change.start))
 
     @property
+    def precision(self) -> float:
+        """How often such a change is right when the tests pass with it."""
+        found = 1.0
+        for each in self.parts:
+            found *= PRECISION[each.template]
+        return found if self.also is None else found * PAIRED
+
+    @property
     def why(self) -> str:
         return "; ".join(each.change.why for each in reversed(self.parts))
 
@@ -63,17 +73,23 @@ def candidates(
 ) -> Iterator[Candidate]:
     """Every candidate once, by falling suspiciousness × prior ÷ number of like candidates at that line."""
     heap: list[tuple[float, int, int, Suspect, str, Change]] = []
-    seen: set[tuple[str, int, str]] = set()
+    written: set[str] = set()
+    meant: set[tuple[str, int, str] | None] = {None}
     number = rank = 0
     bounds = _bounds(suspects, sources, hints)
     for position, suspect in enumerate(suspects):
         for order, (priority, name, change) in enumerate(
-            at_statement(suspect, sources[suspect.path], hints, seen)
+            at_statement(suspect, sources[suspect.path], hints, written)
         ):
             heapq.heappush(heap, (-priority, number, order, suspect, name, change))
             number += 1
+        meant.add(unchanged(sources[suspect.path], suspect.statement))
         while heap and -heap[0][0] >= bounds[position + 1]:
             priority, _, _, of, name, change = heapq.heappop(heap)
+            meaning = identity(sources[of.path], of.statement, change)
+            if meaning in meant:  # no Python, or said before in other words
+                continue
+            meant.add(meaning)
             size = _tokens_changed(sources[of.path].text[change.start : change.end], change.text)
             yield Candidate(
                 rank=rank, suspect=of, template=name, change=change, priority=-priority, size=size
@@ -101,7 +117,8 @@ def _is_odd(site: Site) -> bool:
             return True
         if isinstance(node, ast.Attribute):
             own = isinstance(node.value, ast.Name) and node.value.id in ("self", "cls")
-            if own or node.attr in site.hints.missing_attributes:
+            known = node.attr in site.source.attributes_bound
+            if (own and not known) or node.attr in site.hints.missing_attributes:
                 return True
     return False
 
@@ -116,57 +133,75 @@ def _tokens_changed(old: str, new: str) -> int:
 
 
 def at_statement(
-    suspect: Suspect, source: Source, hints: Hints, seen: set[tuple[str, int, str]]
+    suspect: Suspect, source: Source, hints: Hints, seen: set[str]
 ) -> list[tuple[float, str, Change]]:
     """(priority, template, change) for every candidate at a statement that is not among those `seen`."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", SyntaxWarning)  # of texts such as `0or`, which nobody will see
-        return list(_all_at(suspect, source, hints, seen))
-
-
-def _all_at(
-    suspect: Suspect, source: Source, hints: Hints, seen: set[tuple[str, int, str]]
-) -> Iterator[tuple[float, str, Change]]:
     site = Site(source=source, statement=suspect.statement, hints=hints)
     text = source.text
-    unchanged = _meaning(site, text[source.span(site.statement)[0] : _header_end(source, site.statement)])
-    seen |= {unchanged} if unchanged else set()
     by_template: dict[str, list[Change]] = defaultdict(list)
     for template in TEMPLATES:
         for change in template.changes(site):
             if text[change.start : change.end] == change.text:
                 continue
-            identity = _identity(site, change)
-            if identity is not None and identity not in seen:
-                seen.add(identity)
+            written = _as_written(source, change)
+            if written not in seen:
+                seen.add(written)
                 by_template[template.name].append(change)
+    result = []
     for template in TEMPLATES:
         found = by_template[template.name]
         each = suspect.score * template.prior / max(1, len(found)) ** SPREAD
         for place, change in enumerate(found):
-            yield each * (1 - ORDER_DISCOUNT * min(place, 1000)), template.name, change
+            result.append((each * (1 - ORDER_DISCOUNT * min(place, 1000)), template.name, change))
+    return result
 
 
-def _identity(site: Site, change: Change) -> tuple[str, int, str] | None:
+# Characters around a change that tell two of them apart: more than any expression that is changed has.
+_AROUND = 200
+
+
+def _as_written(source: Source, change: Change) -> str:
+    """The same for changes that come to the same text, but for blanks; cheap, for many are never tried."""
+    text, start, end = source.text, change.start, change.end
+    line = text.rfind("\n", 0, start) + 1
+    first = max(line, start - _AROUND)
+    last = text.find("\n", end)
+    last = min(last if last >= 0 else len(text), end + _AROUND)
+    whole = text[first:start] + change.text + text[end:last]
+    lines = text.count("\n", start, end), change.text.count("\n")
+    written = whole if any(lines) else whole.replace(" ", "")  # indentation counts where lines are changed
+    return f"{source.path}:{first}:{lines[0]}:{written}"
+
+
+def identity(source: Source, statement: ast.stmt, change: Change) -> tuple[str, int, str] | None:
     """What the statement means after the change, however it is written; None if it is no Python at all."""
-    source = site.source
-    start, end = source.span(site.statement)[0], _header_end(source, site.statement)
+    start, end = source.span(statement)[0], _header_end(source, statement)
     if start <= change.start and change.end <= end:
-        return _meaning(site, source.text[start : change.start] + change.text + source.text[change.end : end])
+        changed = source.text[start : change.start] + change.text + source.text[change.end : end]
+        return _meaning(source, statement, changed)
     # Whole lines come, go or move: the text itself tells such changes apart.
     return source.path, change.start, f"{change.end}\n{change.text}"
 
 
-def _meaning(site: Site, chunk: str) -> tuple[str, int, str] | None:
-    if isinstance(getattr(site.statement, "body", None), list) and not isinstance(site.statement, ast.Try):
-        chunk = _completed(chunk, site.statement)
+def unchanged(source: Source, statement: ast.stmt) -> tuple[str, int, str] | None:
+    """The identity of a statement as it is."""
+    return _meaning(
+        source, statement, source.text[source.span(statement)[0] : _header_end(source, statement)]
+    )
+
+
+def _meaning(source: Source, statement: ast.stmt, chunk: str) -> tuple[str, int, str] | None:
+    if isinstance(getattr(statement, "body", None), list) and not isinstance(statement, ast.Try):
+        chunk = _completed(chunk, statement)
     try:
-        tree = ast.parse(chunk)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", SyntaxWarning)  # of texts such as `0or`, which nobody will see
+            tree = ast.parse(chunk)
     except SyntaxError:  # a template went beyond what the grammar allows here
         return None
-    if any(map(_idle, ast.walk(tree))) and not any(map(_idle, ast.walk(site.statement))):
+    if any(map(_idle, ast.walk(tree))) and not any(map(_idle, ast.walk(statement))):
         return None
-    return site.source.path, site.statement.lineno, ast.dump(tree)
+    return source.path, statement.lineno, ast.dump(tree)
 
 
 _SUM, _PRODUCT = (ast.Add, ast.Sub), (ast.Mult, ast.Div, ast.FloorDiv, ast.Pow)

@@ -9,7 +9,8 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass, field, replace
 
 from sandbox.errors import UserError
-from tools.repair.candidates import Candidate, candidates
+from tools.repair.candidates import candidates
+from tools.repair.choosing import Found, confidence
 from tools.repair.localization import Suspect, rank
 from tools.repair.result import Fix, Outcome, RepairResult
 from tools.repair.search import Search
@@ -30,6 +31,9 @@ MOST_WANTED = 40
 MOST_SUSPECTS = 200
 # Searches that find nothing leave time for the other faults: each gets this share of what is left.
 SEARCH_SHARE = 0.6
+
+# Other changes that are kept to be shown beside a fix.
+MOST_ALTERNATIVES = 9
 
 FIXED = "every failing test passes with these changes"
 
@@ -105,6 +109,7 @@ class _State:
     on_progress: Progress
     overlay: dict[str, str] = field(default_factory=dict)
     fixes: list[Fix] = field(default_factory=list)
+    alternatives: list[tuple[Fix, ...]] = field(default_factory=list)
     failing: tuple[str, ...] = ()
     first: RepairResult | None = None
     given_up: set[str] = field(default_factory=set)
@@ -205,9 +210,16 @@ class _State:
                 found = await search.run_pairs()
             self.tried += search.tried
             if found is not None:
-                for part in found.candidate.parts:
-                    text = self.overlay.get(part.path, sources[part.path].text)
-                    self._keep(part, text, found.helped, spectrum)
+                rivals = sum(len(each.helped) == len(found.helped) for each in search.others)
+                before = {path: source.text for path, source in sources.items()}
+                self.alternatives += [
+                    tuple(described(each, dict(before), rivals, spectrum))
+                    for each in search.others[:MOST_ALTERNATIVES]
+                ]
+                texts = dict(before)
+                fixes = described(found, texts, rivals, spectrum)
+                self.fixes += fixes
+                self.overlay.update({fix.path: texts[fix.path] for fix in fixes})
                 return True
             self.given_up.update(test.id for test in wanted)
         return False
@@ -229,26 +241,6 @@ class _State:
                 text = self.overlay.get(path) or self.at.files.read_text(path).text
                 found[path] = Source(path, text)
         return found
-
-    def _keep(self, candidate: Candidate, before: str, helped: frozenset[int], spectrum: Spectrum) -> None:
-        change = candidate.change
-        text = before[: change.start] + change.text + before[change.end :]
-        old, new = unique_pair(before, text)
-        names = {test.index: test.id for test in spectrum.tests}
-        where = candidate.suspect.function or candidate.path
-        self.fixes.append(
-            Fix(
-                path=candidate.path,
-                line=before.count("\n", 0, change.start) + 1,
-                function=candidate.suspect.function,
-                old=old,
-                new=new,
-                template=candidate.template,
-                why=f"{change.why} in {where}, line {candidate.suspect.line}",
-                tests=tuple(names[index] for index in sorted(helped)),
-            )
-        )
-        self.overlay[candidate.path] = text
 
     def report(self, base: Baseline) -> RepairResult:
         """What was found, when the search is over."""
@@ -315,6 +307,7 @@ class _State:
             outcome=outcome,
             reason=reason,
             fixes=tuple(self.fixes),
+            alternatives=tuple(self.alternatives),
             failing=self.failing,
             left=tuple(test.id for test in failing),
             messages={test.id: test.reason for test in failing},
@@ -322,6 +315,32 @@ class _State:
             checked=sum(test.standing == "passed" for test in tests) + helped,
             unsteady=tuple(test.id for test in tests if test.standing == "unsteady"),
         )
+
+
+def described(found: Found, texts: dict[str, str], rivals: int, spectrum: Spectrum) -> list[Fix]:
+    """A patch as the edits that make it, each fit to be made after the one before; `texts` are brought up to date."""
+    names = {test.index: test.id for test in spectrum.tests}
+    fixes = []
+    for part in found.candidate.parts:
+        change, before = part.change, texts[part.path]
+        after = before[: change.start] + change.text + before[change.end :]
+        old, new = unique_pair(before, after)
+        where = part.suspect.function or part.path
+        fixes.append(
+            Fix(
+                path=part.path,
+                line=before.count("\n", 0, change.start) + 1,
+                function=part.suspect.function,
+                old=old,
+                new=new,
+                template=part.template,
+                why=f"{change.why} in {where}, line {part.suspect.line}",
+                tests=tuple(names[index] for index in sorted(found.helped)),
+                confidence=confidence(found, rivals),
+            )
+        )
+        texts[part.path] = after
+    return fixes
 
 
 def groups(failing: Sequence[Test]) -> Iterator[list[Test]]:

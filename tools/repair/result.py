@@ -32,6 +32,7 @@ class Fix:
     old, new: whole lines, `old` being unique in the file once the fixes before it are applied
     why: what was wrong, a sentence part that names the place
     tests: the failing tests that pass with it
+    confidence: from 0 to 1, how likely it is right and does not only fit the tests
     """
 
     path: str
@@ -42,9 +43,10 @@ class Fix:
     template: str
     why: str
     tests: tuple[str, ...]
+    confidence: float
 
     def as_data(self) -> dict[str, Any]:
-        names = ("path", "line", "function", "old", "new", "template", "why")
+        names = ("path", "line", "function", "old", "new", "template", "why", "confidence")
         return {**{name: getattr(self, name) for name in names}, "tests": list(self.tests)}
 
 
@@ -53,6 +55,8 @@ class RepairResult:
     """What was found out about the failing tests.
 
     reason: in words, what `outcome` means here
+    alternatives: other patches (each of one or more edits) that pass the same tests as one of the fixes,
+        next best first; each in place of that fix, none run against the whole suite
     failing: ids of the tests that failed before; left: those that no fix was found for
     suspects: the most suspicious statements of what is left, or of the first failure
     cpu: CPU seconds that the workers used, beside our own
@@ -62,6 +66,7 @@ class RepairResult:
     outcome: Outcome
     reason: str
     fixes: tuple[Fix, ...] = ()
+    alternatives: tuple[tuple[Fix, ...], ...] = ()
     failing: tuple[str, ...] = ()
     left: tuple[str, ...] = ()
     messages: Mapping[str, str]
@@ -78,6 +83,7 @@ class RepairResult:
             "outcome": str(self.outcome),
             "reason": self.reason,
             "fixes": [fix.as_data() for fix in self.fixes],
+            "alternatives": [[fix.as_data() for fix in each] for each in self.alternatives],
             "failing": list(self.failing),
             "left": list(self.left),
             "suspects": [suspect_data(each) for each in self.suspects[:10]],

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tools.repair.candidates import Candidate
+from tools.repair.choosing import Found, trust
 from tools.repair.localization import covering, own_lines
 from tools.repair.pairs import pairs
 from tools.repair.server import JOBS, Message, Replies, Worker
@@ -25,8 +26,10 @@ PLENTY = 1 << 40
 # again as it took to find it, brought none that helps them all.
 PATIENCE = 400
 # After the first patch that helps them all, so many more are looked at, while they are about as likely: of
-# patches that pass the same tests, the smallest change is the right one more often than the first.
+# patches that pass the same tests, the smallest change is the right one more often than the first. When the
+# first is of a kind that passes tests without being right, the search goes on much longer for a better one.
 ALTERNATIVES, ALIKE = 40, 0.5
+LONGER, LESS_ALIKE = 600, 0.05
 # Candidates that were only too slow are tried again, fewer each time: (how many, times the limit, seconds at most).
 RETRIES = ((120, 1.0, 1.5), (24, 50.0, 10.0))
 # A cold child starts with imports and collection, which the limits of single tests do not count.
@@ -40,14 +43,6 @@ COLD_AHEAD, MOST_COLD = 1, 6
 MOST_SINGLES = 400
 # Batches that left the tests' state changed before candidates get a child each.
 MOST_SPOILT = 2
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
-    """A candidate that helps and breaks nothing. `helped`: indexes of the tests that pass with it."""
-
-    candidate: Candidate
-    helped: frozenset[int]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,6 +60,7 @@ class Search:
     """Looks for a patch that makes `wanted` pass (some of them at least) and breaks no passing test.
 
     name: tells the replies to this search from late ones to another
+    others: what would do as well as what was chosen, next best first; not run against the whole suite
     """
 
     name: str
@@ -72,11 +68,12 @@ class Search:
     workers: Mapping[str, Worker]
     replies: Replies
     spectrum: Spectrum
-    sources: Mapping[str, Source]
+    sources: dict[str, Source]
     wanted: Sequence[Test]
     deadline: float
     on_progress: Callable[[str], None]
     tried: int = 0
+    others: list[Found] = field(default_factory=list)
     _asked: int = 0
     _open: dict[str, list[Candidate]] = field(default_factory=dict)
     _good: list[Found] = field(default_factory=list)
@@ -120,6 +117,7 @@ class Search:
             await self._until_nothing_is_open(feed, effort)
             best = self._best()
             if best is None or await self._holds_for_the_whole_suite(best, effort):
+                self.others = sorted((g for g in self._good if g is not best), key=lambda g: g.preference)
                 return best
             self._good.remove(best)  # and on, with what it had kept from being tried
 
@@ -162,26 +160,26 @@ class Search:
         leader = self._leader()
         if leader is None:
             return self._worth_trying(candidate)
-        return candidate.rank < leader.rank and self._cold_tried < MOST_COLD
+        return candidate.rank < leader.candidate.rank and self._cold_tried < MOST_COLD
 
-    def _leader(self) -> Candidate | None:
-        """The likeliest that helps every wanted test."""
-        full = [found.candidate for found in self._good if len(found.helped) == len(self.wanted)]
-        return min(full, key=lambda candidate: candidate.rank, default=None)
+    def _leader(self) -> Found | None:
+        """The likeliest that helps every wanted test; one of a kind to be trusted, if there is any."""
+        full = [found for found in self._good if len(found.helped) == len(self.wanted)]
+        return min(full, key=lambda each: (each.doubtful, each.candidate.rank), default=None)
 
-    def _rivals(self, leader: Candidate, candidate: Candidate) -> bool:
-        near = candidate.rank <= leader.rank + ALTERNATIVES
-        return near and candidate.priority >= leader.priority * ALIKE
+    def _rivals(self, leader: Found, candidate: Candidate) -> bool:
+        most, alike = (LONGER, LESS_ALIKE) if leader.doubtful else (ALTERNATIVES, ALIKE)
+        first = leader.candidate
+        return candidate.rank <= first.rank + most and candidate.priority >= first.priority * alike
 
     def _best(self) -> Found | None:
-        """The most tests helped, then the smallest change, then the likeliest; no later one than was waited for."""
+        return next(iter(self._in_order()), None)
+
+    def _in_order(self) -> list[Found]:
+        """The good ones, best first; no later ones than were waited for, whoever was quicker."""
         leader = self._leader()
         known = [f for f in self._good if leader is None or self._rivals(leader, f.candidate)]
-        return min(
-            known,
-            key=lambda each: (-len(each.helped), each.candidate.size, each.candidate.rank),
-            default=None,
-        )
+        return sorted(known, key=lambda each: each.preference)
 
     # ── what the workers are asked, and what they say ────────────────────────────────────────────
 
@@ -265,7 +263,9 @@ class Search:
         helped = frozenset(reply["passed"]) & {test.index for test in self.wanted}
         if reply["verdict"] == "passed" and helped:
             self.tried += 1
-            self._good.append(Found(candidate=candidate, helped=helped))
+            near = len(self._passing_near(candidate)) + len(helped)
+            kind = trust(candidate, self.sources)
+            self._good.append(Found(candidate=candidate, helped=helped, trust=kind, near=near))
             self.on_progress(f"{candidate.path}:{candidate.suspect.line}: {candidate.why}")
         else:
             self._note_failure(candidate, slow=reply["verdict"] == "timeout" and not reply["stage"])

@@ -91,7 +91,8 @@ class Spectrum:
 def is_test_file(path: str) -> bool:
     """Whether a file belongs to the tests: such files are never patched."""
     pure = PurePosixPath(path)
-    if {"tests", "test", "testing"} & {part.lower() for part in pure.parts[:-1]}:
+    words = {word for part in pure.parts[:-1] for word in re.split(r"[^a-z]+", part.lower())}
+    if {"tests", "test", "testing", "testcase", "testcases", "testutils"} & words:
         return True
     return bool(re.match(r"(test_.*|.*_tests?|tests?|conftest)\.py$", pure.name))
 

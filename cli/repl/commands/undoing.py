@@ -32,22 +32,34 @@ async def redo(chat: Chat, argument: str) -> None:
 
 async def rewind(chat: Chat, argument: str) -> None:
     """List the steps that changed files, or go back to before one of them."""
+    from agent.undo import forget
     from agent.undo import rewind as go_back
-    from cli.undo import number_of, steps_of
+    from cli.undo import FORGOTTEN, number_of, steps_of
 
-    if not argument:
-        chat.view.note(inert("\n".join(steps_of(chat.ledger.timeline))))
+    timeline = chat.ledger.timeline
+    step, _, what = argument.partition(" ")
+    if not step:
+        chat.view.note(inert("\n".join(steps_of(timeline))))
         return
-    number = number_of(argument, chat.ledger.timeline)
-    await _do(chat, lambda snapshots, timeline: go_back(snapshots, timeline, number))
+    if what not in ("", "files", "conversation", "both"):
+        raise UserError(Fault.USAGE, f"rewind {what!r}", "It is one of files, conversation, both.")
+    number = number_of(step, timeline)
+    if what == "conversation":
+        forget(chat.runtime.session, timeline, number)
+        chat.tell(FORGOTTEN)
+        return
+    act = lambda snapshots, timeline: go_back(snapshots, timeline, number)  # noqa: E731
+    await _do(chat, act, conversation=what == "both")
 
 
-async def _do(chat: Chat, act: Callable[[Snapshots, Timeline], Outcome]) -> None:
+async def _do(
+    chat: Chat, act: Callable[[Snapshots, Timeline], Outcome], *, conversation: bool = False
+) -> None:
+    from agent.undo import log
     from cli.undo import lines_of
 
     outcome = await asyncio.to_thread(act, _snapshots(chat), chat.ledger.timeline)
-    if outcome.event is not None:
-        chat.runtime.session.append(outcome.event)
+    log(chat.runtime.session, outcome, conversation=conversation)
     if not outcome.steps:
         chat.tell(f"nothing to {outcome.action}: no turn of this session has changed a file since")
     else:
@@ -72,6 +84,7 @@ COMMANDS = (
         name="/rewind",
         argument="[STEP]",
         help="list the steps, or undo from one on",
+        details="/rewind STEP [files|conversation|both]: what goes back; files if nothing is said",
         run=rewind,
         while_working=False,
     ),

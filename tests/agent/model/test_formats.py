@@ -25,6 +25,7 @@ from agent.model.base import (
     UserMessage,
 )
 from agent.model.catalog import Listing, Price
+from agent.model.openai_http import Dialect
 from agent.model.openai_responses import ResponsesDialect
 from sandbox.errors import Fault, UserError
 from tests.support.asking import READ, answered, ask, deltas, user
@@ -221,6 +222,24 @@ def test_anthropic_is_asked_to_cache_the_beginning_and_the_end() -> None:
     assert first["system"][0]["cache_control"] == first["cache_control"] == {"type": "ephemeral"}
     assert "cache_control" not in third
     assert third["messages"][-1]["content"][-1]["cache_control"] == {"type": "ephemeral"}
+
+
+class Passing(UserMessage):
+    passing = True
+
+
+def test_what_stands_in_one_request_only_is_not_cached() -> None:
+    """Else no request would find what the one before had cached."""
+    conversation: list[Message] = [user("hi"), Passing(text="left: $1")]
+    with Loopback([{"text": "a", "repeat": 2}]) as server:
+        ask(model("anthropic", server), conversation)
+        ask(model("chat", server, dialect=Dialect(mark=True)), conversation)
+        first, second = (request.body for request in server.requests)
+    for body in (first, second):
+        assert "cache_control" not in body
+        said, passing = body["messages"][-2:]
+        assert said["content"][-1]["cache_control"] == {"type": "ephemeral"}
+        assert "cache_control" not in str(passing)
 
 
 def test_anthropic_says_how_much_may_be_answered_and_is_believed() -> None:

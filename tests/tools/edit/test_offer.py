@@ -26,7 +26,9 @@ class Cart:
 
 
 def names(*formats: Format) -> list[str]:
-    return [tool.name for tool in default_tools(formats)]
+    """The tools from the first that may edit up to `shell`, which stands behind them."""
+    found = [tool.name for tool in default_tools(formats)]
+    return found[found.index("code") + 1 : found.index("shell")]
 
 
 def test_each_format_brings_its_tool_and_the_texts_share_one() -> None:
@@ -34,10 +36,10 @@ def test_each_format_brings_its_tool_and_the_texts_share_one() -> None:
         "replace": "edit", "symbol": "edit_symbol", "lines": "edit_lines", "whole": "write",
         "patch": "apply_patch", "blocks": "apply_patch", "diff": "apply_patch",
     }  # fmt: skip
-    assert names("replace", "whole")[3:6] == ["edit", "write", "shell"]
-    assert names("patch", "diff", "blocks")[3:5] == ["apply_patch", "shell"]
-    assert names()[3] == "shell"
-    assert names(*FORMATS)[3:8] == ["edit", "edit_symbol", "edit_lines", "apply_patch", "write"]
+    assert names("replace", "whole") == ["edit", "write"]
+    assert names("patch", "diff", "blocks") == ["apply_patch"]
+    assert names() == []
+    assert names(*FORMATS) == ["edit", "edit_symbol", "edit_lines", "apply_patch", "write"]
 
 
 @pytest.mark.parametrize("form", ["patch", "blocks", "diff"])

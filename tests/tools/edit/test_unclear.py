@@ -67,6 +67,12 @@ MEANT = {
         "r = get(url, timeout=0.001)\nassert not r.text\n\n\nmain()\nrest()\n",
         "r = get(url, timeout=0.001)\nassert not r.text\nassert isinstance(r.error, Timeout)\n\n\nmain()\nrest()\n",
     ),
+    "numbered blank lines that have white space": (
+        "  a b c\n    end\n  end\n  \n  after d\n",
+        "1|  a b c\n2|    end\n3|  end\n4|  \n5|  after d\n",
+        "1|  a b c\n2|    end\n3|    \n4|    x y\n5|  end\n6|  \n7|  after d\n",
+        "  a b c\n    end\n    \n    x y\n  end\n  \n  after d\n",
+    ),
     "one numbered line left": (
         "a = 1\nb = 2\nc = 3\n", "1: a = 1\n2: b = 2\n3: c = 3\n", "1: a = 1\n", "a = 1\n",
     ),

@@ -18,7 +18,7 @@ from tools.repair.templates import (
 )
 from tools.repair.templates.base import Change, Hints, Site, Source, Template
 
-__all__ = ["TEMPLATES", "Change", "Hints", "Site", "Source", "Template"]
+__all__ = ["PRECISION", "TEMPLATES", "Change", "Hints", "Site", "Source", "Template"]
 
 _MODULES = (names, undefined, operators, values, shape, conditions, statements, everywhere)
 
@@ -29,3 +29,5 @@ TEMPLATES: tuple[Template, ...] = tuple(
         key=lambda each: -each.prior,
     )
 )
+
+PRECISION = {each.name: each.precision for each in TEMPLATES}

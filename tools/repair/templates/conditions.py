@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from tools.repair.templates.base import AND, NOT, Change, Site, template
 
 
-@template(prior=0.5)
+@template(prior=0.5, precision=0.82)
 def weakened_condition(site: Site) -> Iterator[Change]:
     """`c` → `x or c` (TBar FP6.3; ACS, Xiong 2017): a case that is not caught."""
-    for test in _tests(site):
+    for test in _real_tests(site):
         for check in _checks(site, test):
             yield site.replace(
                 test, f"{check} or {site.text(test)}", f"`{check}` is a case that is not caught"
@@ -22,16 +22,16 @@ def weakened_condition(site: Site) -> Iterator[Change]:
                 )
 
 
-@template(prior=0.5)
+@template(prior=0.5, precision=0.85)
 def strengthened_condition(site: Site) -> Iterator[Change]:
     """`c` → `x and c` (TBar FP6.3; PraPR pre-condition): a check that is missing."""
-    for test in _tests(site):
+    for test in _real_tests(site):
         for check in (*site.variables, *_attributes(site, test), *_checks(site, test)):
             guarded = f"{check} and {site.operand(test, AND)}"
             yield site.replace(test, guarded, f"`{check}` is not checked before `{site.text(test)}`")
 
 
-@template(prior=0.3)
+@template(prior=0.3, precision=0.7)
 def replaced_condition(site: Site) -> Iterator[Change]:
     """A condition on another variable altogether (TBar FP6.1)."""
     for test in _tests(site):
@@ -40,7 +40,7 @@ def replaced_condition(site: Site) -> Iterator[Change]:
                 yield site.replace(test, text)
 
 
-@template(prior=0.3)
+@template(prior=0.3, precision=0.4)
 def constant_condition(site: Site) -> Iterator[Change]:
     """A branch always or never taken (jKali, condition edition)."""
     for test in _tests(site):
@@ -68,7 +68,7 @@ def loop_for_branch(site: Site) -> Iterator[Change]:
             yield Change(start=start, end=start + len(old), text=new, why=f"`{old}` should be `{new}`")
 
 
-@template(prior=0.3)
+@template(prior=0.3, precision=0.55)
 def returned_predicate(site: Site) -> Iterator[Change]:
     """A constant answer that depends on a variable after all (TBar FP12, mutate return; QuixBugs class 8)."""
     statement = site.statement
@@ -84,7 +84,7 @@ def returned_predicate(site: Site) -> Iterator[Change]:
         yield site.replace(value, name)
 
 
-@template(prior=0.4)
+@template(prior=0.4, precision=0.75)
 def returned_value(site: Site) -> Iterator[Change]:
     """Another variable, alone or in a list, is returned (TBar FP12)."""
     statement = site.statement
@@ -112,6 +112,11 @@ def _tests(site: Site) -> list[ast.expr]:
         elif isinstance(node, ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp):
             found.extend(test for each in node.generators for test in each.ifs)
     return found
+
+
+def _real_tests(site: Site) -> list[ast.expr]:
+    """Without `while True`, which is meant."""
+    return [test for test in _tests(site) if not isinstance(test, ast.Constant)]
 
 
 def _attributes(site: Site, test: ast.expr) -> list[str]:

@@ -13,7 +13,7 @@ LONGEST = 25
 MOST_PAIRS = 12
 
 
-@template(prior=0.35)
+@template(prior=0.35, precision=0.85)
 def replaced_everywhere(site: Site) -> Iterator[Change]:
     """One replacement at every place of the function where the same is written (consistent edits, Meng 2013)."""
     if site.function is None:

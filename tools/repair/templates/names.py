@@ -101,7 +101,7 @@ def callee_of_the_module(site: Site) -> Iterator[Change]:
                     yield _renamed(site, node.func, name)
 
 
-@template(prior=0.9)
+@template(prior=0.9, precision=0.85)
 def variable(site: Site) -> Iterator[Change]:
     """Another variable of the function (TBar FP13.1; cosmic-ray's variable replacer; QuixBugs class 2)."""
     for node in site.nodes:
@@ -111,17 +111,23 @@ def variable(site: Site) -> Iterator[Change]:
                 yield site.replace(node, name)
 
 
-@template(prior=0.35)
+@template(prior=0.35, precision=0.8)
 def variable_for_expression(site: Site) -> Iterator[Change]:
     """A variable of the function where something is computed or looked up (TBar FP13.2, the other way round)."""
     for node in site.nodes:
         computed = isinstance(node, ast.Call | ast.Subscript | ast.Attribute | ast.BinOp)
         if computed and isinstance(getattr(node, "ctx", ast.Load()), ast.Load) and not _is_callee(site, node):
+            inside = (
+                {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
+                if isinstance(node, ast.Call)
+                else ()
+            )
             for name in site.variables:
-                yield site.replace(node, name)
+                if name not in inside:  # that would be to unwrap it
+                    yield site.replace(node, name)
 
 
-@template(prior=0.4)
+@template(prior=0.4, precision=0.7)
 def variable_of_the_module(site: Site) -> Iterator[Change]:
     """A module constant for a variable or another constant (TBar FP13.1)."""
     constants = [name for name, node in site.source.module_names.items() if isinstance(node, ast.Assign)]

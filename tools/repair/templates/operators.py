@@ -105,7 +105,7 @@ def boolean_operator(site: Site) -> Iterator[Change]:
             yield site.replace(node, f" {other} ".join(operands))
 
 
-@template(prior=0.6)
+@template(prior=0.6, precision=0.8)
 def boolean_operand(site: Site) -> Iterator[Change]:
     """Leave out one operand of `and`/`or` (TBar FP6.2: remove a conditional sub-expression)."""
     for node in site.nodes:

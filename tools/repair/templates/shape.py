@@ -42,7 +42,7 @@ def dropped_operand(site: Site) -> Iterator[Change]:
     yield from _dropped(site, lambda left_out: isinstance(left_out, ast.Name | ast.Constant))
 
 
-@template(prior=0.4)
+@template(prior=0.4, precision=0.75)
 def dropped_term(site: Site) -> Iterator[Change]:
     """A whole sub-expression too many: the same, but a larger change, so it needs stronger evidence."""
     yield from _dropped(site, lambda left_out: not isinstance(left_out, ast.Name | ast.Constant))
@@ -136,7 +136,7 @@ def added_argument(site: Site) -> Iterator[Change]:
                         yield site.replace(node, f"{site.text(node.func)}({text})", why)
 
 
-@template(prior=0.25)
+@template(prior=0.25, precision=0.5)
 def unwrapped(site: Site) -> Iterator[Change]:
     """An argument in place of its call (TBar FP10.2; low precision, so late)."""
     for node in site.nodes:
@@ -151,7 +151,7 @@ def unwrapped(site: Site) -> Iterator[Change]:
                 yield site.replace(node, site.text(node.func.value))
 
 
-@template(prior=0.35)
+@template(prior=0.35, precision=0.7)
 def wrapped(site: Site) -> Iterator[Change]:
     """`x` → `f(x)`, f a function of the file or a common built-in (conversions: PyTER; TBar FP10.2)."""
     own = [f.name for f in site.source.functions if f.name in site.source.module_names and _arity(f) == 1]
@@ -207,7 +207,7 @@ def scaled(site: Site) -> Iterator[Change]:
                     yield site.replace(node, f"{site.operand(node, PRODUCT)} % {name}")
 
 
-@template(prior=0.15)
+@template(prior=0.15, precision=0.7)
 def negated_value(site: Site) -> Iterator[Change]:
     """A number with the other sign: an index from the end, a loss for a gain (Offutt's unary operator insertion)."""
     for node in site.nodes:
@@ -227,7 +227,7 @@ def chained_attribute(site: Site) -> Iterator[Change]:
             yield site.replace(node, f"{site.text(node)}.{node.attr}")
 
 
-@template(prior=0.15)
+@template(prior=0.15, precision=0.7)
 def reused(site: Site) -> Iterator[Change]:
     """Another expression of the function in this place (plastic surgery: Barr 2014; TBar FP13.2; low precision)."""
     if site.function is None:

@@ -68,7 +68,7 @@ def moved_into_else(site: Site) -> Iterator[Change]:
         yield Change(start=start, end=end, text=f"{margin}else:\n{lines}", why=why)
 
 
-@template(prior=0.35)
+@template(prior=0.35, precision=0.65)
 def early_return(site: Site) -> Iterator[Change]:
     """A guard for empty or missing input is missing (TBar FP2, null checker; PyTER; low precision)."""
     if site.function is None or not site.alone_on_lines or isinstance(site.statement, Function):
@@ -85,7 +85,7 @@ def early_return(site: Site) -> Iterator[Change]:
                 )
 
 
-@template(prior=0.3)
+@template(prior=0.3, precision=0.65)
 def default_for_none(site: Site) -> Iterator[Change]:
     """A parameter that may be None gets its empty value (PyTER, None guard)."""
     if site.function is None or site.statement is not site.function.body[0] or not site.alone_on_lines:
@@ -95,12 +95,15 @@ def default_for_none(site: Site) -> Iterator[Change]:
             yield site.insert_before(f"if {name} is None:\n    {name} = {value}", f"`{name}` may be None")
 
 
-@template(prior=0.3)
+@template(prior=0.3, precision=0.67)
 def missing_call(site: Site) -> Iterator[Change]:
     """Something that is not put into a collection of the function (PraPR, method call; QuixBugs class 14)."""
     if site.function is None or not site.alone_on_lines:
         return
-    for container, method in _containers(site.function):
+    outermost = site.function
+    while (around := site.source.enclosing(outermost)) is not None:
+        outermost = around
+    for container, method in _containers(outermost):
         for name in site.variables:
             if name != container:
                 text = f"{container}.{method}({name})"
@@ -108,7 +111,7 @@ def missing_call(site: Site) -> Iterator[Change]:
                 yield site.insert_after(text, f"`{text}` is missing")
 
 
-@template(prior=0.2)
+@template(prior=0.2, precision=0.65)
 def missing_assignment(site: Site) -> Iterator[Change]:
     """`a = b` between two variables of the function is missing (TBar FP4; QuixBugs class 14)."""
     if site.function is None or not site.alone_on_lines:
@@ -123,7 +126,7 @@ def missing_assignment(site: Site) -> Iterator[Change]:
                 yield site.insert_after(f"{target} = {value}", f"`{target} = {value}` is missing")
 
 
-@template(prior=0.2)
+@template(prior=0.2, precision=0.65)
 def copied_statement(site: Site) -> Iterator[Change]:
     """A statement of the same function, with one name exchanged, is missing here too (GenProg; TBar FP4)."""
     if site.function is None or not site.alone_on_lines:
@@ -139,7 +142,7 @@ def copied_statement(site: Site) -> Iterator[Change]:
             yield site.insert_after(copy, f"`{copy}` is missing")
 
 
-@template(prior=0.4)
+@template(prior=0.4, precision=0.6)
 def removed_statement(site: Site) -> Iterator[Change]:
     """A statement that should not be there (GenProg, Kali, TBar FP15; passes weak tests, so late)."""
     if isinstance(site.statement, ast.Import | ast.ImportFrom | Function | ast.ClassDef):

@@ -14,7 +14,7 @@ _CONSTANTS = ("0", "1", "None", "True", "False", "[]", '""')
 _BUILTINS = ("list", "set", "sum", "len", "max", "min", "sorted", "str", "int", "abs")
 
 
-@template(prior=3.0)
+@template(prior=3.0, precision=0.85)
 def undefined_name(site: Site) -> Iterator[Change]:
     """A name that is bound nowhere: any variable of the function, or a plain value (NameError)."""
     for node in _undefined(site):

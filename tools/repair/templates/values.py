@@ -85,10 +85,18 @@ def slice_added(site: Site) -> Iterator[Change]:
     for node in site.nodes:
         if isinstance(node, ast.Name | ast.Attribute | ast.Subscript) and _is_sequence_place(site, node):
             text = site.text(node)
-            bounds = ["1:", ":-1", "::-1", *(f"{n}:" for n in counters), *(f":{n}" for n in counters)]
+            bounds = ["1:", ":-1", *(f"{n}:" for n in counters), *(f":{n}" for n in counters)]
             for bound in bounds:
                 if text != bound.strip(":"):
                     yield site.replace(node, f"{text}[{bound}]")
+
+
+@template(prior=0.2, precision=0.6)
+def reversed_sequence(site: Site) -> Iterator[Change]:
+    """The other way round: passes where the order alone brings luck, so late."""
+    for node in site.nodes:
+        if isinstance(node, ast.Name | ast.Attribute | ast.Subscript) and _is_sequence_place(site, node):
+            yield site.replace(node, f"{site.text(node)}[::-1]")
 
 
 @template(prior=0.3)

@@ -1,0 +1,178 @@
+"""`patchwright localize --tests` and `patchwright repair`: the offline engine from the command line."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+import shutil
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from agent.home import Home, private_folder
+from agent.outcome import Exit
+from cli.streams import write_error
+from sandbox.errors import Fault, UserError
+from sandbox.inert import inert
+
+if TYPE_CHECKING:
+    from tools.repair.result import Fix, RepairResult
+    from tools.workspace import Workspace
+
+# Seconds that a ranking may take: it runs the tests once or twice.
+LOCALIZE_SECONDS = 600.0
+# A search beyond an hour has no prospects left.
+SHORTEST, LONGEST = 1.0, 3600.0
+SHOWN = 10
+
+
+def localize(folder: Path, tests: Sequence[str], *, as_json: bool) -> int:
+    """Exit code: DONE, NOTHING_TO_DO if no test fails, else as for `repair`. Raises UserError."""
+    from tools.repair.engine import trace
+
+    with _opened(folder) as at:
+        result, _ = asyncio.run(trace(at, _targets(tests), LOCALIZE_SECONDS))
+    if as_json:
+        print(json.dumps(result.as_data()))
+    elif result.suspects:
+        print(inert("\n".join([f"{len(result.left)} failing", *_suspects(result)])))
+    else:
+        print(inert(result.reason))
+    return Exit.DONE if result.suspects else _code(result)
+
+
+def repair(folder: Path, tests: Sequence[str], *, budget: str, top: int, apply: bool, as_json: bool) -> int:
+    """Exit code: DONE if every failing test passes, else what kept it from that. Raises UserError."""
+    from tools.repair import engine
+
+    seconds = _seconds(budget)
+    with _opened(folder) as at:
+        told = (lambda line: None) if as_json else lambda line: write_error(inert(line) + "\n")
+        result = asyncio.run(engine.repair(at, targets=_targets(tests), budget=seconds, on_progress=told))
+        if apply and result.fixes:
+            _write(at, result.fixes)
+    if as_json:
+        print(json.dumps({**result.as_data(), "applied": apply and bool(result.fixes)}))
+    else:
+        print(inert("\n".join(_told(result, top, apply))))
+    return _code(result)
+
+
+def _targets(tests: Sequence[str]) -> list[str]:
+    """None stands for all."""
+    return [] if "all" in tests else list(tests)
+
+
+@contextmanager
+def _opened(folder: Path) -> Iterator[Workspace]:
+    """The folder as a workspace whose commands run confined; what the search needs is gone afterwards."""
+    from sandbox.backends import choose
+    from sandbox.paths import Tree
+    from tools.artifacts import Artifacts
+    from tools.workspace import ToolSettings, Workspace
+
+    if not folder.is_dir():
+        raise UserError(Fault.USAGE, f"no such folder: {str(folder)!r}")
+    root, home = folder.resolve(), Home.from_environment()
+    place = Path(tempfile.mkdtemp(prefix="repair-", dir=private_folder(home.cache)))
+    try:
+        yield Workspace(
+            root=root,
+            files=Tree(root),
+            sandbox=choose(root, spill=private_folder(place / "spill")),
+            artifacts=Artifacts(place / "artifacts"),
+            journal=home.project(root) / "journal",
+            settings=ToolSettings(cache=place / "cache", shared=home.cache),
+        )
+    finally:
+        shutil.rmtree(place, ignore_errors=True)  # what is left of it is a cache
+
+
+def _seconds(text: str) -> float:
+    """Seconds of "90", "90s", "2m" or "1h"."""
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*(s|m|h)?", text.strip())
+    seconds = float(match[1]) * {"s": 1, "m": 60, "h": 3600}[match[2] or "s"] if match else 0.0
+    if not SHORTEST <= seconds <= LONGEST:
+        raise UserError(Fault.USAGE, f"--budget {text!r} is no time from 1s to 1h", "For example 60s, or 5m.")
+    return seconds
+
+
+def _write(at: Workspace, fixes: Sequence[Fix]) -> None:
+    """All fixes or none, each at the one place where it was found to help. Raises UserError."""
+    from sandbox.transaction import Conflict
+    from tools.edit.change import as_writes
+    from tools.edit.changes import Replace, Update
+    from tools.edit.planning import PlanRefused, plan
+
+    changes = [Update(path=fix.path, edits=(Replace(old=fix.old, new=fix.new),)) for fix in fixes]
+    private_folder(at.journal.parent)
+    transactions = at.transactions
+    try:
+        with transactions.exclusive() as recovery:
+            if recovery is not None:
+                write_error(f"patchwright: {inert(str(recovery))}\n")
+            transactions.commit(as_writes(plan(at.files, changes, strictest=True)))
+    except (PlanRefused, Conflict) as problem:
+        raise UserError(
+            Fault.USAGE,
+            f"a file was changed while the search ran, so nothing was written: {problem}",
+            "Run it again.",
+        ) from None
+
+
+def _told(result: RepairResult, top: int, applied: bool) -> list[str]:
+    lines = [f"{result.outcome}: {result.reason}"]
+    for fix in result.fixes:
+        lines += _shown(fix, f"{fix.path}:{fix.line}: {fix.why}")
+    if result.fixes:
+        done = "applied, not committed" if applied else "not applied"
+        lines.append(f"{done}; checked against {result.checked} tests, {result.tried} changes tried")
+    for number, patch in enumerate(result.alternatives[: top - 1], 2):
+        lines.append(f"alternative {number}, which passes the same tests (not run against the whole suite):")
+        for fix in patch:
+            lines += _shown(fix, f"{fix.path}:{fix.line}: {fix.why}")
+    if result.left:
+        lines.append("still failing:")
+        lines += [f"  {test}: {result.messages.get(test, '')}" for test in result.left[:SHOWN]]
+    if result.left or not result.fixes:
+        lines += _suspects(result)
+    if result.unsteady:
+        lines.append(
+            f"left out, as they do not come out the same each time: {', '.join(result.unsteady[:SHOWN])}"
+        )
+    return lines
+
+
+def _shown(fix: Fix, head: str) -> list[str]:
+    from tools.repair.choosing import in_words
+
+    minus = [f"    - {line}" for line in fix.old.split("\n")]
+    plus = [f"    + {line}" for line in fix.new.split("\n")]
+    return [head, *minus, *plus, f"    confidence: {in_words(fix.confidence)} ({fix.confidence:.2f})"]
+
+
+def _suspects(result: RepairResult) -> list[str]:
+    if not result.suspects:
+        return []
+    rows = [
+        f"  {each.score:.2f}  {each.path}:{each.line}  {each.code[:90]}  "
+        f"({each.failing} failing, {each.passing} passing)"
+        for each in result.suspects[:SHOWN]
+    ]
+    return ["most suspicious:", *rows]
+
+
+def _code(result: RepairResult) -> int:
+    from tools.repair.result import Outcome
+
+    codes = {
+        Outcome.FIXED: Exit.DONE,
+        Outcome.ALL_PASS: Exit.NOTHING_TO_DO,
+        Outcome.NO_TESTS: Exit.NO_TEST_RUNNER,
+        Outcome.CANNOT_RUN: Exit.NO_TEST_RUNNER,
+        Outcome.PARTLY_FIXED: Exit.TESTS_FAIL,
+    }
+    return codes.get(result.outcome, Exit.NOT_ACHIEVED)

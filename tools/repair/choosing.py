@@ -1,0 +1,98 @@
+"""Choosing among changes that pass the same tests: which kinds are to be trusted, and how sure one can be."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass
+
+from tools.repair.candidates import Candidate
+from tools.repair.templates import Source
+from tools.repair.templates.base import Function
+
+# Templates right less often than this, when the tests pass, are taken only for want of better.
+SURE = 0.75
+TIERS = (SURE, 0.65, 0.55)
+# What takes from confidence: a variable that nothing uses any more; each other change that would do as well;
+# few tests that run the place. The values come from the development half of the benchmark (docs/offline.md).
+UNUSED, RIVAL, FEWEST_RIVALS = 0.6, 0.97, 0.6
+FEW_TESTS, FEW = 4, 0.75
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """A candidate that helps and breaks nothing.
+
+    helped: indexes of the tests that pass with it
+    trust: how often changes of its kind are right when the tests pass, from 0 to 1
+    near: how many tests run what it changes
+    """
+
+    candidate: Candidate
+    helped: frozenset[int]
+    trust: float
+    near: int
+
+    @property
+    def doubtful(self) -> bool:
+        return self.trust < SURE
+
+    @property
+    def preference(self) -> tuple[int, int, int, int]:
+        """Smaller is better: the most tests helped, then of a kind to be trusted, then the smallest, the likeliest."""
+        tier = sum(self.trust < step for step in TIERS)
+        return -len(self.helped), tier, self.candidate.size, self.candidate.rank
+
+
+def trust(candidate: Candidate, sources: dict[str, Source]) -> float:
+    """The template's precision, less for a change after which something is computed for nothing."""
+    found = candidate.precision
+    for part in candidate.parts:
+        if leaves_unused(part, sources[part.path]):
+            found *= UNUSED
+    return found
+
+
+def leaves_unused(candidate: Candidate, source: Source) -> bool:
+    """A local name that the function read before is still bound, but nothing reads it any more."""
+    change, statement = candidate.change, candidate.suspect.statement
+    function = source.enclosing(statement)
+    if function is None:
+        return False
+    text = source.text[: change.start] + change.text + source.text[change.end :]
+    after = _function_at(text, function)
+    if after is None:
+        return False
+    return bool((_read(function) & _bound(after)) - _read(after))
+
+
+def confidence(found: Found, rivals: int) -> float:
+    """From 0 to 1, how likely it is that the change is right and not only fits the tests."""
+    few = FEW if found.near < FEW_TESTS else 1.0
+    return round(found.trust * few * max(FEWEST_RIVALS, RIVAL**rivals), 2)
+
+
+def in_words(value: float) -> str:
+    """For a person."""
+    return "high" if value >= 0.85 else "fair" if value >= 0.6 else "low"
+
+
+def _function_at(text: str, function: Function) -> Function | None:
+    try:
+        tree = ast.parse(text)
+    except SyntaxError:
+        return None
+    alike = [n for n in ast.walk(tree) if isinstance(n, Function) and n.name == function.name]
+    return min(alike, key=lambda n: abs(n.lineno - function.lineno), default=None)
+
+
+def _read(function: Function) -> set[str]:
+    nodes = [n for n in ast.walk(function) if isinstance(n, ast.Name)]
+    # `x += 1` reads x, whatever the syntax tree says.
+    targets = [n.target for n in ast.walk(function) if isinstance(n, ast.AugAssign)]
+    changed = {each.id for each in targets if isinstance(each, ast.Name)}
+    return {n.id for n in nodes if isinstance(n.ctx, ast.Load)} | changed
+
+
+def _bound(function: Function) -> set[str]:
+    stored = {n.id for n in ast.walk(function) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+    return stored | {each.arg for each in function.args.args}
