@@ -46,6 +46,7 @@ def test_blocks_run_and_share_their_state(tmp_path: Path) -> None:
     assert (result.code, steady(result.out)) == (0, "[1] ok\n[2] ok\n=> ['cart.py']\n"), result.err
 
 
+@pytest.mark.slow
 def test_a_failing_block_ends_the_script_with_its_own_code(tmp_path: Path) -> None:
     repo = Repo(tmp_path / "shop")
     script = "1 / 0\n# %%\nprint('after')\n"
@@ -62,6 +63,7 @@ def test_a_failing_block_ends_the_script_with_its_own_code(tmp_path: Path) -> No
     assert "MemoryError" in result.out
 
 
+@pytest.mark.slow
 def test_what_cannot_be_run_is_said_in_a_line(tmp_path: Path) -> None:
     repo = Repo(tmp_path / "shop")
     result = run("kernel", "nowhere.py", cwd=repo.root)

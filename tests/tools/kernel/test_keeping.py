@@ -47,6 +47,7 @@ def test_a_function_that_works_is_there_in_the_next_session(repo: Repo) -> None:
         )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("source", "test", "said"),
     [
@@ -67,6 +68,7 @@ def test_what_does_not_prove_itself_is_not_kept(kernel: Kernel, source: str, tes
     assert (kernel.at.root / "notes.txt").read_text() == "one two\n"
 
 
+@pytest.mark.slow
 def test_when_the_project_moves_on_a_function_is_checked_again(repo: Repo) -> None:
     with Kernel(repo.root) as kernel:
         kernel.text(f"{WORDS}keep_function(words_of, {TEST!r})\nNone")
