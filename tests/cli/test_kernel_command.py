@@ -10,6 +10,7 @@ import pytest
 
 from cli.kernel import blocks_of
 from tests.support.cli import run
+from tests.support.confined import needs_confinement
 from tests.support.repo import Repo
 
 SCRIPT = """\
@@ -36,6 +37,11 @@ def steady(out: str) -> str:
 )
 def test_a_script_is_parted_into_blocks(text: str, markdown: bool, blocks: list[str]) -> None:
     assert list(blocks_of(text, markdown=markdown)) == blocks
+
+
+@pytest.fixture(autouse=True)
+def confined(tmp_path: Path) -> None:
+    needs_confinement(tmp_path)
 
 
 def test_blocks_run_and_share_their_state(tmp_path: Path) -> None:
