@@ -1,4 +1,4 @@
-"""`patchwright localize --tests` and `patchwright repair`: the offline engine from the command line, without a model."""
+"""`patchwright localize --tests` and `patchwright repair`: the offline engine from the command line."""
 
 from __future__ import annotations
 

@@ -21,6 +21,7 @@ CODE_MAP = CHECKOUT / "docs/code-map.md"
 GIT = CHECKOUT / "docs/git.md"
 HOOKS = CHECKOUT / "docs/hooks.md"
 SESSIONS = CHECKOUT / "docs/sessions.md"
+OFFLINE = CHECKOUT / "docs/offline.md"
 
 NOT_RUN_HERE = {"make demo", "make test", "pipx install .", "export OPENAI_API_KEY=…", "patchwright"}
 """Run by others: the first by CI and the packaging tests, the last one by the terminal's tests."""
@@ -42,6 +43,7 @@ ENDS = {
     "trust": {0},
     "symbols": {0},
     "localize": {0},
+    "repair": {0, 1},
     "map": {0},
 }
 """Exit codes of the examples that ask no model, in a fresh project."""
@@ -60,7 +62,8 @@ def commands(document: Path) -> list[str]:
 @pytest.mark.slow
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize(
-    "line", [each for page in (README, EDITING, GIT, HOOKS, SESSIONS, CODE_MAP) for each in commands(page)]
+    "line",
+    [each for page in (README, EDITING, GIT, HOOKS, SESSIONS, CODE_MAP, OFFLINE) for each in commands(page)],
 )
 def test_every_command_of_the_documents_runs(line: str, ledger: Path) -> None:
     (ledger / "edits.txt").write_text(A_DIFF)
