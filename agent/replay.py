@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
 
 from agent.context.facts import Facts
 from agent.context.ledger import ledger
 from agent.context.projection import Projection
 from agent.context.replay import undone
 from agent.events import Compaction, Event, MessageEvent
+from agent.images import load
 from agent.model.base import Request
 from agent.record import digest, tools_of
 
@@ -35,9 +38,14 @@ class Step:
         return [name for name, then, now in pairs if then != now]
 
 
-def steps(events: Iterable[Event]) -> Iterator[Step]:
-    """Every call of a model in one branch of a log, in order, with the request that led to it."""
+def steps(events: Iterable[Event], folder: Path | None = None) -> Iterator[Step]:
+    """Every call of a model in one branch of a log, in order, with the request that led to it.
+
+    folder: of the session, where the pictures of its prompts lie
+    """
     projection, facts = Projection(()), Facts()
+    if folder is not None:
+        projection.picture = partial(load, folder)
     seen: list[Event] = []
     number = 0
     for event in events:

@@ -10,6 +10,7 @@ import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Literal
 
@@ -38,6 +39,7 @@ from agent.events import (
     UndoEvent,
     Verification,
 )
+from agent.images import attach, load
 from agent.limits import Limit, Tally, first_reached
 from agent.loop import Loop, Told, TurnEnd
 from agent.model.base import Delta, Model, TextDelta
@@ -161,6 +163,7 @@ class Runtime:
     def __post_init__(self) -> None:
         self.model = self.acting(self.model)
         self.projection = Projection(specs(self.toolbox))
+        self.projection.picture = partial(load, self.session.folder)
         self.evidence = Evidence(self.workspace)
         self.facts = Facts()
         take_in(self.session, self.projection, self.facts)
@@ -219,7 +222,8 @@ class Runtime:
             self.session.answer_orphans()
             cut_off = None
             if prompt is not None:
-                self.session.append(Prompt(text=prompt))
+                text, images = attach(prompt, self.workspace.root, self.session.folder)
+                self.session.append(Prompt(text=text, images=images))
             else:
                 cut_off = self._catch_up()
             end = await self._turn(cut_off)

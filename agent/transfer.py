@@ -14,6 +14,7 @@ from typing import IO, Any
 
 from agent.events import Event, Fork, SessionStart, Signal, SnapshotEvent, line_of, parse, render
 from agent.home import private_folder
+from agent.images import FOLDER as IMAGES
 from agent.log_index import place
 from agent.session import Session, read
 from sandbox.errors import Fault, UserError
@@ -44,7 +45,8 @@ def fork(folder: Path, at: str = "", *, title: str = "") -> Session:
             f"session {folder.name!r} has no event {at!r}" if at else f"session {folder.name!r} is empty",
         )
     copy = _written(folder.parent, lines)
-    _share_artifacts(folder / "artifacts", copy / "artifacts")
+    for shared in ("artifacts", IMAGES):
+        _share(folder / shared, copy / shared)
     session = Session.open(copy)
     session.append(Fork(origin=folder.name, at=at or f"e{len(lines)}"))
     if title:
@@ -113,8 +115,8 @@ def _written(sessions: Path, lines: list[bytes]) -> Path:
     return session.folder
 
 
-def _share_artifacts(old: Path, new: Path) -> None:
-    """Artifacts never change once written, so both sessions name the same files."""
+def _share(old: Path, new: Path) -> None:
+    """Artifacts and pictures never change once written, so both sessions name the same files."""
     if not old.is_dir():
         return
     private_folder(new)

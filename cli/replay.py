@@ -34,7 +34,9 @@ def replay(
     """Print each step; with a model, ask that one the last of them. Returns the exit code. Raises UserError."""
     home = Home.from_environment()
     root, _ = locate(folder, need_git=False)
-    found = list(_until(steps(_events(home, root, session)), until))
+    found = list(
+        _until(steps(_events(home, root, session), home.project(root) / "sessions" / session), until)
+    )
     if not found:
         raise UserError(Fault.USAGE, f"session {session!r} has no request that could be made again")
     for step in found:

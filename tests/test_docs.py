@@ -8,26 +8,34 @@ from pathlib import Path
 
 import pytest
 
+from agent.discipline import RULES
 from agent.home import Home
+from agent.modes import mode_of
 from agent.outcome import MEANING, Exit
-from cli.settings import load
+from agent.phases import PHASES
+from cli.settings import ContextSettings, load
 from tests.support.cli import CHECKOUT, Result, run
 from tests.support.loopback import Loopback
 from tools.edit.ladder import Rung
 
 README = CHECKOUT / "README.md"
 EDITING = CHECKOUT / "docs/editing.md"
+CODE_AS_ACTION = CHECKOUT / "docs/code-as-action.md"
 CODE_MAP = CHECKOUT / "docs/code-map.md"
 GIT = CHECKOUT / "docs/git.md"
 HOOKS = CHECKOUT / "docs/hooks.md"
 SESSIONS = CHECKOUT / "docs/sessions.md"
 OFFLINE = CHECKOUT / "docs/offline.md"
+CONTEXT = CHECKOUT / "docs/context.md"
+
+PAGES = (README, EDITING, GIT, HOOKS, SESSIONS, CONTEXT, CODE_MAP, CODE_AS_ACTION, OFFLINE)
 
 NOT_RUN_HERE = {"make demo", "make test", "pipx install .", "export OPENAI_API_KEY=…", "patchwright"}
 """Run by others: the first by CI and the packaging tests, the last one by the terminal's tests."""
 
 ENDS = {
     "session": {0, 2, 3},
+    "context": {2},
     "doctor": {0},
     "sessions": {0},
     "resume": {2},
@@ -44,6 +52,8 @@ ENDS = {
     "symbols": {0},
     "localize": {0},
     "repair": {0, 1},
+    "kernel": {0},
+    "functions": {3},
     "map": {0},
 }
 """Exit codes of the examples that ask no model, in a fresh project."""
@@ -61,12 +71,11 @@ def commands(document: Path) -> list[str]:
 
 @pytest.mark.slow
 @pytest.mark.timeout(300)
-@pytest.mark.parametrize(
-    "line",
-    [each for page in (README, EDITING, GIT, HOOKS, SESSIONS, CODE_MAP, OFFLINE) for each in commands(page)],
-)
+@pytest.mark.parametrize("line", [each for page in PAGES for each in commands(page)])
 def test_every_command_of_the_documents_runs(line: str, ledger: Path) -> None:
     (ledger / "edits.txt").write_text(A_DIFF)
+    (ledger / "look.py").write_text("files = list_files()\n# %%\nlen(files)\n")
+    (ledger / "notes.md").write_text("A block:\n\n```python\n1 + 1\n```\n")
     (ledger.parent / "other").mkdir()
     piped, _, rest = line.rpartition(" | ")
     words = shlex.split(rest)
@@ -116,6 +125,14 @@ def test_the_editing_page_lists_every_rung_in_order() -> None:
     assert [name for name in table if name in rungs] == rungs
 
 
+def test_the_settings_of_the_context_are_those_that_hold() -> None:
+    text = re.findall(r"^```toml\n(.*?)^```", CONTEXT.read_text("utf-8"), re.DOTALL | re.MULTILINE)[0]
+    home = Home.from_environment()
+    home.config.mkdir(parents=True)
+    (home.config / "settings.toml").write_text(text)
+    assert load(home, None, {}, {}).context == ContextSettings()
+
+
 def test_the_readmes_settings_are_settings() -> None:
     text = re.findall(r"^```toml\n(.*?)^```", README.read_text("utf-8"), re.DOTALL | re.MULTILINE)[0]
     home = Home.from_environment()
@@ -123,6 +140,32 @@ def test_the_readmes_settings_are_settings() -> None:
     (home.config / "settings.toml").write_text(text)
     settings = load(home, None, {}, {})
     assert (settings.model, settings.tests.command) == ("openai/gpt-5.1", "python -m pytest -q")
+
+
+@pytest.mark.slow
+def test_the_page_on_code_as_action_is_a_script_that_runs(ledger: Path) -> None:
+    result = run("kernel", CODE_AS_ACTION, cwd=ledger)
+    assert result.code == 0, result.out + result.err
+    assert "[2] ok" in result.out
+
+
+def test_the_page_on_code_as_action_lists_every_rule_and_phase() -> None:
+    text = CODE_AS_ACTION.read_text("utf-8")
+    table = re.findall(r"^\| `([a-z]+-[a-z]+-[a-z]+)` \|", text, re.MULTILINE)
+    assert table == [rule.name for rule in RULES]
+    assert [name for name in PHASES if f"`{name}`" not in text] == []
+
+
+def test_the_settings_of_the_page_on_code_as_action_are_settings() -> None:
+    actions, discipline = re.findall(
+        r"^```toml\n(.*?)^```", CODE_AS_ACTION.read_text("utf-8"), re.DOTALL | re.MULTILINE
+    )
+    home = Home.from_environment()
+    home.config.mkdir(parents=True)
+    (home.config / "settings.toml").write_text(actions + discipline)
+    settings = load(home, None, {}, {})
+    assert mode_of("ollama/any", settings.actions) == "code"
+    assert settings.discipline.named == {"test-before-commit": "enforce"}
 
 
 @pytest.mark.parametrize("document", ["README.md", *map(str, sorted(Path(CHECKOUT / "docs").rglob("*.md")))])

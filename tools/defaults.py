@@ -39,6 +39,7 @@ UNTOLD = (
     ("tools.git.bisect", "git_bisect"),
     ("tools.kernel.keeping", "keep_function"),
     ("tools.kernel.keeping", "kept_functions"),
+    ("tools.kernel.branching", "put_back"),
 )
 """Tools of which no model is told."""
 

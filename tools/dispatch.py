@@ -188,6 +188,8 @@ class Gateway:
             await followed.end()
         if not followed.paths:
             return observation
+        if observation.failed:
+            self.workspace.take_back = followed.take_back
         return replace(observation, data={**observation.data, "changed": list(followed.paths)})
 
     def _unknown(self, name: str) -> str:

@@ -11,6 +11,7 @@ from tools.workspace import Workspace
 
 if TYPE_CHECKING:
     from sandbox.snapshots import Change, State
+    from sandbox.snapshots.restore import Restored
 
 
 class Snapshotter(Protocol):
@@ -19,19 +20,26 @@ class Snapshotter(Protocol):
     def take(self) -> str: ...
     def changed(self, old: str, new: str) -> Sequence[Change]: ...
     def content(self, state: State) -> bytes | None: ...
+    def restore(self, before: str, after: str) -> Restored: ...
 
 
 class Followed:
-    """One command. paths: what it changed and no commit of its own has taken in, once `end` was called."""
+    """One command. paths: what it changed and no commit of its own has taken in, once `end` was called.
+
+    take_back: undoes what changed since `begin` (or since its own last commit), as far as nobody changed it again
+    """
 
     def __init__(self, snapshots: Snapshotter, workspace: Workspace) -> None:
         self._snapshots = snapshots
         self._workspace = workspace
-        self._before = ""
+        self._before = self._after = ""
         self.paths: dict[str, None] = {}
 
     async def begin(self) -> None:
         self._before = await asyncio.to_thread(self._snapshots.take)
+
+    def take_back(self) -> Restored:
+        return self._snapshots.restore(self._before, self._after)
 
     async def end(self) -> None:
         """Note what changed since `begin` in the workspace."""
@@ -48,7 +56,7 @@ class Followed:
             await self.begin()
 
     def _note(self) -> None:
-        after = self._snapshots.take()
+        after = self._after = self._snapshots.take()
         if after == self._before:
             return
         for change in self._snapshots.changed(self._before, after):

@@ -17,6 +17,7 @@ from tools.background import Backgrounds
 
 if TYPE_CHECKING:
     from sandbox.snapshots import State
+    from sandbox.snapshots.restore import Restored
     from sandbox.transaction import Transactions
     from tools.kernel.session import KernelSession
     from tools.recall import Past
@@ -69,6 +70,7 @@ class Workspace:
     read: each file as the model last saw it
     journal: private folder in which changes of several files are noted until they are whole
     background: commands that stay, until the session ends
+    take_back: undoes what the last command that failed has changed; None if there is nothing
     kernel: runs blocks of Python; None where a session has none
     past: the session's own history, for `recall`
     progress: called with a line of text while something long runs (shown to a person, never logged)
@@ -87,6 +89,7 @@ class Workspace:
     read: dict[str, Version] = field(default_factory=dict)
     plan: list[PlanItem] = field(default_factory=list)
     facts: dict[str, Any] = field(default_factory=dict)
+    take_back: Callable[[], Restored] | None = None
     kernel: KernelSession | None = None
     past: Past | None = None
     background: Backgrounds = field(default_factory=Backgrounds)

@@ -7,7 +7,7 @@ and a provider's prompt cache holds.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from agent.events import (
@@ -21,11 +21,14 @@ from agent.events import (
     Steer,
 )
 from agent.log_index import place
-from agent.model.base import AssistantMessage, Message, Request, ToolMessage, ToolSpec, UserMessage
+from agent.model.base import AssistantMessage, Image, Message, Request, ToolMessage, ToolSpec, UserMessage
 from tools.action import Action
 
 BYTES_PER_TOKEN = 3.6
 """English prose has about 4 bytes a token, code and JSON about 3.2; corrected by reported usage as it comes in."""
+
+IMAGE_BYTES = 5_000
+"""What a picture counts as: providers charge about 1,500 tokens for one of a screen, however it is packed."""
 
 UNANSWERED = "no result of this action was recorded; it may have taken effect"
 """In place of an observation that a log has lost."""
@@ -69,6 +72,8 @@ class Projection:
         self.slots: list[Slot] = []
         self.system = ""
         self.undone: frozenset[str] = frozenset()
+        self.picture: Callable[[str], Image | None] = lambda name: None
+        """Finds the picture of a prompt by its name."""
         self._tokens_per_byte = 1 / BYTES_PER_TOKEN
         self._fixed: tuple[object, int] = (None, 0)  # what it was computed for, and its bytes
         self.clear()
@@ -161,7 +166,9 @@ class Projection:
 
     def _say(self, event: Prompt | Steer) -> None:
         number = _place(event)
-        slot = Slot(UserMessage(text=event.text), number, number, size(event.text))
+        images = tuple(image for name in getattr(event, "images", ()) if (image := self.picture(name)))
+        message = UserMessage(text=event.text, images=images)
+        slot = Slot(message, number, number, size(event.text) + len(images) * IMAGE_BYTES)
         if self._batch:
             self._waiting.append(slot)
         else:

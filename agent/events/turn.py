@@ -23,10 +23,11 @@ class SessionStart(Event):
 
 @dataclass(kw_only=True)
 class Prompt(Event):
-    """What a person (or a script on their behalf) asked for; starts a turn."""
+    """What a person (or a script on their behalf) asked for; starts a turn. images: names of files beside the log"""
 
     kind: Literal["prompt"] = "prompt"
     text: str
+    images: list[str] = field(default_factory=list)
 
 
 @dataclass(kw_only=True)

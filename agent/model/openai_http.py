@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from agent.model.base import Message, Request, ToolSpec
+from agent.model.base import Message, Request, ToolSpec, UserMessage
 from agent.model.chat_wire import ChatAssembler, message_json, tool_json
 from agent.model.http_model import HttpModel
 from agent.model.wire import Assembler, Fixed, encode, encoded, last_lasting
@@ -21,6 +21,7 @@ class Dialect:
     limit: what the output limit is called
     effort: how much the model is to think ("low", "medium", "high"), "" to leave it to the model
     mark: asks for the prompt cache that Anthropic's models need to be asked for (gateways pass it on)
+    images: takes pictures; else a word says that one was there
     sticky: a word that leads requests with the same beginning to the same cache, "" if the endpoint takes none
     """
 
@@ -29,6 +30,7 @@ class Dialect:
     limit: str = "max_tokens"
     effort: str = ""
     mark: bool = False
+    images: bool = True
     sticky: str = ""
 
 
@@ -40,6 +42,7 @@ _CONCESSIONS: Mapping[str, Mapping[str, bool | str]] = {
     "reasoning_effort": {"effort": ""},
     "prompt_cache_key": {"sticky": ""},
     "cache_control": {"mark": False},
+    "image": {"images": False},
 }
 """What an endpoint's refusal (400 or 422) speaks of, and how to speak to it from then on."""
 
@@ -102,6 +105,9 @@ class ChatWire:
 
     def _message(self, message: Message) -> bytes:
         reasoning = self.dialect.reasoning
+        if isinstance(message, UserMessage) and message.images and not self.dialect.images:
+            without = UserMessage(text=f"{message.text}\n[with an image, which you cannot see]")
+            return encoded(message, "openai-chat-blind", lambda: message_json(without, reasoning=False))
         form = "openai-chat+reasoning" if reasoning else "openai-chat"
         return encoded(message, form, lambda: message_json(message, reasoning=reasoning))
 

@@ -15,12 +15,14 @@ from benchmarks.context.measure import Result, interval, replay
 from benchmarks.context.policies import Ours, policies
 
 
-def table(sessions: Sequence[Sequence[Event]], window: int, shares: Shares) -> None:
+def table(sessions: Sequence[Sequence[Event]], window: int, shares: Shares, only: str) -> None:
     """All policies over all sessions; medians over sessions, references pooled."""
     base: list[Result] = []
     head = f"{'policy':<36}{'peak':>8}{'cut':>8}{'cost':>8}{'calls':>7}{'ms':>7}{'ms at':>7}"
     print(f"\nwindow {window:,}\n{head}  identifiers / paths visible; reachable")
     for name, make in policies(window, shares).items():
+        if base and only not in name:
+            continue
         results = [replay(session, make()) for session in sessions]
         base = base or results
         cut = statistics.median(1 - r.peak / b.peak for r, b in zip(results, base, strict=True))
@@ -67,6 +69,7 @@ def main() -> None:
     parser.add_argument("--recent", type=int, default=DEFAULT_SHARES.recent)
     parser.add_argument("--batch", type=int, default=DEFAULT_SHARES.batch)
     parser.add_argument("--generated", type=int, default=0, metavar="STEPS")
+    parser.add_argument("--only", default="", help="policies with this in their name, and none")
     given = parser.parse_args()
     shares = Shares(recent=given.recent, batch=given.batch)
     windows = [int(each) for each in given.windows.split(",")]
@@ -84,7 +87,7 @@ def main() -> None:
         f"{len(runs)} runs; {len(sessions)} sessions; recent {shares.recent:,}, batch {shares.batch:,} tokens"
     )
     for window in windows:
-        table([list(events(session)) for session in sessions], window, shares)
+        table([list(events(session)) for session in sessions], window, shares, given.only)
 
 
 if __name__ == "__main__":

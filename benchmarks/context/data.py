@@ -127,7 +127,7 @@ def generated(
         )
         lines = [
             f"{n:4}\tdef {choose.choice(words)}(value):  # {choose.random():.6f}"
-            for n in range(choose.randrange(4, 16))
+            for n in range(choose.randrange(8, 30))
         ]
         if i % every == every // 2:
             facts.append((f"planted_fact_{i}", f"e{len(made) + 1}"))

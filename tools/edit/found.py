@@ -386,6 +386,8 @@ def _refuse_twins(source: Source, start: int, reading: Reading) -> None:
     longest = max((line.strip() for line in wanted), key=len)
     if len(wanted) < 2 or source.text.count(longest) < 2:
         return
+    if has_own_word(reading.old) and not all(line.strip() for line in wanted[1:-1]):
+        return  # it has blank lines, so none was dropped
     step = STEPS[2] if has_own_word(reading.old) else STEPS[4]
     found = sites(source, wanted, step)
     if len(found) > 1 and any(site.first <= source.line_at(start) < site.end for site in found):

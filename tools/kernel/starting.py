@@ -13,7 +13,7 @@ from tools.registry import Toolbox
 from tools.testing.python import candidates
 from tools.workspace import Workspace
 
-UNTOLD = ("keep_function", "kept_functions")
+UNTOLD = ("keep_function", "kept_functions", "put_back")
 """Functions of a kernel that no model is told of as tools."""
 
 

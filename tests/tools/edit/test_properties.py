@@ -18,7 +18,7 @@ from tools.edit.changes import Edit, FileChange, Hunk, Line, Replace, Update
 from tools.edit.engine import EditRefused, patched
 from tools.edit.formats import parse
 from tools.edit.formats.render import render_blocks, render_diff, render_patch
-from tools.edit.planning import plan
+from tools.edit.planning import PlanRefused, plan
 
 pytestmark = pytest.mark.slow
 
@@ -79,7 +79,11 @@ def test_no_byte_outside_the_site_changes_whatever_the_endings_are(
         changes = written(edit, form)
         assume(changes is not None and edit.places == 1 and "".join(edit.old).strip())
         assert changes is not None
-        after = plan(Tree(Path(folder)), changes)[0].after
+        try:
+            after = plan(Tree(Path(folder)), changes)[0].after
+        except PlanRefused:
+            assert has_twin(edit)
+            return
     assert after is not None
     before, behind = mark + b"".join(raw[: edit.first]), b"".join(raw[edit.end :])
     if edit.end == len(raw) and not edit.text.endswith("\n"):
@@ -92,6 +96,13 @@ def test_no_byte_outside_the_site_changes_whatever_the_endings_are(
         after[len(before) : len(after) - len(behind)].decode().replace("\r\n", "\n").lstrip("\n")
     )
     assert [line for line in lines if line] == list(edit.new)
+
+
+def has_twin(edit: Drawn) -> bool:
+    """But for blank lines and indentation the old lines stand there again: models drop those."""
+    wanted = [line.strip() for line in edit.old if line.strip()]
+    lines = [line.strip() for line in edit.lines if line.strip()]
+    return sum(lines[i : i + len(wanted)] == wanted for i in range(len(lines))) > 1
 
 
 def written(edit: Drawn, form: str) -> list[FileChange] | None:

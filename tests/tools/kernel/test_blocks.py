@@ -187,6 +187,23 @@ def test_a_commit_from_within_takes_in_what_the_block_wrote_before_it(kernel: Ke
     assert "later.txt" not in repo.committed()
 
 
+def test_what_a_failed_block_changed_can_be_put_back(kernel: Kernel) -> None:
+    kernel.text("write('branch.txt', 'before\\n')\nNone")
+    broken = "write('branch.txt', 'half done\\n')\nopen('debris.txt', 'w').write('x')\n1 / 0"
+    assert kernel.run(broken).failed
+    assert kernel.text("sorted(put_back())") == "=> ['branch.txt', 'debris.txt']"
+    assert (kernel.at.root / "branch.txt").read_text() == "before\n"
+    assert not (kernel.at.root / "debris.txt").exists()
+    assert "no command that failed has changed anything" in kernel.run("put_back()").text
+
+
+def test_what_a_person_changed_since_is_not_put_back(kernel: Kernel) -> None:
+    kernel.run("open('shared.txt', 'w').write('by the block')\n1 / 0")
+    (kernel.at.root / "shared.txt").write_text("by a person")
+    assert "nothing was taken back: shared.txt" in kernel.run("put_back()").text
+    assert (kernel.at.root / "shared.txt").read_text() == "by a person"
+
+
 def test_finish_from_within_ends_the_turn(kernel: Kernel) -> None:
     observation = kernel.run("finish('all done')")
     assert observation.data["ends"] is True

@@ -1,0 +1,86 @@
+"""Pictures in prompts: found, kept beside the log, sent in every format, and never taken from what is piped in."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+from pathlib import Path
+
+import pytest
+
+from agent.events import Prompt
+from agent.images import LARGEST, attach, load
+from agent.replay import steps
+from agent.session import read
+from sandbox.errors import UserError
+from tests.support.bench import bench
+from tests.support.formats import KINDS, model
+from tests.support.loopback import Loopback, Trouble
+
+PNG = b"\x89PNG\r\n\x1a\n" + bytes(range(200))
+
+
+@pytest.mark.parametrize(
+    ("prompt", "text", "count"),
+    [
+        ("what is wrong in @shot.png?", "what is wrong in @shot.png?", 1),
+        ('see @"my shot.png" (and @shot.png)', 'see @"my shot.png" (and @shot.png)', 1),
+        ("see @missing.png, @notes.txt and a@shot.png", "see @missing.png, @notes.txt and a@shot.png", 0),
+        ("see @fake.png", "see @fake.png", 0),
+        ("review this\n\n<stdin>\n@shot.png\n</stdin>", "review this\n\n<stdin>\n@shot.png\n</stdin>", 0),
+    ],
+)
+def test_pictures_are_found_where_they_are_mentioned(
+    prompt: str, text: str, count: int, tmp_path: Path
+) -> None:
+    (tmp_path / "shot.png").write_bytes(PNG)
+    (tmp_path / "my shot.png").write_bytes(PNG)
+    (tmp_path / "fake.png").write_text("not a picture")
+    (tmp_path / "notes.txt").write_text("text")
+    got, names = attach(prompt, tmp_path, tmp_path / "session")
+    assert (got, len(names)) == (text, count)
+    for name in names:
+        image = load(tmp_path / "session", name)
+        assert image is not None
+        assert (image.media, base64.b64decode(image.data)) == ("image/png", PNG)
+
+
+def test_a_pasted_picture_is_kept_and_named(tmp_path: Path) -> None:
+    pasted = f"look: data:image/png;base64,{base64.b64encode(PNG).decode()} there"
+    text, [name] = attach(pasted, tmp_path, tmp_path / "session")
+    assert text == "look: [image 1] there"
+    assert load(tmp_path / "session", name) is not None
+    assert load(tmp_path / "session", f"../{name}") is None
+
+
+def test_a_picture_that_is_too_large_is_told(tmp_path: Path) -> None:
+    (tmp_path / "big.png").write_bytes(PNG + bytes(LARGEST))
+    with pytest.raises(UserError, match="too large for a model"):
+        attach("@big.png", tmp_path, tmp_path / "session")
+
+
+@pytest.mark.parametrize("kind", list(KINDS))
+def test_a_picture_reaches_the_model_and_a_replay_has_it_too(kind: str, tmp_path: Path) -> None:
+    it = bench(tmp_path, [], [])
+    (it.runtime.workspace.root / "shot.png").write_bytes(PNG)
+    with Loopback([{"text": "a chart"}]) as server:
+        it.runtime.loop.model = it.runtime.model = model(kind, server)
+        assert it.turn("what is @shot.png?").summary == "a chart"
+        asyncio.run(it.runtime.close())
+        assert base64.b64encode(PNG) in server.requests[0].raw
+    [prompt] = [event for event in it.events if isinstance(event, Prompt)]
+    assert len(prompt.images) == 1
+    folder = it.runtime.session.folder
+    assert [step.differs for step in steps(read(folder), folder)] == [[]]
+
+
+def test_an_endpoint_that_takes_no_pictures_gets_the_words(tmp_path: Path) -> None:
+    it = bench(tmp_path, [], [])
+    (it.runtime.workspace.root / "shot.png").write_bytes(PNG)
+    refusal = '{"error":{"message":"this model does not support image input"}}'
+    with Loopback([{"text": "I cannot see it"}], troubles=[Trouble(status=400, body=refusal)]) as server:
+        it.runtime.loop.model = it.runtime.model = model("chat", server)
+        assert it.turn("what is @shot.png?").summary == "I cannot see it"
+        asyncio.run(it.runtime.close())
+        sent = server.requests[1].body["messages"][1]["content"]
+    assert sent == "what is @shot.png?\n[with an image, which you cannot see]"
