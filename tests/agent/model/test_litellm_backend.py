@@ -11,11 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from agent.model.base import ReasoningDelta, Reply, Request, TextDelta
+from agent.model.base import ContextOverflow, CutOff, ReasoningDelta, Reply, Request, TextDelta
 from agent.model.litellm_backend import LiteLLMModel
 from agent.model.resolve import resolve
 from sandbox.errors import Fault, UserError
 from tests.support.asking import READ, answered, ask, deltas, reply, user
+from tests.support.formats import OVERFLOW
 from tests.support.loopback import Loopback, Trouble
 
 pytestmark = [
@@ -167,3 +168,14 @@ asyncio.run(main())
             timeout=60,
         )
     assert (done.stdout, done.stderr) == ("ok None\n", "")
+
+
+def test_too_long_a_request_and_a_cut_stream_are_told_apart_here_too() -> None:
+    with (
+        Loopback(troubles=[Trouble(status=400, body=OVERFLOW["chat"])]) as server,
+        pytest.raises(ContextOverflow),
+    ):
+        ask(through(server), [user("hi")])
+    cut = Loopback([{"text": "word " * 100}], troubles=[Trouble(cut_after=4000)])
+    with cut as server, pytest.raises(CutOff):
+        ask(through(server), [user("hi")])
