@@ -13,11 +13,15 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
+import statistics
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -128,6 +132,126 @@ def prepare(folder: Path, wanted: list[Instance], cache: Path) -> None:
     blobs.close()
 
 
+@dataclass(frozen=True, kw_only=True)
+class Result:
+    """Ranks of the last gold file and function, from 1; function is None where the fix is in none."""
+
+    instance: Instance
+    file: float
+    function: float | None
+    seconds: float
+    named: str
+
+
+def measure(folder: Path, wanted: list[Instance], cache: Path) -> list[Result]:
+    """Ask about each instance at its base commit; sources and history come from the git folder."""
+    from tools.codebase.index import Index
+    from tools.localization import functions, history, locate
+
+    blobs = Blobs(folder)
+    results = []
+
+    class AtCommit(Index):
+        def source(self, path: str) -> str:
+            return (blobs.read(f"{each.commit}:{path}") or b"").decode("utf-8", "replace")
+
+    for each in wanted:
+        arguments = ["log", f"--max-count={history.MOST_COMMITS}", "--no-merges", "--no-renames"]
+        past = history.parse(git(folder, *arguments, "--format=%x01%B%x02", "--name-only", each.commit))
+        with AtCommit(Path("/nonexistent"), cache / f"{each.id}.sqlite") as index:
+            with patched(history, past):
+                started = time.process_time()
+                found = locate(index, each.text, files=200, functions=400)
+                seconds = time.process_time() - started
+            gold = gold_functions(index, each.patch, functions._units)
+        order = [one.path for one in found.files]
+        inner = [(one.path, one.symbol.name) for one in found.functions]
+        results.append(
+            Result(
+                instance=each,
+                file=max(rank(order, path) for path in each.files),
+                function=max(rank(inner, one) for one in gold) if gold else None,
+                seconds=seconds,
+                named=how_named(each),
+            )
+        )
+    blobs.close()
+    return results
+
+
+@contextmanager
+def patched(history: Any, past: list[Any]) -> Iterator[None]:
+    """The commits before the base, in place of those that a work tree's HEAD would tell."""
+    from tools.localization import ranking
+
+    before = ranking.commits
+    ranking.commits = lambda index: past
+    try:
+        yield
+    finally:
+        ranking.commits = before
+
+
+def rank(order: list[Any], wanted: Any) -> float:
+    return order.index(wanted) + 1 if wanted in order else float("inf")
+
+
+def gold_functions(index: Any, patch: str, units: Any) -> set[tuple[str, str]]:
+    """The functions whose lines a patch changes, as the files were before."""
+    found, path, old = set(), "", 0
+    for line in patch.split("\n"):
+        if line.startswith("--- a/"):
+            path = line[6:]
+        elif head := re.match(r"@@ -(\d+)", line):
+            old = int(head[1]) - 1
+        elif line[:1] in (" ", "-", "+") and not line.startswith(("---", "+++")):
+            old += line[0] != "+"
+            inside = [each for each in units(index.outline(path).symbols) if each.first <= old <= each.last]
+            if line[0] != " " and inside:
+                found.add((path, inside[0].name))
+    return found
+
+
+def how_named(instance: Instance) -> str:
+    """How the issue names the place: by a stack frame, the path or module, the file's word, or not at all."""
+    path = next(iter(instance.files))
+    stem = path.rpartition("/")[2].removesuffix(".py")
+    dotted = path.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+    if re.search(rf'File "[^"]*{re.escape(path.rpartition("/")[2])}"', instance.text):
+        return "stack trace"
+    if path in instance.text or dotted in instance.text:
+        return "path or module"
+    return "word" if re.search(rf"\b{re.escape(stem)}\b", instance.text, re.IGNORECASE) else "nothing"
+
+
+def report(results: list[Result]) -> None:
+    """Accuracy at 1, 3, 5, 10: of all, of the repository that weights were tuned on, and of the others."""
+    tuned = "django/django"
+    groups: dict[str, list[Result]] = {
+        "all": results,
+        "tuned on: django": [each for each in results if each.instance.repo == tuned],
+        "others": [each for each in results if each.instance.repo != tuned],
+    }
+    for way in ("stack trace", "path or module", "word", "nothing"):
+        groups[f"named by: {way}"] = [each for each in results if each.named == way]
+    print(f"{'':26} {'n':>4}   files @1    @3    @5   @10   functions @5   @10")
+    for name, group in groups.items():
+        if group:
+            files = "".join(f"{share([each.file for each in group], k):6.1f}" for k in (1, 3, 5, 10))
+            ranks = [each.function for each in group if each.function is not None]
+            inner = "".join(f"{share(ranks, k):6.1f}" for k in (5, 10)) if ranks else ""
+            print(f"{name:26} {len(group):4}     {files}        {inner}")
+    seconds = sorted(each.seconds for each in results)
+    if seconds:
+        print(
+            f"CPU a question: median {statistics.median(seconds):.2f} s, most {seconds[-1]:.2f} s (index warm)"
+        )
+
+
+def share(ranks: list[float], k: int) -> float:
+    return 100 * sum(each <= k for each in ranks) / len(ranks)
+
+
 def by_repository(every: list[Instance]) -> Iterator[tuple[str, list[Instance]]]:
     for repo in sorted(
         {each.repo for each in every}, key=lambda repo: -sum(each.repo == repo for each in every)
@@ -144,12 +268,15 @@ def main() -> None:
         os.environ.get("PATCHWRIGHT_BENCH_CACHE") or Path.home() / ".cache/patchwright-bench/localization"
     )
     cache.mkdir(parents=True, exist_ok=True)
+    results: list[Result] = []
     for repo, group in by_repository(instances(Path(data))):
         folder = git_folder(Path(mirrors), repo)
         if folder is None:
             print(f"{repo}: no git folder under {mirrors}, {len(group)} instances left out")
             continue
         prepare(folder, group, cache)
+        results += measure(folder, group, cache)
+    report(results)
 
 
 if __name__ == "__main__":

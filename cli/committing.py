@@ -113,10 +113,15 @@ def reviewed(
             return None
         found = run_checks(change)
         summary = summarised(change, Style()).strip()
-        where = ("--cached",) if sides is None else tuple(filter(None, sides))
-        diff = its.run("diff", *_PLAIN, *where).decode("utf-8", "replace")
+        said = opinion(its, flags, found, *(filter(None, sides) if sides else ("--cached",)))
+    return Review(summary=summary, findings=found, opinion=said)
+
+
+def opinion(git: Git, flags: Mapping[str, Any], found: Sequence[Finding], *sides: str) -> str:
+    """What a model says of a change (what is staged, if no sides are given) beside the checks; "" without one."""
+    diff = git.run("diff", *_PLAIN, *(sides or ("--cached",))).decode("utf-8", "replace")
     asked = review_question(redact(diff)[:DIFF], "\n".join(map(_line, found)))
-    return Review(summary=summary, findings=found, opinion=_asked(git, flags, asked, "review", Role.JUDGE))
+    return _asked(git, flags, asked, "review", Role.JUDGE)
 
 
 def pull_request(folder: Path, flags: Mapping[str, Any], *, base: str, out: Path | None) -> int:

@@ -63,7 +63,7 @@ def commands() -> dict[str, Any]:
             reason={"type": "string"},
         ),
     ]
-    return _titled("Patchwright input", f"urn:patchwright:input:{FORMAT}", "", {"oneOf": lines})
+    return _titled("Patchwright input", "urn:patchwright:input:1", "", {"oneOf": lines})
 
 
 def settings() -> dict[str, Any]:

@@ -41,7 +41,10 @@ class Worktree:
 
     def patch(self) -> bytes:
         """All that differs from the beginning, committed or not, new files included: for `git apply --3way`."""
-        self.git.run("add", "--all", "--", ".", *(f":(exclude){name}" for name in LINKED))
+        self.git.run("add", "--all", "--", ".")
+        linked = [name for name in LINKED if (self.folder / name).is_symlink()]
+        if linked:
+            self.git.run("rm", "--cached", "--quiet", "--ignore-unmatch", "--", *linked)
         options = ("--cached", "--binary", "--full-index", "--no-ext-diff", "--no-textconv", "--no-renames")
         return self.git.run("diff", *options, self.base)
 

@@ -39,11 +39,18 @@ def install(
             "--fix", metavar="MODEL", help="pre-push: let it repair what fails; `offline` needs no model."
         ),
     ] = "",
+    review: Annotated[
+        str, typer.Option("--review", metavar="MODEL", help="pre-commit: print its opinion as well.")
+    ] = "",
 ) -> None:
     """Put hooks in place; what is there already is kept, and runs first. Without names: the three quick ones."""
     from cli.hooks.install import install as put
 
-    raise typer.Exit(put(folder, names or (), (f"--fix={fix}",) if fix else ()))
+    options = {
+        "pre-push": (f"--fix={fix}",) if fix else (),
+        "pre-commit": (f"--review={review}",) if review else (),
+    }
+    raise typer.Exit(put(folder, names or (), options))
 
 
 def uninstall(names: Names = None, folder: Folder = Path(".")) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -61,8 +61,11 @@ class Place:
             return False
 
 
-def install(folder: Path, names: Sequence[str], options: Sequence[str] = ()) -> int:
-    """Put hooks in place (DEFAULT if none is named); what is there is kept and runs first."""
+def install(folder: Path, names: Sequence[str], options: Mapping[str, Sequence[str]] = {}) -> int:
+    """Put hooks in place (DEFAULT if none is named); what is there is kept and runs first.
+
+    options: of a hook by its name, given to it in front of git's arguments
+    """
     git = Git.here(folder)
     places = _places(git, names or DEFAULT)
     for place in places:
@@ -77,7 +80,7 @@ def install(folder: Path, names: Sequence[str], options: Sequence[str] = ()) -> 
         place.path.parent.mkdir(parents=True, exist_ok=True)
         if os.path.lexists(place.path) and not place.ours:
             place.path.rename(place.earlier)
-        _write(place, _script(place, options if place.name == "pre-push" else ()))
+        _write(place, _script(place, options.get(place.name, ())))
         kept = f" (runs after {place.earlier.name})" if os.path.lexists(place.earlier) else ""
         print(inert(f"installed {place.path}{kept}"))
     return 0

@@ -22,9 +22,16 @@ SHOWN = 50
 
 
 def pre_commit(arguments: Sequence[str]) -> int:
-    """Exit code 1 if something stands in the way of the commit. `--strict`: warnings stand in the way, too."""
-    if set(arguments) - {"--strict"}:
-        print(f"patchwright: pre-commit takes --strict only (got {list(arguments)!r})", file=sys.stderr)
+    """Exit code 1 if something stands in the way of the commit.
+
+    `--strict`: warnings stand in the way, too; `--review=MODEL`: a model's opinion is printed, and decides nothing
+    """
+    model = next((each.partition("=")[2] for each in arguments if each.startswith("--review=")), "")
+    if any(each != "--strict" and not each.startswith("--review=") for each in arguments):
+        print(
+            f"patchwright: pre-commit takes --strict, --review=MODEL (got {list(arguments)!r})",
+            file=sys.stderr,
+        )
         return USAGE
     change = staged(Git.here(here()))
     if not change.files:
@@ -35,6 +42,14 @@ def pre_commit(arguments: Sequence[str]) -> int:
     stops = [each for each in found if each.severity == "error" or "--strict" in arguments]
     if found:
         print("\n".join(report(found, stops=bool(stops))), file=sys.stderr)
+    if model and not stops:
+        from cli.committing import opinion
+        from sandbox.inert import inert
+
+        print(
+            inert(f"patchwright: {model} says:\n{opinion(change.git, {'model': model}, found)}"),
+            file=sys.stderr,
+        )
     return FOUND if stops else OK
 
 

@@ -11,6 +11,9 @@ from tests.support.cli import call, run, script
 from tests.support.loopback import Loopback
 from tests.support.repo import Repo
 
+pytestmark = pytest.mark.timeout(300)
+"""Seconds, for many processes one after the other on a machine that may be busy."""
+
 CART = "def total(items):\n    return sum(items)\n"
 COUNT = CART + "\n\ndef count(items):\n    return len(items)\n"
 

@@ -9,6 +9,9 @@ import pytest
 from tests.support.cli import call, run, script
 from tests.support.repo import Repo
 
+pytestmark = pytest.mark.timeout(300)
+"""Seconds, for many processes one after the other on a machine that may be busy."""
+
 
 @pytest.fixture
 def repo(tmp_path: Path) -> Repo:

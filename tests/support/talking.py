@@ -47,7 +47,9 @@ def talk(
 def ready(terminal: Terminal) -> bool:
     """The prompt is empty, nothing is being done above it, and the footer stands below it."""
     *_, doing, blank, prompt, footer = ["", "", "", "", *terminal.text.split("\n")]
-    at_rest = blank == "" and not doing.startswith((*SPINNER, "queued: ", "  plan "))
+    at_rest = blank == "" and not doing.startswith(
+        (*SPINNER, "queued: ", "  plan ", "y once", "r by", "n no")
+    )
     return prompt == ">" and at_rest and footer.startswith(("workspace ·", "plan ·", "read-only ·"))
 
 

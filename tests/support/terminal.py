@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import copy
 import os
+import re
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
+from typing import Any
 
 import pexpect
 import pyte
@@ -30,6 +33,7 @@ class Terminal:
         rows: int = 24,
     ) -> None:
         self.raw = b""
+        self._kept: tuple[dict[int, Any], int, int] | None = None
         self._screen = pyte.HistoryScreen(columns, rows, history=10_000, ratio=0.5)
         self._stream = pyte.ByteStream(self._screen)
         self._process = pexpect.spawn(
@@ -54,6 +58,11 @@ class Terminal:
     def text(self) -> str:
         """What stands on the screen, without trailing spaces and empty lines."""
         return "\n".join(line.rstrip() for line in self._screen.display).rstrip()
+
+    @property
+    def screen(self) -> pyte.HistoryScreen:
+        """The screen model: cells with their colours."""
+        return self._screen
 
     @property
     def everything(self) -> str:
@@ -113,5 +122,17 @@ class Terminal:
         except pexpect.EOF:
             return False
         self.raw += data
-        self._stream.feed(data)
+        for part in re.split(rb"(\x1b\[\?1049[hl])", data):
+            if part == b"\x1b[?1049h":  # the model has one screen: the other one is kept here meanwhile
+                self._kept = (
+                    copy.deepcopy(dict(self._screen.buffer)),
+                    self._screen.cursor.x,
+                    self._screen.cursor.y,
+                )
+            elif part == b"\x1b[?1049l" and self._kept is not None:
+                buffer, self._screen.cursor.x, self._screen.cursor.y = self._kept
+                self._screen.buffer.clear()
+                self._screen.buffer.update(buffer)
+            else:
+                self._stream.feed(part)
         return True

@@ -11,6 +11,9 @@ from tests.tools.workspaces import call, refused
 from tools.git.bisect import git_bisect
 from tools.workspace import Workspace
 
+pytestmark = pytest.mark.timeout(300)
+"""Seconds, for many processes one after the other on a machine that may be busy."""
+
 
 @pytest.fixture
 def repo(tmp_path: Path) -> Repo:

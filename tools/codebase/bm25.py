@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from tools.codebase.index import Index
 
-K1 = 1.2
+K1 = 2.0
 B = 0.75
-"""The textbook's values: how soon more of the same word stops counting, and how much a long file is held against it."""
+"""How soon more of the same word stops counting, and how much a long file is held against it."""
 
 NAMED, CODE, PROSE = 4.0, 1.0, 1.0
 """How much a word counts in a symbol's name, in code, and in comments and strings."""

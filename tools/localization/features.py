@@ -181,6 +181,7 @@ def _module(
     gathered: Gathered,
 ) -> bool:
     """`a.b.C.d` where a/b is a module: the file, or what of the package defines C."""
+    total = len(index.paths)
     for length in range(len(segments), 1, -1):
         front, rest = segments[:length], segments[length:]
         paths = [
@@ -190,6 +191,9 @@ def _module(
         ]
         if not paths:
             continue
+        # A module that everybody imports says little: samples in reports begin by importing it.
+        users = len(index.naming(front[-1]))
+        weight *= max(0.25, math.log((total + 1) / (1 + users)) / math.log(total + 1))
         for path in paths[:4]:
             package = path.rpartition("/")[2].split(".")[0] in ("__init__", "index", "mod")
             own = {symbol.short for symbol in index.outline(path).symbols}

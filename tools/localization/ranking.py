@@ -77,8 +77,8 @@ def add_sizes(index: Index, files: Mapping[str, Features]) -> None:
     import math
 
     for path, features in files.items():
-        named, code, _ = index.counts[index.text_of(path)]
-        if path.endswith("__init__.py") and code < 30 * named + 300:
+        _, code, _ = index.counts[index.text_of(path)]
+        if path.endswith("__init__.py") and code < 600:
             features.values["package"] = 1.0
         features.values["size"] = math.log(1 + code) / 10
 

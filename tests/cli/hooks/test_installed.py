@@ -10,7 +10,11 @@ from pathlib import Path
 import pytest
 
 from tests.support.cli import environment, run
+from tests.support.loopback import Loopback
 from tests.support.repo import Repo
+
+pytestmark = pytest.mark.timeout(300)
+"""Seconds, for many processes one after the other on a machine that may be busy."""
 
 KEY = "AKIA" + "QYLPMN5HHHFPZAM2"
 BROKEN = "def f(:\n"
@@ -256,3 +260,15 @@ def _imported(repo: Repo, reset: str = "") -> set[str]:
         repo.git("stash", "pop", "-q", "--index")
     assert done.returncode == 0, done.stderr[-2000:]
     return {line.rpartition("|")[2].strip() for line in done.stderr.splitlines() if "|" in line}
+
+
+@pytest.mark.slow
+def test_a_models_opinion_is_printed_where_it_was_asked_for_and_decides_nothing(repo: Repo) -> None:
+    assert run("hook", "install", "pre-commit", "--review", "openai/test", cwd=repo.root).code == 0
+    repo.write("new.py", "x = 1\n")
+    repo.git("add", "new.py")
+    with Loopback([{"text": "new.py:1: wrong"}]) as server:
+        env = {"OPENAI_BASE_URL": server.url, "OPENAI_API_KEY": "k"}
+        code, said = git(repo, "commit", "-qm", "Add new", env=env)
+        assert (code, "openai/test says:\nnew.py:1: wrong" in said) == (0, True), said
+        assert "new.py" in server.requests[0].raw.decode()

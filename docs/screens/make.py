@@ -1,0 +1,223 @@
+"""Draw the pictures of the documents: run the program on a terminal, bring it into ten states, write each as SVG.
+
+    python docs/screens/make.py [NAME…]
+
+What is seen is what the program wrote: a screen model (pyte) of its output, cell by cell.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+from collections.abc import Callable
+from html import escape
+from pathlib import Path
+
+CHECKOUT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(CHECKOUT))
+
+from cli.demo_repo import materialise
+from tests.support import cli
+from tests.support import terminal as support
+from tests.support.cli import call
+from tests.support.scenes import open_story, story
+from tests.support.talking import ask, at_rest, make_shop, talk
+from tests.support.terminal import Terminal
+
+HERE = Path(__file__).parent
+COLUMNS, ROWS = 96, 30
+CELL, LINE, FONT = 8.43, 18, 14
+"""Pixels: the width of a character of the usual monospaced fonts at this size, and the height of a row."""
+
+COLOURS = {
+    "default": "#d4d7dd", "black": "#4a5261", "red": "#f2777a", "green": "#99cc99", "brown": "#ffcc66",
+    "blue": "#6699cc", "magenta": "#cc99cc", "cyan": "#66cccc", "white": "#d4d7dd", "brightblack": "#7f8796",
+    "brightred": "#ff9a9c", "brightgreen": "#b5e0b5", "brightbrown": "#ffe0a0", "brightblue": "#8fbbe6",
+    "brightmagenta": "#e0b8e0", "brightcyan": "#92e0e0", "brightwhite": "#ffffff",
+}  # fmt: skip
+BACKGROUND = "#1d2026"
+
+STYLE = (
+    f"text {{ font: {FONT}px ui-monospace, 'SF Mono', 'DejaVu Sans Mono', Menlo, Consolas, monospace;"
+    " white-space: pre }"
+)
+
+
+def svg(terminal: Terminal, title: str) -> str:
+    """The screen of a terminal as a picture of a window."""
+    screen = terminal.screen
+    rows = [screen.buffer[y] for y in range(screen.lines)]
+    width, height = screen.columns * CELL + 24, screen.lines * LINE + 52
+    parts = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:.0f} {height:.0f}" role="img">',
+        f"<title>{escape(title)}</title><style>{STYLE}</style>",
+        f'<rect width="100%" height="100%" rx="8" fill="{BACKGROUND}"/>',
+        *(f'<circle cx="{18 + 18 * n}" cy="18" r="5" fill="#4a5261"/>' for n in range(3)),
+        f'<text x="{width / 2:.0f}" y="22" text-anchor="middle" fill="#7f8796">{escape(title)}</text>',
+    ]
+    for y, row in enumerate(rows):
+        parts += _row(row, screen.columns, 44 + y * LINE)
+    return "\n".join([*parts, "</svg>"]) + "\n"
+
+
+def _row(row: dict, columns: int, y: float) -> list[str]:
+    """The cells of a row, in runs that look alike."""
+    parts, start = [], 0
+    while start < columns:
+        end, look = start + 1, _look(row[start])
+        while end < columns and _look(row[end]) == look:
+            end += 1
+        text = "".join(row[x].data for x in range(start, end))
+        colour, back, bold, under = look
+        x, width = 12 + start * CELL, (end - start) * CELL
+        if back != BACKGROUND:
+            parts.append(
+                f'<rect x="{x:.1f}" y="{y - 14:.0f}" width="{width:.1f}" height="{LINE}" fill="{back}"/>'
+            )
+        if text.strip():
+            more = ' font-weight="bold"' if bold else ""
+            more += ' text-decoration="underline"' if under else ""
+            parts.append(
+                f'<text x="{x:.1f}" y="{y:.0f}" textLength="{width:.1f}" fill="{colour}"{more}>'
+                f"{escape(text)}</text>"
+            )
+        start = end
+    return parts
+
+
+def _look(cell: object) -> tuple[str, str, bool, bool]:
+    colour = COLOURS.get(cell.fg, COLOURS["default"])  # type: ignore[attr-defined]
+    back = BACKGROUND if cell.bg == "default" else COLOURS.get(cell.bg, BACKGROUND)  # type: ignore[attr-defined]
+    if cell.reverse:  # type: ignore[attr-defined]
+        colour, back = back, colour
+    return colour, back, cell.bold, cell.underscore  # type: ignore[attr-defined]
+
+
+Save = Callable[[str, Terminal, str], None]
+
+
+def told(root: Path, save: Save) -> None:
+    """An answer, completion, a question, a finished turn; then all of the session, and the sessions to choose from."""
+    with open_story(root, COLUMNS, ROWS) as terminal:
+        for name in story(terminal):
+            save(name, terminal, TITLES[name])
+        terminal.type("\x0f")
+        terminal.wait("q leaves")
+        save("transcript", terminal, TITLES["transcript"])
+        terminal.type("q")
+        at_rest(terminal)
+        ask(terminal, "/rename the total that was one too low", "this session is called")
+        terminal.type("/clear\r")
+        terminal.wait(lambda: terminal.everything.count("· /help") >= 2)
+        at_rest(terminal)
+        terminal.type("/resume\r")
+        terminal.wait("Go on with which session?")
+        terminal.wait("│ > mend it")
+        save("sessions", terminal, TITLES["sessions"])
+
+
+def working(root: Path, save: Save) -> None:
+    """A command runs, and more is typed meanwhile."""
+    items = [
+        {"text": "find what is slow", "status": "done"},
+        {"text": "time the new index", "status": "doing"},
+    ]
+    command = "for n in 1 2 3; do echo indexed ${n}00 of 300 files; done; touch ready; sleep 60"
+    turns = [
+        {"text": "The index should make it faster. I time it.", "calls": [call("plan", items=items)]},
+        {"calls": [call("shell", command=command)]},
+        {"text": "Faster."},
+    ]
+    with talk(root, turns, columns=COLUMNS, rows=ROWS) as terminal:
+        at_rest(terminal)
+        terminal.type("is the new index any faster?\r")
+        terminal.wait(lambda: (root / "ready").exists())
+        terminal.wait("indexed 300 of 300 files")
+        terminal.type("and compare it with the old one\r")
+        terminal.wait("queued: and compare")
+        terminal.type("@or")
+        terminal.wait("order.py")
+        save("working", terminal, TITLES["working"])
+
+
+def planned(root: Path, save: Save) -> None:
+    """A plan waits to be agreed to."""
+    items = [
+        {"text": text, "status": "open"}
+        for text in ("take the `- 1` away", "test an empty cart", "run all tests")
+    ]
+    turns = [
+        {"calls": [call("read", path="cart.py"), call("plan", items=items)]},
+        {
+            "text": "One line is wrong. I would mend it, and add a test for an *empty* cart.\n\nUncertain: nothing."
+        },
+    ]
+    with talk(root, turns, columns=COLUMNS, rows=ROWS) as terminal:
+        at_rest(terminal)
+        ask(terminal, "/plan", "plan mode: nothing is changed")
+        terminal.type("mend the total\r")
+        terminal.wait("The plan is made. What now?")
+        save("plan", terminal, TITLES["plan"])
+
+
+def repaired(root: Path, save: Save) -> None:
+    """The offline engine repairs an example project: no model."""
+    project = materialise(root.parent / "ledger")
+    argv = [*cli.PATCHWRIGHT, "--model", "offline"]
+    with Terminal(argv, cwd=project, env=cli.environment(), columns=COLUMNS, rows=ROWS) as terminal:
+        at_rest(terminal)
+        terminal.type("make the failing tests pass\r")
+        terminal.wait("✔ done")
+        at_rest(terminal)
+        save("repaired", terminal, TITLES["repaired"])
+
+
+def helped(root: Path, save: Save) -> None:
+    """The list of commands and keys."""
+    with talk(root, [{"text": "Ok."}], columns=COLUMNS, rows=48) as terminal:
+        at_rest(terminal)
+        terminal.type("/help\r")
+        terminal.wait("Ctrl-R")
+        save("help", terminal, TITLES["help"])
+
+
+TITLES = {
+    "answer": "An answer, as it was written",
+    "completion": "Commands are completed",
+    "question": "A question: what, why, and what each answer does",
+    "done": "A turn, from the prompt to its summary",
+    "transcript": "Ctrl-O: nothing folded",
+    "sessions": "/resume: sessions to choose from",
+    "working": "While it works",
+    "plan": "Plan mode",
+    "repaired": "Without a model: the offline engine",
+    "help": "/help",
+}
+SCENES = (told, working, planned, repaired, helped)
+
+
+def main() -> None:
+    """All pictures, or those that are named."""
+    support.PATIENCE = 240.0  # the offline engine runs tests
+    wanted = set(sys.argv[1:]) or set(TITLES)
+
+    def save(name: str, terminal: Terminal, title: str) -> None:
+        if name in wanted:
+            (HERE / f"{name}.svg").write_text(svg(terminal, title), "utf-8")
+            print(f"docs/screens/{name}.svg")
+
+    for scene in SCENES:
+        with tempfile.TemporaryDirectory() as folder:
+            home = Path(folder) / "home"
+            home.mkdir()
+            identity = "[user]\nname = A Person\nemail = person@example.org\n[init]\ndefaultBranch = main\n"
+            (home / "gitconfig").write_text(identity)
+            os.environ.update(
+                HOME=str(home), PATCHWRIGHT_HOME=str(home / "own"), GIT_CONFIG_GLOBAL=str(home / "gitconfig")
+            )
+            scene(make_shop(Path(folder) / "shop"), save)
+
+
+if __name__ == "__main__":
+    main()
