@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from agent.home import Home
 from agent.outcome import Exit
@@ -17,13 +16,14 @@ from sandbox.inert import inert
 if TYPE_CHECKING:
     from tools.codebase.index import Index
 
+Answered = TypeVar("Answered")
+
 
 def symbols(folder: Path, action: str, target: str, *, as_json: bool) -> int:
     """Exit code: DONE, NOTHING_TO_DO if nothing was found. Raises UserError."""
     from tools.codebase.answers import answer
 
-    with opened(folder) as index:
-        found = answer(index, action, target)
+    found = asked(folder, lambda index: answer(index, action, target))
     print(json.dumps(found.data) if as_json else inert(found.text))
     return Exit.NOTHING_TO_DO if found.empty else Exit.DONE
 
@@ -33,8 +33,7 @@ def localize(folder: Path, text: str | None, issue: Path | None, *, as_json: boo
     from tools.localization import locate
 
     wanted = _issue(text, issue)
-    with opened(folder) as index:
-        found = locate(index, wanted)
+    found = asked(folder, lambda index: locate(index, wanted))
     print(json.dumps(found.data) if as_json else inert(found.text))
     return Exit.DONE if found.files else Exit.NOTHING_TO_DO
 
@@ -43,8 +42,7 @@ def show_map(folder: Path, text: str, tokens: int, *, as_json: bool) -> int:
     """Exit code: DONE, NOTHING_TO_DO where no code is indexed. Raises UserError."""
     from tools.localization import map_answer
 
-    with opened(folder) as index:
-        found = map_answer(index, text, tokens)
+    found = asked(folder, lambda index: map_answer(index, text, tokens))
     print(json.dumps(found.data) if as_json else inert(found.text))
     return Exit.NOTHING_TO_DO if found.empty else Exit.DONE
 
@@ -66,15 +64,11 @@ def _issue(text: str | None, issue: Path | None) -> str:
     return wanted
 
 
-@contextmanager
-def opened(folder: Path) -> Iterator[Index]:
-    """The index of the workspace around a folder, brought up to date. Raises UserError."""
-    from tools.codebase.index import open_index
+def asked(folder: Path, question: Callable[[Index], Answered]) -> Answered:
+    """What a question to the index of the workspace around a folder answers. Raises UserError."""
+    from tools.codebase.index import ask
 
-    root = _root(folder)
-    with open_index(root, Home.from_environment().cache) as index:
-        index.refresh()
-        yield index
+    return ask(_root(folder), Home.from_environment().cache, (), question)
 
 
 def _root(folder: Path) -> Path:

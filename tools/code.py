@@ -49,14 +49,15 @@ async def code(action: Action, target: str, *, at: Workspace) -> Observation:
 
 def _ask(at: Workspace, action: str, target: str) -> Answer:
     from tools.codebase.answers import Answer, answer
-    from tools.codebase.index import open_index
+    from tools.codebase.index import Index, ask
     from tools.localization import locate, map_answer
 
-    with open_index(at.root, at.settings.shared or at.settings.cache, tuple(closed(at))) as index:
-        index.refresh()
+    def question(index: Index) -> Answer:
         if action == "locate":
             found = locate(index, target)
             return Answer(text=found.text, data=found.data, empty=not found.files)
         if action == "map":
             return map_answer(index, target, MAP_TOKENS)
         return answer(index, action, target)
+
+    return ask(at.root, at.settings.shared or at.settings.cache, tuple(closed(at)), question)

@@ -16,11 +16,12 @@ from contextlib import aclosing
 from types import ModuleType
 from typing import Any
 
-from agent.model.base import Delta, Request
+from agent.model.base import ContextOverflow, CutOff, Delta, Request
 from agent.model.catalog import DEFAULT_WINDOW
 from agent.model.chat_wire import ChatAssembler, message_json, tool_json
+from agent.model.refusals import is_overflow
 from agent.model.retry import PASSING, TRIES, Patience, retry_after
-from agent.model.wire import Assembler, Json
+from agent.model.wire import Assembler, Json, last_lasting
 from sandbox.errors import Fault, UserError
 
 _ENVIRONMENT = {
@@ -40,9 +41,6 @@ _CLASS = re.compile(r"^(litellm\.)?\w+(Error|Exception)( -|:) ")
 
 _WAIT = 0.02
 """Seconds between looks at the importing thread: small beside the seconds that it takes."""
-
-_CACHE_MARKS = ({"location": "message", "role": "system"}, {"location": "message", "index": -1})
-"""Where Anthropic's models are told to cache: after the fixed prefix, and after all that was sent so far."""
 
 
 class LiteLLMModel:
@@ -72,8 +70,7 @@ class LiteLLMModel:
         self._key_variable = key_variable
         self._key = api_key or ""
         self._options: Json = {"model": model, "api_base": api_base, "api_key": api_key}
-        if "claude" in model.lower():
-            self._options["cache_control_injection_points"] = [dict(mark) for mark in _CACHE_MARKS]
+        self._marks = "claude" in model.lower()
         self._litellm: ModuleType | None = None
         self._trouble: Exception | None = None
         self._used = False
@@ -111,7 +108,8 @@ class LiteLLMModel:
         self, litellm: ModuleType, request: Request, assembler: Assembler
     ) -> AsyncGenerator[Delta, None]:
         self._used = True
-        response = await litellm.acompletion(**self._options, **_call(request))
+        marks = _cache_marks(request) if self._marks else {}
+        response = await litellm.acompletion(**self._options, **_call(request), **marks)
         try:
             async for piece in response:
                 for delta in assembler.feed(piece.model_dump(exclude_none=True)):
@@ -155,12 +153,15 @@ class LiteLLMModel:
             raise UserError(Fault.CREDENTIALS, said, hint) from None
         if status == 404:
             raise UserError(Fault.CONFIGURATION, said, "Check the model's name and the API base") from None
+        if is_overflow(status or 0, type(error).__name__, said):
+            hint = "Start a new session, or use a model with a larger window"
+            raise ContextOverflow(Fault.CONFIGURATION, said, hint) from None
         if status is not None and status not in PASSING:
             hint = "Another model, or a shorter session, may do"
             raise UserError(Fault.CONFIGURATION, said, hint) from None
         if assembler.spoke:
             hint = "What came before it is kept; ask to go on, or resume the session"
-            raise UserError(Fault.MODEL_UNREACHABLE, f"{said} (in the middle of a reply)", hint) from None
+            raise CutOff(Fault.MODEL_UNREACHABLE, f"{said} (in the middle of a reply)", hint) from None
         headers: Mapping[str, str] = getattr(error, "litellm_response_headers", None) or {}
         pause = patience.pause(retry_after(headers))
         if pause is None:
@@ -190,6 +191,13 @@ def _call(request: Request) -> Json:
     if request.max_output:
         call["max_tokens"] = request.max_output
     return call
+
+
+def _cache_marks(request: Request) -> Json:
+    """Where Anthropic's models are told to cache: after the fixed prefix, and after all that will be sent again."""
+    last = last_lasting(request.messages) - len(request.messages)
+    places = [{"location": "message", "role": "system"}, {"location": "message", "index": last}]
+    return {"cache_control_injection_points": places}
 
 
 def _quieten(litellm: ModuleType) -> None:

@@ -12,7 +12,7 @@ from agent.model.retry import PASSING, retry_after
 from sandbox.errors import Fault, UserError
 
 _OVERFLOW = re.compile(
-    r"context_length_exceeded|context_window_exceeded|maximum context length|context window"
+    r"context_length_exceeded|context_?window_?exceeded|maximum context length|context window"
     r"|prompt is too long|input is too long|exceeds? (?:the |this |its )?(?:available |model'?s? )?context"
     r"|exceed(?:s|ed)? (?:the )?(?:model'?s? )?(?:max(?:imum)?|limit).{0,40}tokens|too many (?:input )?tokens"
     r"|reduce the length of the (?:messages|prompt|input)|input token count.{0,40}exceeds",

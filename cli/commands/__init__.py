@@ -11,6 +11,7 @@ import typer
 from cli.commands import (
     code,
     committing,
+    context,
     editing,
     history,
     hook,
@@ -28,6 +29,7 @@ THEMES = (
     task,
     session,
     replaying,
+    context,
     editing,
     repairing,
     history,

@@ -169,10 +169,11 @@ def test_a_call_learnt_elsewhere_comes_over_the_wire_and_is_answered(plain: Path
     ]  # fmt: skip
     result, bodies = served(plain, "openai/local", turns)
     assert (plain / "a.py").read_text() == "a = 10\nb = 20\n", result.err
-    first, second = (body["messages"][-1] for body in bodies[1:])
-    assert first["content"].endswith("taken as edit(path, old, new, all?); call it so")
-    assert second["content"].endswith("taken as apply_patch(patch); call it so")
-    sent_back = bodies[1]["messages"][-2]["tool_calls"][0]
+    first, second = ([m for m in body["messages"] if m["role"] == "tool"][-1] for body in bodies[1:])
+    taken = "note: this call was taken as {}; call it so"
+    assert taken.format("edit(path, old, new, all?)") in first["content"].splitlines()
+    assert taken.format("apply_patch(patch)") in second["content"].splitlines()
+    [sent_back] = next(m for m in bodies[1]["messages"] if m["role"] == "assistant")["tool_calls"]
     assert sent_back["function"]["name"] == editor  # what it said is not rewritten
     assert sent_back["id"] == first["tool_call_id"]
 

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from agent.context.instructions import system_prompt
+from agent.home import Home
 from tests.support import cli
 from tests.support.bench import bench
 from tests.support.cli import call, git, script
@@ -101,7 +102,16 @@ def test_a_run_in_a_hostile_repository_writes_nothing_that_steers(hostile: Path,
             assert_inert(terminal.raw)
 
 
+@pytest.fixture
+def silent() -> None:
+    """No bell of our own, so that any control byte left is a stranger's."""
+    config = Home.from_environment().config
+    config.mkdir(parents=True)
+    (config / "settings.toml").write_text('[terminal]\nnotify = "off"\n')
+
+
 @pytest.mark.slow
+@pytest.mark.usefixtures("silent")
 def test_a_conversation_in_a_hostile_repository_writes_nothing_that_steers(
     hostile: Path, tmp_path: Path
 ) -> None:
@@ -125,6 +135,7 @@ def test_a_conversation_in_a_hostile_repository_writes_nothing_that_steers(
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("silent")
 def test_a_question_shows_all_that_would_run(hostile: Path, tmp_path: Path) -> None:
     hidden = "echo safe\u00a0\u202e\x1b[8m; touch x\r\ttouch y #" + " " * 300 + "; touch z"
     long = "\n".join(f"echo {number}" for number in range(60)) + "\nsh ./last"

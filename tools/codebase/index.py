@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Self, TypeVar
 
 from tools.codebase import listing
 from tools.codebase.listing import Stamp
 from tools.codebase.packing import NAME, NOTHING, Outline, unpack_facts, unpack_uses
-from tools.codebase.store import Store, now
+from tools.codebase.store import Store, discard, locked, now
 from tools.codebase.worker import Task, decoded
 from tools.codebase.workers import segments
 from tools.languages import Language
+
+Answered = TypeVar("Answered")
 
 
 class Index:
@@ -30,7 +31,7 @@ class Index:
     def __init__(self, root: Path, database: Path | None, hidden: Sequence[str] = ()) -> None:
         self.root = root
         self._root = str(root)
-        self._lock_path = database.with_name(database.name + ".lock") if database else None
+        self._database = database
         self._hidden = hidden
         self.store = Store(database)
         self._files = self.store.files()
@@ -75,7 +76,7 @@ class Index:
                 changed[path] = stamp
         if not (changed or gone):
             return 0
-        with self._locked():
+        with locked(self._database):
             return self._take_up(changed, gone, {path: wanted[path] for path in changed})
 
     def _take_up(self, changed: dict[str, Stamp], gone: set[str], languages: dict[str, Language]) -> int:
@@ -138,18 +139,6 @@ class Index:
     def _drop_views(self) -> None:
         for name in ("by_text", "counts", "paths"):
             self.__dict__.pop(name, None)
-
-    @contextmanager
-    def _locked(self) -> Iterator[None]:
-        """One session writes at a time; the system releases the lock of one that was killed."""
-        if self._lock_path is None:
-            yield
-            return
-        import fcntl
-
-        with self._lock_path.open("wb") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)
-            yield
 
     # ── what is there ──────────────────────────────────────────────────────────────────────────────
 
@@ -216,15 +205,37 @@ class Index:
         return decoded(data).replace("\r\n", "\n").replace("\r", "\n") if data is not None else ""
 
 
-def open_index(root: Path, cache: Path, hidden: Sequence[str] = ()) -> Index:
-    """The workspace's index, not yet brought up to date. Where the cache cannot be written, one in memory."""
+def ask(root: Path, cache: Path, hidden: Sequence[str], question: Callable[[Index], Answered]) -> Answered:
+    """What a question answers, put to the workspace's index once that is up to date.
+
+    A database that is damaged is made again; where the cache cannot be written, the index is in memory.
+    cache: folder of ours; hidden: options for ripgrep that leave files out
+    """
+    try:
+        database = _database(root, cache)
+    except OSError:
+        return _asked(root, None, hidden, question)
+    try:
+        return _asked(root, database, hidden, question)
+    except sqlite3.OperationalError:  # a full disk, a folder that is read-only
+        return _asked(root, None, hidden, question)
+    except sqlite3.DatabaseError:
+        discard(database)
+        return _asked(root, database, hidden, question)
+
+
+def _asked(
+    root: Path, database: Path | None, hidden: Sequence[str], question: Callable[[Index], Answered]
+) -> Answered:
+    with Index(root, database, hidden) as index:
+        index.refresh()
+        return question(index)
+
+
+def _database(root: Path, cache: Path) -> Path:
     import hashlib
     import os
 
-    digest = hashlib.sha256(os.fsencode(root)).hexdigest()[:16]
     folder = cache / "index"
-    try:
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        return Index(root, folder / f"{digest}.sqlite", hidden)
-    except (OSError, sqlite3.OperationalError):
-        return Index(root, None, hidden)
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    return folder / f"{hashlib.sha256(os.fsencode(root)).hexdigest()[:16]}.sqlite"

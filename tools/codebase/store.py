@@ -255,6 +255,19 @@ class Store:
         self._connection.execute(f"UPDATE texts SET segment = {target} WHERE segment IN ({marks})")
 
 
+@contextmanager
+def locked(path: Path | None) -> Iterator[None]:
+    """One session at a time; the system releases the lock of one that was killed. None: nobody else is there."""
+    if path is None:
+        yield
+        return
+    import fcntl
+
+    with path.with_name(path.name + ".lock").open("wb") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
 def discard(path: Path) -> None:
     """Delete a database."""
     for each in (path, path.with_name(path.name + "-wal"), path.with_name(path.name + "-shm")):

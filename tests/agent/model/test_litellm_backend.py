@@ -11,11 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from agent.model.base import ReasoningDelta, Reply, Request, TextDelta
+from agent.model.base import ContextOverflow, CutOff, ReasoningDelta, Reply, Request, TextDelta
 from agent.model.litellm_backend import LiteLLMModel
 from agent.model.resolve import resolve
 from sandbox.errors import Fault, UserError
 from tests.support.asking import READ, answered, ask, deltas, reply, user
+from tests.support.formats import OVERFLOW
 from tests.support.loopback import Loopback, Trouble
 
 pytestmark = [
@@ -131,8 +132,7 @@ def test_a_lasting_refusal_is_told_at_once_in_one_line(status: int, fault: Fault
 
 def test_anthropic_s_models_are_told_where_to_cache() -> None:
     with Loopback() as server:
-        with pytest.raises(UserError):  # the loopback server does not speak this language, but listens
-            ask(through(server, "anthropic/claude-sonnet-4-5"), [user("first"), user("second")])
+        ask(through(server, "anthropic/claude-sonnet-4-5"), [user("first"), user("second")])
         body = server.requests[0].body
     assert body["system"][0]["cache_control"] == {"type": "ephemeral"}
     assert body["messages"][-1]["content"][-1]["cache_control"] == {"type": "ephemeral"}
@@ -168,3 +168,14 @@ asyncio.run(main())
             timeout=60,
         )
     assert (done.stdout, done.stderr) == ("ok None\n", "")
+
+
+def test_too_long_a_request_and_a_cut_stream_are_told_apart_here_too() -> None:
+    with (
+        Loopback(troubles=[Trouble(status=400, body=OVERFLOW["chat"])]) as server,
+        pytest.raises(ContextOverflow),
+    ):
+        ask(through(server), [user("hi")])
+    cut = Loopback([{"text": "word " * 100}], troubles=[Trouble(cut_after=4000)])
+    with cut as server, pytest.raises(CutOff):
+        ask(through(server), [user("hi")])

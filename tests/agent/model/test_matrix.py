@@ -183,9 +183,9 @@ def test_a_stream_that_is_spoilt_at_any_point_is_asked_for_again_or_gone_on_from
 
 @every_format
 def test_silence_in_a_stream_is_not_waited_out(kind: str, tmp_path: Path) -> None:
-    for place in (0, 1, 5):
+    for place in (0, 5):
         troubles = [Trouble(idle=60.0, at=place)]
-        run = Run(tmp_path / str(place), kind, troubles, idle_timeout=1.0)
+        run = Run(tmp_path / str(place), kind, troubles, idle_timeout=2.0)
         assert run.end.outcome == "done"
 
 

@@ -11,6 +11,8 @@ import pytest
 from tools.codebase.facts import Facts, facts, language_of
 from tools.codebase.words import counted, parts
 
+pytestmark = pytest.mark.timeout(300)  # a busy machine is no finding
+
 SAMPLES = {
     "a.py": (
         'import os.path as p\nfrom . import near\nfrom shop.cart import (Cart,  # why\n  Item as I)\nLIMIT = 3\n'

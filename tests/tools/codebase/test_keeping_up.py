@@ -15,7 +15,7 @@ import pytest
 from tests.support.cli import CHECKOUT, environment, git
 from tests.tools.workspaces import put
 from tools.codebase import store as storing
-from tools.codebase.index import Index
+from tools.codebase.index import Index, ask
 from tools.codebase.queries import find, references
 
 SHOP = {
@@ -193,11 +193,35 @@ def test_a_database_that_is_damaged_or_of_another_version_is_made_again(root: Pa
             check(index)
 
 
+def test_a_database_that_breaks_while_it_is_asked_is_made_again(root: Path, tmp_path: Path) -> None:
+    put(root, {f"more{number}.py": f"def more_{number}(): pass\n" * 50 for number in range(40)})
+
+    def names(index: Index) -> list[str]:
+        return sorted(each.path for term in index.store.terms("=", 10**6) for each in find(index, term[1:]))
+
+    first = ask(root, tmp_path, (), names)
+    [database] = (tmp_path / "index").glob("*.sqlite")
+    storing_wal = database.with_name(database.name + "-wal")
+    storing_wal.unlink(missing_ok=True)
+    content = bytearray(database.read_bytes())
+    for at in range(4096, len(content), 4096):  # every page but the first
+        content[at : at + 64] = b"\xff" * 64
+    database.write_bytes(bytes(content))
+    assert ask(root, tmp_path, (), names) == first
+
+
+def test_without_a_place_to_write_the_index_is_in_memory(root: Path, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("no folder")
+    assert ask(root, tmp_path / "file", (), lambda index: len(index.paths)) == 2
+
+
 INDEXING = """
 import sys
 from pathlib import Path
-from tools.codebase.index import Index
+from tools.codebase.index import Index, ask
 from tools.codebase import workers
+
+pytestmark = pytest.mark.timeout(300)  # a busy machine is no finding
 workers.CHUNK = 2000
 workers.ALONE = 0
 with Index(Path(sys.argv[1]), Path(sys.argv[2])) as index:
@@ -244,7 +268,7 @@ def test_sessions_that_index_at_once_do_not_double_anything(root: Path, database
     many(root, 60)
     crew = [started(root, database) for _ in range(3)]
     for each in crew:
-        out, _ = each.communicate(timeout=60)
+        out, _ = each.communicate(timeout=240)
         assert (each.returncode, out) == (0, "open\n62\n")
     with Index(root, database) as index:
         assert index.refresh() == 0

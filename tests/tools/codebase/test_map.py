@@ -5,11 +5,15 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
+
 from tests.support.cli import run
 from tests.tools.workspaces import put
 from tools.codebase.graph import graph
 from tools.codebase.index import Index
 from tools.codebase.map import CHARACTERS, mapped
+
+pytestmark = pytest.mark.timeout(300)  # a busy machine is no finding
 
 USED_BY_ALL = """
     class Money:

@@ -14,6 +14,8 @@ from tools.codebase.index import Index
 from tools.codebase.modules import Modules
 from tools.codebase.queries import importers, is_test
 
+pytestmark = pytest.mark.timeout(300)  # a busy machine is no finding
+
 SHOP = {
     "shop/__init__.py": "",
     "shop/cart.py": '''

@@ -14,6 +14,8 @@ from tools.codebase.index import Index
 from tools.localization import Located, locate
 from tools.localization.evidence import read
 
+pytestmark = pytest.mark.timeout(300)  # a busy machine is no finding
+
 FILLER = "".join(f"def step_{n}(value):\n    return value + {n}\n\n\n" for n in range(6))
 
 SHOP = {

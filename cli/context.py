@@ -1,0 +1,103 @@
+"""What `patchwright context tune` does: proposals for the guideline and the thresholds, from recorded sessions."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+from agent.assemble import locate
+from agent.context import summary, tuning
+from agent.context.budget import DEFAULT_SHARES, Shares
+from agent.events import Event
+from agent.home import Home
+from agent.index import sessions as indexed
+from agent.model.base import Model, Request, UserMessage
+from agent.session import read
+from agent.side_calls import finished
+from sandbox.errors import Fault, UserError
+from sandbox.inert import inert
+
+GRID = [
+    Shares(recent=recent, batch=batch) for recent in (2_000, 3_000, 5_000) for batch in (4_000, 8_000, 16_000)
+]
+
+SESSIONS = 20
+"""The newest that thresholds are tried on: each is replayed once for each entry of the grid."""
+
+
+def tune(folder: Path, pairs: Sequence[str], model: str, window: int) -> int:
+    """With pairs of sessions: a diff of the guideline. Without: other thresholds, tried on recorded sessions."""
+    home = Home.from_environment()
+    root, _ = locate(folder, need_git=False)
+    if pairs:
+        return asyncio.run(_guideline(home, home.project(root) / "sessions", pairs, model))
+    return asyncio.run(_thresholds(home, root, window))
+
+
+async def _guideline(home: Home, sessions: Path, pairs: Sequence[str], model: str) -> int:
+    lacking = []
+    for pair in pairs:
+        whole, _, shortened = pair.partition(":")
+        if not whole or not shortened:
+            raise UserError(
+                Fault.USAGE, f"{pair!r} is no pair", "Like this: FULL:SHORTENED, two ids of sessions"
+            )
+        lacking += tuning.missing(_events(sessions, whole), _events(sessions, shortened))
+    old = summary.GUIDELINE.read_text("utf-8")
+    asked = _model(model, home) if model else None
+    try:
+        new = await tuning.proposed(old, lacking, write=None if asked is None else _writer(asked))
+    finally:
+        if asked is not None:
+            await asked.close()
+    for each in lacking:
+        print(inert(f"# lacked: {each.kind} {each.word} (from {each.tool})"))
+    print(
+        inert(tuning.difference(old, new) or "# nothing to propose: the shortened runs lacked nothing"),
+        end="",
+    )
+    if not lacking:
+        print()
+    return 0
+
+
+async def _thresholds(home: Home, root: Path, window: int) -> int:
+    found = [each for each in indexed(home, root)[:SESSIONS] if each.steps > 1]
+    if not found:
+        raise UserError(
+            Fault.USAGE, f"no session to learn from in {str(root)!r}", "Work with it first, or name pairs."
+        )
+    tried = await tuning.trials([list(read(each.path)) for each in found], GRID, window)
+    print(f"{len(found)} sessions, window {window:,}; cost against no compression, hard references visible")
+    for each in tried:
+        mark = "  (now)" if each.shares == DEFAULT_SHARES else ""
+        shares = f"recent {each.shares.recent:>6,}  batch {each.shares.batch:>6,}"
+        print(f"{shares}  {each.cost:6.1%}  {each.visible:6.1%}{mark}")
+    if (chosen := tuning.best(tried)) is not None:
+        print(f"\n[context]\nrecent = {chosen.shares.recent}\nbatch = {chosen.shares.batch}")
+    return 0
+
+
+def _events(sessions: Path, session: str) -> list[Event]:
+    try:
+        return list(read(sessions / Path(session).name))
+    except FileNotFoundError:
+        raise UserError(
+            Fault.USAGE, f"no session {session!r} in this project", "List them: patchwright sessions"
+        ) from None
+
+
+def _model(name: str, home: Home) -> Model:
+    from agent.model.resolve import resolve
+
+    return resolve(name, os.environ.get("PATCHWRIGHT_API_BASE"), os.environ, home.cache)
+
+
+def _writer(model: Model) -> tuning.Write:
+    async def write(prompt: str) -> str:
+        reply = await finished(model, Request(system="", messages=[UserMessage(text=prompt)]))
+        return reply.text
+
+    return write
