@@ -336,9 +336,12 @@ def test_a_closed_terminal_ends_the_turn_and_the_log_is_whole(shop: Path) -> Non
 
 
 @pytest.mark.slow
-def test_a_dumb_terminal_gets_lines_and_no_control_sequences(shop: Path) -> None:
+@pytest.mark.parametrize(("term", "options"), [("dumb", []), ("xterm-256color", ["--plain"])])
+def test_a_dumb_terminal_gets_lines_and_no_control_sequences(
+    term: str, options: list[str], shop: Path
+) -> None:
     turns = [{"text": "I read it.", "calls": [call("read", path="cart.py")]}, {"text": "It is **fine**."}]
-    with talk(shop, turns, TERM="dumb") as terminal:
+    with talk(shop, turns, *options, TERM=term) as terminal:
         terminal.wait(">")
         terminal.type("look\n")
         terminal.wait("It is **fine**.")
