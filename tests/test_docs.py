@@ -15,6 +15,7 @@ from agent.outcome import MEANING, Exit
 from agent.phases import PHASES
 from cli.settings import ContextSettings, load
 from tests.support.cli import CHECKOUT, Result, run
+from tests.support.confined import needs_confinement
 from tests.support.loopback import Loopback
 from tools.edit.ladder import Rung
 
@@ -25,9 +26,10 @@ CODE_MAP = CHECKOUT / "docs/code-map.md"
 GIT = CHECKOUT / "docs/git.md"
 HOOKS = CHECKOUT / "docs/hooks.md"
 SESSIONS = CHECKOUT / "docs/sessions.md"
+OFFLINE = CHECKOUT / "docs/offline.md"
 CONTEXT = CHECKOUT / "docs/context.md"
 
-PAGES = (README, EDITING, GIT, HOOKS, SESSIONS, CONTEXT, CODE_MAP, CODE_AS_ACTION)
+PAGES = (README, EDITING, GIT, HOOKS, SESSIONS, CONTEXT, CODE_MAP, CODE_AS_ACTION, OFFLINE)
 
 NOT_RUN_HERE = {"make demo", "make test", "pipx install .", "export OPENAI_API_KEY=…", "patchwright"}
 """Run by others: the first by CI and the packaging tests, the last one by the terminal's tests."""
@@ -50,6 +52,7 @@ ENDS = {
     "trust": {0},
     "symbols": {0},
     "localize": {0},
+    "repair": {0, 1},
     "kernel": {0},
     "functions": {3},
     "map": {0},
@@ -78,6 +81,8 @@ def test_every_command_of_the_documents_runs(line: str, ledger: Path) -> None:
     piped, _, rest = line.rpartition(" | ")
     words = shlex.split(rest)
     assert words[0] == "patchwright", line
+    if words[1] == "kernel":
+        needs_confinement(ledger)
     with Loopback() as server:
         result = _run(words[1:], server.url, ledger, stdin=A_DIFF if piped else "")
     asks_a_model = words[1] == "run" and ("--model" in words or piped)
@@ -142,6 +147,7 @@ def test_the_readmes_settings_are_settings() -> None:
 
 @pytest.mark.slow
 def test_the_page_on_code_as_action_is_a_script_that_runs(ledger: Path) -> None:
+    needs_confinement(ledger)
     result = run("kernel", CODE_AS_ACTION, cwd=ledger)
     assert result.code == 0, result.out + result.err
     assert "[2] ok" in result.out

@@ -28,6 +28,8 @@ from tools.action import Action
 WINDOW = 1_000_000
 # Failing tests named to `repair`; more than this, and it looks at everything that fails.
 MOST_TARGETS = 60
+# A change of lower confidence is named as one to be looked at.
+DOUBTFUL = 0.6
 # What a person says who wants tests to pass or a bug gone; generous, since it can do nothing else.
 _ABOUT_TESTS = re.compile(
     r"\b(fix|fixes|fixing|fail|fails|failing|failed|failure|failures|tests?|bugs?|bugfix|broken|break|breaks|"
@@ -260,7 +262,7 @@ class _Turn:
     def _summary(self) -> str:
         fixes = self._fixes()
         lines = [f"{len(fixes)} bug{'s' if len(fixes) != 1 else ''} found and fixed:"]
-        lines += [f"- {fix['path']}:{fix['line']}: {fix['why']}" for fix in fixes]
+        lines += [f"- {fix['path']}:{fix['line']}: {fix['why']}{_sure(fix)}" for fix in fixes]
         commits = self._made("git_commit")
         if commits and commits[0].result.failed:
             lines.append(f"The commit failed:\n{commits[0].result.text}")
@@ -343,6 +345,12 @@ def _block(text: str) -> str:
 
 def _sentence(text: str) -> str:
     return text[:1].upper() + text[1:] + ("" if text.endswith(".") else ".")
+
+
+def _sure(fix: Mapping[str, Any]) -> str:
+    """Said only where there is doubt: what to look at before it is relied on."""
+    value = fix.get("confidence", 1.0)
+    return " (low confidence: it may only fit the tests)" if value < DOUBTFUL else ""
 
 
 def _tests(names: Sequence[str]) -> str:

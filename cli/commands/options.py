@@ -95,6 +95,10 @@ MaxCost = Annotated[
 ]
 MaxTime = Annotated[float | None, typer.Option("--max-time", min=0, help="Stop after so many seconds.")]
 MaxTokens = Annotated[int | None, typer.Option("--max-tokens", min=1, help="Stop after so many tokens.")]
+FailingTests = Annotated[
+    list[str] | None,
+    typer.Option("--tests", metavar="TEST", help="Failing test id, file or folder, or `all`; repeatable."),
+]
 
 
 def flags_of(**values: object) -> dict[str, object]:
@@ -104,9 +108,3 @@ def flags_of(**values: object) -> dict[str, object]:
         for key, value in values.items()
         if value is not None
     }
-
-
-FailingTests = Annotated[
-    list[str] | None,
-    typer.Option("--tests", metavar="TEST", help="Failing test id, file or folder, or `all`; repeatable."),
-]

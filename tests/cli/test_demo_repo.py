@@ -96,7 +96,7 @@ def test_without_git_it_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 
 
 @pytest.mark.slow
-@pytest.mark.slow
+@pytest.mark.timeout(300)  # five runs of pytest, each a process of its own
 def test_five_tests_fail_for_four_reasons(tmp_path: Path) -> None:
     repository = materialise(tmp_path / "ledger")
     assert failures(repository) == FAILING

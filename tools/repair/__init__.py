@@ -60,6 +60,8 @@ async def repair(targets: list[str] = [], budget: int = 60, *, at: Workspace) ->
 
 
 def _text(result: RepairResult) -> str:
+    from tools.repair.choosing import in_words
+
     lines = [f"repair: {result.reason}"]
     if result.fixes:
         lines.append(
@@ -70,7 +72,11 @@ def _text(result: RepairResult) -> str:
         lines.append(f"{result.tried} changes tried in {result.seconds:.1f} s")
     for number, fix in enumerate(result.fixes, 1):
         lines += [f"{number}. {fix.path}:{fix.line}: {fix.why}", f"   makes pass: {_named(fix.tests)}"]
+        lines += [f"   confidence: {in_words(fix.confidence)}"]
         lines += ["   old:", *_indented(fix.old), "   new:", *_indented(fix.new)]
+    if result.alternatives:
+        lines.append("would pass the same tests, not run against the whole suite:")
+        lines += [f"  {fix.path}:{fix.line}: {fix.why}" for each in result.alternatives[:3] for fix in each]
     if result.left:
         lines.append(f"still failing: {_named(result.left)}")
         lines += [f"  {test}: {result.messages[test]}" for test in result.left[:SHOWN_TESTS]]

@@ -78,11 +78,12 @@ async def baseline(
     cold = await stack.enter_async_context(Worker(at, job, "cold", replies))
     workers = {"warm": warm, "cold": cold}
     nothing = Spectrum(tests=(), imported={}, complete=False)
+    begun = time.monotonic()
     collected = await replies.expect("collected", job.seconds)
     if collected is None or collected["kind"] != "collected":
         problem = (collected or {}).get("message") or warm.output or "collecting the tests took too long"
         return Baseline(spectrum=nothing, problem=problem), workers
-    traced = await replies.expect("traced", job.seconds)
+    traced = await replies.expect("traced", job.seconds - (time.monotonic() - begun))
     if traced is None or traced["kind"] != "traced":
         problem = warm.output or "tracing the tests took too long"
         return Baseline(spectrum=nothing, errors=collected["errors"], problem=problem), workers
@@ -168,6 +169,16 @@ class _State:
         failing = matching(spectrum.standing("failed"), self.targets)
         if not self.failing:
             self.failing = tuple(test.id for test in failing)
+        cut_off = [test for test in failing if test.wants_network]
+        if failing and len(cut_off) == len(failing) and not self.fixes:
+            names = ", ".join(test.id for test in failing[:5])
+            return self._end(
+                Outcome.NEEDS_NETWORK,
+                f"what fails wants the network, which tests do not get here: {names}",
+                spectrum=spectrum,
+                failing=failing,
+            )
+        self.given_up |= {test.id for test in cut_off}
         if failing:
             return None
         if self.fixes:

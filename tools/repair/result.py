@@ -21,6 +21,7 @@ class Outcome(StrEnum):
     IMPORT_ERROR = "import-error"
     SYNTAX_ERROR = "syntax-error"
     UNSTEADY = "unsteady"
+    NEEDS_NETWORK = "needs-network"
     NOT_COVERED = "not-covered"
     CANNOT_RUN = "cannot-run"
 

@@ -18,6 +18,12 @@ SHORTEST_LIMIT = 0.1
 SLOWDOWN = 10.0
 
 
+_NO_NETWORK = re.compile(
+    r"gaierror|Name or service not known|[Nn]ame resolution|nodename nor servname|Network is unreachable|"
+    r"No route to host|NameResolutionError"
+)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Frame:
     """A place in the workspace that a failing test's traceback goes through."""
@@ -51,6 +57,11 @@ class Test:
     seconds: float = 0.0
     limit: float = 1.0
     cpu: float = 0.0
+
+    @property
+    def wants_network(self) -> bool:
+        """It failed for want of a network, by what its exception says (resolver and socket errors of libc)."""
+        return self.standing == "failed" and bool(_NO_NETWORK.search(f"{self.error}: {self.message}"))
 
     @property
     def slowness(self) -> int:

@@ -249,6 +249,14 @@ def test_a_wrong_test_is_never_edited_and_the_suspicious_places_are_named(tmp_pa
     [
         ({"a.py": "x = 1\n"}, Outcome.NO_TESTS, "no tests were found"),
         ({"test_a.py": "def test_a():\n    assert True\n"}, Outcome.ALL_PASS, "all tests pass"),
+        (
+            {
+                "a.py": "def get():\n    raise OSError(101, 'Network is unreachable')\n",
+                "test_a.py": "import a\n\n\ndef test_a():\n    a.get()\n",
+            },
+            Outcome.NEEDS_NETWORK,
+            "wants the network, which tests do not get here: test_a.py::test_a",
+        ),
         ({"test_a.py": "import nowhere\n\n\ndef test_a():\n    pass\n"}, Outcome.IMPORT_ERROR, "nowhere"),
         (
             {"a.py": "def f(:\n", "test_a.py": "import a\n\n\ndef test_a():\n    pass\n"},
