@@ -266,7 +266,7 @@ def test_commands_and_files_are_completed(shop: Path) -> None:
 @pytest.mark.slow
 def test_sessions_help_and_cost_are_listed(shop: Path) -> None:
     with talk(
-        shop, [{"text": "Ok.", "usage": {"input": 900, "output": 90, "cost": 0.0123}}], rows=40
+        shop, [{"text": "Ok.", "usage": {"input": 900, "output": 90, "cost": 0.0123}}], rows=70
     ) as terminal:
         terminal.wait(lambda: ready(terminal))
         terminal.type("first question\r")
