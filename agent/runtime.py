@@ -193,6 +193,7 @@ class Runtime:
                 facts=self.facts,
                 window=lambda: self.model.window,
                 shares=self.shares,
+                running=lambda: [f"{each.name}: {each.line}" for each in self.workspace.background.alive],
                 summarise=self._summarise if self.summaries == "model" else None,
             ),
             model=self.model,

@@ -15,6 +15,7 @@ from agent.outcome import MEANING, Exit
 from agent.phases import PHASES
 from cli.settings import ContextSettings, load
 from tests.support.cli import CHECKOUT, Result, run
+from tests.support.confined import needs_confinement
 from tests.support.loopback import Loopback
 from tools.edit.ladder import Rung
 
@@ -80,6 +81,8 @@ def test_every_command_of_the_documents_runs(line: str, ledger: Path) -> None:
     piped, _, rest = line.rpartition(" | ")
     words = shlex.split(rest)
     assert words[0] == "patchwright", line
+    if words[1] == "kernel":
+        needs_confinement(ledger)
     with Loopback() as server:
         result = _run(words[1:], server.url, ledger, stdin=A_DIFF if piped else "")
     asks_a_model = words[1] == "run" and ("--model" in words or piped)
@@ -144,6 +147,7 @@ def test_the_readmes_settings_are_settings() -> None:
 
 @pytest.mark.slow
 def test_the_page_on_code_as_action_is_a_script_that_runs(ledger: Path) -> None:
+    needs_confinement(ledger)
     result = run("kernel", CODE_AS_ACTION, cwd=ledger)
     assert result.code == 0, result.out + result.err
     assert "[2] ok" in result.out

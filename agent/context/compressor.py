@@ -7,7 +7,7 @@ enough; all of the past is summed up when its records have grown too long. The l
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from agent.context import folding, masking, summary
@@ -31,6 +31,7 @@ class Compressor:
     """Decides for one session.
 
     window: of the model in tokens, now; summarise: has a model write summaries, None: code does
+    running: background processes, each in a few words
     """
 
     projection: Projection
@@ -38,6 +39,7 @@ class Compressor:
     window: Callable[[], int]
     shares: Shares = DEFAULT_SHARES
     summarise: Summarise | None = None
+    running: Callable[[], Iterable[str]] = tuple
     _tried_at: int = 0
 
     async def due(self) -> AsyncIterator[Compaction]:
@@ -88,7 +90,8 @@ class Compressor:
 
     def state(self, left: str = "") -> str:
         """The state ledger, for the end of the next request. left: what remains of the limits"""
-        return ledger(self.facts, shortened=self.projection.prompts_shortened, left=left)
+        shortened = self.projection.prompts_shortened
+        return ledger(self.facts, shortened=shortened, processes=self.running(), left=left)
 
     def hold(self) -> None:
         """A person took a compaction back: let the history grow by a batch before the next one that is not forced."""

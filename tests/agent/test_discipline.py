@@ -153,6 +153,7 @@ def test_enforced_phases_withhold_what_has_to_wait_and_guide(at: Any) -> None:
     assert third.startswith("[edit: ")
 
 
+@pytest.mark.slow
 def test_the_gateway_refuses_what_is_out_of_order_and_reminds(tmp_path: Path, isolated: Path) -> None:
     repo = Repo(tmp_path / "shop")
     repo.write("a.txt", "one\n")

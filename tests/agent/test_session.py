@@ -61,7 +61,8 @@ def test_unknown_fields_of_the_parts_of_an_event_survive_too() -> None:
 
 def test_unknown_fields_and_unknown_kinds_survive_a_round_trip() -> None:
     line = b'{"v":1,"id":"e1","parent":"","time":1.5,"kind":"prompt","text":"x","colour":"red"}\n'
-    assert json.loads(render(parse(line))) == json.loads(line)
+    again = json.loads(render(parse(line)))
+    assert {**again, **json.loads(line)} == again, "with the defaults of fields that it did not have"
     later = b'{"v":9,"id":"e2","parent":"e1","time":2.0,"kind":"telepathy","depth":{"a":[1]}}\n'
     event = parse(later)
     assert isinstance(event, Unknown)

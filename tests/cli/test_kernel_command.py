@@ -10,6 +10,7 @@ import pytest
 
 from cli.kernel import blocks_of
 from tests.support.cli import run
+from tests.support.confined import needs_confinement
 from tests.support.repo import Repo
 
 SCRIPT = """\
@@ -38,6 +39,11 @@ def test_a_script_is_parted_into_blocks(text: str, markdown: bool, blocks: list[
     assert list(blocks_of(text, markdown=markdown)) == blocks
 
 
+@pytest.fixture(autouse=True)
+def confined(tmp_path: Path) -> None:
+    needs_confinement(tmp_path)
+
+
 def test_blocks_run_and_share_their_state(tmp_path: Path) -> None:
     repo = Repo(tmp_path / "shop")
     repo.write("cart.py", "def total():\n    return 1\n")
@@ -46,6 +52,7 @@ def test_blocks_run_and_share_their_state(tmp_path: Path) -> None:
     assert (result.code, steady(result.out)) == (0, "[1] ok\n[2] ok\n=> ['cart.py']\n"), result.err
 
 
+@pytest.mark.slow
 def test_a_failing_block_ends_the_script_with_its_own_code(tmp_path: Path) -> None:
     repo = Repo(tmp_path / "shop")
     script = "1 / 0\n# %%\nprint('after')\n"
@@ -62,6 +69,7 @@ def test_a_failing_block_ends_the_script_with_its_own_code(tmp_path: Path) -> No
     assert "MemoryError" in result.out
 
 
+@pytest.mark.slow
 def test_what_cannot_be_run_is_said_in_a_line(tmp_path: Path) -> None:
     repo = Repo(tmp_path / "shop")
     result = run("kernel", "nowhere.py", cwd=repo.root)

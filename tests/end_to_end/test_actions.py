@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from tests.support.cli import call, run, script
+from tests.support.confined import needs_confinement
 from tests.support.repo import Repo
 
 Turns = Sequence[Mapping[str, Any]]
@@ -209,6 +210,11 @@ def solve(task: Task, mode: str, folder: Path) -> tuple[int, list[dict[str, Any]
     assert task.solved(repo)
     assert repo.git("status", "--porcelain") == ""  # committed
     return sum(event["kind"] == "message" for event in result.events), result.events
+
+
+@pytest.fixture(autouse=True)
+def confined(tmp_path: Path) -> None:
+    needs_confinement(tmp_path)
 
 
 @pytest.mark.slow

@@ -138,6 +138,8 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         under_stress = int(os.environ.get("PATCHWRIGHT_STRESS", "1")) > 1
         drawn = zlib.crc32(metafunc.function.__name__.encode()) % 2
         pairs = sorted(PAIRS[0] + PAIRS[1]) if under_stress else PAIRS[drawn]
+        if "kernel" in metafunc.fixturenames:  # lives in this process, and so belongs to its user
+            pairs = [each for each in pairs if not each.endswith("-ordinary")]
         metafunc.parametrize("scene", pairs, indirect=True)
 
 

@@ -12,6 +12,8 @@ from sandbox.rules import Rules, parse_rule
 from tests.security.conftest import SECRET, Scene
 from tests.tools.kernel.kernels import Kernel
 
+pytestmark = pytest.mark.slow
+
 RAW = """\
 import json, os
 from patchwright_kernel import entry
@@ -29,8 +31,6 @@ def ask(tool, **arguments):
 
 @pytest.fixture
 def kernel(scene: Scene) -> Iterator[Kernel]:
-    if scene.user != os.geteuid():
-        pytest.skip("a kernel is a command like others, and those are attacked as an ordinary user already")
     rules = Rules(rules=(parse_rule("read(private.txt)", "deny"),))
     (scene.root / "private.txt").write_text("not for models")
     before = scene.state()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -28,14 +29,20 @@ def check(change: Change) -> Iterator[Finding]:
                 jobs.append((file, linter, program))
     if not jobs:
         return
-    with ThreadPoolExecutor(max_workers=4) as pool:
-        found = pool.map(lambda job: _run(change, *job), jobs)
+    running: list[subprocess.Popen[bytes]] = []
+    pool = ThreadPoolExecutor(max_workers=4)
+    try:
+        found = pool.map(lambda job: _run(change, job[0], job[1], job[2], running), jobs)
         for (file, _, _), complaints in zip(jobs, found, strict=True):
             new = {line for line, _ in file.added()}
             for each in complaints:
                 if each.line in new:
                     message = f"{each.code} {each.message}"
                     yield Finding(check="linters", path=file.path, line=each.line, message=message)
+    finally:  # also when the time for the whole hook is over: nothing that was started outlives it
+        for process in running:
+            process.kill()
+        pool.shutdown(cancel_futures=True)
 
 
 def _linter(root: Path, path: str) -> Linter | None:
@@ -46,20 +53,27 @@ def _linter(root: Path, path: str) -> Linter | None:
     return next((linter for place in inside if (linter := configured(place)) is not None), None)
 
 
-def _run(change: Change, file: File, linter: Linter, program: Path) -> list[Complaint]:
-    import os
-
+def _run(
+    change: Change, file: File, linter: Linter, program: Path, running: list[subprocess.Popen[bytes]]
+) -> list[Complaint]:
     arguments = [each.replace("{path}", file.path) for each in linter.arguments]
     try:
-        done = subprocess.run(
+        process = subprocess.Popen(
             [str(program), *arguments],
             cwd=change.git.root,
             env=without_git(os.environ),
-            input=change.text(file.new).encode("utf-8", "surrogateescape"),
-            capture_output=True,
-            timeout=TIMEOUT,
-            check=False,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
         )
-    except (OSError, subprocess.TimeoutExpired):  # it cannot be started, or hangs: the other checks stand
+    except OSError:  # it cannot be started: the other checks stand
         return []
-    return linter.complaints(done.stdout.decode("utf-8", "replace"))
+    with process:
+        running.append(process)
+        try:
+            text = change.text(file.new).encode("utf-8", "surrogateescape")
+            output, _ = process.communicate(text, timeout=TIMEOUT)
+        except subprocess.TimeoutExpired:  # it hangs
+            process.kill()
+            return []
+    return linter.complaints(output.decode("utf-8", "replace"))

@@ -110,6 +110,7 @@ def test_what_was_left_out_can_be_had_back_by_reference_and_by_words(tmp_path: P
     fold = next(m for m in model.requests[20].messages if isinstance(m, FoldMessage))
     reference = re.findall(r"^e\d+", fold.text, re.MULTILINE)[0]
     assert "def handle_" in (past.whole(reference) or "")
+    past.close()
 
 
 def test_old_steps_keep_in_sight_what_later_ones_may_name(tmp_path: Path) -> None:

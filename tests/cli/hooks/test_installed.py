@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import shlex
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -272,3 +274,20 @@ def test_a_models_opinion_is_printed_where_it_was_asked_for_and_decides_nothing(
         code, said = git(repo, "commit", "-qm", "Add new", env=env)
         assert (code, "openai/test says:\nnew.py:1: wrong" in said) == (0, True), said
         assert "new.py" in server.requests[0].raw.decode()
+
+
+def test_a_hook_ends_in_time_with_all_that_it_started(repo: Repo) -> None:
+    repo.write("ruff.toml", "")
+    repo.write(
+        ".venv/bin/ruff", f"#!/bin/sh\necho $$ > {shlex.quote(str(repo.root))}/started\nexec sleep 600\n"
+    )
+    (repo.root / ".venv/bin/ruff").chmod(0o755)
+    repo.write("new.py", "x = 1\n")
+    repo.git("add", "new.py")
+    late = run("hook", "run", "pre-commit", cwd=repo.root, env={"PATCHWRIGHT_HOOK_TIMEOUT": "3"})
+    assert (late.code, "took more than 3 seconds" in late.err) == (4, True), late.err
+    started = repo.root / "started"
+    number = started.read_text().strip() if started.is_file() else ""
+    if number:  # else its time was over before it came to that
+        with pytest.raises(ProcessLookupError):
+            os.kill(int(number), 0)

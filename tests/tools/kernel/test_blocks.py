@@ -22,6 +22,7 @@ def kernel(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kernel]:
     repo.write("cart.py", "def total(items):\n    return sum(items)\n")
     repo.write("src/shop_lib.py", "ANSWER = 42\n")
     repo.write("test_cart.py", "from cart import total\n\ndef test_total():\n    assert total([1, 2]) == 4\n")
+    repo.write("out/readme", "a folder: under Landlock commands make no files beside .git\n")
     repo.commit_all()
     with Kernel(repo.root) as kernel:
         yield kernel
@@ -166,42 +167,44 @@ def test_a_kernel_runs_no_kernel(kernel: Kernel) -> None:
 
 
 def test_what_plain_python_writes_belongs_to_the_session(kernel: Kernel) -> None:
-    observation = kernel.run("open('made.txt', 'w').write('by hand')\nwrite('told.txt', 'by tool\\n')\nNone")
-    assert sorted(observation.data["changed"]) == ["made.txt", "told.txt"]
-    assert kernel.at.changed["made.txt"] is None
+    observation = kernel.run(
+        "open('out/made.txt', 'w').write('by hand')\nwrite('out/told.txt', 'by tool\\n')\nNone"
+    )
+    assert sorted(observation.data["changed"]) == ["out/made.txt", "out/told.txt"]
+    assert kernel.at.changed["out/made.txt"] is None
 
 
 def test_a_commit_from_within_takes_in_what_the_block_wrote_before_it(kernel: Kernel) -> None:
     code = (
-        "open('committed.txt', 'w').write('early')\n"
+        "open('out/committed.txt', 'w').write('early')\n"
         "done = git_commit('Add a file')\n"
-        "open('later.txt', 'w').write('late')\n"
+        "open('out/later.txt', 'w').write('late')\n"
         "done.commit"
     )
     observation = kernel.run(code)
     assert observation.text.startswith("ok"), observation.text
-    assert "committed.txt" not in observation.data["changed"]
-    assert "later.txt" in observation.data["changed"]
+    assert "out/committed.txt" not in observation.data["changed"]
+    assert "out/later.txt" in observation.data["changed"]
     repo = Repo(kernel.at.root, init=False)
-    assert "committed.txt" in repo.committed()
-    assert "later.txt" not in repo.committed()
+    assert "out/committed.txt" in repo.committed()
+    assert "out/later.txt" not in repo.committed()
 
 
 def test_what_a_failed_block_changed_can_be_put_back(kernel: Kernel) -> None:
-    kernel.text("write('branch.txt', 'before\\n')\nNone")
-    broken = "write('branch.txt', 'half done\\n')\nopen('debris.txt', 'w').write('x')\n1 / 0"
+    kernel.text("write('out/branch.txt', 'before\\n')\nNone")
+    broken = "write('out/branch.txt', 'half done\\n')\nopen('out/debris.txt', 'w').write('x')\n1 / 0"
     assert kernel.run(broken).failed
-    assert kernel.text("sorted(put_back())") == "=> ['branch.txt', 'debris.txt']"
-    assert (kernel.at.root / "branch.txt").read_text() == "before\n"
-    assert not (kernel.at.root / "debris.txt").exists()
+    assert kernel.text("sorted(put_back())") == "=> ['out/branch.txt', 'out/debris.txt']"
+    assert (kernel.at.root / "out/branch.txt").read_text() == "before\n"
+    assert not (kernel.at.root / "out/debris.txt").exists()
     assert "no command that failed has changed anything" in kernel.run("put_back()").text
 
 
 def test_what_a_person_changed_since_is_not_put_back(kernel: Kernel) -> None:
-    kernel.run("open('shared.txt', 'w').write('by the block')\n1 / 0")
-    (kernel.at.root / "shared.txt").write_text("by a person")
-    assert "nothing was taken back: shared.txt" in kernel.run("put_back()").text
-    assert (kernel.at.root / "shared.txt").read_text() == "by a person"
+    kernel.run("open('out/shared.txt', 'w').write('by the block')\n1 / 0")
+    (kernel.at.root / "out/shared.txt").write_text("by a person")
+    assert "nothing was taken back: out/shared.txt" in kernel.run("put_back()").text
+    assert (kernel.at.root / "out/shared.txt").read_text() == "by a person"
 
 
 def test_finish_from_within_ends_the_turn(kernel: Kernel) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.cli import call, run, script
+from tests.support.confined import needs_confinement
 from tests.support.repo import Repo
 from tests.tools.kernel.kernels import Kernel
 from tools.kernel.keeping import Kept, Shelf, everything, matching
@@ -47,6 +48,7 @@ def test_a_function_that_works_is_there_in_the_next_session(repo: Repo) -> None:
         )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("source", "test", "said"),
     [
@@ -67,6 +69,7 @@ def test_what_does_not_prove_itself_is_not_kept(kernel: Kernel, source: str, tes
     assert (kernel.at.root / "notes.txt").read_text() == "one two\n"
 
 
+@pytest.mark.slow
 def test_when_the_project_moves_on_a_function_is_checked_again(repo: Repo) -> None:
     with Kernel(repo.root) as kernel:
         kernel.text(f"{WORDS}keep_function(words_of, {TEST!r})\nNone")
@@ -99,6 +102,7 @@ def test_a_shelf_leaves_alone_what_it_cannot_read(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_nobody_there_to_approve_means_that_nothing_is_kept(repo: Repo, tmp_path: Path) -> None:
+    needs_confinement(tmp_path)
     code = f"{WORDS}keep_function(words_of, {TEST!r})"
     turns = [{"calls": [call("python", code=code)]}, {"text": "Not kept.", "expect": ["nobody can be asked"]}]
     result = run("run", "keep it", "--model", script(tmp_path, turns), cwd=repo.root)
@@ -108,6 +112,7 @@ def test_nobody_there_to_approve_means_that_nothing_is_kept(repo: Repo, tmp_path
 
 @pytest.mark.slow
 def test_the_user_lists_searches_verifies_and_removes(repo: Repo, tmp_path: Path) -> None:
+    needs_confinement(tmp_path)
     blocks = tmp_path / "keep.py"
     blocks.write_text(f"{WORDS}# %%\nkeep_function(words_of, {TEST!r}, scope='user')\n")
     done = run("kernel", str(blocks), "--mode", "full", cwd=repo.root)
