@@ -49,6 +49,9 @@ def root(
     tests: Tests = None,
     no_commit: NoCommit = False,
     output: OutputOption = Output.text,
+    plain: Annotated[
+        bool, typer.Option("--plain", help="Lines only, nothing redrawn (screen readers).")
+    ] = False,
     version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,
 ) -> None:
     """A coding agent for the command line: edits, tests, commits; with any model, or with none.
@@ -66,6 +69,7 @@ def root(
         from cli.run import one_shot
 
         raise typer.Exit(one_shot(folder, prompt, flags, output=output.value, commit=not no_commit))
+    flags = {**flags, "plain": True} if plain else flags
     from cli.interactive import interactive
 
     raise typer.Exit(interactive(folder, flags, session="", commit=not no_commit))

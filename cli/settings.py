@@ -234,6 +234,8 @@ def load(
     for key, value in flags.items():  # the command line has checked their types
         if key == "test_command":
             settings.tests.command = str(value)
+        elif key == "plain":
+            settings.terminal.plain = bool(value)
         else:
             setattr(settings, key, WORDS[key](value) if key in WORDS else value)
     _check_ranges(flags, Fault.USAGE, lambda key: f"--{key.replace('_', '-')}")

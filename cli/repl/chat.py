@@ -225,6 +225,7 @@ class Chat:
         elif self.working:
             self._aside(command.run(self, argument))
         else:
+            self.front.busy(command.name)
             self._start(command.run(self, argument))
         return True
 

@@ -8,6 +8,7 @@ import signal
 import sys
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
 from cli.render.terminal import Terminal
@@ -78,7 +79,7 @@ class Plain:
 
     @property
     def terminal(self) -> Terminal:
-        return Terminal.of(sys.stdout)
+        return replace(Terminal.of(sys.stdout), colour=False)
 
     def print(self, text: str) -> None:
         try:

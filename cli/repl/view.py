@@ -168,8 +168,8 @@ class View:
                 self._front.busy(f"waiting for {self._model()}")
             case Verification():
                 self._front.busy("finishing")
-            case End():
-                self._front.busy("")
+            case End():  # the conversation says when all is over: the next line must not come too early
+                self._front.busy("finishing")
                 self._front.plan(())
                 if time.monotonic() - self._started > LONG:
                     self._front.alert(f"done: {event.outcome}")

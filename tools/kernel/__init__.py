@@ -28,8 +28,7 @@ def _effect(arguments: Mapping[str, Any]) -> Effect:
 
 @tool(effect=_effect)
 async def python(code: str, timeout: int | None = None, *, at: Workspace) -> Observation:
-    """Run Python in a lasting kernel, sandboxed like shell. The tools are functions in it that return objects: do
-    many calls in one block. help(search) tells more.
+    """Run Python in a lasting sandboxed kernel. The tools are functions in it (help(search)): do many calls in one.
 
     timeout: seconds
     """

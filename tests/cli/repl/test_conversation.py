@@ -266,7 +266,7 @@ def test_commands_and_files_are_completed(shop: Path) -> None:
 @pytest.mark.slow
 def test_sessions_help_and_cost_are_listed(shop: Path) -> None:
     with talk(
-        shop, [{"text": "Ok.", "usage": {"input": 900, "output": 90, "cost": 0.0123}}], rows=40
+        shop, [{"text": "Ok.", "usage": {"input": 900, "output": 90, "cost": 0.0123}}], rows=70
     ) as terminal:
         terminal.wait(lambda: ready(terminal))
         terminal.type("first question\r")
@@ -277,7 +277,9 @@ def test_sessions_help_and_cost_are_listed(shop: Path) -> None:
         terminal.type("/cost\r")
         terminal.wait("1 call: 900 tokens in, 90 out; $0.0123")
         terminal.type("/help\r")
-        terminal.wait("/undo                 take back the last turn's changes")
+        terminal.wait(
+            lambda: "/undo                 take back the last turn's changes" in terminal.everything
+        )
         terminal.type("/udno\r")
         terminal.wait("no command '/udno'. Did you mean /undo?")
 
@@ -334,9 +336,12 @@ def test_a_closed_terminal_ends_the_turn_and_the_log_is_whole(shop: Path) -> Non
 
 
 @pytest.mark.slow
-def test_a_dumb_terminal_gets_lines_and_no_control_sequences(shop: Path) -> None:
+@pytest.mark.parametrize(("term", "options"), [("dumb", []), ("xterm-256color", ["--plain"])])
+def test_a_dumb_terminal_gets_lines_and_no_control_sequences(
+    term: str, options: list[str], shop: Path
+) -> None:
     turns = [{"text": "I read it.", "calls": [call("read", path="cart.py")]}, {"text": "It is **fine**."}]
-    with talk(shop, turns, TERM="dumb") as terminal:
+    with talk(shop, turns, *options, TERM=term) as terminal:
         terminal.wait(">")
         terminal.type("look\n")
         terminal.wait("It is **fine**.")
