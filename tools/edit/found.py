@@ -13,7 +13,8 @@ from tools.edit.formats.clean import without_line_numbers
 from tools.edit.formats.placeholders import stands_for_lines
 from tools.edit.ghosts import without_ghosts
 from tools.edit.heads import scopes
-from tools.edit.ladder import STEPS, Rung, Site, Source, has_own_word, says_enough, sites
+from tools.edit.ladder import STEPS, Rung, Site, Source, says_enough, sites
+from tools.edit.letters import is_shallow, refuse_twins, rest_of_lines
 from tools.edit.merge import Splice, Unclear, splices
 from tools.edit.readings import Reading, readings
 from tools.edit.refusals import EditRefused, not_found, several
@@ -160,7 +161,7 @@ def _exact(
     else:
         starts = exact.sites(source.text, reading.old)
     starts = _outside(starts, len(reading.old), written)
-    if not starts or (not edit.all and _is_shallow(source.text, starts[0], reading.old)):
+    if not starts or (not edit.all and is_shallow(source.text, starts[0], reading.old)):
         return None
     refuse_placeholders(source, _hunk(reading).lines)
     if edit.all:
@@ -175,7 +176,7 @@ def _exact(
             hint = "" if edit.whole_lines else ", or all=true"
             raise EditRefused(several(source, [source.line_at(start) for start in starts], "", hint))
     start = starts[0]
-    _refuse_twins(source, start, reading)
+    refuse_twins(source, start, reading)
     refuse_repeated(source, start, reading)
     if path:
         new, note = unwrapped(path, source.text, start, reading.old, reading.new)
@@ -187,7 +188,7 @@ def _exact(
         site = _exact_site(source.line_at(start), len(hunk.old))
         return _at(source, site, hunk, Rung.EXACT, reading.note)
     end = start + len(reading.old)
-    if not reading.new and _rest_of_lines(source.text, start, reading.old):
+    if not reading.new and rest_of_lines(source.text, start, reading.old):
         start = source.text.rfind("\n", 0, start) + 1
         end = min(end + (not reading.old.endswith("\n")), len(source.text))
     new = settled(source, start, reading.old, reading.new, path)
@@ -361,37 +362,6 @@ def _whole_lines(text: str, start: int, old: str) -> bool:
     end = start + len(old)
     begins = start == 0 or text[start - 1] == "\n"
     return begins and (old.endswith("\n") or end == len(text) or text[end] == "\n")
-
-
-def _rest_of_lines(text: str, start: int, old: str) -> bool:
-    """Whole lines but for the indentation of the first: when they go, it goes, too."""
-    end = start + len(old)
-    before = text[text.rfind("\n", 0, start) + 1 : start]
-    return not before.strip() and (old.endswith("\n") or end == len(text) or text[end] == "\n")
-
-
-def _is_shallow(text: str, start: int, old: str) -> bool:
-    """Whole lines, of which the first stands deeper in the file than `old` has it: alike, not the same. What stands
-    elsewhere at another depth is then as good a place, and only the matched lines tell how deep `new` belongs."""
-    before = text[text.rfind("\n", 0, start) + 1 : start]
-    if old[0] == "\n":  # a blank line is meant, not the end of the line before
-        return bool(before) and bool(old.strip("\n"))
-    return bool(before) and old[0] in " \t" and _rest_of_lines(text, start, old)
-
-
-def _refuse_twins(source: Source, start: int, reading: Reading) -> None:
-    """Lines that stand to the letter once, and again but for blank lines: models drop those, so which is meant is
-    not clear. Where only brackets and words like `end` are given, the same holds of another depth."""
-    wanted = reading.old.removesuffix("\n").split("\n")
-    longest = max((line.strip() for line in wanted), key=len)
-    if len(wanted) < 2 or source.text.count(longest) < 2:
-        return
-    if has_own_word(reading.old) and not all(line.strip() for line in wanted[1:-1]):
-        return  # it has blank lines, so none was dropped
-    step = STEPS[2] if has_own_word(reading.old) else STEPS[4]
-    found = sites(source, wanted, step)
-    if len(found) > 1 and any(site.first <= source.line_at(start) < site.end for site in found):
-        raise EditRefused(several(source, [site.first for site in found], f" ({step.rung})"))
 
 
 def _glues(text: str, start: int, reading: Reading) -> bool:

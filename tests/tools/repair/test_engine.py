@@ -12,7 +12,8 @@ from tests.tools.workspaces import workspace
 from tools.repair.engine import repair
 from tools.repair.result import Fix, Outcome, RepairResult
 
-pytestmark = pytest.mark.slow  # each repairs a project with real test runs
+# Each repairs a project with real test runs, which a busy machine may make slow.
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(240)]
 
 SHOP = {
     "cart.py": """\
@@ -73,7 +74,7 @@ SHOP = {
 
 
 def run(
-    folder: Path, files: Mapping[str, str], *, targets: tuple[str, ...] = (), budget: float = 50
+    folder: Path, files: Mapping[str, str], *, targets: tuple[str, ...] = (), budget: float = 150
 ) -> RepairResult:
     at = workspace(folder, files)
     before = contents(at.root)
@@ -94,10 +95,8 @@ def applied(root: Path, fixes: tuple[Fix, ...]) -> None:
         (root / fix.path).write_text(text.replace(fix.old, fix.new), "utf-8")
 
 
-@pytest.mark.slow
-@pytest.mark.timeout(120)
 def test_several_independent_bugs_are_fixed_one_after_the_other(tmp_path: Path) -> None:
-    result = run(tmp_path, SHOP, budget=90)
+    result = run(tmp_path, SHOP, budget=180)
     assert result.outcome is Outcome.FIXED
     assert {fix.path for fix in result.fixes} == {"cart.py", "names.py"}
     assert len(result.fixes) == len(result.failing) == 4
@@ -110,23 +109,19 @@ def test_several_independent_bugs_are_fixed_one_after_the_other(tmp_path: Path) 
     assert "return part / whole" in names
 
 
-@pytest.mark.slow
-@pytest.mark.timeout(120)
 def test_two_faults_that_hide_one_another_are_fixed_together(tmp_path: Path) -> None:
     files = {
         "both.py": "def both(a, b):\n    c = a - b\n    return c * 3\n",
         "test_both.py": "import pytest\nfrom both import both\n\n\n@pytest.mark.parametrize('a, b', "
         "[(1, 2), (5, 7), (2, 2), (10, 3)])\ndef test_both(a, b):\n    assert both(a, b) == 2 * (a + b)\n",
     }
-    result = run(tmp_path, files, budget=90)
+    result = run(tmp_path, files, budget=180)
     assert result.outcome is Outcome.FIXED
     applied(tmp_path / "work", result.fixes)
     text = (tmp_path / "work" / "both.py").read_text("utf-8")
     assert text == "def both(a, b):\n    c = a + b\n    return c * 2\n"
 
 
-@pytest.mark.slow
-@pytest.mark.timeout(120)
 def test_the_same_failures_get_the_same_fix_in_every_run(tmp_path: Path) -> None:
     files = {
         "low.py": "def low(values):\n    best = 0\n    for value in values:\n"
@@ -137,7 +132,7 @@ def test_the_same_failures_get_the_same_fix_in_every_run(tmp_path: Path) -> None
     found = []
     for name in ("one", "two"):
         (tmp_path / name).mkdir()
-        result = run(tmp_path / name, files, budget=20)
+        result = run(tmp_path / name, files, budget=100)
         found.append([(fix.path, fix.old, fix.new) for fix in result.fixes])
     assert found[0] == found[1]
 
@@ -149,7 +144,7 @@ def test_a_failure_that_runs_no_source_line_is_said_to(tmp_path: Path) -> None:
         "test_rates.py": "from rates import FACTOR\n\n\ndef test_factor():\n    assert FACTOR == 11\n\n\n"
         "def test_it_is_a_number():\n    assert FACTOR > 1\n",
     }
-    result = run(tmp_path, files, budget=30)
+    result = run(tmp_path, files, budget=100)
     assert result.outcome is Outcome.NOT_COVERED
     assert not result.fixes
 
@@ -164,12 +159,11 @@ def test_defaults_and_module_constants_are_fixed_through_a_new_import(tmp_path: 
         "def test_full():\n    assert full(100)\n    assert full(101)\n\n\n"
         "def test_not_full():\n    assert not full(99)\n    assert not full(98)\n",
     }
-    result = run(tmp_path, files, budget=50)
+    result = run(tmp_path, files, budget=150)
     assert result.outcome is Outcome.FIXED
     assert sorted(fix.new.split("\n")[0] for fix in result.fixes)[-1] == "def power(base, exponent=2):"
 
 
-@pytest.mark.slow
 def test_endless_loops_floods_crashes_and_exits_do_not_stop_the_search(tmp_path: Path) -> None:
     files = {
         "wild.py": """\
@@ -225,7 +219,7 @@ def test_a_test_that_kills_its_process_is_a_failure_and_the_others_still_count(t
         "test_dead.py": "from dead import run\n\n\ndef test_five():\n    assert run(4) == 4\n\n\n"
         "def test_six():\n    assert run(6) == 6\n\n\ndef test_three():\n    assert run(5) == 5\n",
     }
-    result = run(tmp_path, files, budget=20)
+    result = run(tmp_path, files, budget=60)
     assert result.failing == ("test_dead.py::test_five",)
     assert all(fix.path == "dead.py" for fix in result.fixes)
 
@@ -237,7 +231,7 @@ def test_a_wrong_test_is_never_edited_and_the_suspicious_places_are_named(tmp_pa
         "def test_more():\n    assert add(5, 7) == 12\n\n\n"
         "def test_wrong():\n    assert add(20, 22) == 'forty-two'\n",
     }
-    result = run(tmp_path, files, budget=15)
+    result = run(tmp_path, files, budget=40)
     assert result.outcome is Outcome.NOT_FOUND
     assert result.fixes == ()
     assert [(s.path, s.line) for s in result.suspects] == [("add.py", 2)]
@@ -273,7 +267,7 @@ def test_a_wrong_test_is_never_edited_and_the_suspicious_places_are_named(tmp_pa
 def test_what_cannot_be_searched_is_told_apart(
     tmp_path: Path, files: dict[str, str], outcome: Outcome, words: str
 ) -> None:
-    result = run(tmp_path, files, budget=20)
+    result = run(tmp_path, files, budget=100)
     assert (result.outcome, result.fixes) == (outcome, ())
     assert words in result.reason
 
@@ -302,7 +296,7 @@ def test_a_test_that_fails_only_now_and_then_is_not_repaired(tmp_path: Path) -> 
                 assert seen and value() == 1
             """,
     }
-    result = run(tmp_path, files, budget=20)
+    result = run(tmp_path, files, budget=100)
     assert result.outcome is Outcome.UNSTEADY
     assert "test_now_and_then" in result.reason
 
@@ -314,7 +308,6 @@ def test_a_suite_longer_than_the_budget_is_not_said_to_pass(tmp_path: Path) -> N
     assert "no time for 1 of 2 tests" in result.reason
 
 
-@pytest.mark.slow
 def test_test_files_that_cannot_be_imported_are_named_beside_a_fix(tmp_path: Path) -> None:
     files = {
         "add.py": "def add(a, b):\n    return a - b\n",
@@ -322,20 +315,19 @@ def test_test_files_that_cannot_be_imported_are_named_beside_a_fix(tmp_path: Pat
         "    assert add(5, 7) == 12\n",
         "test_broken.py": "import nowhere\n",
     }
-    result = run(tmp_path, files, budget=30)
+    result = run(tmp_path, files, budget=150)
     assert result.outcome is Outcome.FIXED
     assert "'test_broken.py'" in result.reason
 
 
 def test_targets_that_name_no_test_are_said_to(tmp_path: Path) -> None:
     result = run(
-        tmp_path, {"test_a.py": "def test_a():\n    assert False\n"}, targets=("test_b.py",), budget=20
+        tmp_path, {"test_a.py": "def test_a():\n    assert False\n"}, targets=("test_b.py",), budget=100
     )
     assert result.outcome is Outcome.NO_TESTS
     assert "'test_b.py'" in result.reason
 
 
-@pytest.mark.slow
 def test_unittest_projects_are_repaired_by_their_dotted_names_too(tmp_path: Path) -> None:
     files = {
         "stack.py": "class Stack:\n    def __init__(self):\n        self.items = []\n\n"
