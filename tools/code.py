@@ -35,10 +35,10 @@ MAP_TOKENS = 1500
 
 @tool(effect="read")
 async def code(action: Action, target: str, *, at: Workspace) -> Observation:
-    """Ask the code index of all languages: where a name is defined, used, called; a file's outline, imports, tests;
-    locate: the files and functions that an issue or stack trace speaks of; map: the most important files for a topic.
+    """Ask the code index: where a name is defined, used, called; a file's outline, imports, tests; locate: which
+    files and functions an issue or stack trace speaks of; map: what matters for a topic.
 
-    target: a name ("Cart.total"); for outline, imports, tests a path; for similar, locate, map a text
+    target: a name ("Cart.total"), a path (outline, imports, tests) or a text (similar, locate, map)
     """
     try:
         found = await asyncio.to_thread(_ask, at, action, target)

@@ -15,8 +15,7 @@ async def finish(
 ) -> Observation:
     """End the turn when the task is done, or cannot be done.
 
-    summary: for the user: what was changed, how it was verified, what is left
-    status: how it went
+    summary: for the user: what changed, how it was verified, what is left
     """
     text = summary.strip()
     return Observation(text=text or "finished", data={"summary": text, "status": status})

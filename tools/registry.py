@@ -176,7 +176,8 @@ def _schema(function: ToolFunction, described: Mapping[str, str]) -> dict[str, A
             properties[name]["description"] = described[name]
         if parameter.default is inspect.Parameter.empty:
             required.append(name)
-    return {"type": "object", "properties": properties, "required": required}
+    schema = {"type": "object", "properties": properties}
+    return schema | {"required": required} if required else schema  # an empty list would only cost tokens
 
 
 def _type_schema(hint: Any) -> dict[str, Any]:

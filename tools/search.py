@@ -51,7 +51,7 @@ BASE = ("--no-config", "--no-messages", "--hidden", "--no-require-git", "--glob=
 async def search(pattern: str, path: str = ".", glob: str | None = None, *, at: Workspace) -> Observation:
     """Find lines that match a regular expression, and files whose name matches. Respects .gitignore.
 
-    pattern: ripgrep syntax; a literal if it does not parse. (?i) ignores case
+    pattern: ripgrep syntax, or a literal
     path: folder or file
     glob: only files whose name matches, e.g. "*.py"
     """

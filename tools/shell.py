@@ -46,7 +46,7 @@ def _effect(arguments: Mapping[str, Any]) -> Effect:
 
 @tool(effect=_effect)
 async def shell(command: str, timeout: int | None = None, *, at: Workspace) -> Observation:
-    """Run a bash command in the workspace root, sandboxed: no network, .git read-only. Nothing stays running.
+    """Run a bash command in the workspace root. Nothing stays running.
 
     timeout: seconds
     """

@@ -46,11 +46,7 @@ async def git_status(*, at: Workspace) -> Observation:
 
 @tool(effect="read")
 async def git_diff(path: str = "", staged: bool = False, *, at: Workspace) -> Observation:
-    """Show uncommitted changes as a diff, new files of yours included.
-
-    path: only this file or folder
-    staged: only what is staged
-    """
+    """Show uncommitted changes as a diff, new files of yours included."""
     from tools.git.broker import Broker
 
     relative = at.files.relative(path) if path not in ("", ".") else ""
@@ -65,7 +61,7 @@ async def git_diff(path: str = "", staged: bool = False, *, at: Workspace) -> Ob
 async def git_commit(message: str, *, at: Workspace) -> Observation:
     """Commit the files that you changed, and nothing of the user's. Hooks run; fix what they report.
 
-    message: subject line, then a blank line and details if needed
+    message: subject, blank line, details
     """
     from tools.git.commit import commit
 

@@ -10,10 +10,12 @@ from pathlib import Path
 
 import pytest
 
+from agent.context.instructions import system_prompt
 from agent.context.projection import Projection
 from agent.events import AskedAction, Event, MessageEvent, ObservationEvent, Prompt, SessionStart
 from agent.model.anthropic_http import AnthropicWire
 from agent.model.base import ToolSpec
+from agent.model.family import family
 from agent.model.openai_http import ChatWire
 from tools.defaults import default_tools
 
@@ -105,3 +107,19 @@ def texts(value: object) -> Iterator[str]:
             if key not in ("type", "role", "cache_control", "model", "stream"):
                 yield key
             yield from texts(each)
+
+
+@pytest.mark.parametrize("model", ["openai/gpt-5", "anthropic/claude-x", "ollama/qwen3", "deepseek/x"])
+def test_what_stands_before_the_first_message_is_under_two_thousand_tokens(
+    model: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Peers begin at 3,000 to 29,000."""
+    system = system_prompt(
+        tmp_path, tmp_path, mode="workspace", sandbox="bubblewrap", branch="main", commits=True
+    )
+    tools = [
+        {"name": tool.name, "description": tool.description, "parameters": tool.parameters}
+        for tool in default_tools(family(model).formats)
+    ]
+    sent = json.dumps([{"type": "function", "function": each} for each in tools], separators=(",", ":"))
+    assert openai(monkeypatch)(system + sent) < 2_000
