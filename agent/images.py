@@ -44,8 +44,8 @@ def attach(prompt: str, root: Path, session: Path) -> tuple[str, list[str]]:
     typed, mark, piped = prompt.partition(_PIPED)
     names: list[str] = []
     for match in _MENTION.finditer(typed):
-        path = root / Path(match[1] or match[2] or match[3]).expanduser()
-        if (content := _content(path)) is not None:
+        path = _place(match[1] or match[2] or match[3], root)
+        if path is not None and (content := _content(path)) is not None:
             names.append(_keep(content, session, str(path)))
 
     def kept(match: re.Match[str]) -> str:
@@ -70,10 +70,17 @@ def load(session: Path, name: str) -> Image | None:
         return None
     try:
         content = (session / FOLDER / name).read_bytes()
-    except OSError:  # a log that was copied without its pictures: its words are sent alone
+    except (OSError, ValueError):  # a log that was copied without its pictures: its words are sent alone
         return None
     kind = _kind(content)
     return Image(media=kind[0], data=base64.b64encode(content).decode()) if kind else None
+
+
+def _place(mentioned: str, root: Path) -> Path | None:
+    try:
+        return root / Path(mentioned).expanduser()
+    except RuntimeError:  # the home folder of a user that is not there
+        return None
 
 
 def _content(path: Path) -> bytes | None:
