@@ -99,7 +99,7 @@ COMPACTION = b'"compaction","tokens_before":9,"tokens_after":1,"reason":"r"'
         (HEAD + EVENT + SECOND % b'"rewind","to":"there"', "line 3 .* damaged"),
         (HEAD + EVENT + SECOND % (COMPACTION + b',"masked":{"e7":""}'), "line 3 .* not before it"),
         (HEAD + EVENT + SECOND % (COMPACTION + b',"state":{"goals":5}'), "line 3 .* facts of another form"),
-        (HEAD + EVENT + SECOND % (COMPACTION + b',"state":{"files":{"a":[1]}}'), "line 3 .* damaged"),
+        (HEAD + EVENT + SECOND % (COMPACTION + b',"state":{"files":{"a":[1,2,3,4]}}'), "line 3 .* damaged"),
         (HEAD + b'{"kind":' + b"[" * 100_000 + b"\n", "line 2 .* damaged"),
     ],
 )

@@ -8,12 +8,13 @@ from pathlib import Path
 import pytest
 
 from agent.events import SnapshotEvent, UndoEvent
+from agent.model.scripted import ScriptedModel
 from agent.resume import restore_changes
 from agent.session import read as read_log
 from agent.undo import Outcome, Timeline, forget, log, redo, rewind, told, undo
 from sandbox.snapshots import Snapshots
 from tests.support.bench import Bench, bench, workspace
-from tests.support.cli import call
+from tests.support.cli import call, script
 from tools.edit import edit
 from tools.files import read, write
 from tools.shell import shell
@@ -176,16 +177,15 @@ def test_a_name_of_a_file_is_no_line_of_what_the_model_is_told() -> None:
 
 
 def test_the_steps_after_a_prompt_are_not_those_of_turns_that_were_left_before_it(tmp_path: Path) -> None:
-    turns = [
-        step
-        for name in ("a", "b", "c")
-        for step in ({"calls": [call("write", path=f"{name}.txt", content=name)]}, {"text": "Made."})
-    ]
-    it = bench(tmp_path, turns, [write])
+    def turn(name: str) -> list[dict[str, object]]:
+        return [{"calls": [call("write", path=f"{name}.txt", content=name)]}, {"text": "Made."}]
+
+    it = bench(tmp_path, [*turn("a"), *turn("b")], [write])
     it.turn("make a")
     it.turn("make b")
     session = it.runtime.session
     session.rewind(session.points()[1].parent)  # the conversation alone: b.txt stays
+    it.runtime.loop.model = ScriptedModel(script(tmp_path, turn("c"), "c.json").removeprefix("scripted:"))
     it.turn("make c")
     first, second = session.points()
     assert [step.label for step in timeline(it).since(second)] == ["write c.txt"]
