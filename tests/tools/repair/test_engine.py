@@ -280,7 +280,7 @@ def test_a_project_that_is_slow_to_import_is_waited_for(
     """Each last word is a session of its own: it may take as long to come to its tests as the first one took."""
     monkeypatch.setattr(engine, "COLD_START", 0.0)
     files = {
-        "conftest.py": "import time\n\ntime.sleep(3)\n",
+        "conftest.py": "import time\n\ntime.sleep(2)\n",
         "add.py": "def add(a, b):\n    return a - b\n",
         "test_add.py": "from add import add\n\n\ndef test_add():\n    assert add(1, 2) == 3\n"
         "    assert add(5, 7) == 12\n",
