@@ -141,7 +141,7 @@ def test_each_turn_has_its_own_patience(tmp_path: Path) -> None:
         assert it.turn("go on").outcome == "done"
         assert len(server.requests) == 5
     (tmp_path / "empty").mkdir()
-    turns = [{"text": "", "repeat": 4}, {"text": "Here."}]
+    turns = [*[{"text": "\n"}] * 4, {"text": "Here."}]
     it = bench(tmp_path / "empty", turns, [])
     assert it.turn("go").outcome == "not-achieved"
     assert it.turn("go on").summary == "Here."
