@@ -27,6 +27,7 @@ PNG = b"\x89PNG\r\n\x1a\n" + bytes(range(200))
         ('see @"my shot.png" (and @shot.png)', 'see @"my shot.png" (and @shot.png)', 1),
         ("see @missing.png, @notes.txt and a@shot.png", "see @missing.png, @notes.txt and a@shot.png", 0),
         ("see @fake.png", "see @fake.png", 0),
+        ("see @~no-such-user/shot.png", "see @~no-such-user/shot.png", 0),
         ("review this\n\n<stdin>\n@shot.png\n</stdin>", "review this\n\n<stdin>\n@shot.png\n</stdin>", 0),
     ],
 )

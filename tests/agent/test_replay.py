@@ -10,11 +10,13 @@ import pytest
 
 from agent.events import Compaction, MessageEvent
 from agent.limits import MaxCost, MaxSteps
-from agent.model.cassette import Cassette
+from agent.model.base import Reply, UserMessage
+from agent.model.cassette import Cassette, write
 from agent.model.openai_http import ChatWire
 from agent.replay import steps
 from agent.session import read
 from sandbox.errors import UserError
+from tests.support.asking import ask
 from tests.support.bench import bench
 from tests.support.cli import Result, call, environment, git, run
 from tests.support.formats import OVERFLOW, model
@@ -141,6 +143,13 @@ def test_a_replay_of_nothing_says_so(project: Path) -> None:
     done = replay(project, "nonsense")
     assert done.code == 2
     assert "no session 'nonsense'" in done.err
+
+
+def test_a_cassette_keeps_every_character(tmp_path: Path) -> None:
+    odd = "a\u2028b\x85c\x0cd\r\ne \udc80 ü"
+    messages = [UserMessage(text=odd)]
+    assert write(tmp_path / "tape.jsonl", [(messages, Reply(text=odd))]) == 1
+    assert ask(Cassette(tmp_path / "tape.jsonl"), messages).text == odd
 
 
 @pytest.mark.parametrize("text", ["not json\n", '{"keep": 0}\n', '{"keep":0,"messages":[],"reply":{}}\n'])
