@@ -70,7 +70,7 @@ def load(session: Path, name: str) -> Image | None:
         return None
     try:
         content = (session / FOLDER / name).read_bytes()
-    except OSError:  # a log that was copied without its pictures: its words are sent alone
+    except (OSError, ValueError):  # a log that was copied without its pictures: its words are sent alone
         return None
     kind = _kind(content)
     return Image(media=kind[0], data=base64.b64encode(content).decode()) if kind else None

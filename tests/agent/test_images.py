@@ -52,6 +52,7 @@ def test_a_pasted_picture_is_kept_and_named(tmp_path: Path) -> None:
     assert text == "look: [image 1] there"
     assert load(tmp_path / "session", name) is not None
     assert load(tmp_path / "session", f"../{name}") is None
+    assert load(tmp_path / "session", "a\0.png") is None
 
 
 def test_a_picture_that_is_too_large_is_told(tmp_path: Path) -> None:
