@@ -94,7 +94,11 @@ async def baseline(
     if traced is None or traced["kind"] != "traced":
         problem = warm.output or "tracing the tests took too long"
         return Baseline(spectrum=nothing, errors=collected["errors"], problem=problem), workers
-    spectrum = load(warm.records, collected["ids"], collected["files"], traced["imported"], unsteady)
+    try:
+        spectrum = load(warm.records, collected["ids"], collected["files"], traced["imported"], unsteady)
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        problem = f"what was noted of the tests cannot be read ({type(error).__name__})"
+        return Baseline(spectrum=nothing, problem=problem), workers
     return Baseline(spectrum=spectrum, errors=collected["errors"], collecting=collecting), workers
 
 

@@ -288,6 +288,28 @@ def test_a_project_that_is_slow_to_import_is_waited_for(
     assert run(tmp_path, files).outcome is Outcome.FIXED
 
 
+@pytest.mark.parametrize("instead", ["os.mkfifo(place)", "os.symlink('/etc/passwd', place)"])
+def test_tests_that_tamper_with_what_is_noted_of_them_are_said_to(tmp_path: Path, instead: str) -> None:
+    folder = tmp_path / "cache"
+    tests = f"""\
+        import contextlib
+        import os
+        import pathlib
+
+
+        def test_a():
+            for each in pathlib.Path({str(folder)!r}).glob("repair-*"):
+                place = each / "records"
+                with contextlib.suppress(OSError):
+                    place.unlink(missing_ok=True)
+                    {instead}
+            assert False
+        """
+    result = run(tmp_path, {"test_a.py": tests})
+    assert result.outcome is Outcome.CANNOT_RUN
+    assert "noted of the tests cannot be read" in result.reason
+
+
 def test_source_that_our_own_python_cannot_parse_is_left_out(tmp_path: Path) -> None:
     at = workspace(
         tmp_path, {"new.py": "frobnicate x := y\n", "odd.py": b"\xff\x00\xfe", "old.py": "x = 1\n"}
