@@ -268,11 +268,11 @@ class _Turn:
         lines += [f"- {fix['path']}:{fix['line']}: {fix['why']}{_sure(fix)}" for fix in fixes]
         commits = self._made("git_commit")
         if commits and commits[0].result.failed:
-            lines.append(f"The commit failed:\n{commits[0].result.text}")
+            lines += ["", f"The commit failed:\n{commits[0].result.text}"]  # the empty line ends the list
         runs = self._made("run_tests")
         if len(runs) > 1:
             report = _report(runs[1])
-            lines.append(f"Tests: {report.get('passed', 0)} passed, {report.get('failed', 0)} failed.")
+            lines += ["", f"Tests: {report.get('passed', 0)} passed, {report.get('failed', 0)} failed."]
         return "\n".join(lines)
 
     # ── replies ──────────────────────────────────────────────────────────────────────────────────
