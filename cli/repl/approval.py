@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -24,6 +25,9 @@ class Asker:
     home: Home
     arguments: Callable[[str, tuple[str, ...]], Sequence[Arguments]]
     _allowed: set[tuple[str, str]] = field(default_factory=set)  # for the session
+    _one: asyncio.Lock = field(
+        default_factory=asyncio.Lock
+    )  # actions that run at once ask one after the other
     _last: tuple[tuple[str, str, str], Decision] | None = None  # this turn's last answer
 
     def new_turn(self) -> None:
@@ -32,6 +36,10 @@ class Asker:
 
     async def ask(self, tool: str, effect: Effect, question: Decision) -> Decision:
         """See `Approver.ask`."""
+        async with self._one:
+            return await self._ask(tool, effect, question)
+
+    async def _ask(self, tool: str, effect: Effect, question: Decision) -> Decision:
         what = _what(effect)
         key = (tool, what)
         if key in self._allowed:

@@ -101,6 +101,22 @@ def test_another_change_of_the_same_file_is_another_question(shop: Path) -> None
 
 
 @pytest.mark.slow
+def test_actions_that_run_at_once_ask_one_after_the_other(shop: Path) -> None:
+    home = Home.from_environment()
+    home.config.mkdir(parents=True)
+    (home.config / "settings.toml").write_text('[permissions]\nask = ["read(*.py)"]\n')
+    turns = [{"calls": [call("read", path="cart.py"), call("read", path="order.py")]}, {"text": "Both."}]
+    with talk(shop, turns) as terminal:
+        at_rest(terminal)
+        terminal.type("look\r")
+        terminal.wait("Allow read: cart.py")
+        terminal.type("y")
+        terminal.wait("Allow read: order.py")
+        terminal.type("y")
+        terminal.wait("Both.")
+
+
+@pytest.mark.slow
 def test_lines_are_asked_and_answered_on_a_dumb_terminal(shop: Path) -> None:
     run = [call("shell", command=f"bash ./make {name}") for name in ("one", "two")]
     turns = [{"calls": run}, {"text": "So be it.", "expect": ["says: not now"]}]
