@@ -18,6 +18,8 @@ from tools.codebase import store as storing
 from tools.codebase.index import Index, ask
 from tools.codebase.queries import find, references
 
+pytestmark = pytest.mark.timeout(300)  # a busy machine is no finding
+
 SHOP = {
     "shop/cart.py": """
         from shop.item import Item
@@ -221,7 +223,6 @@ from pathlib import Path
 from tools.codebase.index import Index, ask
 from tools.codebase import workers
 
-pytestmark = pytest.mark.timeout(300)  # a busy machine is no finding
 workers.CHUNK = 2000
 workers.ALONE = 0
 with Index(Path(sys.argv[1]), Path(sys.argv[2])) as index:
@@ -248,15 +249,13 @@ def many(root: Path, count: int = 120) -> None:
 def test_killed_while_it_indexes_it_goes_on_the_next_time(root: Path, database: Path) -> None:
     many(root)
     for texts in (1, 20, 60):  # killed when so many texts are written
-        process = started(root, database)
-        assert process.stdout is not None
-        assert process.stdout.readline() == "open\n"
-        with Index(root, database) as watcher:
-            while watcher.store.next_number() <= texts and process.poll() is None:
-                pass
-        process.send_signal(signal.SIGKILL)
-        process.wait()
-        process.stdout.close()
+        with started(root, database) as process:
+            assert process.stdout is not None
+            assert process.stdout.readline() == "open\n"
+            with Index(root, database) as watcher:
+                while watcher.store.next_number() <= texts and process.poll() is None:
+                    pass
+            process.send_signal(signal.SIGKILL)
     with Index(root, database) as index:
         index.refresh()
         assert len(index.paths) == 122
