@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal
 
 from agent.side_calls import HasSideCalls, short_text
 from agent.verify.conclude import Evidence, content_of, really_changed
+from sandbox.policy import Mode
 from tools.action import Observation
 from tools.workspace import Workspace
 
@@ -69,7 +70,7 @@ class Committer:
         if not really_changed(self._workspace):
             return None
         message = await self._message(text)
-        if self.when == "branch":
+        if self.when == "branch" and self._workspace.mode is not Mode.READ_ONLY:
             await asyncio.to_thread(_own_branch, self._workspace, self.prompt or message)
         return await self._act("git_commit", {"message": message})
 
@@ -120,14 +121,20 @@ def _diff(at: Workspace) -> str:
 
 
 def _own_branch(at: Workspace, words: str) -> None:
-    """Go on a branch of ours at the present commit; files and index stay as they are. On one already: nothing."""
+    """Go on a branch of ours at the present commit; files and index stay as they are. On one already: nothing.
+
+    Nor in the middle of a merge or a rebase, which moving HEAD would spoil; the commit is then refused as well.
+    """
     from sandbox.repository import branch, find_root
     from tools.git.broker import Broker
+    from tools.git.commit import unfinished
 
     root = find_root(at.root)
     if root is None or branch(root).startswith(BRANCHES):
         return
     broker = Broker(root, at.settings.trusts)
+    if unfinished(broker):
+        return
     slug = "-".join(re.findall(r"[a-z0-9]+", words.lower()))[:40].strip("-") or "work"
     name, number = f"{BRANCHES}{slug}", 1
     while broker.run("rev-parse", "--verify", "--quiet", f"refs/heads/{name}", ok=(0, 1)).stdout:

@@ -12,12 +12,17 @@ import sqlite3
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from agent.events import End, Event, MessageEvent, ObservationEvent, Prompt, Steer, Title, parse
 from agent.home import Home, private_folder
+from sandbox.errors import UserError
 
 MAX_TEXT = 4_000
 """Characters of one event that are searched: the beginning of an output says what it is about."""
+
+PATIENCE = 5.0
+"""Seconds to wait for another process that writes the cache."""
 
 _SCHEMA = """
 create table if not exists logs (path text primary key, size integer);
@@ -44,18 +49,28 @@ def find(home: Home, words: str, *, project: Path | None = None, limit: int = 20
     query = match_all(words)
     if not query:
         return []
-    with contextlib.closing(_connect(home)) as db:
-        _refresh(db, logs)
-        below = f"{project}/%" if project is not None else "%"
-        rows = db.execute(
-            "select path, event, kind, time, snippet(texts, 0, '«', '»', '…', 16) from texts"
-            " where texts match ? and path like ? order by bm25(texts) limit ?",
-            (query, below, limit),
-        ).fetchall()
+    below = f"{project}/" if project is not None else ""
+    try:
+        rows = _found(_connect(home), logs, query, below, limit)
+    except (sqlite3.Error, OSError, UserError):  # in use, full, not ours to write: slower without, as right
+        rows = _found(_prepared(":memory:"), logs, query, below, limit)
     return [
         Hit(path=Path(path).parent, event=event, kind=kind, time=time, excerpt=" ".join(excerpt.split()))
         for path, event, kind, time, excerpt in rows
     ]
+
+
+def _found(
+    database: sqlite3.Connection, logs: Sequence[Path], query: str, below: str, limit: int
+) -> list[tuple[Any, ...]]:
+    """(path, event, kind, time, excerpt) of the best places below a folder. Closes the database."""
+    with contextlib.closing(database) as db:
+        _refresh(db, logs)
+        return db.execute(
+            "select path, event, kind, time, snippet(texts, 0, '«', '»', '…', 16) from texts"
+            " where texts match ? and substr(path, 1, ?) = ? order by bm25(texts) limit ?",
+            (query, len(below), below, limit),
+        ).fetchall()
 
 
 def match_all(words: str) -> str:
@@ -73,14 +88,14 @@ def _connect(home: Home) -> sqlite3.Connection:
     try:
         return _prepared(path)
     except sqlite3.OperationalError:  # in use, or not ours to write: no reason to delete it
-        return _prepared(":memory:")
+        raise
     except sqlite3.DatabaseError:  # damaged: it is only a cache
         path.unlink(missing_ok=True)
         return _prepared(path)
 
 
 def _prepared(path: Path | str) -> sqlite3.Connection:
-    db = sqlite3.connect(path, timeout=5)
+    db = sqlite3.connect(path, timeout=PATIENCE)
     try:
         db.executescript(_SCHEMA)
     except sqlite3.Error:

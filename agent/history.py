@@ -48,8 +48,8 @@ class History:
         return (event for event in self._read(wanted) if isinstance(event, kinds))
 
     def deeds(self) -> Iterator[Event]:
-        """Snapshots, actions that do more than read, and their observations: what became of the files."""
-        return self.marked("snapshot", "action+", "observation+")
+        """Snapshots, actions that do more than read, their observations, undoings: what became of the files."""
+        return self.marked("snapshot", "action+", "observation+", "undo")
 
     def marked(self, *marks: str) -> Iterator[Event]:
         """The events with these marks in the index (see `log_index.KINDS`); no other is read."""

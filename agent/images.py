@@ -44,8 +44,8 @@ def attach(prompt: str, root: Path, session: Path) -> tuple[str, list[str]]:
     typed, mark, piped = prompt.partition(_PIPED)
     names: list[str] = []
     for match in _MENTION.finditer(typed):
-        path = root / Path(match[1] or match[2] or match[3]).expanduser()
-        if (content := _content(path)) is not None:
+        path = Path(match[1] or match[2] or match[3])
+        if (content := _content(root, path)) is not None:
             names.append(_keep(content, session, str(path)))
 
     def kept(match: re.Match[str]) -> str:
@@ -70,19 +70,20 @@ def load(session: Path, name: str) -> Image | None:
         return None
     try:
         content = (session / FOLDER / name).read_bytes()
-    except OSError:  # a log that was copied without its pictures: its words are sent alone
+    except (OSError, ValueError):  # a log that was copied without its pictures: its words are sent alone
         return None
     kind = _kind(content)
     return Image(media=kind[0], data=base64.b64encode(content).decode()) if kind else None
 
 
-def _content(path: Path) -> bytes | None:
+def _content(root: Path, path: Path) -> bytes | None:
     """The file's bytes, if it is a picture; a word that only looks like one attaches nothing."""
     try:
+        path = root / path.expanduser()
         if not path.is_file() or path.stat().st_size > 50 * LARGEST:
             return None
         content = path.read_bytes()
-    except OSError:
+    except (OSError, RuntimeError):  # not readable, or `~nobody`, who has no home folder
         return None
     return content if _kind(content) else None
 

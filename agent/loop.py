@@ -69,6 +69,9 @@ class Loop:
     _stop: bool = False
     _interrupts: int = 0
 
+    def __post_init__(self) -> None:
+        self.session.subscribe(self._recorder.see)
+
     @property
     def purse(self) -> Purse:
         return Purse(self.limits, lambda: self.model, lambda: self.compressor.total)
@@ -198,10 +201,10 @@ class Loop:
 
     async def _ask(self) -> Reply:
         """Stream one reply into the log; what had come before an interruption is kept as a partial message."""
-        remaining = left(self.limits, self.tally)
-        request = self.projection.request(state=self.compressor.state(remaining))
+        remaining, running = left(self.limits, self.tally), list(self.compressor.running())
+        request = self.projection.request(state=self.compressor.state(remaining, running))
         request = self.purse.fit(request, self.tally)
-        record = self._recorder.of(request, left=remaining)
+        record = self._recorder.of(request, left=remaining, running=running)
         started = time.monotonic()
         reply: Reply | None = None
         text: list[str] = []

@@ -20,8 +20,8 @@ MARGIN = 1.08
 
 
 def forecast(model: Model, tokens: int, last: Spent | None) -> float | None:
-    """US dollars of a call with `tokens` of input and an answer as long as the last one; None if not known."""
-    output = last.output if last is not None and last.output else TYPICAL
+    """US dollars of a call with `tokens` of input and an answer like the last (LEAST or more); None if not known."""
+    output = max(last.output, LEAST) if last is not None and last.output else TYPICAL
     return price(model, Usage(input=int(tokens * MARGIN), cached=_cached(tokens, last), output=output))
 
 
@@ -65,7 +65,8 @@ class Purse:
         """The longest answer that the limit still pays for; None if nothing says so."""
         if (most := self._most) is None:
             return None
-        return affordable(self._model(), self._tokens(), tally.last, most - (tally.spent.cost or 0.0)) or None
+        found = affordable(self._model(), self._tokens(), tally.last, most - (tally.spent.cost or 0.0))
+        return None if found is None else max(found, LEAST)
 
     def fit(self, request: Request, tally: Tally) -> Request:
         """The request, its answer bounded by what is left."""

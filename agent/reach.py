@@ -137,4 +137,6 @@ async def switch_mode(runtime: Runtime, mode: Mode) -> None:
     if len(list(tools)) > len(list(runtime.toolbox)):
         runtime.toolbox = gateway.toolbox = tools
         runtime.projection.tools = tuple(specs(tools))
+    if tools.get("git_commit") is not None:
+        runtime.committer.when = runtime.commit
     runtime.session.append(Signal(name="mode", detail=f"mode: {mode}"))

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import partial
 from typing import Any
 
+from agent.events import Event, Rewind
 from agent.model.base import Request, ToolSpec
 from agent.model.chat_wire import message_json, tool_json
 from agent.model.wire import encode, encoded
@@ -20,14 +21,22 @@ class Recorder:
     def __init__(self) -> None:
         self._tools: Sequence[ToolSpec] | None = None
 
-    def of(self, request: Request, *, left: str) -> dict[str, Any]:
-        """`digest` of system prompt, tools and messages; with `left`, `max_output` and `tools` where there are any.
+    def see(self, event: Event) -> None:
+        """Take in the next event of the log: going back may leave the request behind that named the tools."""
+        if isinstance(event, Rewind):
+            self._tools = None
 
-        left: what the request says of the limits, which depends on the clock
+    def of(self, request: Request, *, left: str, running: Collection[str] = ()) -> dict[str, Any]:
+        """`digest` of system prompt, tools and messages; with `left`, `running`, `max_output` and `tools` where there
+        are any.
+
+        left, running: what the request says of the limits and of processes, which depends on the clock
         """
         record: dict[str, Any] = {"digest": digest(request)}
         if left:
             record["left"] = left
+        if running:
+            record["running"] = list(running)
         if request.max_output:
             record["max_output"] = request.max_output
         if self._tools is None or list(self._tools) != list(request.tools):

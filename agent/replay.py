@@ -66,7 +66,12 @@ def _step(number: int, event: MessageEvent, projection: Projection, facts: Facts
     record = event.request
     if (tools := tools_of(record)) is not None:
         projection.tools = tools
-    state = ledger(facts, shortened=projection.fold_tokens > 0, left=str(record.get("left", "")))
+    state = ledger(
+        facts,
+        shortened=projection.prompts_shortened,
+        processes=[str(each) for each in record.get("running", ())],
+        left=str(record.get("left", "")),
+    )
     request = projection.request(state=state)
     request = replace(request, max_output=record.get("max_output"))
     return Step(number=number, request=request, reply=event, recorded=str(record.get("digest", "")))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import Protocol
 
 from agent.events import (
@@ -13,6 +14,7 @@ from agent.events import (
     Prompt,
     SnapshotEvent,
     Steer,
+    UndoEvent,
 )
 from agent.loop import TurnEnd
 from agent.session import INTERRUPTED
@@ -51,6 +53,9 @@ def restore_changes(
                 if cut_off:
                     claim(cut_off, tree)
                     cut_off = ""
+            case UndoEvent():
+                tree = event.after
+                settle(event, workspace, partial(_as_found, workspace, snapshots, tree))
             case ActionEvent():
                 begun[event.call] = event
             case ObservationEvent():
@@ -73,6 +78,18 @@ def restore_changes(
     if cut_off:
         claim(cut_off, now)
     return SnapshotEvent(tree=now, when="after")
+
+
+def settle(event: UndoEvent, workspace: Workspace, as_found: Callable[[str], bool]) -> None:
+    """Let `workspace.changed` follow an undo: what a person makes of those files later is no work of the session's.
+
+    as_found: whether a file is now as it was before the session first changed it
+    """
+    for path in event.paths:
+        if event.action == "redo":
+            workspace.unsettle(path)
+        elif path in workspace.changed and path not in workspace.lost and as_found(path):
+            workspace.settle(path)
 
 
 def cut_off_turn(events: Iterable[Event]) -> list[Event]:
@@ -111,6 +128,14 @@ def ended_already(turn: Sequence[Event], toolbox: Toolbox) -> TurnEnd | None:
         if answer is not None and ((tool is not None and tool.ends) or answer.data.get("ends") is True):
             return TurnEnd(reason="ended", text=str(answer.data.get("summary", last.text)))
     return None
+
+
+def _as_found(workspace: Workspace, snapshots: Snapshots, tree: str, path: str) -> bool:
+    state = snapshots.state_at(tree, path)
+    if state is None:
+        return workspace.changed[path] is None
+    same = workspace.modes.get(path, state.mode) == state.mode
+    return same and state.kept and snapshots.content(state) == workspace.changed[path]
 
 
 def _remember(workspace: Workspace, snapshots: Snapshots, tree: str, path: str) -> None:

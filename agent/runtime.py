@@ -47,10 +47,10 @@ from agent.model.roles import Role, Roles
 from agent.noticing import Noticing
 from agent.outcome import BY_FAULT, Exit
 from agent.reach import Place, specs
-from agent.resume import cut_off_turn, ended_already
+from agent.resume import cut_off_turn, ended_already, settle
 from agent.session import Session
 from agent.side_calls import SideCalls
-from agent.verify.conclude import Evidence, judge, really_changed
+from agent.verify.conclude import Evidence, differs, judge, really_changed
 from sandbox.errors import Fault, UserError
 from sandbox.policy import Approver, Decision, Effect, Policy
 from sandbox.secrets import Redactor, redact
@@ -396,6 +396,8 @@ class Runtime:
             rest, self._streamed = self._streamed.close(), Redactor()
             if rest:
                 self.on_delta(TextDelta(text=rest))
+        if isinstance(event, UndoEvent):
+            settle(event, self.workspace, lambda path: not differs(self.workspace, path))
         self.evidence.see(event)
         self._note(event)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import binascii
 import json
 import os
 import shutil
@@ -12,7 +11,22 @@ from contextlib import suppress
 from pathlib import Path
 from typing import IO, Any
 
-from agent.events import Event, Fork, SessionStart, Signal, SnapshotEvent, line_of, parse, render
+from agent.context.facts import Facts
+from agent.context.ledger import ledger
+from agent.context.summary import sections_of
+from agent.events import (
+    Compaction,
+    Event,
+    Fork,
+    Rewind,
+    SessionStart,
+    Signal,
+    SnapshotEvent,
+    UndoEvent,
+    line_of,
+    parse,
+    render,
+)
 from agent.home import private_folder
 from agent.images import FOLDER as IMAGES
 from agent.log_index import place
@@ -25,6 +39,9 @@ EXPORT_FORMAT = 1
 
 MAX_ARTIFACT = 64 << 20
 """Bytes of one artifact in an import: outputs are capped at less when they are taken."""
+
+MAX_DIGITS = 9
+"""Of an artifact's number: more would not fit into the name of a file."""
 
 
 def fork(folder: Path, at: str = "", *, title: str = "") -> Session:
@@ -68,22 +85,27 @@ def imported(source: IO[bytes], sessions: Path) -> Session:
     """A new session of an export, below `sessions`.
 
     It comes from somebody else: its system prompt and model are not taken over (a resumed session gets the present
-    ones), nor its snapshots (they are trees in another machine's store). Raises UserError when it is no export.
+    ones), nor its snapshots and undoings (they name trees in another machine's store). Raises UserError when it is no
+    export, or one that could not be resumed.
     """
     _check_head(source.readline())
     lines: list[bytes] = []
-    artifacts: list[tuple[str, bytes]] = []
+    artifacts: dict[str, bytes] = {}
     for number, line in enumerate(source, 2):
         try:
             fields = json.loads(line)
             if "artifact" in fields:
-                artifacts.append(_artifact(fields))
+                name, content = _artifact(fields)
+                if name in artifacts:
+                    raise ValueError(f"artifact {fields['artifact']!r} is there twice")
+                artifacts[name] = content
             else:
                 event = _foreign(parse(line))
                 if place(event.id) != len(lines) + 1:
                     raise ValueError(f"event {event.id!r} is out of order")
+                _check(event)
                 lines.append(redact_bytes(render(event)))
-        except (ValueError, TypeError, KeyError, AttributeError, binascii.Error) as error:
+        except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
             reason = str(error).partition("\n")[0]
             raise UserError(
                 Fault.USAGE, f"line {number} of the export is damaged: {reason}", "Export the session again."
@@ -92,7 +114,7 @@ def imported(source: IO[bytes], sessions: Path) -> Session:
         raise UserError(Fault.USAGE, "the export holds no events", "Export the session again.")
     copy = _written(sessions, lines)
     folder = private_folder(copy / "artifacts")
-    for name, content in artifacts:
+    for name, content in artifacts.items():
         _write(folder / name, redact_bytes(content))
     return Session.open(copy)
 
@@ -145,7 +167,7 @@ def _check_head(line: bytes) -> None:
 
 def _artifact(fields: dict[str, Any]) -> tuple[str, bytes]:
     number = str(fields["artifact"]).removeprefix("out:")
-    if not (number.isascii() and number.isdigit()):
+    if not (number.isascii() and number.isdigit() and len(number) <= MAX_DIGITS):
         raise ValueError(f"{fields['artifact']!r} names no artifact")
     content = base64.b64decode(fields["base64"], validate=True)
     if len(content) > MAX_ARTIFACT:
@@ -157,11 +179,28 @@ def _foreign(event: Event) -> Event:
     """An event of another machine's session, without what only holds there."""
     if isinstance(event, SessionStart):
         event.system = event.model = ""
-    if isinstance(event, SnapshotEvent):
+    if isinstance(event, SnapshotEvent | UndoEvent):
         return Signal(
-            name="snapshot", detail="of another machine", id=event.id, parent=event.parent, time=event.time
+            name=event.kind, detail="of another machine", id=event.id, parent=event.parent, time=event.time
         )
     return event
+
+
+def _check(event: Event) -> None:
+    """Raises ValueError, TypeError or AttributeError where resuming the session would fail on the event."""
+    named: list[str] = []
+    if isinstance(event, Rewind):
+        named = [event.to]
+    elif isinstance(event, Compaction):
+        named = [*event.masked, *(each for fold in event.folds for each in (fold.first, fold.last))]
+        facts, known = Facts(), Facts().as_data()
+        if any(type(event.state[key]) is not type(known[key]) for key in event.state.keys() & known.keys()):
+            raise ValueError(f"event {event.id!r} holds facts of another form")
+        facts.load(event.state)
+        sections_of(facts)
+        ledger(facts, shortened=True)
+    if not all(1 <= place(each) < place(event.id) for each in named):
+        raise ValueError(f"event {event.id!r} names one that is not before it")
 
 
 def _write(path: Path, content: bytes) -> None:

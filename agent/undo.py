@@ -22,8 +22,14 @@ from agent.events import (
     UndoAction,
     UndoEvent,
 )
+from agent.log_index import place
 from agent.session import Session
+from sandbox.inert import name
 from sandbox.snapshots import Restored
+from tools.text import listed
+
+NAMED = 20
+"""Files that the model is told of by name."""
 
 LABEL = 70
 """Characters of what a step did, in a list of steps."""
@@ -109,6 +115,13 @@ class Timeline:
     def last_turn(self) -> list[Step]:
         """The steps of the last turn that changed something."""
         return [step for step in self.done if step.turn == self.done[-1].turn]
+
+    def since(self, prompt: Prompt) -> list[Step]:
+        """The steps after a prompt, on whatever branch: the last ones of `done`.
+
+        By their places in the log, since turns are counted over all branches and prompts on the present one.
+        """
+        return [step for step in self.done if place(step.id) > place(prompt.id)]
 
     def _snapshot(self, event: SnapshotEvent) -> None:
         if event.when == "after" and self._tree and event.tree != self._tree:
@@ -241,8 +254,6 @@ def told(event: UndoEvent) -> str:
         "redo": "redone the changes that I had undone",
         "rewind": "taken back the changes of your last steps",
     }[event.action]
-    shown = ", ".join(event.paths[:20]) + (
-        f" and {len(event.paths) - 20} more" if len(event.paths) > 20 else ""
-    )
+    shown = listed([name(path) for path in event.paths], NAMED)
     state = "are back" if event.action == "redo" else "are as they were before it"
     return f"[I have {done}: {shown or 'its files'} {state}. Read them again before you rely on them.]"

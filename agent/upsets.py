@@ -37,6 +37,7 @@ class Upsets:
         """The connection broke in the middle of a reply. Raises `error` if that goes on and on."""
         self._cut += 1
         if self._cut >= PATIENCE:
+            self._cut = 0  # the turn ends; the next one has its own patience
             raise error
         text = (
             "Your last reply was cut off by the connection; what came of it stands above. Go on from there."
@@ -81,6 +82,7 @@ class Upsets:
     def _silent(self, note: str, text: str) -> Nudge | None:
         self._empty += 1
         if self._empty >= PATIENCE:
+            self._empty = 0
             return None
         return Nudge(note=f"{note}; asking again", text=text)
 

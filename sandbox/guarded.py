@@ -120,7 +120,7 @@ def guard_of(root: Path, path: str) -> str:
     because there are file systems that take `.GitHub` for `.github`. Unlike commands, an edit says what it writes,
     so start-up files of shells are looked for by name too: the workspace may be where a home folder links to.
     """
-    parts = Path(os.path.normpath(path)).parts
+    parts = Path(os.path.normpath(path)).parts or (".",)  # the workspace itself
     folders = _FOLDED_FOLDERS | (_FOLDED_HOME_FOLDERS if root in homes() else frozenset())
     for part in parts[:-1]:
         if part.casefold() in folders:

@@ -12,7 +12,7 @@ from sandbox.becoming import prefix
 
 @contextmanager
 def network_of(leader: int) -> Iterator[int]:
-    """A descriptor of the network namespace of what a bubblewrap started, -1 if that has ended.
+    """A descriptor of the network namespace of what a bubblewrap started, -1 if that has ended or has none of its own.
 
     leader: the process id of that bubblewrap
     """
@@ -24,7 +24,10 @@ def network_of(leader: int) -> Iterator[int]:
         except OSError:  # it ended just now
             descriptor = -1
     try:
-        yield descriptor
+        # Its number may be another process's by now: the machine's own network is none to be shared.
+        own = Path("/proc/self/ns/net")
+        apart = descriptor >= 0 and not os.path.samestat(os.fstat(descriptor), own.stat())
+        yield descriptor if apart else -1
     finally:
         if descriptor >= 0:
             os.close(descriptor)

@@ -264,7 +264,7 @@ class _Stream:
         self._read_end, self.write_end = os.pipe()
         os.set_blocking(self._read_end, False)
         self._loop.add_reader(self._read_end, self._readable)
-        stack.callback(self._close)
+        stack.callback(self._abandon)
 
     def close_write_end(self) -> None:
         """Once the child has its copy: or the end of the stream would never be seen."""
@@ -279,6 +279,13 @@ class _Stream:
                 break
         self._close()
         return self._recorder.finish()
+
+    def _abandon(self) -> None:
+        """An interrupted command's output is shown to nobody: nothing of it stays on the disk."""
+        if self._read_end >= 0:
+            self._close()
+            if (spill := self._recorder.finish().spill) is not None:
+                spill.unlink(missing_ok=True)
 
     def _readable(self) -> None:
         if self._read() == b"":

@@ -32,6 +32,9 @@ IDLE = 3600.0
 _LOOK_SECONDS = 0.05
 """Between looks whether a port is listened on."""
 
+SEND_SECONDS = 30.0
+"""Until a command that is busy with something else has to have taken what is sent to it."""
+
 _READ = 64 << 10
 _DRAINED = 64
 """Reads of what stands in a terminal at the end: a survivor could write for ever."""
@@ -108,17 +111,20 @@ class Background:
         self._touch()
 
     async def send(self, text: str) -> bool:
-        """Write to its input, all of it; False when it does not take it any more.
+        """Write to its input; False when it does not take all of it in `SEND_SECONDS`.
 
         Ctrl-D (U+0004) at the end of a text closes an input that is a pipe.
         """
         self._touch()
         closes = not self.terminal and text.endswith("\x04")
+        until = asyncio.get_running_loop().time() + SEND_SECONDS
         rest = memoryview(text.removesuffix("\x04").encode() if closes else text.encode())
         while rest and self.alive and self._input >= 0:
             try:
                 rest = rest[os.write(self._input, rest) :]
             except BlockingIOError:  # it is full: the command is busy with something else
+                if asyncio.get_running_loop().time() > until:
+                    return False
                 await asyncio.sleep(_LOOK_SECONDS)
             except OSError:  # it closed its input
                 return False

@@ -179,8 +179,8 @@ class Gateway:
     async def _follow(self, tool: Tool, arguments: dict[str, Any], snapshots: Snapshotter) -> Observation:
         """Run a command that a model wrote and find out what it changed: a commit or an undo must know."""
         outer, followed = self._followed_now, Followed(snapshots, self.workspace)
-        self._followed_now = followed
         await followed.begin()
+        self._followed_now = followed
         try:
             observation = await tool.run(**arguments, at=self.workspace)
         finally:

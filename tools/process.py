@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
-from typing import Any, Literal
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Literal
 
 from tools.action import Effect, Observation, ToolFailure
 from tools.background import MOST, Background
 from tools.output import shown
 from tools.registry import tool
 from tools.workspace import Workspace
+
+if TYPE_CHECKING:
+    from sandbox.audit import Audit
 
 BUDGET = 8_000
 """Characters of output shown at once, about 2k tokens: what stays is looked at more than once."""
@@ -49,16 +53,35 @@ async def process(
     """
     if not 0 <= wait <= MOST_WAIT:
         raise ToolFailure(f"process: wait must be 0 to {MOST_WAIT:g} seconds (got {wait!r})")
-    if action == "start":
-        return await _start(at, command, port, tty, wait)
     if action == "output" and not id:
         return _listed(at)
+    audit = await asyncio.to_thread(_audit, at)
+    noticed: tuple[str, ...] = ()
+    try:
+        if action == "start":
+            observation = await _start(at, command, port, tty, wait)
+        else:
+            observation = await _talk(at, action, id, input, wait)
+    finally:  # what it made where it may not is moved away, also when this is interrupted
+        noticed = audit.finish()
+    return replace(observation, text="\n".join((observation.text, *noticed)))
+
+
+def _audit(at: Workspace) -> Audit:
+    """Of guarded places, as each other command has one: for as long as the call takes."""
+    from sandbox.audit import Audit
+    from sandbox.guarded import guarded, nested_git
+
+    return Audit(at.root, guarded(at.root, nested_git(at.root)), at.artifacts.folder.parent / "refused")
+
+
+async def _talk(at: Workspace, action: str, id: str, input: str, wait: float) -> Observation:
     found = at.background.get(id)
     if found is None:
         raise ToolFailure(f"process: there is no process {id!r}\n{_listed(at).text}")
     if action == "send":
         if not found.alive or not await found.send(input):
-            return await _told(at, found, 0, f"{id} took no input: ")
+            return await _told(at, found, 0, f"{id} did not take all of the input: ")
         return await _told(at, found, wait)
     if action == "stop":
         await found.stop("stopped")

@@ -67,6 +67,7 @@ class Workspace:
     changed: files that tools changed, in order of first change; content before it, None if there was none
     modes: st_mode of those files before the change, as far as it was noted (a link's, if the link is meant)
     lost: those of them whose content before was too large to keep: `changed` says None, and nobody knows
+    undone: those whose changes were taken back: content and mode before, as they stood in `changed` and `modes`
     read: each file as the model last saw it
     journal: private folder in which changes of several files are noted until they are whole
     background: commands that stay, until the session ends
@@ -86,6 +87,7 @@ class Workspace:
     changed: dict[str, bytes | None] = field(default_factory=dict)
     modes: dict[str, int] = field(default_factory=dict)
     lost: set[str] = field(default_factory=set)
+    undone: dict[str, tuple[bytes | None, int | None]] = field(default_factory=dict)
     read: dict[str, Version] = field(default_factory=dict)
     plan: list[PlanItem] = field(default_factory=list)
     facts: dict[str, Any] = field(default_factory=dict)
@@ -117,6 +119,17 @@ class Workspace:
         self.changed[path] = content
         if content is not None:
             self.modes[path] = (self.root / path).lstat().st_mode
+
+    def settle(self, path: str) -> None:
+        """The file is again as the session found it: what becomes of it from now on is not the session's work."""
+        self.undone[path] = self.changed.pop(path), self.modes.pop(path, None)
+
+    def unsettle(self, path: str) -> None:
+        """What was settled is brought back, and is the session's work again."""
+        if path in self.undone and path not in self.changed:
+            self.changed[path], mode = self.undone.pop(path)
+            if mode is not None:
+                self.modes[path] = mode
 
     def remember_state(self, path: str, state: State | None, content: bytes | None) -> None:
         """Note a file as a snapshot has it from before a command first changed it in this session."""

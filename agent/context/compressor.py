@@ -88,10 +88,11 @@ class Compressor:
                 text = f"{head}\n{summary.checked(written, self.facts)}"
         return self._summary(slots, text, reason)
 
-    def state(self, left: str = "") -> str:
-        """The state ledger, for the end of the next request. left: what remains of the limits"""
+    def state(self, left: str = "", running: Iterable[str] | None = None) -> str:
+        """The state ledger, for the end of the next request. left: what remains of the limits; running: see above"""
         shortened = self.projection.prompts_shortened
-        return ledger(self.facts, shortened=shortened, processes=self.running(), left=left)
+        processes = self.running() if running is None else running
+        return ledger(self.facts, shortened=shortened, processes=processes, left=left)
 
     def hold(self) -> None:
         """A person took a compaction back: let the history grow by a batch before the next one that is not forced."""

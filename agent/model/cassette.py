@@ -90,7 +90,7 @@ def write(path: Path, calls: Iterable[tuple[Sequence[Message], Reply]]) -> int:
         lines.append(json.dumps(call, ensure_ascii=False))
         before = messages
     try:
-        path.write_text("".join(f"{line}\n" for line in lines), "utf-8", errors="replace")
+        path.write_text("".join(f"{line}\n" for line in lines), "utf-8", errors="surrogatepass")
     except OSError as error:
         raise UserError(Fault.USAGE, f"cannot write {str(path)!r}: {error.strerror}") from None
     return len(lines)
@@ -143,7 +143,8 @@ def _read(path: Path) -> list[tuple[list[Json], Json]]:
     calls = list[tuple[list[Json], Json]]()
     before = list[Json]()
     try:
-        for line in path.read_text("utf-8").splitlines():
+        # At newlines only: the strings of JSON may hold the other characters that `splitlines` takes for ends.
+        for line in filter(None, path.read_text("utf-8", errors="surrogatepass").split("\n")):
             call = json.loads(line)
             before = [*before[: call["keep"]], *call["messages"]]
             reply_of(call["reply"])

@@ -16,6 +16,7 @@ from pathlib import Path
 
 from agent.model.base import AssistantMessage, Delta, Message, Model, Reply, Request, ToolMessage, UserMessage
 from tools.action import Action
+from tools.framing import enclosed
 from tools.kernel.offering import functions, signature
 from tools.registry import Tool
 
@@ -104,5 +105,5 @@ def _without_calls(message: Message) -> Message:
             text=message.text, actions=actions, reasoning=message.reasoning, kept=message.kept
         )
     if isinstance(message, ToolMessage) and message.call.startswith(_MARK):
-        return UserMessage(text=f"[the block ran: {message.text}]")
+        return UserMessage(text=f"[the block ran]\n{enclosed('tool_response', message.text)}")
     return message

@@ -63,9 +63,15 @@ class Gate:
             return self._after_tag()
         if mark.startswith(("[TOOL", "functools")):
             return 0
-        if mark == "```":
-            return self._after_block(_FENCE.match(self.held))
-        return self._after_lines() if fresh else 0
+        if mark == "```":  # nothing to look at, piece by piece, before the fence that may close it
+            return self._after_block(_FENCE.match(self.held)) if self.held.find("```", 3) > 0 else 0
+        if not fresh or not (ready := self._after_lines()):
+            return 0
+        # Asked only of what would be shown now, so that no text is searched again with each line that follows.
+        if self._is_call(self.held[:ready]):
+            self._settled = True
+            return 0
+        return ready
 
     def _before_last_word(self) -> int:
         """All but the last word, which may be the beginning of a mark."""
@@ -102,9 +108,6 @@ class Gate:
             return len(first) + 1
         end = self.held.rfind("\n") + 1
         whole = self.held[:end]
-        if self._is_call(whole):
-            self._settled = True
-            return 0
         if re.match(r"[ \t]*[\[{]", first):
             closed = re.search(r"^[ \t]*[\]}]+[ \t]*$", whole, re.MULTILINE) or first.rstrip().endswith(
                 ("}", "]")

@@ -140,7 +140,7 @@ class HttpModel:
                 piece = self._piece(text, assembler)
                 try:
                     deltas = list(assembler.feed(piece))
-                except (AttributeError, KeyError, TypeError, ValueError):  # JSON, but of another shape
+                except _MISSHAPEN:
                     raise WireError(f"it sent {shown(text, 80)!r}, which is no piece of a reply") from None
                 for delta in deltas:
                     yield delta
@@ -172,7 +172,10 @@ class HttpModel:
     def _piece(self, text: str, assembler: Assembler) -> Mapping[str, Any]:
         try:
             piece = json.loads(text)
-        except ValueError:  # cut off, or another program's words: as good as a broken connection
+        except (
+            ValueError,
+            RecursionError,
+        ):  # cut off, or another program's words: as good as a broken connection
             piece = None
         if not isinstance(piece, dict):
             raise WireError(f"it sent {shown(text, 80)!r} instead of JSON")
@@ -185,11 +188,16 @@ class HttpModel:
         return piece
 
     def _reply(self, assembler: Assembler) -> Reply:
-        usage = assembler.usage
+        try:
+            usage = assembler.usage
+            reply = assembler.reply(usage)
+        except _MISSHAPEN:
+            error = WireError("it sent a reply with parts of another shape")
+            raise self._broken(error, assembler) from None
         self._look_up()
         if usage.cost is None and self._listing and usage.input:
-            usage = replace(usage, cost=self._listing.cost(usage))
-        return assembler.reply(usage)
+            reply = replace(reply, usage=replace(usage, cost=self._listing.cost(usage)))
+        return reply
 
     def _look_up(self) -> None:
         if not self._looked_up:
@@ -250,6 +258,10 @@ class HttpModel:
         if isinstance(error, ContextOverflow) and (window := window_in(error.message)):
             self.window, self._window_known = window, True
         return error
+
+
+_MISSHAPEN = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
+"""What reading raises where JSON is of another shape than the format says."""
 
 
 class _Concession(Exception):

@@ -59,6 +59,9 @@ _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f", "\n": ""} | {
 _UNICODE = re.compile(r"[0-9a-fA-F]{4}")
 _ENDS_KEY = re.compile(r"\s*:")
 _ENDS_VALUE = re.compile(r"""\s*(?:\}|\]|,\s*(?:["'][\w$.-]+["']|[A-Za-z_$][\w$-]*)\s*:|,\s*[\]}])""")
+_LONGEST_NUMBER = 300
+"""Digits: more than a float has, less than Python refuses to read or to write."""
+
 _DEEPEST = 60
 """Nested values: more than any tool's arguments have, less than Python's own stack allows."""
 
@@ -138,6 +141,8 @@ class _Reader:
     def _bare(self, at: int) -> tuple[Any, int]:
         if match := _NUMBER.match(self._text, at):
             number = match[0]
+            if len(number) > _LONGEST_NUMBER:
+                raise NotReadable("a number is too long")
             if "x" in number.lower():
                 return int(number, 16), match.end()
             whole = number.lstrip("+-").isdigit()

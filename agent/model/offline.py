@@ -180,7 +180,7 @@ class _Turn:
         return None
 
     def _edits(self) -> Reply | None:
-        done = self._made("edit")
+        done = self._forward()
         fixes = self._fixes()
         if any(step.result.failed for step in done) or len(done) >= len(fixes):
             return None
@@ -190,12 +190,12 @@ class _Turn:
 
     def _reversal(self) -> Reply | None:
         """Undo the edits, last first, when one of them failed or the tests came out worse than before."""
-        fixes, edits = self._fixes(), self._made("edit")
+        fixes = self._fixes()
         problem = self._problem()
         if not problem:
             return None
-        forward = [step for step in edits[: len(fixes)] if not step.result.failed]
-        back = edits[len(forward) + self._failed_edits() :]
+        forward = [step for step in self._forward() if not step.result.failed]
+        back = self._made("edit")[len(self._forward()) :]
         if any(step.result.failed for step in back):
             said = _block(back[-1].result.text)
             text = (
@@ -240,12 +240,15 @@ class _Turn:
         fixes: list[Mapping[str, Any]] = found[0].data.get("repair", {}).get("fixes", []) if found else []
         return fixes
 
-    def _failed_edits(self) -> int:
-        return sum(step.result.failed for step in self._made("edit")[: len(self._fixes())])
+    def _forward(self) -> list[_Step]:
+        """The edits that make the changes, up to the first that failed; those after them take changes back."""
+        edits = self._made("edit")[: len(self._fixes())]
+        failed = [place for place, step in enumerate(edits) if step.result.failed]
+        return edits[: failed[0] + 1] if failed else edits
 
     def _problem(self) -> str:
         """Why the edits must be taken back, "" if they need not."""
-        for step in self._made("edit")[: len(self._fixes())]:
+        for step in self._forward():
             if step.result.failed:
                 return f"An edit of {step.action.arguments.get('path')!r} could not be applied."
         runs = self._made("run_tests")
@@ -313,11 +316,9 @@ def _last_turn(messages: Sequence[Message]) -> int:
         message = messages[place]
         if isinstance(message, AssistantMessage):
             ended = not message.actions or any(action.tool == "finish" for action in message.actions)
-            later = [
-                place + 1 + i for i, each in enumerate(messages[place + 1 :]) if isinstance(each, UserMessage)
-            ]
             if ended:
-                return later[0] if later else len(messages)
+                later = range(place + 1, len(messages))
+                return next((at for at in later if isinstance(messages[at], UserMessage)), len(messages))
     return 0
 
 

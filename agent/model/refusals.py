@@ -110,7 +110,7 @@ def said(body: bytes) -> tuple[str, str]:
     text = body.decode("utf-8", "replace")
     try:
         error = json.loads(text)
-    except ValueError:  # a proxy's page, a plain line
+    except (ValueError, RecursionError):  # a proxy's page, a plain line
         return "", shown(text, 300)
     if isinstance(error, list) and error:
         error = error[0]

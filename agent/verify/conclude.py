@@ -89,10 +89,11 @@ def content_of(workspace: Workspace, path: str) -> bytes | None:
 
 def really_changed(workspace: Workspace) -> list[str]:
     """Paths whose content, or whether they can be run, differs from what this session found."""
-    return [path for path in workspace.changed if _differs(workspace, path)]
+    return [path for path in workspace.changed if differs(workspace, path)]
 
 
-def _differs(workspace: Workspace, path: str) -> bool:
+def differs(workspace: Workspace, path: str) -> bool:
+    """Whether a file that the session changed is now another than the one it found."""
     if path in workspace.lost or content_of(workspace, path) != workspace.changed[path]:
         return True
     before = workspace.modes.get(path)

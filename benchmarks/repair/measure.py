@@ -39,7 +39,6 @@ class Measured:
     cpu: float
     wall: float
     fixes: list[dict[str, Any]]
-    confidence: str = ""
 
     def as_data(self) -> dict[str, Any]:
         return asdict(self)

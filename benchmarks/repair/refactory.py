@@ -13,7 +13,7 @@ from benchmarks.repair.cases import Case
 
 
 def cases(clone: Path, *, sample: int, seed: int) -> Iterator[Case]:
-    """A sample over all assignments. Every published test is used, so nothing is held out: `right` is None's place."""
+    """A sample over all assignments. Every published test is shown, none held out: what passes counts as right."""
     wrong = sorted((clone / "data").glob("question_*/code/wrong/*.py"))
     for path in Random(seed).sample(wrong, min(sample, len(wrong))):
         question = path.parents[2]

@@ -24,8 +24,8 @@ async def offer(chat: Chat) -> None:
     chosen = await chat.front.pick("Go back to before which prompt?", rows)
     if chosen is None:
         return
-    number = len(points) - chosen  # of the turn, from 1
-    steps = [step for step in chat.ledger.timeline.done if step.turn >= number]
+    point = points[len(points) - 1 - chosen]
+    steps = chat.ledger.timeline.since(point)
     what = 1
     if steps:
         picked = await chat.front.pick(
@@ -41,14 +41,14 @@ async def offer(chat: Chat) -> None:
         if picked is None:
             return
         what = picked
-    if what in (0, 2) and not await _files(chat, steps[0].turn):
+    if what in (0, 2) and not await _files(chat, len(chat.ledger.timeline.done) - len(steps) + 1):
         return
     if what in (0, 1):
-        _conversation(chat, points[number - 1])
+        _conversation(chat, point)
 
 
-async def _files(chat: Chat, turn: int) -> bool:
-    """Take back the steps from a turn on; False if something is in the way."""
+async def _files(chat: Chat, first: int) -> bool:
+    """Take back the steps from a number on; False if something is in the way."""
     from agent.undo import rewind
     from cli.undo import lines_of
     from sandbox.snapshots import Snapshots
@@ -57,7 +57,6 @@ async def _files(chat: Chat, turn: int) -> bool:
     if not isinstance(snapshots, Snapshots):
         chat.tell("this session is read-only: it takes no snapshots to go back to", "yellow")
         return False
-    first = next(index for index, step in enumerate(timeline.done, 1) if step.turn >= turn)
     outcome = await asyncio.to_thread(rewind, snapshots, timeline, first)
     if outcome.event is not None:
         chat.runtime.session.append(outcome.event)

@@ -10,6 +10,8 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
+from sandbox.guarded import HELD
+from sandbox.placeholders import is_placeholder
 from sandbox.snapshots import remembered
 from sandbox.snapshots.present import MAX_FILE_SIZE, large_mark, read_plain
 from sandbox.snapshots.restore import Restored, Span, restore
@@ -237,8 +239,13 @@ class Snapshots:
                 if stat.S_IMODE(mode) != usual[bool(mode & stat.S_IXUSR)] and path not in self._left_out
             },
             large=large,
-            empty=frozenset(scan.folders) - self._folders.keys(),
+            empty=frozenset(scan.folders) - self._folders.keys() - self._held(),
         )
+
+    def _held(self) -> set[str]:
+        """Folders that are nobody's: they keep a place while commands run, and undo has to leave them alone."""
+        places = ((name, self._root / name) for name in HELD)
+        return {name for name, place in places if is_placeholder(place) or not place.exists()}
 
 
 def _most_common(modes: Iterable[int]) -> tuple[int, int]:

@@ -65,8 +65,8 @@ def _without(
         if merged is None:
             raise Clash("changed since, in the same lines")
         content = store.write("blob", merged)
-    if content == now.id:  # what is there stays, and need not be in the store
-        return State(mode=mode, id=store.write("blob", workspace.read(path, now)))
+    if content == now.id and not store.has(content):  # what is there stays, and need not be in the store yet
+        content = store.write("blob", workspace.read(path, now))
     return State(mode=mode, id=content)
 
 
@@ -81,26 +81,29 @@ def _plain(state: State) -> bool:
 
 
 def merged_lines(base: bytes, ours: bytes, theirs: bytes) -> bytes | None:
-    """The three-way merge of texts, None where both sides changed the same lines, or one of them is binary."""
+    """The three-way merge of texts, None where both sides changed the same lines, one is binary, or it takes long."""
     if any(b"\0" in content for content in (base, ours, theirs)):
         return None
     with tempfile.TemporaryDirectory(prefix="patchwright-merge-") as folder:
         names = [str(Path(folder, name)) for name in ("ours", "base", "theirs")]
         for name, content in zip(names, (ours, base, theirs), strict=True):
             Path(name).write_bytes(content)
-        done = subprocess.run(
-            ["git", "merge-file", "-p", "-q", "--", *names],
-            cwd=folder,
-            env={
-                "PATH": os.environ.get("PATH", os.defpath),
-                "LC_ALL": "C",
-                "GIT_CONFIG_GLOBAL": os.devnull,
-                "GIT_CONFIG_NOSYSTEM": "1",
-                "GIT_CEILING_DIRECTORIES": folder,
-            },
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=TIMEOUT,
-            check=False,
-        )
+        try:
+            done = subprocess.run(
+                ["git", "merge-file", "-p", "-q", "--", *names],
+                cwd=folder,
+                env={
+                    "PATH": os.environ.get("PATH", os.defpath),
+                    "LC_ALL": "C",
+                    "GIT_CONFIG_GLOBAL": os.devnull,
+                    "GIT_CONFIG_NOSYSTEM": "1",
+                    "GIT_CEILING_DIRECTORIES": folder,
+                },
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                timeout=TIMEOUT,
+                check=False,
+            )
+        except subprocess.TimeoutExpired:
+            return None
     return done.stdout if done.returncode == 0 else None

@@ -153,6 +153,8 @@ class Walker:
         rules = [path for path in (before ^ after) | found.files.keys() if path.endswith(".gitignore")]
         if any(last.files.get(path) != files.get(path) for path in rules):
             return self._whole()
+        if not set(last.linked).issuperset(found.linked):
+            return self._whole()  # its other name changed with it, and nothing is told of that
         folders = dict.fromkeys([*(each for each in last.folders if stays(each)), *found.folders])
         merged = Scan(
             files=files,

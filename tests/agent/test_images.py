@@ -27,6 +27,7 @@ PNG = b"\x89PNG\r\n\x1a\n" + bytes(range(200))
         ('see @"my shot.png" (and @shot.png)', 'see @"my shot.png" (and @shot.png)', 1),
         ("see @missing.png, @notes.txt and a@shot.png", "see @missing.png, @notes.txt and a@shot.png", 0),
         ("see @fake.png", "see @fake.png", 0),
+        ("see @~no-such-user/shot.png", "see @~no-such-user/shot.png", 0),
         ("review this\n\n<stdin>\n@shot.png\n</stdin>", "review this\n\n<stdin>\n@shot.png\n</stdin>", 0),
     ],
 )
@@ -51,6 +52,7 @@ def test_a_pasted_picture_is_kept_and_named(tmp_path: Path) -> None:
     assert text == "look: [image 1] there"
     assert load(tmp_path / "session", name) is not None
     assert load(tmp_path / "session", f"../{name}") is None
+    assert load(tmp_path / "session", "a\0.png") is None
 
 
 def test_a_picture_that_is_too_large_is_told(tmp_path: Path) -> None:

@@ -9,10 +9,11 @@ from typing import Any
 
 import pytest
 
-from agent.events import End, MessageEvent
-from agent.limits import Limit, MaxCost, MaxSteps, MaxTime, MaxTokens, Tally
+from agent.events import End, MessageEvent, Spent
+from agent.limits import Limit, MaxCost, MaxSteps, MaxTime, MaxTokens, Tally, first_reached
+from agent.model.base import Request
 from agent.model.catalog import Listing, Price
-from agent.money import left
+from agent.money import MARGIN, Purse, left
 from tests.support.bench import Bench, bench
 from tests.support.cli import call, run
 from tests.support.formats import KINDS, model
@@ -72,6 +73,26 @@ def test_the_answer_is_bounded_by_what_is_left(kind: str, tmp_path: Path) -> Non
         (tmp_path / "free").mkdir()
         turn(tmp_path / "free", server, kind, [MaxSteps(5)])
         assert server.requests[0].body.get("max_tokens") in (None, 32_000)
+
+
+def test_no_answer_is_left_unbounded_when_little_is_left() -> None:
+    limits: list[Limit] = [MaxCost(0.05)]
+    entry = 1000 * MARGIN * 1e-5
+    made = 0
+    with Loopback() as server:
+        priced = model("chat", server, listing=lambda: LISTING)
+        purse = Purse(limits, lambda: priced, lambda: 1000)
+        for cents in range(500):
+            spent = cents / 10_000
+            tally = Tally(spent=Spent(cost=spent), last=Spent(input=1000, output=5))
+            purse.look_ahead(tally)
+            if first_reached(limits, tally):
+                continue
+            made += 1
+            most = purse.fit(Request(system="", messages=[]), tally).max_output
+            assert most is not None
+            assert spent + entry + most * 5e-5 <= 0.05 + 1e-9
+    assert made > 100
 
 
 def test_without_a_price_the_dearest_call_so_far_is_the_forecast(tmp_path: Path) -> None:

@@ -36,7 +36,7 @@ def session(root: Path, mode: Mode, turns: list[dict[str, object]]) -> Runtime:
         model=lambda home, tell: ScriptedModel(path),
         mode=mode,
         sandbox="unconfined",
-        commit="never",
+        commit="turn",
     )
     return assemble(options, Home.from_environment())
 
@@ -60,12 +60,14 @@ def test_a_session_that_could_only_read_gets_hands(root: Path) -> None:
     heard: list[str] = []
     runtime.session.subscribe(lambda event: heard.append(event.detail) if isinstance(event, Signal) else None)
     before = told(runtime)
+    assert runtime.committer.when == "never"
     asyncio.run(turns(runtime, Mode.WORKSPACE))
     assert (root / "a.txt").read_text() == "a\n"
     assert before < told(runtime)
     assert {"edit", "write"} <= told(runtime) - before
     assert "mode: workspace" in heard
     assert runtime.snapshots is not None
+    assert runtime.committer.when == "turn"
 
 
 def test_a_session_that_wrote_can_be_made_to_read_only(root: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from pathlib import Path
 from typing import Any
@@ -10,11 +11,13 @@ import pytest
 
 from agent.events import Compaction, MessageEvent
 from agent.limits import MaxCost, MaxSteps
-from agent.model.cassette import Cassette
+from agent.model.base import Reply, UserMessage
+from agent.model.cassette import Cassette, write
 from agent.model.openai_http import ChatWire
 from agent.replay import steps
 from agent.session import read
 from sandbox.errors import UserError
+from tests.support.asking import ask
 from tests.support.bench import bench
 from tests.support.cli import Result, call, environment, git, run
 from tests.support.formats import OVERFLOW, model
@@ -44,7 +47,9 @@ def test_every_request_is_made_again_byte_by_byte(tmp_path: Path) -> None:
     too_long = Trouble(status=400, body=OVERFLOW["chat"])
     with Loopback(turns, troubles=[None] * 5 + [too_long]) as server:
         it.runtime.loop.model = it.runtime.model = model("chat", server)
-        it.turn("go")
+        seconds = itertools.count()
+        it.runtime.loop.compressor.running = lambda: [f"server: up for {next(seconds)} s"]
+        it.turn("Look at all of it, but never touch b.py.")
         it.turn("and then?")
         sent = [request.raw for request in server.requests if request is not server.requests[5]]
     assert any(isinstance(event, Compaction) for event in it.events), "the past was compressed on the way"
@@ -52,6 +57,15 @@ def test_every_request_is_made_again_byte_by_byte(tmp_path: Path) -> None:
     assert [step.differs for step in found] == [[]] * len(sent)
     wire = ChatWire("tiny")
     assert [wire.body(step.request) for step in found] == sent
+
+
+def test_the_tools_are_known_after_going_back_to_before_they_were_written_down(tmp_path: Path) -> None:
+    it = bench(tmp_path, [{"text": "one"}, {"text": "two"}], [look])
+    it.turn("go")
+    [point] = it.runtime.session.points()
+    it.runtime.session.rewind(point.parent)
+    it.turn("go on, then")
+    assert [step.differs for step in steps(it.runtime.session.replayed)] == [[]]
 
 
 @pytest.fixture
@@ -141,6 +155,13 @@ def test_a_replay_of_nothing_says_so(project: Path) -> None:
     done = replay(project, "nonsense")
     assert done.code == 2
     assert "no session 'nonsense'" in done.err
+
+
+def test_a_cassette_keeps_every_character(tmp_path: Path) -> None:
+    odd = "a\u2028b\x85c\x0cd\r\ne \udc80 ü"
+    messages = [UserMessage(text=odd)]
+    assert write(tmp_path / "tape.jsonl", [(messages, Reply(text=odd))]) == 1
+    assert ask(Cassette(tmp_path / "tape.jsonl"), messages).text == odd
 
 
 @pytest.mark.parametrize("text", ["not json\n", '{"keep": 0}\n', '{"keep":0,"messages":[],"reply":{}}\n'])

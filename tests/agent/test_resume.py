@@ -84,6 +84,25 @@ def test_what_the_user_did_after_an_interrupted_command_stays_the_users(tmp_path
     assert git(repo.root, "status", "--porcelain") == "?? mine.txt\n"
 
 
+def test_what_the_user_made_of_a_file_after_an_undo_stays_the_users(tmp_path: Path) -> None:
+    repo = project(tmp_path)
+    repo.write("a.txt", "one\n")
+    repo.commit_all()
+    turns = [
+        {"calls": [call("edit", path="a.txt", old="one", new="two")]},
+        {"text": "Made."},
+        {"text": "One."},
+    ]
+    model = script(tmp_path, turns)
+    assert run("run", "go", "--no-commit", "--model", model, cwd=repo.root).code == 0
+    assert run("undo", cwd=repo.root).code == 0
+    assert repo.read("a.txt") == "one\n"
+    repo.write("a.txt", "the user's\n")
+    again = run("resume", "-p", "how many?", "--model", model, "--output", "json", cwd=repo.root)
+    assert (again.code, json.loads(again.out)["files"]) == (0, []), again.out
+    assert git(repo.root, "status", "--porcelain") == " M a.txt\n"
+
+
 def ending(*events: MessageEvent | ObservationEvent | Steer) -> str | None:
     end = ended_already([Prompt(text="go"), *events], Toolbox(default_tools()))
     return None if end is None else f"{end.reason}: {end.text}"

@@ -8,7 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from agent.events import MessageEvent, ObservationEvent, Prompt, SessionStart, SnapshotEvent, parse
+from agent.events import (
+    MessageEvent,
+    ObservationEvent,
+    Prompt,
+    SessionStart,
+    SnapshotEvent,
+    UndoEvent,
+    parse,
+)
 from agent.session import Session
 from agent.transfer import export, imported
 from sandbox.errors import UserError
@@ -23,9 +31,10 @@ def whole_session(folder: Path) -> Session:
     )
     session.append(Prompt(text="one"))
     session.append(SnapshotEvent(tree="abc", when="before"))
+    session.append(UndoEvent(action="undo", steps=[], before="abc", after="def"))
     session.append(MessageEvent(text="two"))
     session.append(Prompt(text="left"))
-    session.rewind("e4")
+    session.rewind("e5")
     session.append(Prompt(text="three"))
     (session.folder / "artifacts").mkdir()
     (session.folder / "artifacts/out-1").write_bytes(b"\0 whole \xff")
@@ -42,11 +51,11 @@ def test_an_export_comes_back_with_its_branches_and_outputs(tmp_path: Path) -> N
     session = whole_session(tmp_path / "a")
     again = imported(io.BytesIO(exported(session)), tmp_path / "b")
     assert [getattr(e, "text", e.kind) for e in again.replayed] == [
-        "session", "one", "signal", "two", "rewind", "three",
+        "session", "one", "signal", "signal", "two", "rewind", "three",
     ]  # fmt: skip
     assert (again.folder / "artifacts/out-1").read_bytes() == b"\0 whole \xff"
     assert (again.folder / "log.jsonl").stat().st_mode & 0o777 == 0o600
-    again.rewind("e5")
+    again.rewind("e6")
     assert [p.text for p in again.points()] == ["one", "left"], "the branch that was left is there, too"
     session.close()
     again.close()
@@ -57,13 +66,16 @@ def test_an_import_takes_over_no_orders_of_a_stranger(tmp_path: Path) -> None:
     again = imported(io.BytesIO(exported(session)), tmp_path / "b")
     [start] = again.replayed.only(SessionStart)
     assert (start.system, start.model) == ("", "")
-    assert not list(again.replayed.only(SnapshotEvent))
+    assert not list(again.replayed.only(SnapshotEvent, UndoEvent))
     session.close()
     again.close()
 
 
 HEAD = b'{"patchwright_export":1,"session":"s"}\n'
 EVENT = b'{"v":2,"id":"e1","parent":"","time":1,"kind":"prompt","text":"x"}\n'
+
+SECOND = b'{"v":2,"id":"e2","parent":"e1","time":1,"kind":%s}\n'
+COMPACTION = b'"compaction","tokens_before":9,"tokens_after":1,"reason":"r"'
 
 
 @pytest.mark.parametrize(
@@ -78,6 +90,17 @@ EVENT = b'{"v":2,"id":"e1","parent":"","time":1,"kind":"prompt","text":"x"}\n'
         (HEAD + b'{"kind":"prompt","id":"e1"}\n', "line 2 .* damaged"),
         (HEAD + EVENT + b'{"artifact":"../../x","base64":""}\n', "names no artifact"),
         (HEAD + EVENT + b'{"artifact":"out:1","base64":"?"}\n', "line 3 .* damaged"),
+        (
+            HEAD + EVENT + b'{"artifact":"out:1","base64":""}\n{"artifact":"out:01","base64":""}\n',
+            "there twice",
+        ),
+        (HEAD + EVENT + b'{"artifact":"out:' + b"1" * 300 + b'","base64":""}\n', "names no artifact"),
+        (HEAD + EVENT + SECOND % b'"rewind","to":"e2"', "line 3 .* not before it"),
+        (HEAD + EVENT + SECOND % b'"rewind","to":"there"', "line 3 .* damaged"),
+        (HEAD + EVENT + SECOND % (COMPACTION + b',"masked":{"e7":""}'), "line 3 .* not before it"),
+        (HEAD + EVENT + SECOND % (COMPACTION + b',"state":{"goals":5}'), "line 3 .* facts of another form"),
+        (HEAD + EVENT + SECOND % (COMPACTION + b',"state":{"files":{"a":[1,2,3,4]}}'), "line 3 .* damaged"),
+        (HEAD + b'{"kind":' + b"[" * 100_000 + b"\n", "line 2 .* damaged"),
     ],
 )
 def test_what_is_no_whole_export_is_refused(tmp_path: Path, text: bytes, said: str) -> None:

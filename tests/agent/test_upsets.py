@@ -132,6 +132,21 @@ def test_a_connection_that_always_breaks_ends_the_turn_with_its_own_code(tmp_pat
     assert unanswered(list(read(it.runtime.session.folder))) == []
 
 
+def test_each_turn_has_its_own_patience(tmp_path: Path) -> None:
+    it = bench(tmp_path, [], [look])
+    cuts = [Trouble(cut_after=4000)] * 4
+    with Loopback([{"text": "word " * 100, "repeat": 9}], troubles=cuts) as server:
+        use(it, "chat", server)
+        assert it.turn("go").outcome == "model-unreachable"
+        assert it.turn("go on").outcome == "done"
+        assert len(server.requests) == 5
+    (tmp_path / "empty").mkdir()
+    turns = [*[{"text": "\n"}] * 4, {"text": "Here."}]
+    it = bench(tmp_path / "empty", turns, [])
+    assert it.turn("go").outcome == "not-achieved"
+    assert it.turn("go on").summary == "Here."
+
+
 def test_too_long_a_request_is_compressed_and_sent_once_more(tmp_path: Path) -> None:
     it = bench(tmp_path, [], [look])
     turns = [{"calls": [call("look", name=str(number))]} for number in range(6)] + [{"text": "done"}]

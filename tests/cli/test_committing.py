@@ -157,3 +157,17 @@ def test_the_harness_commits_when_the_setting_says(
     assert "?? mine.txt" in repo.git("status", "--porcelain")
     if when == "step":
         assert repo.git("log", "-2", "--format=%s").splitlines()[1] == "Add count"
+
+
+@pytest.mark.slow
+def test_no_branch_is_made_in_the_middle_of_a_rebase(repo: Repo, tmp_path: Path, isolated: Path) -> None:
+    repo.write("test_it.py", TEST)
+    start = repo.commit_all("Test")
+    settings = isolated / "patchwright/config/settings.toml"
+    settings.parent.mkdir(parents=True, mode=0o700)
+    settings.write_text('commit = "branch"\n')
+    repo.git("-c", "sequence.editor=sed -i s/^pick/edit/", "rebase", "-qi", "HEAD~1")
+    result = run("run", "add a count", "--model", script(tmp_path, TESTED), cwd=repo.root)
+    assert result.code == 0, result.err
+    assert repo.git("branch", "--format=%(refname:short)").splitlines()[1:] == ["main"]
+    assert (repo.head(), repo.git("branch", "--show-current")) == (start, "")

@@ -13,6 +13,7 @@ import pytest
 
 from sandbox.bubblewrap import Bubblewrap, _Namespace
 from sandbox.errors import Fault, UserError
+from sandbox.joining import first_child, network_of
 from sandbox.process import Command, Sandbox
 from tests.sandbox.boxes import bwrap, living, make, privilege, run, sh
 
@@ -150,3 +151,17 @@ def test_a_report_that_breaks_off_names_no_other_process(
     finally:
         os.close(read_end)
         os.close(write_end)
+
+
+def test_a_process_in_the_machines_own_network_has_none_to_share() -> None:
+    pipe = subprocess.PIPE
+    with subprocess.Popen(["/bin/sh", "-c", "cat; :"], stdin=pipe, stdout=pipe) as shell:
+        assert shell.stdin is not None
+        assert shell.stdout is not None
+        shell.stdin.write(b"x")
+        shell.stdin.flush()
+        assert shell.stdout.read(1) == b"x", "its child runs"
+        assert first_child(shell.pid) != 0
+        with network_of(shell.pid) as descriptor:
+            assert descriptor == -1
+        shell.stdin.close()

@@ -8,7 +8,7 @@ import subprocess
 from pathlib import Path
 
 from sandbox.audit import Audit
-from sandbox.guarded import guarded, nested_git
+from sandbox.guarded import guard_of, guarded, nested_git
 from sandbox.placeholders import held, is_placeholder
 from tests.sandbox.boxes import make, sh
 
@@ -103,3 +103,12 @@ def test_nothing_is_told_of_an_ordinary_command(workspace: Path) -> None:
         before = sorted(workspace.rglob("*"))
         assert sh(make(name, workspace), workspace, "echo x > src/cart.py; git status").noticed == ()
         assert sorted(workspace.rglob("*")) == before
+
+
+def test_the_workspace_itself_has_no_guarded_name(workspace: Path) -> None:
+    assert [guard_of(workspace, path) for path in ("", ".", "src/..", "src/.GitHub/x")] == [
+        "",
+        "",
+        "",
+        ".GitHub",
+    ]

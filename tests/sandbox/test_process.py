@@ -14,7 +14,7 @@ import pytest
 
 from sandbox.errors import Fault, UserError
 from sandbox.process import Command, Limits, Sandbox
-from tests.sandbox.boxes import living, run, sh
+from tests.sandbox.boxes import living, make, run, sh
 
 LINGER = "tail -f"
 """Followed by a file of a name that no other test or run has: a process that never ends and can be found."""
@@ -114,6 +114,32 @@ def test_cancelling_kills_the_whole_tree(sandbox: Sandbox, workspace: Path, trac
 
     asyncio.run(story())
     assert living(trace) == []
+
+
+def test_cancelling_leaves_no_output_on_the_disk(workspace: Path, tmp_path: Path, trace: str) -> None:
+    spill = tmp_path / "spill"
+
+    async def story() -> None:
+        seen = 0
+        spilled = asyncio.Event()
+
+        def count(chunk: bytes) -> None:
+            nonlocal seen
+            seen += len(chunk)
+            if seen >= 1_000_000:
+                spilled.set()
+
+        script = f"head -c 1000000 /dev/zero; {LINGER} {trace}"
+        command = Command(argv=("/bin/sh", "-c", script), cwd=workspace)
+        task = asyncio.create_task(make("unconfined", workspace, spill).run(command, count))
+        await spilled.wait()
+        assert list(spill.iterdir())
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    asyncio.run(story())
+    assert list(spill.iterdir()) == []
 
 
 @pytest.mark.parametrize("moment", [0.0, 0.001, 0.003, 0.006, 0.01])

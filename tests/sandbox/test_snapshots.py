@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from sandbox.errors import Fault, UserError
+from sandbox.placeholders import held, is_placeholder
 from sandbox.snapshots import Snapshots
 from tests.support.repo import Repo
 
@@ -251,6 +252,31 @@ def test_what_the_user_changed_since_is_a_clash_and_nothing_moves(repo: Repo, sn
     assert [change.path for change in undone.changes] == ["other.py"]
     assert repo.read("a.py") == "agent, then user\n"
     assert not (repo.root / "other.py").exists()
+
+
+def test_a_step_that_changed_only_the_mode_is_taken_back_beneath_a_later_one(
+    repo: Repo, snapshots: Snapshots
+) -> None:
+    path = repo.root / "tool"
+    trees = []
+    for content, mode in (("one\n", 0o644), ("one\n", 0o755), ("a person's\n", 0o755), ("two\n", 0o755)):
+        path.write_text(content)
+        path.chmod(mode)
+        trees.append(snapshots.take())
+    restored = snapshots.revert([(trees[0], trees[1]), (trees[2], trees[3])])
+    assert restored.clashes == {}
+    assert (path.read_text(), stat.S_IMODE(path.stat().st_mode)) == ("a person's\n", 0o644)
+
+
+def test_a_place_held_for_a_running_command_is_no_folder_of_the_workspace(
+    repo: Repo, snapshots: Snapshots
+) -> None:
+    first = snapshots.take()
+    with held(repo.root, [repo.root / ".vscode"]):
+        assert is_placeholder(repo.root / ".vscode")
+        assert snapshots.take() == first
+        repo.write(".vscode/settings.json", "{}\n")
+        assert kinds(snapshots, first, snapshots.take()) == {".vscode/settings.json": "added"}
 
 
 def test_files_that_the_agent_did_not_make_are_never_removed(repo: Repo, snapshots: Snapshots) -> None:

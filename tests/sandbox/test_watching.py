@@ -106,6 +106,21 @@ def test_where_nothing_happened_the_last_scan_is_handed_out(tmp_path: Path) -> N
     snapshots.close()
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="inotify is Linux's")
+def test_what_is_written_by_a_name_that_a_file_got_meanwhile_is_seen(tmp_path: Path) -> None:
+    repo = Repo(tmp_path / "root")
+    repo.write("one/a.txt", "x\n")
+    repo.write("two/b.txt", "y\n")
+    walker = Walker(repo.root, tmp_path / "store", watch_from=0)
+    Snapshots(repo.root, tmp_path / "store").take()  # makes the folder that git is asked in
+    before = walker.scan().files["one/a.txt"]
+    os.link(repo.root / "one/a.txt", repo.root / "two/c.txt")
+    (repo.root / "two/c.txt").write_text("longer than before\n")
+    after = walker.scan().files
+    assert after["one/a.txt"] == after["two/c.txt"] != before
+    walker.forget()
+
+
 def test_the_next_process_reads_only_what_changed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     repo = Repo(tmp_path / "root")
     for name in ("a.txt", "sub/b.txt"):

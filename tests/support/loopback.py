@@ -41,7 +41,7 @@ class Trouble:
     status: answer with this status and `body` instead of the script's turn (which is not used up)
     retry_after: value of that header
     refuse: reset the connection without an answer
-    cut_after: reset the connection after this many bytes of the answer's body
+    cut_after: reset the connection after this many bytes of the answer's body; after all of them, before it is ended
     idle: seconds of silence in the stream, before piece `at`
     garbage: piece `at` of the stream is not JSON
     error: piece `at` of the stream is this error, in the words of the format, and the stream ends there
@@ -68,7 +68,10 @@ class Trouble:
 
 @dataclass(slots=True, kw_only=True)
 class Received:
-    """One request: `arrived` when its last byte was read, `answered` when the answer's last byte was sent."""
+    """One request: `arrived` when its last byte was read, `answered` when the answer's last byte was sent.
+
+    sent: bytes of a streamed answer's body that were sent, or are being sent
+    """
 
     path: str
     headers: Mapping[str, str]
@@ -77,6 +80,7 @@ class Received:
     connection: int
     arrived: float
     answered: float = 0.0
+    sent: int = 0
 
 
 class Loopback:
@@ -155,6 +159,7 @@ class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     disable_nagle_algorithm = True
     server: _Server
+    received: Received
 
     def setup(self) -> None:
         super().setup()
@@ -180,6 +185,7 @@ class _Handler(BaseHTTPRequestHandler):
             connection=self.client_address[1],
             arrived=time.monotonic(),
         )
+        self.received = received
         with loopback.lock:
             loopback.requests.append(received)
             trouble = (loopback.troubles.pop(0) if loopback.troubles else None) or Trouble()
@@ -262,8 +268,12 @@ class _Handler(BaseHTTPRequestHandler):
                 self._chunk(content[: trouble.cut_after - sent])
                 self._reset()
                 return
-            self._chunk(content)
             sent += len(content)
+            self.received.sent = sent  # before: who asked may look as soon as the last of it has come
+            self._chunk(content)
+        if trouble.cut_after == sent:
+            self._reset()
+            return
         self.wfile.write(b"0\r\n\r\n")
         if trouble.drop_after:
             self.close_connection = True

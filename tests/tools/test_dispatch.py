@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass, field
+from itertools import count
 from pathlib import Path
 
 import pytest
@@ -128,6 +129,28 @@ def test_what_a_command_changed_is_known_with_its_content_before(tmp_path: Path)
     assert observation.data["changed"] == ["new.txt", "old.txt"]
     assert made.workspace.changed == {"new.txt": None, "old.txt": b"before"}
     assert "changed" not in act(made, "shell", command="true").data
+
+
+def test_a_command_that_could_not_be_followed_does_not_stand_in_a_commits_way(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    @tool("git")
+    async def commit(*, at: Workspace) -> Observation:
+        """Commit."""
+        return Observation(text="committed")
+
+    made, _ = gateway(tmp_path, shell, commit, mode=Mode.FULL)
+    assert made.snapshots is not None
+    take, takes = made.snapshots.take, count(1)
+
+    def fails_once() -> str:
+        if next(takes) == 2:
+            raise UserError(Fault.READ_ONLY, "the folder cannot be read")
+        return take()
+
+    monkeypatch.setattr(made.snapshots, "take", fails_once)
+    assert "cannot be read" in act(made, "shell", command="true").text
+    assert act(made, "commit").text == "committed"
 
 
 def test_a_full_disk_ends_the_batch_and_every_action_is_answered(tmp_path: Path) -> None:

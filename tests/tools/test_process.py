@@ -56,12 +56,16 @@ def told(at: Workspace, story: Callable[[Call], Awaitable[None]]) -> None:
 
 
 async def until(said: Observation, look: Callable[[], Awaitable[Observation]], word: str) -> str:
-    """What was said and all further output, until a word is in it."""
-    text = said.text
+    """What was said and all further output, until a word is in it: it may come in several pieces."""
+    heads = output = ""
     async with asyncio.timeout(PATIENCE):
-        while word not in text:
-            text += (await look()).text
-    return text
+        while True:
+            head, _, piece = said.text.partition("\n")
+            heads += f"{head}\n"
+            output += piece.removeprefix("(no new output)")
+            if word in heads or word in output:
+                return heads + output
+            said = await look()
 
 
 def test_a_program_is_talked_to_over_pipes(at: Workspace) -> None:
@@ -187,7 +191,10 @@ def test_too_many_wrong_names_and_long_output_are_answered(tmp_path: Path) -> No
         with pytest.raises(ToolFailure, match="stop one first"):
             await call("start", command="cat", wait=0)
         await call("stop", id="p1")
-        long = await call("start", command="seq 1 40000; exit 3", wait=PATIENCE)
+        long = await call("start", command="seq 1 40000; exit 3", wait=0)
+        async with asyncio.timeout(PATIENCE):
+            while (seq := at.background.get("p9")) is not None and seq.alive:
+                await asyncio.sleep(0.02)
         text = await until(long, lambda: call("output", id="p9"), "exit 3")
         assert "cut" in text
         assert len(text) < 40_000
@@ -200,3 +207,27 @@ def test_what_is_started_and_sent_is_judged_like_a_command() -> None:
     assert _effect({"action": "send", "input": "git push\n"}).argv == ("bash", "-c", "git push\n")
     assert _effect({"action": "output", "command": "x"}).kind == "none"
     assert _effect({"action": "stop"}).kind == "none"
+
+
+def test_what_it_makes_under_a_guarded_name_is_moved_away(at: Workspace) -> None:
+    async def story(call: Call) -> None:
+        said = await call("start", command="echo export X=1 > .envrc; echo tried", wait=PATIENCE)
+        await until(said, lambda: call("output", id="p1"), "ended: exit 0")
+        assert not (at.root / ".envrc").exists()
+
+    told(at, story)
+
+
+def test_an_input_that_is_not_read_does_not_keep_the_step(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    at = placed(tmp_path, "unconfined")
+    monkeypatch.setattr(background, "SEND_SECONDS", 0.1)
+
+    async def story(call: Call) -> None:
+        await call("start", command="sleep 600", wait=0)
+        said = await call("send", id="p1", input="x" * (4 << 20))
+        assert said.failed
+        assert said.text.startswith("p1 did not take all of the input: p1 (running)")
+
+    told(at, story)

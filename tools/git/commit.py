@@ -121,13 +121,17 @@ def _with_trailer(message: str, model: str) -> str:
     return f"{text}\n{maker}\n" if trailers else f"{text}\n\n{maker}\n"
 
 
+def unfinished(broker: Broker) -> str:
+    """What the user has begun and not finished in the repository, as "a merge"; "" if nothing."""
+    return next((what for name, what in _UNFINISHED.items() if (broker.folder / name).exists()), "")
+
+
 def _refuse_unfinished(broker: Broker) -> None:
-    for name, what in _UNFINISHED.items():
-        if (broker.folder / name).exists():
-            raise ToolFailure(
-                f"git_commit: nothing was committed: {what} is in progress in this repository. "
-                "The user finishes or aborts it first; your changes stay in the files."
-            )
+    if what := unfinished(broker):
+        raise ToolFailure(
+            f"git_commit: nothing was committed: {what} is in progress in this repository. "
+            "The user finishes or aborts it first; your changes stay in the files."
+        )
 
 
 def _wait_for_lock(broker: Broker) -> None:

@@ -84,8 +84,9 @@ class KernelFailed(Exception):
 class KernelProcess:
     """A running kernel. Make it with `start`; after `alive` has become False there is only `close`."""
 
-    def __init__(self, at: Workspace) -> None:
+    def __init__(self, at: Workspace, *, reads_only: bool = False) -> None:
         self._at = at
+        self._reads_only = reads_only or at.mode is Mode.READ_ONLY
         self._frames: asyncio.Queue[Frame | None] = asyncio.Queue(_WAITING)
         self._gone = asyncio.Event()
         self._problem = ""
@@ -102,9 +103,14 @@ class KernelProcess:
         self.python = ""
 
     @classmethod
-    async def start(cls, at: Workspace, python: str, hello: Frame, limits: Limits) -> KernelProcess:
-        """Start the interpreter and wait until it is ready. Raises KernelFailed with what it said instead."""
-        kernel = cls(at)
+    async def start(
+        cls, at: Workspace, python: str, hello: Frame, limits: Limits, *, reads_only: bool = False
+    ) -> KernelProcess:
+        """Start the interpreter and wait until it is ready. Raises KernelFailed with what it said instead.
+
+        reads_only: it may write nothing but its private /tmp, whatever the session may
+        """
+        kernel = cls(at, reads_only=reads_only)
         try:
             await kernel._start(python, hello, limits)
         except (
@@ -131,6 +137,7 @@ class KernelProcess:
         try:
             while True:
                 async with asyncio.timeout_at(deadline):
+                    await self._taken()
                     frame = await self._frames.get()
                 if frame is None or self._is_done(frame):
                     break
@@ -140,9 +147,10 @@ class KernelProcess:
             ended: Ended = "ok"
         except TimeoutError:
             frame, ended = await self._stop_block(), "timeout"
-        except asyncio.CancelledError:
+        except (asyncio.CancelledError, UserError):
+            # A tool raises what ends the turn: a full disk. Its call was answered, but the block may go on.
             await asyncio.shield(asyncio.ensure_future(self._stop_block()))
-            self._finish_output()
+            self._forget_output()
             raise
         if frame is None:
             return await self._dead(ended, loop.time() - started)
@@ -156,7 +164,7 @@ class KernelProcess:
             task.cancel()
         if tasks:
             await asyncio.wait(tasks)
-        self._finish_output()
+        self._forget_output()
         if self._output >= 0:
             asyncio.get_running_loop().remove_reader(self._output)
             os.close(self._output)
@@ -195,7 +203,7 @@ class KernelProcess:
             cwd=self._at.root,
             env={**python_environment(), "MPLBACKEND": "Agg"},
             timeout=FOREVER,
-            scope="read-only" if self._at.mode is Mode.READ_ONLY else "workspace",
+            scope="read-only" if self._reads_only else "workspace",
             readable=(DRIVER,),
             limits=limits,
             descriptors=handed,
@@ -239,6 +247,12 @@ class KernelProcess:
         if self._writer is not None:
             self._writer.write(as_frame(frame))  # a kernel that is gone is seen by the end of its stream
 
+    async def _taken(self) -> None:
+        """Wait until what was sent is taken: who asks and does not listen is not to fill our memory with answers."""
+        if self._writer is not None:
+            with suppress(OSError):  # it is gone, which the frames tell
+                await self._writer.drain()
+
     def _is_done(self, frame: Frame) -> bool:
         return frame.get("kind") == "done" and frame.get("number") == self._number
 
@@ -257,6 +271,8 @@ class KernelProcess:
             if not serving.done():
                 serving.cancel()
                 await asyncio.wait([serving])
+                self._send(INTERRUPTED)
+            elif not serving.cancelled() and serving.exception() is not None:
                 self._send(INTERRUPTED)
 
     async def _stop_block(self) -> Frame | None:
@@ -348,3 +364,8 @@ class KernelProcess:
                 break
         finished, self._recorder = self._recorder.finish(), Recorder(self._at.artifacts.folder, KEPT)
         return finished
+
+    def _forget_output(self) -> None:
+        """Nobody will be shown it: nothing of it stays on the disk."""
+        if (spill := self._finish_output().spill) is not None:
+            spill.unlink(missing_ok=True)

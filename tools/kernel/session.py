@@ -87,13 +87,13 @@ class KernelSession:
         """Run the test of each function in a fresh kernel. By name: what went wrong, "" if nothing did."""
         from tools.kernel.starting import start
 
-        process = await start(self._at, self._gateway.toolbox, self._limits)
+        process = await start(self._at, self._gateway.toolbox, self._limits, reads_only=True)
         found: dict[str, str] = {}
         try:
             for each in functions:
                 if not process.alive:
                     await process.close()
-                    process = await start(self._at, self._gateway.toolbox, self._limits)
+                    process = await start(self._at, self._gateway.toolbox, self._limits, reads_only=True)
                 code = f"{each.source}\n{each.test}"
                 block = await process.run(code, seconds=CHECK_SECONDS, serve=self._serve_reading)
                 found[each.name] = "" if block.ended == "ok" else block.error or block.died or block.ended

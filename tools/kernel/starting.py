@@ -17,7 +17,9 @@ UNTOLD = ("keep_function", "kept_functions", "put_back")
 """Functions of a kernel that no model is told of as tools."""
 
 
-async def start(at: Workspace, toolbox: Toolbox, limits: Limits, kept: Sequence[Kept] = ()) -> KernelProcess:
+async def start(
+    at: Workspace, toolbox: Toolbox, limits: Limits, kept: Sequence[Kept] = (), *, reads_only: bool = False
+) -> KernelProcess:
     """A new kernel under the interpreter that is closest to the project. Raises UserError when none will do."""
     paths = [str(at.root / "src")] if (at.root / "src").is_dir() else []
     hello = {
@@ -29,7 +31,7 @@ async def start(at: Workspace, toolbox: Toolbox, limits: Limits, kept: Sequence[
     problems = []
     for python in candidates(at.root):
         try:
-            return await KernelProcess.start(at, python, hello, limits)
+            return await KernelProcess.start(at, python, hello, limits, reads_only=reads_only)
         except KernelFailed as failed:
             problems.append(f"{python}: {failed}")
     raise UserError(

@@ -16,6 +16,9 @@ from tools.codebase.words import IDENTIFIER, parts
 MAX_TEXT = 60_000
 """Characters of a text that are read; what is behind is logs."""
 
+MAX_LINE = 2_000
+"""Characters of a line that are read: longer ones are data, and the time for a line grows with its square."""
+
 
 class Kind(Enum):
     """What a line of the text is."""
@@ -102,7 +105,7 @@ _NOISE = frozenset(_REPORTS.split())
 
 def read(text: str) -> Evidence:
     """Take a text apart."""
-    text = text[:MAX_TEXT].replace("\r\n", "\n")
+    text = "\n".join(line[:MAX_LINE] for line in text[:MAX_TEXT].replace("\r\n", "\n").split("\n"))
     found = Evidence()
     found.frames = list(_frames(text))
     lines = list(_lines(text))

@@ -13,7 +13,7 @@ from tools.repair.templates.base import Function
 SURE = 0.75
 TIERS = (SURE, 0.65, 0.55)
 # What takes from confidence: a variable that nothing uses any more; each other change that would do as well;
-# few tests that run the place. The values come from the development half of the benchmark (docs/offline.md).
+# few tests that run the place. The values were set by hand, as the templates' were: estimates, fitted to nothing.
 UNUSED, RIVAL, FEWEST_RIVALS = 0.6, 0.97, 0.6
 FEW_TESTS, FEW = 4, 0.75
 

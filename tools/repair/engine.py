@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass, field, replace
 
 from sandbox.errors import UserError
@@ -31,6 +31,10 @@ MOST_WANTED = 40
 MOST_SUSPECTS = 200
 # Searches that find nothing leave time for the other faults: each gets this share of what is left.
 SEARCH_SHARE = 0.6
+
+# A new session imports and collects before its first test, as the first one did, and two may run at a time:
+# seconds at least, and times what it took then.
+COLD_START, SLOWER_START = 20.0, 4.0
 
 # Other changes that are kept to be shown beside a fix.
 MOST_ALTERNATIVES = 9
@@ -63,11 +67,13 @@ class Baseline:
     """How the tests stand, with the workers that found it out still at hand.
 
     problem: why there is no spectrum
+    collecting: wall seconds from the worker's start to the collected tests
     """
 
     spectrum: Spectrum
     errors: Sequence[Message] = ()
     problem: str = ""
+    collecting: float = 0.0
 
 
 async def baseline(
@@ -83,19 +89,28 @@ async def baseline(
     if collected is None or collected["kind"] != "collected":
         problem = (collected or {}).get("message") or warm.output or "collecting the tests took too long"
         return Baseline(spectrum=nothing, problem=problem), workers
-    traced = await replies.expect("traced", job.seconds - (time.monotonic() - begun))
+    collecting = time.monotonic() - begun
+    traced = await replies.expect("traced", job.seconds - collecting)
     if traced is None or traced["kind"] != "traced":
         problem = warm.output or "tracing the tests took too long"
         return Baseline(spectrum=nothing, errors=collected["errors"], problem=problem), workers
-    spectrum = load(warm.records, collected["ids"], collected["files"], traced["imported"], unsteady)
-    return Baseline(spectrum=spectrum, errors=collected["errors"]), workers
+    try:
+        spectrum = load(warm.records, collected["ids"], collected["files"], traced["imported"], unsteady)
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        problem = f"what was noted of the tests cannot be read ({type(error).__name__})"
+        return Baseline(spectrum=nothing, problem=problem), workers
+    return Baseline(spectrum=spectrum, errors=collected["errors"], collecting=collecting), workers
 
 
 async def trace(at: Workspace, targets: Sequence[str], seconds: float) -> tuple[RepairResult, Spectrum]:
     """Only the ranking: what fails, and which statements are suspicious."""
     state = _State(at=at, targets=targets, deadline=time.monotonic() + seconds, on_progress=lambda line: None)
     async with AsyncExitStack() as stack:
-        job = await state.job()
+        try:
+            job = await state.job()
+        except (TestsNotRunnable, UserError) as error:  # no Python that can run the tests
+            nothing = Spectrum(tests=(), imported={}, complete=False)
+            return state._end(Outcome.CANNOT_RUN, str(error)), nothing
         base, _ = await baseline(at, stack, job, Replies())
         return state.verdict(base) or state.report(base), base.spectrum
 
@@ -132,7 +147,7 @@ class _State:
                 ended = self.verdict(base)
                 if ended is not None:
                     return ended
-                found = await self._round(base.spectrum, workers, replies)
+                found = await self._round(base, workers, replies)
                 self.cpu += replies.cpu
                 if not found:
                     return self.report(base)
@@ -194,8 +209,9 @@ class _State:
             return self._end(Outcome.NOT_FOUND, "no failing test was met", spectrum=spectrum)
         return self._end(Outcome.ALL_PASS, "all tests pass", spectrum=spectrum)
 
-    async def _round(self, spectrum: Spectrum, workers: Mapping[str, Worker], replies: Replies) -> bool:
+    async def _round(self, base: Baseline, workers: Mapping[str, Worker], replies: Replies) -> bool:
         """Look for one more fix. False when there is none for any failing test that is left."""
+        spectrum = base.spectrum
         every = list(groups(self._wanted(spectrum)))
         for place, wanted in enumerate(every):
             left = self.deadline - time.monotonic()
@@ -213,6 +229,7 @@ class _State:
                 sources=sources,
                 wanted=wanted,
                 deadline=time.monotonic() + left * (SEARCH_SHARE if place + 1 < len(every) else 1.0),
+                cold_start=max(COLD_START, base.collecting * SLOWER_START),
                 on_progress=self.on_progress,
             )
             found = await search.run(candidates(suspects, sources, hints(wanted)))
@@ -244,13 +261,16 @@ class _State:
         return [test for test in failing if test.id not in self.given_up]
 
     def sources(self, spectrum: Spectrum, wanted: Sequence[Test]) -> dict[str, Source]:
-        """The files that the failing tests ran, as they are now with what is fixed already."""
+        """The files that the failing tests ran, as they are now with what is fixed already.
+
+        Those that cannot be read, or not by our own Python (the project's may be newer), are left out.
+        """
         covered = {path for test in wanted for path in test.lines}
         found: dict[str, Source] = {}
         for path in spectrum.sources():
             if path in covered:
-                text = self.overlay.get(path) or self.at.files.read_text(path).text
-                found[path] = Source(path, text)
+                with suppress(OSError, ValueError, SyntaxError, RecursionError):
+                    found[path] = Source(path, self.overlay.get(path) or self.at.files.read_text(path).text)
         return found
 
     def report(self, base: Baseline) -> RepairResult:

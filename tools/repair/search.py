@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bisect
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -32,10 +33,10 @@ ALTERNATIVES, ALIKE = 40, 0.5
 LONGER, LESS_ALIKE = 600, 0.05
 # Candidates that were only too slow are tried again, fewer each time: (how many, times the limit, seconds at most).
 RETRIES = ((120, 1.0, 1.5), (24, 50.0, 10.0))
-# A cold child starts with imports and collection, which the limits of single tests do not count.
-COLD_START = 20.0
 # The whole suite is the last word: no test may fail there for want of a little time.
 WHOLE_FACTOR, WHOLE_FLOOR = 3.0, 5.0
+# Of the time for a search, what is kept for that last word once there is something to be said it of.
+RESERVE = 0.25
 # Cold trials at a time: each is a test session of its own, which costs what hundreds of others do. Only so many
 # of them are worth it to find something better than what is at hand.
 COLD_AHEAD, MOST_COLD = 1, 6
@@ -60,6 +61,7 @@ class Search:
     """Looks for a patch that makes `wanted` pass (some of them at least) and breaks no passing test.
 
     name: tells the replies to this search from late ones to another
+    cold_start: wall seconds that a new session may take to come to its first test
     others: what would do as well as what was chosen, next best first; not run against the whole suite
     """
 
@@ -71,9 +73,11 @@ class Search:
     sources: dict[str, Source]
     wanted: Sequence[Test]
     deadline: float
+    cold_start: float
     on_progress: Callable[[str], None]
     tried: int = 0
     others: list[Found] = field(default_factory=list)
+    _begun: float = field(default_factory=time.monotonic)
     _asked: int = 0
     _open: dict[str, list[Candidate]] = field(default_factory=dict)
     _good: list[Found] = field(default_factory=list)
@@ -117,24 +121,29 @@ class Search:
             await self._until_nothing_is_open(feed, effort)
             best = self._best()
             if best is None or await self._holds_for_the_whole_suite(best, effort):
-                self.others = sorted((g for g in self._good if g is not best), key=lambda g: g.preference)
+                self.others = [each for each in self._in_order() if each is not best]
                 return best
             self._good.remove(best)  # and on, with what it had kept from being tried
 
     async def _until_nothing_is_open(self, feed: _Feed, effort: Effort) -> None:
-        while time.monotonic() < self.deadline:
+        while (left := self._time_left()) > 0:
             while len(self._open) < AHEAD and (batch := feed.batch(self._size(effort), self._worth_trying)):
                 await self._screen(batch, effort)
             await self._try_cold(effort)
             if not self._open:
                 return
-            reply = await self.replies.next(self.deadline - time.monotonic())
+            reply = await self.replies.next(left)
             if reply is None or reply["kind"] == "ended":
                 self._forget()
                 return
             if reply.get("id") in self._open:
                 await self._judge(reply, effort)
         self._forget()
+
+    def _time_left(self) -> float:
+        """Seconds to look for more: what is at hand is lost unless there is time to try it on the whole suite."""
+        kept = RESERVE * (self.deadline - self._begun) if self._good else 0.0
+        return self.deadline - kept - time.monotonic()
 
     def _forget(self) -> None:
         self._open.clear()
@@ -150,21 +159,24 @@ class Search:
 
     def _worth_trying(self, candidate: Candidate) -> bool:
         """Whether a candidate could still be chosen, given what is at hand."""
-        leader = self._leader()
+        return self._in_reach(candidate, self._good)
+
+    def _in_reach(self, candidate: Candidate, good: Sequence[Found]) -> bool:
+        leader = self._leader(good)
         if leader is not None:
             return self._rivals(leader, candidate)
-        first = min((each.candidate.rank for each in self._good), default=None)
+        first = min((each.candidate.rank for each in good), default=None)
         return first is None or candidate.rank <= PATIENCE + 2 * first
 
     def _worth_its_cost(self, candidate: Candidate) -> bool:
-        leader = self._leader()
+        leader = self._leader(self._good)
         if leader is None:
             return self._worth_trying(candidate)
         return candidate.rank < leader.candidate.rank and self._cold_tried < MOST_COLD
 
-    def _leader(self) -> Found | None:
+    def _leader(self, good: Sequence[Found]) -> Found | None:
         """The likeliest that helps every wanted test; one of a kind to be trusted, if there is any."""
-        full = [found for found in self._good if len(found.helped) == len(self.wanted)]
+        full = [found for found in good if len(found.helped) == len(self.wanted)]
         return min(full, key=lambda each: (each.doubtful, each.candidate.rank), default=None)
 
     def _rivals(self, leader: Found, candidate: Candidate) -> bool:
@@ -176,9 +188,12 @@ class Search:
         return next(iter(self._in_order()), None)
 
     def _in_order(self) -> list[Found]:
-        """The good ones, best first; no later ones than were waited for, whoever was quicker."""
-        leader = self._leader()
-        known = [f for f in self._good if leader is None or self._rivals(leader, f.candidate)]
+        """The good ones, best first: those that would have been met one at a time, whoever was quicker."""
+        known: list[Found] = []
+        for each in sorted(self._good, key=lambda each: each.candidate.rank):
+            if not self._in_reach(each.candidate, known):
+                break
+            known.append(each)
         return sorted(known, key=lambda each: each.preference)
 
     # ── what the workers are asked, and what they say ────────────────────────────────────────────
@@ -207,7 +222,7 @@ class Search:
             ],
             "factor": effort.factor,
             "ceiling": max(effort.ceiling, 1.5),
-            "start": COLD_START,
+            "start": self.cold_start,
         })  # fmt: skip
 
     async def _try_cold(self, effort: Effort) -> None:
@@ -254,7 +269,7 @@ class Search:
             elif verdict == "module":
                 self._cold.append(candidate)
             elif verdict != "invalid":
-                self._note_failure(candidate, slow=verdict == "timeout")
+                self._note_failure(candidate, effort, slow=verdict == "timeout")
 
     async def _judge_one(self, candidate: Candidate, reply: Message, effort: Effort) -> None:
         if reply["verdict"] == "module":
@@ -268,13 +283,16 @@ class Search:
             self._good.append(Found(candidate=candidate, helped=helped, trust=kind, near=near))
             self.on_progress(f"{candidate.path}:{candidate.suspect.line}: {candidate.why}")
         else:
-            self._note_failure(candidate, slow=reply["verdict"] == "timeout" and not reply["stage"])
+            slow = reply["verdict"] == "timeout" and not reply["stage"]
+            self._note_failure(candidate, effort, slow=slow)
 
-    def _note_failure(self, candidate: Candidate, *, slow: bool) -> None:
+    def _note_failure(self, candidate: Candidate, effort: Effort, *, slow: bool) -> None:
         self.tried += 1
         self._last_rank = max(self._last_rank, candidate.rank)
-        if candidate.also is None and len(self._singles) < MOST_SINGLES:
-            self._singles.append(candidate)
+        if candidate.also is None and not effort.number:  # tried again, it is noted already
+            # By rank, not in the order in which the workers happened to end.
+            bisect.insort(self._singles, candidate, key=lambda each: each.rank)
+            del self._singles[MOST_SINGLES:]
         if slow:
             self._slow.append(candidate)
 
@@ -287,7 +305,7 @@ class Search:
             "factor": max(effort.factor, WHOLE_FACTOR),
             "ceiling": max(effort.ceiling, 1.5) * WHOLE_FACTOR,
             "floor": WHOLE_FLOOR,
-            "start": COLD_START,
+            "start": self.cold_start,
         })  # fmt: skip
         (name,) = self._open
         while (reply := await self.replies.next(self.deadline - time.monotonic())) is not None:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import math
+import os
 import re
+import stat
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
@@ -115,7 +118,10 @@ def load(
     imported: Mapping[str, list[int]],
     unsteady: frozenset[str] = frozenset(),
 ) -> Spectrum:
-    """Read what the baseline wrote down; `unsteady` are tests known as such from an earlier one."""
+    """Read what the baseline wrote down; `unsteady` are tests known as such from an earlier one.
+
+    Raises OSError, ValueError, KeyError, TypeError or AttributeError when that was tampered with.
+    """
     runs = _read(records)
     quick = [
         _cpu(runs, index) for index in runs.get("trace", {}) if _outcome(runs, "trace", index) == "passed"
@@ -137,9 +143,12 @@ Runs = dict[str, dict[int, dict[str, Any]]]
 
 
 def _read(records: Path) -> Runs:
-    """Run name → test index → what was noted of it."""
+    """Run name → test index → what was noted of it. The tests themselves could have put anything there."""
     runs: Runs = {}
-    with records.open(encoding="utf-8") as file:
+    descriptor = os.open(records, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    with os.fdopen(descriptor, encoding="utf-8") as file:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise OSError(errno.EINVAL, "not a regular file")
         for line in file:
             record = json.loads(line)
             runs.setdefault(record["run"], {})[record["test"]] = record

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import ast
 import re
+import warnings
 from collections.abc import Iterator
+from typing import Any
 
 from agent.model.text_calls.jsonish import FENCE
 from agent.model.text_calls.known import Call, Candidate, Known
@@ -17,7 +19,9 @@ def calls_in(code: str, known: Known) -> tuple[Call, ...]:
     if not any(f"{name}(" in re.sub(r"\s+\(", "(", code) for name in _spellings(code, known)):
         return ()
     try:
-        tree = ast.parse(code.strip())
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of an unknown escape, which would stand on the user's screen
+            tree = ast.parse(code.strip())
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return ()
     calls = list[Call]()
@@ -72,19 +76,36 @@ def _call(node: ast.expr, known: Known) -> Call | None:
     arguments: dict[str, object] = {}
     try:
         if len(node.args) == 1 and isinstance(node.args[0], ast.Dict) and not node.keywords:
-            given = ast.literal_eval(node.args[0])
-            return Call(tool, given) if all(isinstance(key, str) for key in given) else None
+            return Call(tool, _value(node.args[0]))
         if len(node.args) > len(names):
             return None
         for name, value in zip(names, node.args, strict=False):
-            arguments[name] = ast.literal_eval(value)
+            arguments[name] = _value(value)
         for keyword in node.keywords:
             if keyword.arg is None or keyword.arg in arguments:
                 return None
-            arguments[keyword.arg] = ast.literal_eval(keyword.value)
+            arguments[keyword.arg] = _value(keyword.value)
     except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
         return None  # not plain values: something to be computed is no call
     return Call(tool, arguments)
+
+
+def _value(node: ast.expr) -> Any:
+    return _json(ast.literal_eval(node))
+
+
+def _json(value: object) -> Any:
+    """A value as JSON has it. Raises ValueError for what it has not: bytes, sets, and the `...` of an explanation."""
+    match value:
+        case None | str() | float():
+            return value
+        case int() if value.bit_length() <= 1024:
+            return value
+        case list() | tuple():
+            return [_json(each) for each in value]
+        case dict() if all(isinstance(key, str) for key in value):
+            return {key: _json(each) for key, each in value.items()}
+    raise ValueError(f"{type(value).__name__} is no value of JSON")
 
 
 def _closed(text: str, at: int) -> int:

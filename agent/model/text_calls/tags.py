@@ -22,6 +22,7 @@ _PARAMETER = re.compile(
     r"(?:</(?:\w+:)?(?:parameter|param|arg|argument)(?:=[\w.-]+)?>|(?=<(?:\w+:)?(?:parameter|param|arg|argument)[ =]))",
     re.DOTALL | re.IGNORECASE,
 )
+_PARAMETER_END = re.compile(r"</(?:\w+:)?(?:parameter|param|arg|argument)\b", re.IGNORECASE)
 _PAIR = re.compile(
     r"<arg_key>\s*(.*?)\s*</arg_key>\s*<arg_value>(.*?)</arg_value>", re.DOTALL | re.IGNORECASE
 )
@@ -129,6 +130,9 @@ def _tagged(text: str, match: re.Match[str], known: Known) -> Candidate | None:
                 end = match.end() + inside.index("{") + used
             return Candidate(start=match.start(), end=end, calls=(Call(tool, value),), explicit=True)
     given = dict(_PARAMETER.findall(inside))
+    if close is not None and given and _PARAMETER_END.search(_PARAMETER.sub("", inside)):
+        # One end too many: a value holds such a tag itself, and where it ends cannot be told.
+        return Candidate(start=match.start(), end=end, calls=(Call(tool, None, body),), explicit=True)
     if not given and tool in known:
         given = _children(inside, known, tool)
     if close is None or (not given and body):

@@ -182,17 +182,29 @@ def test_an_answer_whose_very_end_is_missing_is_taken(kind: str) -> None:
     """The model has said why it stopped: a second answer would cost as much and say the same."""
     with Loopback([{"text": "there"}]) as server:
         ask(model(kind, server), [user("hi")])
-    whole = 10_000
-    for cut in range(40, whole, 8):
-        with Loopback([{"text": "there", "repeat": 2}], troubles=[Trouble(cut_after=cut)]) as server:
-            try:
-                got = ask(model(kind, server), [user("hi")])
-            except CutOff:
-                continue
-            if len(server.requests) == 1:
-                assert (got.text, got.stop) == ("there", "end")
-                return
-    pytest.fail("no place to cut where only the end is missing")
+    cut = server.requests[0].sent - (len("data: [DONE]\n\n") if kind == "chat" else 0)
+    with Loopback([{"text": "there", "repeat": 2}], troubles=[Trouble(cut_after=cut)]) as server:
+        got = ask(model(kind, server), [user("hi")])
+    assert [request.sent for request in server.requests] == [cut]
+    assert (got.text, got.stop) == ("there", "end")
+
+
+MISSHAPEN: Mapping[str, str] = {
+    "chat": '{"choices":[{"message":{"content":null},"finish_reason":"stop"}],'
+    '"usage":{"prompt_tokens_details":5}}',
+    "responses": '{"object":"response","status":"completed","output":[],"usage":{"input_tokens_details":5}}',
+    "anthropic": '{"type":"message","content":[{"type":"tool_use","name":"read"}],"stop_reason":"tool_use"}',
+}
+"""Answers whose fault shows when the reply is put together."""
+
+
+@every_format
+@pytest.mark.parametrize("body", [None, "[" * 50_000], ids=["parts", "nested"])
+def test_an_answer_of_another_shape_is_asked_for_again(kind: str, body: str | None) -> None:
+    trouble = Trouble(status=200, body=body or MISSHAPEN[kind])
+    with Loopback([{"text": "there"}], troubles=[trouble]) as server:
+        assert ask(model(kind, server), [user("hi")]).text == "there"
+        assert len(server.requests) == 2
 
 
 def test_anthropic_gets_all_observations_of_a_batch_in_one_message() -> None:

@@ -47,6 +47,8 @@ NOT_COMPLETE = [
     "{" * 100,
     '{"a": "x\\',
     '{"a": nonsense}',
+    '{"a": ' + "1" * 5000 + "}",
+    '{"a": 0x' + "f" * 5000 + "}",
 ]
 
 
@@ -57,7 +59,7 @@ def test_what_is_nearly_json_is_read_as_meant(text: str, value: Any) -> None:
     assert (action.arguments, action.problem) == (value, "")
 
 
-@pytest.mark.parametrize("text", NOT_COMPLETE)
+@pytest.mark.parametrize("text", NOT_COMPLETE, ids=[text[:30] for text in NOT_COMPLETE])
 def test_what_is_not_complete_is_never_completed(text: str) -> None:
     with pytest.raises(NotReadable):
         read_whole(text)

@@ -173,6 +173,19 @@ def test_an_edit_that_fails_takes_the_earlier_ones_back() -> None:
     assert only(ask(done)).arguments["status"] == "not achieved"
 
 
+def test_taking_back_is_not_mistaken_for_a_change_that_was_left() -> None:
+    """The second of three edits fails: one is taken back, and that is all."""
+    three = {
+        "repair": {"outcome": "fixed", "fixes": [{**FIX, "path": name} for name in ("a.py", "b.py", "c.py")]}
+    }
+    steps = [PLANNED, RAN_RED, ("repair", three, False), EDITED, ("edit", {}, True)]
+    back = only(ask(after(*steps)))
+    assert (back.arguments["path"], back.arguments["old"]) == ("a.py", FIX["new"])
+    ended = only(ask(after(*steps, EDITED)))
+    assert ended.tool == "finish"
+    assert "as they were" in ended.arguments["summary"]
+
+
 def test_what_was_not_found_is_said_with_the_tools_own_words() -> None:
     nothing = ("repair", {"repair": {"outcome": "not-found", "fixes": []}}, True)
     ended = only(ask(after(PLANNED, RAN_RED, nothing)))

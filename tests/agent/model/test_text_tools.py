@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent.events import MessageEvent, ObservationEvent
+from agent.model import gate
 from agent.model.base import Reply, Request, TextDelta, UserMessage
 from agent.model.gate import Gate
 from agent.model.text_calls import find_calls
@@ -182,6 +184,34 @@ def test_prose_that_looks_a_little_like_a_call_streams_on(name: str) -> None:
     shown, held = gated(PROSE[name], [4])
     assert shown + held == PROSE[name]
     assert "The end of" in shown, f"held: {held!r}"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[\n" + '  {"a": 1, "b": [1, 2]},\n' * 300,
+        "```text\n" + "value = compute(x)\n" * 300 + "```\nand more\n",
+    ],
+    ids=["json", "fence"],
+)
+def test_what_is_held_is_not_searched_again_with_every_piece(
+    text: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    searched: list[int] = []
+
+    class Counted:
+        def __init__(self, pattern: re.Pattern[str]) -> None:
+            self.pattern = pattern
+
+        def match(self, text: str) -> re.Match[str] | None:
+            searched.append(len(text))
+            return self.pattern.match(text)
+
+    monkeypatch.setattr(gate, "_FENCE", Counted(gate._FENCE))
+    tried = Gate([], lambda part: searched.append(len(part)) is not None)
+    shown = "".join(tried.feed(text[at : at + 5]) for at in range(0, len(text), 5))
+    assert shown + tried.held == text
+    assert sum(searched) <= 4 * len(text)
 
 
 def test_images_and_steering_stay_with_the_results() -> None:

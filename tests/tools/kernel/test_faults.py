@@ -11,8 +11,9 @@ from typing import Any
 
 import pytest
 
+from sandbox.errors import Fault, UserError
 from tests.tools.kernel.kernels import Kernel
-from tools.action import Observation
+from tools.action import Action, Observation
 
 LONG = 300
 """Seconds that no test waits for: a block that runs for so long has not been stopped."""
@@ -196,11 +197,48 @@ def test_an_interrupted_step_keeps_the_state(kernel: Kernel) -> None:
     assert kernel.text("kept") == "=> 'kept'"
 
 
+def test_an_interrupted_step_leaves_no_output_behind(kernel: Kernel) -> None:
+    folder = kernel.at.artifacts.folder
+    before = set(folder.iterdir()) if folder.is_dir() else set()
+    interrupted(kernel, "print('x' * (4 << 20))\nopen('begun', 'w').close()\nwhile True: pass")
+    assert (set(folder.iterdir()) if folder.is_dir() else set()) == before
+
+
 def test_an_interrupt_in_a_tool_call_ends_the_tool_and_keeps_the_state(kernel: Kernel) -> None:
     kernel.text("kept = 'kept'")
     [ended] = interrupted(kernel, f"after = 0\nshell('touch begun; sleep {LONG}')\nafter = 1")
     assert isinstance(ended, asyncio.CancelledError)
     assert kernel.text("kept, after") == "=> ('kept', 0)"
+
+
+def test_a_tool_that_ends_the_turn_ends_the_block_and_keeps_the_state(
+    kernel: Kernel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def full(action: Action) -> Observation:
+        raise UserError(Fault.STORAGE_FULL, "the disk is full")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(kernel.gateway, "nested", full)
+        with pytest.raises(UserError, match="the disk is full"):
+            kernel.run("after = 0\nread('a.txt')\nafter = 1")
+    assert kernel.text("after") == "=> 0"
+
+
+@pytest.mark.slow
+def test_who_asks_and_does_not_listen_is_not_answered_without_end(kernel: Kernel) -> None:
+    (kernel.at.root / "long.txt").write_text("a line\n" * 200_000)
+    code = (
+        "import time\n"
+        "channel = read.__globals__['_call'].__self__._channel\n"
+        "for _ in range(200):\n"
+        "    channel.send({'kind': 'call', 'id': 1, 'tool': 'read', 'arguments': {'path': 'long.txt'}})\n"
+        f"time.sleep({LONG})"
+    )
+    kernel.log.clear()
+    assert kernel.run(code, timeout=3).data["ended"] == "timeout"
+    assert len([entry for entry in kernel.log if entry[0] == "observation"]) < 10
+    kernel.run("None")  # what it did not listen to is still on its way
+    goes_on(kernel)
 
 
 def test_a_kernel_killed_in_a_tool_call_ends_the_call_with_it(kernel: Kernel) -> None:

@@ -70,6 +70,14 @@ def test_what_does_not_prove_itself_is_not_kept(kernel: Kernel, source: str, tes
 
 
 @pytest.mark.slow
+def test_a_test_that_writes_past_the_tools_changes_nothing(kernel: Kernel, tmp_path: Path) -> None:
+    needs_confinement(tmp_path)
+    observation = kernel.run(f"keep_function({WORDS!r}, \"open('notes.txt', 'w').write('changed')\")")
+    assert "its test fails in a fresh kernel" in observation.text
+    assert (kernel.at.root / "notes.txt").read_text() == "one two\n"
+
+
+@pytest.mark.slow
 def test_when_the_project_moves_on_a_function_is_checked_again(repo: Repo) -> None:
     with Kernel(repo.root) as kernel:
         kernel.text(f"{WORDS}keep_function(words_of, {TEST!r})\nNone")

@@ -153,3 +153,8 @@ def test_the_command_and_the_tool_answer_alike(root: Path, tmp_path_factory: pyt
         refused = run(*wrong, cwd=root)
         assert (refused.code, refused.out) == (2, ""), wrong
         assert refused.err.startswith("patchwright: "), refused.err
+
+
+def test_the_rest_of_an_endless_line_is_data_and_not_read() -> None:
+    found = read("a title\n" + "-" * 59_000 + " shop/far.py\nand shop/near.py breaks\n")
+    assert list(found.paths) == ["shop/near.py"]

@@ -9,8 +9,10 @@ from pathlib import Path
 import pytest
 
 from tests.tools.workspaces import workspace
+from tools.repair import engine
 from tools.repair.engine import repair
 from tools.repair.result import Fix, Outcome, RepairResult
+from tools.repair.spectrum import Spectrum, Test
 
 # Each repairs a project with real test runs, which a busy machine may make slow.
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(240)]
@@ -270,6 +272,64 @@ def test_what_cannot_be_searched_is_told_apart(
     result = run(tmp_path, files, budget=100)
     assert (result.outcome, result.fixes) == (outcome, ())
     assert words in result.reason
+
+
+def test_a_project_that_is_slow_to_import_is_waited_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each last word is a session of its own: it may take as long to come to its tests as the first one took."""
+    monkeypatch.setattr(engine, "COLD_START", 0.0)
+    files = {
+        "conftest.py": "import time\n\ntime.sleep(2)\n",
+        "add.py": "def add(a, b):\n    return a - b\n",
+        "test_add.py": "from add import add\n\n\ndef test_add():\n    assert add(1, 2) == 3\n"
+        "    assert add(5, 7) == 12\n",
+    }
+    assert run(tmp_path, files).outcome is Outcome.FIXED
+
+
+@pytest.mark.parametrize("instead", ["os.mkfifo(place)", "os.symlink('/etc/passwd', place)"])
+def test_tests_that_tamper_with_what_is_noted_of_them_are_said_to(tmp_path: Path, instead: str) -> None:
+    folder = tmp_path / "cache"
+    tests = f"""\
+        import contextlib
+        import os
+        import pathlib
+
+
+        def test_a():
+            for each in pathlib.Path({str(folder)!r}).glob("repair-*"):
+                place = each / "records"
+                with contextlib.suppress(OSError):
+                    place.unlink(missing_ok=True)
+                    {instead}
+            assert False
+        """
+    result = run(tmp_path, {"test_a.py": tests})
+    assert result.outcome is Outcome.CANNOT_RUN
+    assert "noted of the tests cannot be read" in result.reason
+
+
+def test_source_that_our_own_python_cannot_parse_is_left_out(tmp_path: Path) -> None:
+    at = workspace(
+        tmp_path, {"new.py": "frobnicate x := y\n", "odd.py": b"\xff\x00\xfe", "old.py": "x = 1\n"}
+    )
+    lines = {path: frozenset({1}) for path in ("new.py", "odd.py", "old.py", "gone.py")}
+    failing = Test(index=0, id="t", file="t.py", standing="failed", lines=lines)
+    state = engine._State(at=at, targets=(), deadline=0.0, on_progress=print)
+    spectrum = Spectrum(tests=[failing], imported={}, complete=True)
+    assert list(state.sources(spectrum, [failing])) == ["old.py"]
+
+
+def test_where_no_python_can_run_the_tests_a_ranking_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    at = workspace(tmp_path, {"test_a.py": "def test_a(): pass\n"})
+    monkeypatch.setattr("tools.testing.python.candidates", lambda root: ())
+    result, spectrum = asyncio.run(engine.trace(at, (), 30.0))
+    assert result.outcome is Outcome.CANNOT_RUN
+    assert "any Python here" in result.reason
+    assert not spectrum.tests
 
 
 def test_a_test_that_fails_only_now_and_then_is_not_repaired(tmp_path: Path) -> None:

@@ -183,6 +183,21 @@ def test_a_batch_that_leaves_the_tests_state_changed_does_not_count(tmp_path: Pa
 
 @pytest.mark.slow
 @PATIENT
+def test_a_batch_after_which_the_program_dies_does_not_count(tmp_path: Path) -> None:
+    files = {
+        **SCREENED,
+        "low.py": "import os\n\nSEEN = []\n\n\ndef low(values):\n    if SEEN:\n        os._exit(3)\n"
+        "    return max(values)\n",
+    }
+    place = files["low.py"].index("return max")
+    edits: list[list[object]] = [[place, len(files["low.py"]) - 1, "SEEN.append(1); return 7"]]
+    reply = asyncio.run(screened(tmp_path, files, edits))
+    assert reply["verdicts"] == ["failed"]
+    assert not reply["steady"]
+
+
+@pytest.mark.slow
+@PATIENT
 def test_a_program_that_changes_its_parameters_is_repaired(tmp_path: Path) -> None:
     """The lists of parametrised tests are shared by all who run them: each run gets its own."""
     at = workspace(

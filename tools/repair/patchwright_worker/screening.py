@@ -155,6 +155,7 @@ class Screening:
         self.started = time.monotonic()
         self._done = 0
         self._running = -1
+        self._compared = False
 
     def work(self, how: object) -> Callable[[Send], None]:
         work: Callable[[Send], None] = how.screen(self.request, self._done)  # type: ignore[attr-defined]
@@ -169,6 +170,7 @@ class Screening:
             self._done = message["place"] + 1
         elif message["kind"] == "canary":
             self.reply["steady"] = message["same"]
+            self._compared = True
 
     def ended(self, killed: bool) -> bool:
         """True when candidates are left to screen."""
@@ -179,5 +181,7 @@ class Screening:
                 self.reply["verdicts"] = [each or "unknown" for each in self.reply["verdicts"]]
                 self._done = len(self.request["candidates"])
             self._done += 1
+        elif not (self._compared or self.request["endless"]):
+            self.reply["steady"] = False  # the unchanged program, run once more, took the child down
         self.reply["seconds"] = round(time.monotonic() - self.started, 4)
         return self._done < len(self.request["candidates"])

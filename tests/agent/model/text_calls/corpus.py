@@ -117,6 +117,9 @@ TAGS = (
          (called("shell", command="ls -la"),)),
     Case("qwen3 coder, broken off", "<tool_call>\n<function=write>\n<parameter=path>\na.py\n</parameter>\n"
          "<parameter=content>\nx = 1\n", ()),
+    Case("qwen3 coder, an end tag in a value",
+         "<function=write>\n<parameter=path>a.xml</parameter>\n<parameter=content>\n<parameter>1</parameter>\n"
+         "<more/>\n</parameter>\n</function>", (broken("write"),)),
     Case("no arguments in tags", "<tool_call>\n<function=git_status>\n</function>\n</tool_call>",
          (called("git_status"),)),
     Case("anthropic", '<function_calls>\n<invoke name="read">\n<parameter name="path">src/cart.py</parameter>\n'
@@ -245,6 +248,9 @@ PYTHON = (
          (called("write", path="a.py", content='x = 1\ny = "(2)"\n'),)),
     Case("several lines", 'edit(\n    path="a.py",\n    old="x",\n    new="y",\n)', (called("edit", path="a.py", old="x", new="y"),)),
     Case("a dictionary", 'tools.read({"path": "src/cart.py"})', (read(),)),
+    Case("an escape that Python does not know", 'shell(command="grep \\d+ a.py")',
+         (called("shell", command="grep \\d+ a.py"),)),
+    Case("a tuple", 'run_tests(targets=("a", "b"))', (called("run_tests", targets=["a", "b"]),)),
     Case("awaited", '```python\nawait read(path="src/cart.py")\n```', (read(),)),
     Case("broken off", '```python\nwrite(path="a.py", content="""x = 1\n', ()),
 )  # fmt: skip
@@ -283,6 +289,8 @@ NOTHING = (
     Case("do not run", f"Do not run this:\n```json\n{R}\n```", ()),
     Case("the word Action in prose", "Action: none needed, the tests pass already.", ()),
     Case("a list of tools", "Tools I have: read, write and search.", ()),
+    Case("a call with dots for its values", "read(path=...)", ()),
+    Case("a call with a value that JSON has not", 'read(path=b"a.py")', ()),
     Case("a function spoken of", "read(path) returns the text of a file.", ()),
     Case("HTML", "<search>\n  <input name='q'>\n</search>", ()),
     Case("a tag spoken of", "The `<tool_call>` tag is not closed in line 3.", ()),

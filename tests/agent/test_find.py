@@ -1,0 +1,55 @@
+"""The search over sessions is a cache: what is wrong with it costs time and no answer."""
+
+from __future__ import annotations
+
+import contextlib
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from agent.events import Prompt
+from agent.find import find
+from agent.home import Home
+from agent.session import Session
+
+
+def start(home: Home, root: Path, prompt: str) -> Session:
+    session = Session.create(home.project(root) / "sessions")
+    session.append(Prompt(text=prompt))
+    return session
+
+
+@pytest.mark.parametrize("schema", ["create table logs (other text)", "create table texts (path text)"])
+def test_words_are_found_when_the_cache_is_of_another_form(schema: str, tmp_path: Path) -> None:
+    home = Home.from_environment()
+    start(home, tmp_path, "mend the walrus").close()
+    home.cache.mkdir(parents=True, exist_ok=True)
+    with contextlib.closing(sqlite3.connect(home.cache / "search.sqlite")) as db:
+        db.execute(schema)
+    assert [hit.event for hit in find(home, "walrus")] == ["e1"]
+
+
+def test_words_are_found_while_another_process_writes_the_cache(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home = Home.from_environment()
+    start(home, tmp_path, "mend the walrus").close()
+    assert len(find(home, "walrus")) == 1
+    start(home, tmp_path, "feed the walrus").close()
+    monkeypatch.setattr("agent.find.PATIENCE", 0.0)
+    with contextlib.closing(sqlite3.connect(home.cache / "search.sqlite", isolation_level=None)) as db:
+        db.execute("begin immediate")
+        assert len(find(home, "walrus")) == 2
+
+
+def test_a_project_is_not_another_whose_name_is_like_its(tmp_path: Path) -> None:
+    home = Home.from_environment()
+    with contextlib.closing(start(home, tmp_path / "my_app", "mend the walrus")) as session:
+        mine = session.folder.parent.parent
+    other = mine.with_name(mine.name.replace("_", "-"))
+    assert other != mine
+    (other / "sessions" / "x").mkdir(parents=True)
+    (other / "sessions" / "x" / "log.jsonl").write_bytes((session.folder / "log.jsonl").read_bytes())
+    assert len(find(home, "walrus")) == 2
+    assert [hit.path for hit in find(home, "walrus", project=mine)] == [session.folder]

@@ -1,0 +1,154 @@
+"""The search for one patch, with a worker whose answers are written down: their order makes no difference."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+
+from tools.repair import search
+from tools.repair.candidates import Candidate, candidates
+from tools.repair.localization import Suspect, rank
+from tools.repair.search import Search
+from tools.repair.server import Message, Replies, Worker
+from tools.repair.spectrum import Spectrum, Test
+from tools.repair.templates import Hints, Source
+
+TEXT = """\
+def middle(first, second, third, limit):
+    total = first + second * third
+    if total > limit and first < second:
+        total = total - limit
+    return max(total, first, second) + 1
+"""
+SOURCES = {"a.py": Source("a.py", TEXT)}
+FAILING = Test(index=0, id="t.py::0", file="t.py", standing="failed", lines={"a.py": frozenset(range(1, 6))})
+SPECTRUM = Spectrum(tests=[FAILING], imported={}, complete=True)
+
+
+class Answers(Replies):
+    """A worker and what it says: changes at `good` pass, all others fail. Answers the newest or the oldest first."""
+
+    def __init__(self, good: Sequence[Candidate], *, newest_first: bool) -> None:
+        super().__init__()
+        self._good = [(each.change.start, each.change.end, each.change.text) for each in good]
+        self._waiting: list[Message] = []
+        self._newest_first = newest_first
+        self.pairs: list[object] = []
+
+    async def send(self, message: Message) -> None:
+        if "screen" in message:
+            every = message["candidates"]
+            self.pairs += [edits for edits in every if len(edits) == 2]
+            verdicts = ["passed" if self._passes(edits) else "failed" for edits in every]
+            self._waiting.append(
+                {"kind": "screened", "verdicts": verdicts, "steady": True, "id": message["id"]}
+            )
+        elif "id" in message:
+            verdict = "passed" if self._passes(message["edits"]) else "failed"
+            self._waiting.append(
+                {"kind": "tried", "verdict": verdict, "passed": [0], "stage": 1, "id": message["id"]}
+            )
+
+    def _passes(self, edits: Any) -> bool:
+        return any(tuple(edit[1:]) in self._good for edit in edits)
+
+    async def next(self, seconds: float) -> Message | None:
+        assert seconds > 0
+        return {**self._waiting.pop(-1 if self._newest_first else 0), "from": "warm"}
+
+
+def every() -> list[Candidate]:
+    suspects: list[Suspect] = rank(SOURCES, [FAILING], SPECTRUM)
+    return list(candidates(suspects, SOURCES, Hints()))
+
+
+def searching(answers: Answers) -> Search:
+    worker = cast("Worker", answers)
+    return Search(
+        name="0",
+        root=Path("/nowhere"),
+        workers={"warm": worker, "cold": worker},
+        replies=answers,
+        spectrum=SPECTRUM,
+        sources=SOURCES,
+        wanted=[FAILING],
+        deadline=search.time.monotonic() + 1e6,
+        cold_start=20.0,
+        on_progress=lambda line: None,
+    )
+
+
+@pytest.fixture(autouse=True)
+def _four_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(search, "AHEAD", 4)
+
+
+def test_what_is_found_does_not_depend_on_which_trial_ends_first() -> None:
+    """A second change that passes lies beyond what is looked at after the first: one quick worker may meet it."""
+    all_of_them = every()
+    sure = [each for each in all_of_them if each.precision > 0.9]
+    good = [sure[1], next(each for each in sure if each.rank > sure[1].rank + search.ALTERNATIVES + 5)]
+    found = []
+    for newest_first in (False, True):
+        looking = searching(Answers(good, newest_first=newest_first))
+        best = asyncio.run(looking.run(iter(all_of_them)))
+        assert best is not None
+        found.append((best.candidate.rank, [each.candidate.rank for each in looking.others]))
+    assert found[0] == found[1] == (sure[1].rank, [])
+
+
+def test_the_same_changes_are_paired_whichever_ends_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(search, "MOST_SINGLES", 12)
+    paired = []
+    for newest_first in (False, True):
+        answers = Answers([], newest_first=newest_first)
+        looking = searching(answers)
+        assert asyncio.run(looking.run(iter(every()))) is None
+        assert asyncio.run(looking.run_pairs()) is None
+        paired.append(answers.pairs)
+    assert paired[0]
+    assert paired[0] == paired[1]
+
+
+class Clock:
+    """Stands in for the module `time`."""
+
+    now = 0.0
+
+    def monotonic(self) -> float:
+        return self.now
+
+
+class Stuck(Answers):
+    """After the first change that passes, only the last word is ever answered; time goes by."""
+
+    def __init__(self, good: Sequence[Candidate], clock: Clock) -> None:
+        super().__init__(good, newest_first=True)
+        self._clock = clock
+
+    async def next(self, seconds: float) -> Message | None:
+        tried = [each for each in self._waiting if each["kind"] == "tried"]
+        if not tried and self._clock.now == 0.0 and self._waiting:
+            return {**self._waiting.pop(0), "from": "warm"}
+        if tried:
+            self._waiting.remove(tried[0])
+            self._clock.now += 1.0
+            return {**tried[0], "from": "warm"} if seconds > 0 else None
+        self._clock.now += max(seconds, 0.0)
+        return None
+
+
+def test_what_is_at_hand_is_judged_before_the_time_is_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = Clock()
+    monkeypatch.setattr(search, "time", clock)
+    all_of_them = every()
+    looking = searching(Stuck([all_of_them[0]], clock))
+    looking.deadline, looking._begun = 100.0, 0.0
+    best = asyncio.run(looking.run(iter(all_of_them)))
+    assert best is not None
+    assert best.candidate.rank == 0
+    assert clock.now < 100.0
