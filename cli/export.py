@@ -42,7 +42,7 @@ def export_session(folder: Path, path: Path, *, replace: bool = False) -> None:
             f"Let the name end with one of: {', '.join(FORMATS)}.",
         )
     if not replace and os.path.lexists(path):
-        raise UserError(Fault.USAGE, f"{str(path)!r} exists", "Name a new file.")
+        raise UserError(Fault.USAGE, f"{path.name!r} exists", "Name a new file.")
     try:
         write(folder, path)
     except FileNotFoundError as error:

@@ -84,7 +84,7 @@ def test_all_of_a_session_is_shown_searched_and_exported(shop: Path) -> None:
             ask(terminal, f"/export {name}", f"{name}")
         ask(terminal, "/export five.txt", "no format for 'five.txt'")
         (shop / "mine.md").write_text("mine\n")
-        ask(terminal, "/export mine.md", "mine.md' exists")
+        ask(terminal, "/export mine.md", "'mine.md' exists")
     assert (shop / "mine.md").read_text() == "mine\n"
     assert "> mend </details> it" in (shop / "one.md").read_text()
     page = (shop / "two.html").read_text()
