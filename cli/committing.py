@@ -10,7 +10,7 @@ import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +26,7 @@ from sandbox.repository import branch
 from sandbox.secrets import redact
 from tools.checks import run_checks
 from tools.checks.finding import Finding
-from tools.checks.staged import between, staged
+from tools.checks.staged import between, empty_tree, staged
 from tools.messages.asking import cleaned, pr_question, question, review_question
 from tools.messages.style import Style, learned, ticket_of
 from tools.messages.summary import summarised
@@ -34,6 +34,9 @@ from tools.plumbing import Git, GitFailed
 
 DIFF = 60_000
 """Characters of a diff that a model is sent: about 15k tokens."""
+
+PATIENCE, LONGEST = 180.0, 4_000
+"""Seconds and tokens that a model's text may take."""
 
 _PLAIN = ("--no-ext-diff", "--no-textconv", "--no-color", "--ignore-submodules=dirty")
 
@@ -106,22 +109,37 @@ def reviewed(
     folder: Path, flags: Mapping[str, Any], target: str = "", *, base: str = "", cached: bool = False
 ) -> Review | None:
     """The review of what `review` says; None if there is no change."""
+    found = examined(folder, target, base=base, cached=cached)
+    if found is None:
+        return None
+    review, asked = found
+    return replace(review, opinion=_asked(Git.here(folder), flags, asked, "review", Role.JUDGE))
+
+
+def examined(
+    folder: Path, target: str = "", *, base: str = "", cached: bool = False
+) -> tuple[Review, str] | None:
+    """(the review without an opinion, what to ask a model); None if there is no change."""
     git = Git.here(folder)
     with _chosen(git, target, base=base, cached=cached) as (its, sides):
         change = staged(its) if sides is None else between(its, *sides)
         if not change.files:
             return None
-        found = run_checks(change)
+        # Linters run what the repository brings, unconfined: the hooks do that, which the user has installed here.
+        found = run_checks(change, skip=("linters",))
         summary = summarised(change, Style()).strip()
-        said = opinion(its, flags, found, *(filter(None, sides) if sides else ("--cached",)))
-    return Review(summary=summary, findings=found, opinion=said)
+        asked = _question(its, found, *((sides[0] or empty_tree(its), sides[1]) if sides else ("--cached",)))
+    return Review(summary=summary, findings=found, opinion=""), asked
 
 
-def opinion(git: Git, flags: Mapping[str, Any], found: Sequence[Finding], *sides: str) -> str:
-    """What a model says of a change (what is staged, if no sides are given) beside the checks; "" without one."""
-    diff = git.run("diff", *_PLAIN, *(sides or ("--cached",))).decode("utf-8", "replace")
-    asked = review_question(redact(diff)[:DIFF], "\n".join(map(_line, found)))
-    return _asked(git, flags, asked, "review", Role.JUDGE)
+def opinion(git: Git, flags: Mapping[str, Any], found: Sequence[Finding]) -> str:
+    """What a model says of what is staged beside the checks; "" without one."""
+    return _asked(git, flags, _question(git, found, "--cached"), "review", Role.JUDGE)
+
+
+def _question(git: Git, found: Sequence[Finding], *sides: str) -> str:
+    diff = git.run("diff", *_PLAIN, *sides).decode("utf-8", "replace")
+    return review_question(redact(diff)[:DIFF], "\n".join(map(_line, found)))
 
 
 def pull_request(folder: Path, flags: Mapping[str, Any], *, base: str, out: Path | None) -> int:
@@ -182,7 +200,7 @@ def _asked(git: Git, flags: Mapping[str, Any], prompt: str, purpose: str, role: 
         if model is None:
             return ""
         try:
-            return await side.text(prompt, purpose=purpose, role=role, patience=180.0, max_output=4_000)
+            return await side.text(prompt, purpose=purpose, role=role, patience=PATIENCE, max_output=LONGEST)
         finally:
             await model.close()
             await side.roles.close()

@@ -9,7 +9,8 @@ import threading
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from agent.events import line_of
+from agent.events import End, line_of
+from agent.loop import Told
 from agent.outcome import Exit
 from agent.runtime import Runtime
 from cli.streams import write_line
@@ -31,19 +32,35 @@ class Driver:
         self._questions: dict[str, asyncio.Future[Decision]] = {}
         self._asked = 0
         self._closed = False
+        self._ended = False
 
     async def run(self) -> int:
         """Take prompts one after the other; returns the exit code of the last turn."""
         loop = asyncio.get_running_loop()
         threading.Thread(target=_read, args=(loop, self._line), daemon=True).start()
         code = int(Exit.DONE)
-        while (prompt := await self._prompts.get()) is not None:
-            code = (await self._runtime.turn(prompt)).exit_code
-            self._runtime.loop.inbox.clear()
+        while (prompt := await self._prompts.get()) is not None and not self._ended:
+            while prompt:
+                end = await self._runtime.turn(prompt)
+                code = end.exit_code
+                prompt = self._late(end)
         return code
+
+    def _late(self, end: End) -> str:
+        """What was said too late for the turn, while the tests ran at its end: the next prompt. After a turn that was
+        stopped, or ran into a limit, it is told instead that nobody has read it."""
+        inbox = self._runtime.loop.inbox
+        left = [text for text in inbox if not isinstance(text, Told)]
+        inbox.clear()
+        if not left or (end.exit_code not in (Exit.INTERRUPTED, Exit.LIMIT) and not self._ended):
+            return "\n".join(left)
+        for text in left:
+            _complain(f"not delivered: {text}")
+        return ""
 
     def end(self) -> None:
         """A signal: end the turn that is running, and the session."""
+        self._ended = True
         self._runtime.stop()
         self._line(None)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import json
+import os
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
@@ -28,8 +29,11 @@ LONGEST = 20_000
 """Characters of one output that a document holds; the whole stands in the session's artifacts."""
 
 
-def export_session(folder: Path, path: Path) -> None:
-    """Write the session in `folder` to `path`, in the format that its name ends with. Raises UserError."""
+def export_session(folder: Path, path: Path, *, replace: bool = False) -> None:
+    """Write the session in `folder` to `path`, in the format that its name ends with.
+
+    replace: also where there is a file. Raises UserError
+    """
     write = FORMATS.get(path.suffix.lower())
     if write is None:
         raise UserError(
@@ -37,6 +41,8 @@ def export_session(folder: Path, path: Path) -> None:
             f"no format for {path.name!r}",
             f"Let the name end with one of: {', '.join(FORMATS)}.",
         )
+    if not replace and os.path.lexists(path):
+        raise UserError(Fault.USAGE, f"{path.name!r} exists", "Name a new file.")
     try:
         write(folder, path)
     except FileNotFoundError as error:
@@ -90,7 +96,8 @@ def page(events: Iterator[Event]) -> str:
         if found:
             summary, _, code = fold.partition("</summary>")
             lines = code.strip().split("\n")
-            title = summary.replace("<summary>", "").strip()
+            # A fold of ours has its title escaped already; one that a model wrote is no reason to trust it.
+            title = html.escape(html.unescape(summary.replace("<summary>", "").strip()))
             body.append(
                 f"<details><summary>{title}</summary><pre>{html.escape(chr(10).join(lines[1:-1]))}</pre></details>"
             )

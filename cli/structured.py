@@ -40,6 +40,10 @@ class Structure:
 
         try:
             schema = json.loads(path.read_bytes())
+            if not isinstance(schema, dict | bool) or (
+                isinstance(schema, dict) and not isinstance(schema.get("$schema", ""), str)
+            ):
+                raise SchemaError("an object is wanted, its `$schema` a text")
             validator_for(schema).check_schema(schema)
         except OSError as error:
             raise UserError(Fault.USAGE, f"cannot read the schema {str(path)!r}: {error.strerror}") from None
@@ -73,6 +77,8 @@ class Structure:
             worst = best_match(errors)
         except Unresolvable as error:
             raise UserError(Fault.USAGE, f"the schema refers to what is not in it: {error.ref!r}") from None
+        except RecursionError:
+            raise UserError(Fault.USAGE, "the schema refers to itself without end") from None
         if worst is None:
             return value, ""
         where = "/".join(map(str, worst.absolute_path)) or "the top"

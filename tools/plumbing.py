@@ -41,8 +41,11 @@ _HARDENED = (
 )
 
 
-class GitFailed(Exception):
+class GitFailed(UserError):
     """git said no; the message is its own."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(Fault.CONFIGURATION, message)
 
 
 class Git:
@@ -55,6 +58,7 @@ class Git:
 
     def __init__(self, root: Path, *, alone: bool = False, extra: Mapping[str, str] = {}) -> None:
         self.root = root
+        self.extra = dict(extra)
         self._environment = {
             **(without_git(os.environ) if alone else _cleaned(os.environ)),
             "GIT_OPTIONAL_LOCKS": "0",

@@ -6,11 +6,12 @@ out: make them only where the user lets a repository do that, as in a hook that 
 
 from __future__ import annotations
 
+import fcntl
 import os
 import shutil
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -24,15 +25,15 @@ _PREFIX = "patchwright-"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Worktree:
-    """One of them. folder: where it lies; base: the commit that it began with"""
+    """One of them. folder: where it lies; base: the commit that it began with; git: in it
+
+    git is told where the repository is: commands that run in the folder may put a `.git` of their own there, and what
+    that configures (filters, say) must not run.
+    """
 
     folder: Path
     base: str
-
-    @property
-    def git(self) -> Git:
-        """git in it."""
-        return Git(self.folder, alone=True)
+    git: Git
 
     @property
     def head(self) -> str:
@@ -56,17 +57,20 @@ def worktree(git: Git, commit: str, folder: Path) -> Iterator[Worktree]:
     What a kill left behind of earlier ones is removed first. Raises GitFailed.
     """
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    git.run("worktree", "prune", ok=range(256))
-    place = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=folder)) / git.root.name
+    own, lock = _own_folder(folder)
+    place = own / git.root.name
     try:
+        git.run("worktree", "prune", ok=range(256))
         git.run("worktree", "add", "--detach", "--quiet", str(place), commit)
         _link(git.root, place)
-        yield Worktree(folder=place, base=git.line("rev-parse", f"{commit}^{{commit}}"))
+        base = git.line("rev-parse", f"{commit}^{{commit}}")
+        yield Worktree(folder=place, base=base, git=_inside(git, place))
     finally:
         for name in LINKED:  # removed as links, never through them
             if (place / name).is_symlink():
                 (place / name).unlink()
-        shutil.rmtree(place.parent, ignore_errors=True)  # what cannot be removed now, git forgets below
+        shutil.rmtree(own, ignore_errors=True)  # what cannot be removed now, git forgets below
+        os.close(lock)
         git.run("worktree", "prune", ok=range(256))
 
 
@@ -74,6 +78,45 @@ def bring_back(git: Git, patch: bytes) -> None:
     """Apply a patch to the user's work tree, index untouched: wholly or not at all. Raises GitFailed."""
     if patch:
         git.run("apply", "--whitespace=nowarn", "-", stdin=patch)
+
+
+def _inside(git: Git, place: Path) -> Git:
+    """git in a work tree that was just made, without what `git` does without."""
+    own = Git(place, alone=True).line("rev-parse", "--absolute-git-dir")
+    return Git(place, alone=True, extra={**git.extra, "GIT_DIR": own, "GIT_WORK_TREE": str(place)})
+
+
+def _own_folder(folder: Path) -> tuple[Path, int]:
+    """A new folder and the descriptor that holds it, which a kill closes; those that nobody holds are removed."""
+    gate = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        with suppress(OSError):  # a file system without locks
+            fcntl.flock(gate, fcntl.LOCK_EX)
+        for left in folder.glob(f"{_PREFIX}*"):
+            if (lock := _hold(left)) is not None:
+                shutil.rmtree(left, ignore_errors=True)
+                os.close(lock)
+        own = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=folder))
+        held = os.open(own, os.O_RDONLY | os.O_DIRECTORY)
+        with suppress(OSError):
+            fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        return own, held
+    finally:
+        os.close(gate)
+
+
+def _hold(folder: Path) -> int | None:
+    """A descriptor that holds a folder; None if another process does, or it cannot be told."""
+    try:
+        lock = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+    except OSError:  # gone
+        return None
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        os.close(lock)
+        return None
+    return lock
 
 
 def _link(root: Path, place: Path) -> None:

@@ -84,11 +84,9 @@ def _late(number: int, frame: FrameType | None) -> None:
 def _failed(name: str, error: Exception) -> int:
     """A user's fault in one line; one of ours with its traceback, and the commit is not held up by it."""
     from sandbox.errors import UserError
-    from tools.plumbing import GitFailed
 
-    if isinstance(error, UserError | GitFailed):
-        hint = getattr(error, "hint", "")
-        return _told(f"{name}: {error}" + (f"\n  {hint}" if hint else ""), USAGE)
+    if isinstance(error, UserError):
+        return _told(f"{name}: {error}" + (f"\n  {error.hint}" if error.hint else ""), USAGE)
     import traceback
 
     _told("".join(traceback.format_exception(error)), INTERNAL)

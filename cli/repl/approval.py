@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,14 +18,17 @@ Arguments = Mapping[str, Any]
 
 @dataclass(slots=True, kw_only=True)
 class Asker:
-    """An `Approver`. `arguments` finds what a tool was called with, by its name and a path that it touches."""
+    """An `Approver`. `arguments` finds what a tool may have been called with, by its name and the paths it touches."""
 
     front: Front
     policy: Policy
     home: Home
-    arguments: Callable[[str, tuple[str, ...]], Arguments]
+    arguments: Callable[[str, tuple[str, ...]], Sequence[Arguments]]
     _allowed: set[tuple[str, str]] = field(default_factory=set)  # for the session
-    _last: tuple[tuple[str, str], Decision] | None = None  # this turn's last answer
+    _one: asyncio.Lock = field(
+        default_factory=asyncio.Lock
+    )  # actions that run at once ask one after the other
+    _last: tuple[tuple[str, str, str], Decision] | None = None  # this turn's last answer
 
     def new_turn(self) -> None:
         """What was answered once no longer holds."""
@@ -32,20 +36,28 @@ class Asker:
 
     async def ask(self, tool: str, effect: Effect, question: Decision) -> Decision:
         """See `Approver.ask`."""
+        async with self._one:
+            return await self._ask(tool, effect, question)
+
+    async def _ask(self, tool: str, effect: Effect, question: Decision) -> Decision:
         what = _what(effect)
         key = (tool, what)
         if key in self._allowed:
             return Decision(verdict="allow", reason="the user allows it in this session")
-        if self._last is not None and self._last[0] == key:
+        changes = map(_change, self.arguments(tool, effect.paths)) if effect.paths else ()
+        change = "\n".join(
+            filter(None, changes)
+        )  # of several calls for one file any may be meant: all are shown
+        asked = (*key, change)
+        if self._last is not None and self._last[0] == asked:
             return self._last[1]
-        change = _change(self.arguments(tool, effect.paths)) if effect.paths else ""
         shown = f"Allow {inert(tool)}: {what}" if what else f"Allow {inert(tool)}?"
         shown = f"{shown}\n{change}" if change else shown
         rules = tuple(f"shell({exact(each)})" for each in question.always)
         self.front.alert("an action waits for your answer")
         answer = await self.front.ask(Question(what=shown, why=inert(question.reason), rules=rules))
         decision = self._decided(answer, key)
-        self._last = (key, decision)
+        self._last = (asked, decision)
         return decision
 
     def _decided(self, answer: Answer, key: tuple[str, str]) -> Decision:

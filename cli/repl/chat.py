@@ -46,8 +46,8 @@ class Chat:
         self.next: str | None = None
         self._make_model = make_model
         self._queued: list[str] = []
-        self._work: asyncio.Task[None] | None = None
-        self._asides: set[asyncio.Task[None]] = set()
+        self._work: asyncio.Task[bool] | None = None
+        self._asides: set[asyncio.Task[bool]] = set()
         self._hung_up = False
         self._asked: MessageEvent | None = None  # the model's last message
         self._asker = Asker(front=front, policy=runtime.policy, home=home, arguments=self._arguments)
@@ -143,12 +143,14 @@ class Chat:
         self._command("/plan", shown=False)
 
     def quit(self) -> None:
-        """Leave, ending a turn that is running; the log keeps all of it."""
+        """Leave, ending what is running; the log keeps all of it."""
         self._hung_up = True
         if self._work is None:
             self.front.close()
-        else:
+        elif self.runtime.turning:
             self.runtime.stop()
+        elif self._work is not asyncio.current_task():  # a command of the user's, a list to choose from
+            self._work.cancel()
 
     def open(self, session: str) -> None:
         """Leave this session for another one, "" for a new one."""
@@ -253,21 +255,35 @@ class Chat:
         self._asides.add(task)
         task.add_done_callback(self._asides.discard)
 
-    def _over(self, work: asyncio.Task[None]) -> None:
+    def _over(self, work: asyncio.Task[bool]) -> None:
         self._work = None
         self.front.busy("")
         if self._hung_up:
             self.front.close()
+        elif self._queued:  # said while a command ran, which takes no steering
+            left, self._queued = "\n".join(self._queued), []
+            self.runtime.loop.inbox.clear()
+            self.front.queued([])
+            if work.cancelled() or not work.result():
+                self.front.refill(left)
+            else:
+                self.view.said(left)
+                self._start(self._turn(self.planning.framed(left)))
 
-    async def _guarded(self, work: Coroutine[Any, Any, None]) -> None:
+    async def _guarded(self, work: Coroutine[Any, Any, None]) -> bool:
+        """Whether it came to its end."""
         try:
             await work
+            return True
         except UserError as error:
             self.tell(f"patchwright: {error.message}" + (f"\n  {error.hint}" if error.hint else ""), "red")
         except asyncio.CancelledError:
             self.tell("stopped", "yellow")
         except OSError as error:  # a file or disk that a command needs: the conversation goes on
             self.tell(f"patchwright: {error}", "red")
+        except Exception as error:  # a fault of ours: told, and the conversation goes on
+            self.tell(f"patchwright: this is a fault in Patchwright itself: {redact(repr(error))}", "red")
+        return False
 
     async def _turn(self, prompt: str | None) -> None:
         """Turns, as long as there is something to do: text that came too late for one starts the next."""
@@ -305,12 +321,11 @@ class Chat:
             self.front.queued(self._queued)
             self.view.said(event.text)
 
-    def _arguments(self, tool: str, paths: tuple[str, ...]) -> dict[str, Any]:
-        """What a tool was called with in the model's last message, where one call of it names one of the paths."""
+    def _arguments(self, tool: str, paths: tuple[str, ...]) -> list[dict[str, Any]]:
+        """What a tool was called with in the model's last message, in the calls of it that name one of the paths."""
         asked = self._asked.actions if self._asked else []
         fitting = [each.arguments for each in asked if each.tool == tool]
-        exact = [each for each in fitting if str(each.get("path", "")) in paths]
-        return exact[0] if exact else {}
+        return [each for each in fitting if str(each.get("path", "")) in paths]
 
 
 def _wrapped(line: str, columns: int) -> str:

@@ -86,6 +86,24 @@ def test_changes_are_reviewed_without_touching_anything(repo: Repo) -> None:
 
 
 @pytest.mark.slow
+def test_a_review_runs_nothing_of_the_repository_and_tells_what_git_says(repo: Repo, tmp_path: Path) -> None:
+    repo.write("ruff.toml", "")
+    repo.write(".venv/bin/ruff", f"#!/bin/sh\ntouch '{tmp_path}/ran'\n")
+    (repo.root / ".venv/bin/ruff").chmod(0o755)
+    repo.write("new.py", "x = 1\n")
+    assert run("review", cwd=repo.root).code == 0
+    assert not (tmp_path / "ran").exists()
+    with Loopback([{"text": "nothing found"}]) as server:
+        told = ("--model", "openai/test", "--api-base", server.url)
+        first = run("review", "HEAD", *told, cwd=repo.root, env={"OPENAI_API_KEY": "k"})
+        assert first.code == 0, first.err
+        assert "+def total(items)" in server.requests[0].raw.decode(), "the first commit is all new"
+    Repo(repo.root / "inner")  # git does not add a repository without a commit
+    odd = run("review", cwd=repo.root)
+    assert (odd.code, "inner" in odd.err, "Traceback" in odd.err) == (6, True, False), odd.err
+
+
+@pytest.mark.slow
 def test_a_pull_request_is_drafted_into_a_file(repo: Repo, tmp_path: Path) -> None:
     assert run("pr", cwd=repo.root).code == 3
     repo.git("switch", "-qc", "feature")

@@ -102,6 +102,9 @@ def test_an_answer_that_does_not_fit_is_asked_for_once_more(repo: Path) -> None:
     [
         ("{", "is not JSON"),
         ('{"type": "objekt"}', "is not a JSON schema: at type"),
+        ("null", "is not a JSON schema: at the top"),
+        ('{"$schema": 5}', "is not a JSON schema: at the top"),
+        ('{"$ref": "#"}', "refers to itself without end"),
         ('{"$ref": "https://example.org/schema.json"}', "refers to what is not in it"),
         (None, "cannot read the schema"),
     ],
@@ -179,6 +182,24 @@ def test_a_driver_interrupts_and_its_end_ends_the_session(repo: Path) -> None:
     driven.say(kind="interrupt")
     assert driven.until("end")["summary"] == "Stopped."
     assert driven.end() == 0
+
+
+def test_what_comes_too_late_for_a_turn_is_the_next_prompt(repo: Path) -> None:
+    turns = [
+        {"calls": [call("write", path="new.py", content="x = 2\n")]},
+        {"text": "First."},
+        {"text": "Second.", "expect": ["one thing more"]},
+    ]
+    driven = Driven(repo, turns, "--tests", "true", "--sandbox", "unconfined", "--no-commit")
+    driven.say(kind="prompt", text="go")
+    question = driven.until("question")
+    assert question["tool"] == "run_tests"  # the model has ended its turn, the harness has not
+    driven.say(kind="steer", text="one thing more")
+    driven.say(kind="decision", id=question["id"], verdict="allow")
+    assert driven.until("end")["summary"] == "First."
+    assert driven.until("prompt")["text"] == "one thing more"
+    assert driven.until("end")["summary"] == "Second."
+    driven.end()
 
 
 def test_input_as_lines_wants_output_as_lines(repo: Path) -> None:

@@ -65,12 +65,12 @@ def story(terminal: Terminal) -> Iterator[str]:
     at_rest(terminal)
     yield "answer"
     terminal.type("/sess")
-    terminal.wait("this project's sessions")
+    _drawn(terminal, "this project's sessions")
     yield "completion"
     terminal.type("\x03")
     at_rest(terminal)
     terminal.type("mend it\r")
-    terminal.wait("y once")
+    _drawn(terminal, "y once")
     yield "question"
     terminal.type("n")
     terminal.wait("Allow run_tests?")
@@ -78,6 +78,11 @@ def story(terminal: Terminal) -> Iterator[str]:
     terminal.wait("1 file")
     at_rest(terminal)
     yield "done"
+
+
+def _drawn(terminal: Terminal, text: str) -> None:
+    """Wait for a text, and for the end of the redraw that shows it: what stands below it may come a moment later."""
+    terminal.wait(lambda: text in terminal.text and terminal.raw.endswith(b"\x1b[?2026l"))
 
 
 def open_story(root: Path, columns: int, rows: int, **env: str) -> Terminal:

@@ -77,6 +77,11 @@ class Terminal:
         code = self._process.exitstatus
         return int(code) if code is not None else None
 
+    @property
+    def running(self) -> bool:
+        """Whether the program has not ended yet."""
+        return bool(self._process.isalive())
+
     def type(self, keys: str) -> None:
         """Send keys as a keyboard does: Enter is "\\r", Ctrl-C "\\x03"."""
         self._process.send(keys)

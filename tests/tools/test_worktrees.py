@@ -50,7 +50,26 @@ def test_nothing_is_left_after_a_failure_or_a_kill(repo: Repo, tmp_path: Path) -
     assert list((tmp_path / "trees").iterdir()) == []
     lost = tmp_path / "trees" / "patchwright-killed" / "work"
     repo.git("worktree", "add", "-q", "--detach", str(lost))
-    (lost / "a.txt").unlink()
-    (lost / ".git").unlink()
-    with worktree(git, "HEAD", tmp_path / "trees"):
-        assert repo.git("worktree", "list").count("\n") == 2, "the lost one is forgotten"
+    with worktree(git, "HEAD", tmp_path / "trees") as one, worktree(git, "HEAD", tmp_path / "trees") as other:
+        assert not lost.exists()
+        assert (one.folder / "a.txt").exists(), "one that is in use stays"
+        assert (other.folder / "a.txt").exists()
+        assert repo.git("worktree", "list").count("\n") == 3, "the lost one is forgotten"
+
+
+def test_a_repository_that_a_command_put_there_is_not_obeyed(repo: Repo, tmp_path: Path) -> None:
+    other = Repo(tmp_path / "other")
+    other.write("a.txt", "x\n")
+    other.commit_all()
+    other.git("config", "filter.evil.smudge", f"touch '{tmp_path}/ran'; cat")
+    other.write(".git/info/attributes", "* filter=evil\n")
+    without = {"GIT_CONFIG_COUNT": "1", "GIT_CONFIG_KEY_0": "instead.of", "GIT_CONFIG_VALUE_0": "this"}
+    with worktree(Git(repo.root, extra=without), "HEAD", tmp_path / "trees") as tree:
+        assert tree.git.setting("instead.of") == "this", "what its repository does without, it does without"
+        (tree.folder / ".git").write_text(f"gitdir: {tmp_path}/other/.git\n")
+        (tree.folder / "a.txt").unlink()
+        tree.git.run("checkout", "--detach", "--force", "--quiet", other.head(), ok=range(256))
+        tree.git.run("checkout", "--detach", "--force", "--quiet", "HEAD")
+        assert tree.head == repo.head()
+        assert (tree.folder / "a.txt").read_text().startswith("one\n")
+    assert not (tmp_path / "ran").exists()

@@ -10,7 +10,8 @@ from tools.checks.finding import Finding
 from tools.checks.staged import Change, File
 
 _TEST_FILE = re.compile(
-    r"(?:^|/)(?:test_[^/]*|[^/]*_test|[^/]*_spec|[^/]*[.-](?:test|spec)|[^/]*Tests?)\.[a-zA-Z]+$|(?:^|/)__tests__/"
+    r"(?:^|/)(?:test_[^/]*|[^/]*_test|[^/]*_spec|[^/]*[.-](?:test|spec)|[^/]*Tests?)\.[a-zA-Z]+$"
+    r"|(?:^|/)tests\.py$|(?:^|/)__tests__/"
 )
 
 _TESTS = re.compile(

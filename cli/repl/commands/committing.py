@@ -6,6 +6,7 @@ import asyncio
 from typing import TYPE_CHECKING
 
 from cli.repl.commands.base import Command
+from sandbox.inert import inert
 
 if TYPE_CHECKING:
     from cli.repl.chat import Chat
@@ -22,11 +23,20 @@ async def commit(chat: Chat, argument: str) -> None:
 
 async def review(chat: Chat, argument: str) -> None:
     """Review what is not committed, or a commit."""
-    from cli.committing import reviewed
+    from agent.model.roles import Role
+    from cli.committing import LONGEST, PATIENCE, examined
 
-    flags = {"model": chat.runtime.model.name}
-    found = await asyncio.to_thread(reviewed, chat.runtime.workspace.root, flags, argument)
-    chat.view.note(found.text() if found is not None else "nothing to review: all is committed")
+    found = await asyncio.to_thread(examined, chat.runtime.workspace.root, argument)
+    if found is None:
+        chat.tell("nothing to review: all is committed")
+        return
+    review, asked = found
+    chat.view.note(review.text())
+    # The session's own models, at the servers that it was given, within its limits.
+    side = chat.runtime.side
+    said = await side.text(asked, purpose="review", role=Role.JUDGE, patience=PATIENCE, max_output=LONGEST)
+    if said:
+        chat.view.note(inert(said))
 
 
 COMMANDS = (

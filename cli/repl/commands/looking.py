@@ -31,7 +31,7 @@ async def export(chat: Chat, argument: str) -> None:
 
     path = Path(argument or f"session-{chat.runtime.session.id}.md").expanduser()
     path = path if path.is_absolute() else chat.runtime.workspace.root / path
-    await asyncio.to_thread(export_session, chat.runtime.session.folder, path)
+    await asyncio.to_thread(export_session, chat.runtime.session.folder, path, replace=not argument)
     chat.tell(f"written: {inert(str(path))}")
 
 

@@ -23,6 +23,9 @@ def settled(terminal: Terminal) -> str:
     first = next(index for index, line in enumerate(lines) if line.startswith("> "))
     text = "\n".join(lines[first:])
     text = re.sub(r"(?m)^(✔|!) .* · .*\n(?:  .*\n)*", r"\1 (summary)\n", text)
+    text = re.sub(
+        r" \(\d+\.\d s\)$", "", text, flags=re.MULTILINE
+    )  # of an action that took longer than a second
     return re.sub(r"\d+\.\d s\b", "0.0 s", text) + "\n"
 
 

@@ -82,6 +82,41 @@ def test_a_question_shows_all_of_what_would_change(shop: Path) -> None:
 
 
 @pytest.mark.slow
+def test_another_change_of_the_same_file_is_another_question(shop: Path) -> None:
+    workflow = ".github/workflows/ci.yml"
+    turns = [
+        {"calls": [call("write", path=workflow, content=f"{text}\n") for text in ("one", "two")]},
+        {"calls": [call("write", path=workflow, content="three\n")]},
+        {"text": "So be it."},
+    ]
+    with talk(shop, turns, "--tests", "true", rows=30) as terminal:
+        at_rest(terminal)
+        terminal.type("write it\r")
+        terminal.wait("+ one\n+ two")  # two calls for one file: which of them is asked about is not told
+        terminal.type("y")
+        terminal.wait("+ three")
+        terminal.type("n")
+        terminal.wait("So be it.")
+        assert (shop / workflow).read_text() == "two\n"
+
+
+@pytest.mark.slow
+def test_actions_that_run_at_once_ask_one_after_the_other(shop: Path) -> None:
+    home = Home.from_environment()
+    home.config.mkdir(parents=True)
+    (home.config / "settings.toml").write_text('[permissions]\nask = ["read(*.py)"]\n')
+    turns = [{"calls": [call("read", path="cart.py"), call("read", path="order.py")]}, {"text": "Both."}]
+    with talk(shop, turns) as terminal:
+        at_rest(terminal)
+        terminal.type("look\r")
+        terminal.wait("Allow read: cart.py")
+        terminal.type("y")
+        terminal.wait("Allow read: order.py")
+        terminal.type("y")
+        terminal.wait("Both.")
+
+
+@pytest.mark.slow
 def test_lines_are_asked_and_answered_on_a_dumb_terminal(shop: Path) -> None:
     run = [call("shell", command=f"bash ./make {name}") for name in ("one", "two")]
     turns = [{"calls": run}, {"text": "So be it.", "expect": ["says: not now"]}]

@@ -19,6 +19,7 @@ from agent.events import (
 )
 from agent.home import Home
 from agent.session import Session
+from cli.export import page
 from tests.support.cli import call
 from tests.support.talking import ask, at_rest, leave, logs, talk
 
@@ -82,6 +83,9 @@ def test_all_of_a_session_is_shown_searched_and_exported(shop: Path) -> None:
         for name in ("one.md", "two.html", "three.json", "four.jsonl"):
             ask(terminal, f"/export {name}", f"{name}")
         ask(terminal, "/export five.txt", "no format for 'five.txt'")
+        (shop / "mine.md").write_text("mine\n")
+        ask(terminal, "/export mine.md", "'mine.md' exists")
+    assert (shop / "mine.md").read_text() == "mine\n"
     assert "> mend </details> it" in (shop / "one.md").read_text()
     page = (shop / "two.html").read_text()
     assert "<summary>edit cart.py: +1 −1</summary>" in page
@@ -113,6 +117,13 @@ def long_session(root: Path, steps: int) -> str:
     session.append(End(outcome="done", steps=steps))
     session.close()
     return session.id
+
+
+def test_a_fold_that_a_model_wrote_brings_no_markup_into_the_page() -> None:
+    text = "Look:\n\n<details><summary><meta http-equiv=refresh></summary>\n\n```\n<b>\n```\n\n</details>"
+    made = page(iter([MessageEvent(text=text)]))
+    assert "<meta http-equiv=refresh>" not in made
+    assert "<b>" not in made
 
 
 @pytest.mark.slow

@@ -50,6 +50,19 @@ def test_what_is_queued_can_be_taken_back_and_edited(shop: Path) -> None:
         assert said == ["first thing", "second thing, edited"]
 
 
+def test_what_is_said_while_a_command_runs_is_sent_when_it_has_ended(shop: Path) -> None:
+    with talk(shop, [{"text": "Now I know.", "expect": ["what is it?", "I ran this myself"]}]) as terminal:
+        at_rest(terminal)
+        terminal.type(f"!{BLOCK}\r")
+        terminal.wait(lambda: (shop / "started").exists())
+        terminal.type("what is it?\r")
+        terminal.wait("queued: what is it?")
+        (shop / "go").touch()
+        terminal.wait("Now I know.")
+        at_rest(terminal)
+        assert "queued" not in terminal.text
+
+
 @pytest.mark.slow
 def test_a_turn_that_is_stopped_hands_back_what_was_queued(shop: Path) -> None:
     with talk(shop, [{"text": "slow", "delay": 100}, {"text": "slow", "delay": 100}]) as terminal:
@@ -172,6 +185,15 @@ def test_plan_mode_changes_nothing_until_the_plan_is_carried_out(shop: Path) -> 
         assert " - 1" not in (shop / "cart.py").read_text()
         assert terminal.text.split("\n")[-1].startswith("workspace · ")
         leave(terminal)
+
+
+def test_a_closed_terminal_ends_a_command_of_the_users(shop: Path) -> None:
+    with talk(shop, [{"text": "Ok."}]) as terminal:
+        at_rest(terminal)
+        terminal.type("!touch started; sleep 600\r")
+        terminal.wait(lambda: (shop / "started").exists())
+        terminal.hang_up()
+        wait_until(lambda: not terminal.running)
 
 
 def test_the_end_of_the_input_waits_for_nobody(shop: Path) -> None:
