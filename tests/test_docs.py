@@ -109,6 +109,7 @@ def test_the_readme_lists_every_exit_code_with_its_meaning() -> None:
     assert {int(code): meaning for code, meaning in rows} == {int(code): MEANING[code] for code in Exit}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", range(3))
 def test_the_examples_of_edits_do_what_they_say(number: int, tmp_path: Path) -> None:
     blocks = re.findall(r"^```\n(.*?)^```", EDITING.read_text("utf-8"), re.DOTALL | re.MULTILINE)

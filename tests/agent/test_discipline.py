@@ -178,6 +178,7 @@ def test_the_gateway_refuses_what_is_out_of_order_and_reminds(tmp_path: Path, is
     assert repo.read("a.txt") == "two\n"
 
 
+@pytest.mark.slow
 def test_a_rule_that_does_not_exist_is_a_clear_error(tmp_path: Path, isolated: Path) -> None:
     repo = Repo(tmp_path / "shop")
     settings = isolated / "patchwright" / "config"

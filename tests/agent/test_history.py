@@ -139,6 +139,7 @@ def test_a_fork_holds_the_history_up_to_its_event(tmp_path: Path) -> None:
         each.close()
 
 
+@pytest.mark.slow
 def test_a_long_log_opens_without_being_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     session = Session.create(tmp_path)
     session.append(SessionStart(session="s", project="p", model="m", mode="workspace", version="0"))

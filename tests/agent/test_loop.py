@@ -190,6 +190,7 @@ def test_a_limit_stops_before_the_step_that_would_pass_it(tmp_path: Path, limit:
     assert end.steps <= 2
 
 
+@pytest.mark.slow
 def test_the_time_limit_stops_a_step_in_its_middle(tmp_path: Path) -> None:
     it = bench(tmp_path, [{"calls": [call("wait")]}, {"text": "no"}], TOOLS, limits=[MaxTime(0.3)])
     end = it.turn("go")

@@ -123,6 +123,7 @@ def test_nothing_is_said_of_limits_that_are_far_off() -> None:
     assert left([MaxSteps(200)], Tally(steps=150)) == "50 of 200 steps"
 
 
+@pytest.mark.slow
 def test_prices_of_the_settings_go_before_the_catalogue(tmp_path: Path) -> None:
     project = tmp_path / "project"
     project.mkdir()

@@ -29,6 +29,7 @@ async def look(name: str, *, at: Workspace) -> Observation:
     return Observation(text=f"saw {name} ü\n" * 400)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", list(KINDS))
 def test_each_request_begins_with_the_bytes_of_the_one_before(kind: str, tmp_path: Path) -> None:
     turns: list[dict[str, Any]] = [

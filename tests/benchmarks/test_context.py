@@ -6,6 +6,8 @@ import json
 import lzma
 from pathlib import Path
 
+import pytest
+
 from agent.context.budget import Shares
 from benchmarks.context.data import Run, Step, events, generated, joined, load
 from benchmarks.context.measure import CACHED, FRESH, replay
@@ -80,6 +82,7 @@ def test_every_policy_takes_a_session() -> None:
         assert replay(made, make()).total > 0
 
 
+@pytest.mark.slow
 def test_a_generated_session_holds_what_was_planted() -> None:
     made, constraints, facts = generated(600, every=200)
     policy = Ours(16_000, SHARES)

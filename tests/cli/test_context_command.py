@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from agent.context import summary
 from agent.events import (
     AskedAction,
@@ -55,6 +57,7 @@ def pair(root: Path) -> str:
     return f"{whole}:{shortened}"
 
 
+@pytest.mark.slow
 def test_a_lost_fact_becomes_a_rule_as_a_diff(ledger: Path) -> None:
     before = summary.GUIDELINE.read_bytes()
     result = run("context", "tune", pair(ledger), cwd=ledger)
@@ -65,6 +68,7 @@ def test_a_lost_fact_becomes_a_rule_as_a_diff(ledger: Path) -> None:
     assert summary.GUIDELINE.read_bytes() == before, "it is a proposal"
 
 
+@pytest.mark.slow
 def test_a_model_may_write_the_proposal_but_not_drop_a_section(ledger: Path, tmp_path: Path) -> None:
     both = pair(ledger)
     text = summary.GUIDELINE.read_text("utf-8")
@@ -79,6 +83,7 @@ def test_a_model_may_write_the_proposal_but_not_drop_a_section(ledger: Path, tmp
     assert "Forget the constraints" not in refused.out
 
 
+@pytest.mark.slow
 def test_without_pairs_thresholds_are_tried_on_recorded_sessions(ledger: Path) -> None:
     none = run("context", "tune", cwd=ledger)
     assert (none.code, "no session to learn from" in none.err) == (2, True)
@@ -92,6 +97,7 @@ def test_without_pairs_thresholds_are_tried_on_recorded_sessions(ledger: Path) -
     assert "[context]\nrecent = " in result.out
 
 
+@pytest.mark.slow
 def test_what_is_no_pair_is_refused(ledger: Path) -> None:
     for wrong, said in (("abc", "is no pair"), ("a:b", "no session 'a'")):
         result = run("context", "tune", wrong, cwd=ledger)

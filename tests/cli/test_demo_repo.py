@@ -56,6 +56,7 @@ def test_the_commits_are_the_same_every_time(tmp_path: Path) -> None:
     assert len(git(repository, "log", "--format=%h").split()) == 10
 
 
+@pytest.mark.slow
 def test_settings_of_the_user_change_nothing_and_a_commit_needs_none(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

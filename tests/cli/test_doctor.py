@@ -123,6 +123,7 @@ def port() -> Iterator[int]:
     thread.join()
 
 
+@pytest.mark.slow
 def test_models_of_a_local_server_are_listed(
     project: Path, port: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -44,6 +44,7 @@ def confined(tmp_path: Path) -> None:
     needs_confinement(tmp_path)
 
 
+@pytest.mark.slow
 def test_blocks_run_and_share_their_state(tmp_path: Path) -> None:
     repo = Repo(tmp_path / "shop")
     repo.write("cart.py", "def total():\n    return 1\n")

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from tests.support import cli
 from tests.support.cli import call, git, script
 
 
+@pytest.mark.slow
 def test_what_was_kept_from_running_is_told(tmp_path: Path) -> None:
     root = tmp_path / "shop"
     root.mkdir()

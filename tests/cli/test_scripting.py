@@ -39,6 +39,7 @@ def repo(tmp_path: Path) -> Path:
     return root
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", list(SCHEMAS))
 def test_schemas_are_printed_and_have_a_version(name: str, repo: Path) -> None:
     schema = json.loads(run("schema", name, cwd=repo).out)
@@ -46,6 +47,7 @@ def test_schemas_are_printed_and_have_a_version(name: str, repo: Path) -> None:
     assert re.fullmatch(rf"urn:patchwright:{name}:\d+", schema["$id"])
 
 
+@pytest.mark.slow
 def test_the_events_and_the_result_of_a_run_fit_their_schemas(repo: Path) -> None:
     turns = [
         {
@@ -81,6 +83,7 @@ def structured(repo: Path, *answers: str, output: str = "text", schema: str = "s
     )  # fmt: skip
 
 
+@pytest.mark.slow
 def test_an_answer_that_fits_is_printed_as_json(repo: Path) -> None:
     for answer in (json.dumps(GOOD), f"```json\n{json.dumps(GOOD)}\n```"):
         result = structured(repo, answer)
@@ -88,6 +91,7 @@ def test_an_answer_that_fits_is_printed_as_json(repo: Path) -> None:
     assert json.loads(structured(repo, json.dumps(GOOD), output="json").out)["structured"] == GOOD
 
 
+@pytest.mark.slow
 def test_an_answer_that_does_not_fit_is_asked_for_once_more(repo: Path) -> None:
     result = structured(repo, "It is cart.py.", json.dumps(GOOD))
     assert (result.code, json.loads(result.out)) == (0, GOOD)
@@ -97,6 +101,7 @@ def test_an_answer_that_does_not_fit_is_asked_for_once_more(repo: Path) -> None:
     assert "asked twice: at risk: 'none' is not one of ['low', 'high']" in result.err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("text", "said"),
     [
@@ -147,6 +152,7 @@ class Driven:
         return self.process.returncode
 
 
+@pytest.mark.slow
 def test_a_program_drives_a_session_through_several_turns(repo: Path) -> None:
     turns = [
         {"calls": [call("shell", command="bash ./go one")]},
@@ -171,6 +177,7 @@ def test_a_program_drives_a_session_through_several_turns(repo: Path) -> None:
     assert driven.end() == 0
 
 
+@pytest.mark.slow
 def test_a_driver_interrupts_and_its_end_ends_the_session(repo: Path) -> None:
     turns = [
         {"calls": [call("shell", command="sleep 300")]},
@@ -184,6 +191,7 @@ def test_a_driver_interrupts_and_its_end_ends_the_session(repo: Path) -> None:
     assert driven.end() == 0
 
 
+@pytest.mark.slow
 def test_what_comes_too_late_for_a_turn_is_the_next_prompt(repo: Path) -> None:
     turns = [
         {"calls": [call("write", path="new.py", content="x = 2\n")]},
@@ -202,6 +210,7 @@ def test_what_comes_too_late_for_a_turn_is_the_next_prompt(repo: Path) -> None:
     driven.end()
 
 
+@pytest.mark.slow
 def test_input_as_lines_wants_output_as_lines(repo: Path) -> None:
     result = run("run", "--input", "stream-json", cwd=repo)
     assert result.code == 2

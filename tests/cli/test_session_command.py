@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
+
 from agent.home import Home
 from agent.index import sessions as indexed
 from agent.session import Session
@@ -20,6 +22,7 @@ def asked(folder: Path, tmp_path: Path, prompt: str, answer: str) -> str:
     return str(json.loads(result.out)["session"])
 
 
+@pytest.mark.slow
 def test_sessions_are_found_named_and_copied(ledger: Path, tmp_path: Path) -> None:
     first = asked(ledger, tmp_path, "why is the rounding wrong?", "Because of a walrus in the ledger.")
     second = asked(ledger, tmp_path, "something else", "Nothing here.")

@@ -93,6 +93,7 @@ def test_a_setting_is_stored_with_its_comments_and_a_wrong_one_is_not(tmp_path: 
     assert rows["mode"].source == "built-in"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("text", "line"),
     [

@@ -53,6 +53,7 @@ def test_a_one_shot_run_is_undone_redone_and_rewound(repo: Repo, tmp_path: Path)
     assert (repo.root / ".git/index").read_bytes() == index
 
 
+@pytest.mark.slow
 def test_without_a_session_there_is_nothing_to_undo(repo: Repo) -> None:
     result = run("undo", cwd=repo.root)
     assert (result.code, "nothing to take back" in result.err) == (3, True)

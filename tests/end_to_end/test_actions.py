@@ -228,6 +228,7 @@ def test_the_same_task_is_solved_in_every_mode(name: str, tmp_path: Path) -> Non
         assert replies["code"] * 3 <= replies["tools"]
 
 
+@pytest.mark.slow
 def test_code_mode_offers_functions_and_no_calls(tmp_path: Path) -> None:
     repo = Repo(tmp_path / "shop")
     repo.write("notes.txt", "first\n")

@@ -29,12 +29,14 @@ def one_clear_line(result: Result, code: int, *said: str) -> None:
     assert result.out == ""
 
 
+@pytest.mark.slow
 def test_a_folder_that_is_no_git_repository(tmp_path: Path) -> None:
     (tmp_path / "plain").mkdir()
     result = run("run", "fix it", cwd=tmp_path / "plain")
     one_clear_line(result, 9, "not in a git repository", "git init", "--no-commit")
 
 
+@pytest.mark.slow
 def test_without_commit_a_plain_folder_will_do(tmp_path: Path) -> None:
     folder = tmp_path / "plain"
     folder.mkdir()
@@ -44,19 +46,23 @@ def test_without_commit_a_plain_folder_will_do(tmp_path: Path) -> None:
     assert result.code == 10, "changed, and nothing there to check it with"
 
 
+@pytest.mark.slow
 def test_a_folder_that_does_not_exist(tmp_path: Path) -> None:
     one_clear_line(run("run", "fix it", "-C", "nowhere", cwd=tmp_path), 2, "no such folder: 'nowhere'")
 
 
+@pytest.mark.slow
 def test_an_unknown_model(ledger: Path) -> None:
     one_clear_line(run("run", "fix it", "--model", "gtp-5", cwd=ledger), 6, "'gtp-5'")
 
 
+@pytest.mark.slow
 def test_a_model_whose_key_is_missing(ledger: Path) -> None:
     result = run("run", "fix it", "--model", "openai/gpt-5", cwd=ledger)
     one_clear_line(result, 8, "OPENAI_API_KEY")
 
 
+@pytest.mark.slow
 def test_a_key_that_the_server_refuses(ledger: Path) -> None:
     with Loopback(troubles=[Trouble(status=401, body='{"error":{"message":"Incorrect API key"}}')]) as server:
         result = run(
@@ -76,10 +82,12 @@ def test_a_server_that_refuses_the_connection(ledger: Path) -> None:
     one_clear_line(result, 7, url)
 
 
+@pytest.mark.slow
 def test_a_missing_script(ledger: Path) -> None:
     one_clear_line(run("run", "fix it", "--model", "scripted:none.yaml", cwd=ledger), 6, "none.yaml")
 
 
+@pytest.mark.slow
 def test_no_test_runner(tmp_path: Path) -> None:
     repository = tmp_path / "bare"
     repository.mkdir()
@@ -93,11 +101,13 @@ def test_no_test_runner(tmp_path: Path) -> None:
     assert "Traceback" not in result.err
 
 
+@pytest.mark.slow
 def test_an_empty_prompt_and_an_unknown_option(ledger: Path) -> None:
     one_clear_line(run("run", cwd=ledger), 2, "the prompt is empty")
     assert run("run", "x", "--colour", cwd=ledger).code == 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("text", "said"),
     [
@@ -113,11 +123,13 @@ def test_a_settings_file_that_is_wrong(ledger: Path, text: str, said: str) -> No
     one_clear_line(run("run", "fix it", cwd=ledger), 6, said, "settings.toml")
 
 
+@pytest.mark.slow
 def test_a_project_may_not_choose_the_model_or_its_server(ledger: Path) -> None:
     (ledger / "patchwright.toml").write_text("api_base = 'http://evil.example'\n")
     one_clear_line(run("run", "fix it", cwd=ledger), 6, "'api_base'", "a project may not set")
 
 
+@pytest.mark.slow
 def test_a_task_for_a_model_is_told_apart_when_there_is_none(ledger: Path) -> None:
     result = run("run", "write a poem about the sea", cwd=ledger)
     one_clear_line(result, 6, "offline engine", "--model")
@@ -150,6 +162,7 @@ def test_the_last_event_comes_on_every_path(ledger: Path, tmp_path: Path) -> Non
         assert (last["kind"], last["outcome"], last["exit_code"]) == ("end", outcome, result.code)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_signal_ends_the_turn_with_a_last_event(
     ledger: Path, tmp_path: Path, number: signal.Signals
@@ -236,6 +249,7 @@ def test_a_full_disk_loses_nothing_that_was_logged(ledger: Path, tmp_path: Path)
     assert lines[-1].endswith(b"\n")
 
 
+@pytest.mark.slow
 @needs_namespaces
 def test_a_read_only_folder(ledger: Path) -> None:
     inside = (
@@ -245,6 +259,7 @@ def test_a_read_only_folder(ledger: Path) -> None:
     one_clear_line(result, 12, "cannot be written", "--mode read-only")
 
 
+@pytest.mark.slow
 @needs_namespaces
 def test_questions_about_a_read_only_folder_are_answered(ledger: Path, tmp_path: Path) -> None:
     inside = (

@@ -77,6 +77,7 @@ def test_a_project_shadows_none_of_our_floors(tmp_path: Path, safe: str) -> None
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("safe", ["", "1"])
 def test_run_as_a_module_it_does_not_import_from_the_current_folder(tmp_path: Path, safe: str) -> None:
     done = subprocess.run(

@@ -115,6 +115,7 @@ asyncio.run(box.run(command, lambda chunk: os.kill(os.getpid(), signal.SIGKILL))
     asyncio.run(gone())
 
 
+@pytest.mark.slow
 def test_toolchains_that_reserve_much_memory_start(bubble: Sandbox, workspace: Path) -> None:
     programs = [("node", "-e", "console.log(1)"), ("java", "-version"), ("go", "version")]
     present = [argv for argv in programs if shutil.which(argv[0])]

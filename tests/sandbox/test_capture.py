@@ -16,6 +16,7 @@ from sandbox import capture
 from sandbox.capture import HEAD, TAIL, Recorder
 
 
+@pytest.mark.slow
 @given(st.lists(st.integers(0, 3 * TAIL), max_size=8))
 def test_head_and_tail_are_those_of_the_stream_however_it_is_cut(sizes: list[int]) -> None:
     recorder = Recorder(None)

@@ -15,6 +15,7 @@ from sandbox.secrets import HIDDEN_IN_HOME
 from tests.sandbox.boxes import CONFINED, make, run, sh
 
 
+@pytest.mark.slow
 def test_a_write_outside_fails_and_leaves_nothing(confined: Sandbox, workspace: Path, home: Path) -> None:
     for target in (home / "outside", Path("/etc/outside"), Path("/var/outside")):
         assert sh(confined, workspace, f"echo x > {target}").returncode != 0
@@ -48,6 +49,7 @@ def test_a_write_inside_succeeds(confined: Sandbox, workspace: Path) -> None:
     assert (workspace / "src" / "a" / "b" / "moved").read_text() == "2\n"
 
 
+@pytest.mark.slow
 def test_the_git_folder_cannot_be_changed(confined: Sandbox, workspace: Path) -> None:
     def state() -> dict[str, bytes | None]:
         return {str(path): path.read_bytes() if path.is_file() else None for path in git.rglob("*")}
@@ -191,6 +193,7 @@ def test_no_other_process_can_be_signalled(confined: Sandbox, workspace: Path) -
             other.kill()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["bubblewrap", "bubblewrap-user"])
 def test_a_read_only_mount_cannot_be_made_writable(name: str, workspace: Path) -> None:
     box = make(name, workspace)

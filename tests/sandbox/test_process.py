@@ -85,6 +85,7 @@ def test_a_child_that_keeps_the_pipe_open_delays_nothing_and_dies(
     assert living(trace) == []
 
 
+@pytest.mark.slow
 def test_a_daemon_in_a_session_of_its_own_dies(sandbox: Sandbox, workspace: Path, trace: str) -> None:
     daemon = f"setsid sh -c 'setsid {LINGER} {trace}; :' </dev/null >/dev/null 2>&1 &"
     started = "while [ ! -e src/up ]; do sleep 0.01; done"
@@ -93,6 +94,7 @@ def test_a_daemon_in_a_session_of_its_own_dies(sandbox: Sandbox, workspace: Path
     assert living(trace) == []
 
 
+@pytest.mark.slow
 def test_the_time_limit_kills_the_whole_tree(sandbox: Sandbox, workspace: Path, trace: str) -> None:
     script = f"trap '' TERM INT HUP; echo begun; {LINGER} {trace} & setsid {LINGER} {trace} & wait"
     done = sh(sandbox, workspace, script, timeout=0.5)

@@ -267,6 +267,7 @@ def test_chunks_that_could_be_read_twice_end_the_connection(chunks: bytes) -> No
     assert all(b"0\r\n\r\n" not in served for served in internet.served)
 
 
+@pytest.mark.slow
 def test_what_is_too_much_is_refused() -> None:
     bounds = Bounds(head=2048, waiting=0.5, connections=3, total=1 << 20, idle=0.5)
     internet = Internet()

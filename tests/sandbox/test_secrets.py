@@ -279,6 +279,7 @@ PIECES = st.lists(
 ).map("".join)  # fmt: skip
 
 
+@pytest.mark.slow
 @given(PIECES)
 def test_redacting_twice_changes_nothing(text: str) -> None:
     assert redact(redact(text)) == redact(text)

@@ -427,6 +427,7 @@ for number in itertools.count():
 """
 
 
+@pytest.mark.slow
 def test_a_kill_at_any_time_leaves_whole_files_and_a_working_store(tmp_path: Path) -> None:
     place = Repo(tmp_path / "plain", init=False)
     for name in "abcdefgh":

@@ -328,6 +328,7 @@ def test_no_handle_is_left_open(place: Place) -> None:
     assert len(os.listdir("/proc/self/fd")) == before
 
 
+@pytest.mark.slow
 def test_many_files_need_few_handles(place: Place) -> None:
     import resource
 

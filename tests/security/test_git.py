@@ -81,6 +81,7 @@ def test_no_work_is_lost_to_a_command(box: str, command: str, repo: Repo, tmp_pa
     snapshots.close()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("change", ["", "echo more", "config"])
 def test_hooks_run_once_they_are_trusted_and_no_more_when_they_change(
     repo: Repo, tmp_path: Path, change: str
@@ -117,6 +118,7 @@ def test_hooks_of_the_user_for_all_repositories_need_no_trust(
     assert repo.read(".git/ran") == "mine\n"
 
 
+@pytest.mark.slow
 def test_an_untrusted_filter_never_runs_and_never_lets_plain_text_into_a_commit(
     repo: Repo, tmp_path: Path
 ) -> None:

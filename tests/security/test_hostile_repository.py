@@ -49,6 +49,7 @@ def plain(stranger: Hostile, *argv: str) -> None:
     subprocess.run(argv, cwd=stranger.root, capture_output=True, check=False, stdin=subprocess.DEVNULL)
 
 
+@pytest.mark.slow
 def test_the_traps_are_set(stranger: Hostile) -> None:
     plain(stranger, "git", "status")
     plain(stranger, "git", "log", "-1")

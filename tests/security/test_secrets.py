@@ -115,6 +115,7 @@ def test_the_value_of_our_own_variable_is_not_committed(repo: Repo, monkeypatch:
     assert "  app.py:1: value of SHOP_PASSWORD" in refusal(repo, {"app.py": f"connect('{OWN}')\n"})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "files",
     [

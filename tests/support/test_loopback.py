@@ -19,6 +19,7 @@ from tests.support.loopback import Loopback, Trouble
 PROGRAM = Path(__file__).with_name("loopback.py")
 
 
+@pytest.mark.slow
 def test_it_runs_as_a_program_and_logs_when_each_request_came_and_was_answered(tmp_path: Path) -> None:
     script, log = tmp_path / "script.json", tmp_path / "log.jsonl"
     script.write_text('[{"text": "from the program"}]')

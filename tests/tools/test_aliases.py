@@ -135,6 +135,7 @@ def test_reading_and_running_by_other_names(
     assert shown in observation.text
 
 
+@pytest.mark.slow
 def test_lines_are_inserted_after_the_one_that_is_named(tmp_path: Path) -> None:
     made, file = gateway(tmp_path)
     act(made, "read", {"path": "a.py"})

@@ -35,6 +35,7 @@ def at(repo: Repo) -> Workspace:
     return found
 
 
+@pytest.mark.slow
 def test_the_first_bad_commit_is_found_and_the_users_work_tree_stays(repo: Repo) -> None:
     repo.write("value", "a person's\n")
     repo.write("new", "a person's\n")
@@ -47,6 +48,7 @@ def test_the_first_bad_commit_is_found_and_the_users_work_tree_stays(repo: Repo)
     assert repo.git("worktree", "list").count("\n") == 1
 
 
+@pytest.mark.slow
 def test_commits_that_cannot_be_judged_are_named(repo: Repo) -> None:
     command = "test -e odd && exit 125; grep -q good value"
     seen = call(git_bisect, at(repo), command=command, good="HEAD~10")
@@ -54,6 +56,7 @@ def test_commits_that_cannot_be_judged_are_named(repo: Repo) -> None:
     assert repo.git("rev-parse", "HEAD~3")[:10] in seen.text.rpartition("or one of")[2]
 
 
+@pytest.mark.slow
 def test_ends_that_are_not_as_said_and_names_that_are_none_are_refused(repo: Repo) -> None:
     here = at(repo)
     assert "which was to be bad" in refused(git_bisect, here, command="true", good="HEAD~3")

@@ -291,6 +291,7 @@ def test_an_unfinished_operation_is_refused(repo: Repo, name: str, word: str) ->
     assert f"a {word} is in progress" in refusal(at)
 
 
+@pytest.mark.slow
 def test_a_stale_lock_is_named(repo: Repo) -> None:
     at = repo.workspace()
     agent_writes(at, "a.py", "agent\n")

@@ -66,6 +66,7 @@ def test_a_hook_sees_exactly_what_will_be_committed_and_may_add_to_it(repo: Repo
     assert repo.git("log", "-1", "--format=%B").strip().endswith("Change-Id: I1")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("place", [".githooks", ".husky/_"])
 def test_a_hook_in_the_work_tree_runs_unless_this_session_changed_it(repo: Repo, place: str) -> None:
     repo.hook("pre-commit", "echo ran >> .git/ran", folder=place)
@@ -102,6 +103,7 @@ def test_the_configuration_of_a_hook_manager_counts_as_a_hook(repo: Repo) -> Non
     assert repo.committed() == [".pre-commit-config.yaml"]
 
 
+@pytest.mark.slow
 def test_an_interrupted_hook_is_stopped_and_nothing_is_lost(repo: Repo) -> None:
     repo.hook("pre-commit", "trap '' TERM; echo $$ > .git/pid; while :; do sleep 0.1; done")
     at = repo.workspace()
@@ -124,6 +126,7 @@ def test_an_interrupted_hook_is_stopped_and_nothing_is_lost(repo: Repo) -> None:
     assert not (repo.root / ".git/index.lock").exists()
 
 
+@pytest.mark.slow
 def test_a_process_that_a_hook_leaves_behind_does_not_hold_the_commit_up(repo: Repo) -> None:
     repo.hook("post-commit", "sleep 50 & echo $! > .git/pid")
     at = repo.workspace()

@@ -49,6 +49,7 @@ def test_bounds_of_the_sandbox_are_explained(tmp_path: Path) -> None:
     assert no_name.text.endswith("[sandbox: commands have no network]")
 
 
+@pytest.mark.slow
 def test_a_command_that_takes_too_long_is_killed(tmp_path: Path) -> None:
     observation = call(shell, workspace(tmp_path), command="echo begun; sleep 60", timeout=1)
     assert observation.text == "killed after 1 s, the time limit (timeout= raises it up to 3600)\nbegun"

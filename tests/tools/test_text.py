@@ -42,6 +42,7 @@ def applied(diff: str, before: str) -> str:
     return "".join(new + old[at:])
 
 
+@pytest.mark.slow
 @given(TEXTS, TEXTS)
 def test_a_diff_leads_from_one_text_to_the_other(before: str, after: str) -> None:
     diff = unified("a.txt", before, after)

@@ -87,6 +87,7 @@ def text_of(request: Request) -> str:
     return "\n".join(message.text for message in request.messages)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("window", [4_000, 16_000])
 def test_no_request_passes_the_window_and_nothing_said_is_lost(tmp_path: Path, window: int) -> None:
     it, model = long_session(tmp_path, 60, window)
@@ -124,6 +125,7 @@ def test_old_steps_keep_in_sight_what_later_ones_may_name(tmp_path: Path) -> Non
         assert f"pkg/part_{part}.py" in text
 
 
+@pytest.mark.slow
 def test_the_prefix_is_broken_rarely(tmp_path: Path) -> None:
     it, model = long_session(tmp_path, 60, 64_000)
     it.turn("Survey.")

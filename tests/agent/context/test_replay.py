@@ -40,6 +40,7 @@ def long_log(folder: Path, steps: int) -> tuple[Session, Projection, Facts]:
     return session, projection, facts
 
 
+@pytest.mark.slow
 def test_a_long_session_resumes_without_its_past_being_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

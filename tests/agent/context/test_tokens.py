@@ -70,6 +70,7 @@ def read(path: str) -> str:
     return (ROOT / path).read_text("utf-8")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("tokenizer", [openai, anthropic], ids=["openai", "anthropic"])
 def test_after_the_third_call_the_estimate_is_within_five_hundredths(
     tokenizer: Callable[[pytest.MonkeyPatch], Callable[[str], int]], monkeypatch: pytest.MonkeyPatch

@@ -35,6 +35,7 @@ def test_the_extract_says_the_same_as_the_file_it_was_made_from(tmp_path: Path) 
     assert len(made.prices) == 2
 
 
+@pytest.mark.slow
 def test_an_extract_that_is_stale_or_damaged_is_made_again(tmp_path: Path) -> None:
     made = Catalog(tmp_path).find(["gpt-4o"])
     extract = tmp_path / "models.tsv"

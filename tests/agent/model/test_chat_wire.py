@@ -17,6 +17,7 @@ from tools.action import Action
 TEXTS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\r\n\0"), min_size=1)
 
 
+@pytest.mark.slow
 @given(st.lists(TEXTS), st.sampled_from(["\n", "\r\n", "\r"]), st.integers(1, 7))
 def test_events_are_the_same_however_their_bytes_are_cut(texts: list[str], end: str, size: int) -> None:
     stream = "".join(f": comment{end}event: x{end}data: {text}{end}{end}" for text in texts).encode()

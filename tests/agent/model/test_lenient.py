@@ -72,6 +72,7 @@ VALUES = st.recursive(
 )
 
 
+@pytest.mark.slow
 @given(st.dictionaries(st.text(max_size=5), VALUES, min_size=1, max_size=4))
 def test_json_reads_the_same_and_no_part_of_it_reads_at_all(value: dict[str, Any]) -> None:
     text = json.dumps(value, ensure_ascii=False)
@@ -82,6 +83,7 @@ def test_json_reads_the_same_and_no_part_of_it_reads_at_all(value: dict[str, Any
         assert action.problem, f"{text[:end]!r} was taken for {action.arguments!r}"
 
 
+@pytest.mark.slow
 @given(st.dictionaries(st.from_regex(r"\A[a-z]{1,5}\Z"), VALUES, min_size=1, max_size=4))
 def test_python_s_own_way_of_writing_reads_the_same(value: dict[str, Any]) -> None:
     assert read_whole(repr(value)) == value or _has_odd_escapes(repr(value))

@@ -167,6 +167,7 @@ def spoilt(kind: str) -> Iterator[tuple[str, Trouble]]:
         yield f"error {place}", Trouble(error=error, at=place)
 
 
+@pytest.mark.slow
 @every_format
 @pytest.mark.timeout(600 if ALL else 120)
 def test_a_stream_that_is_spoilt_at_any_point_is_asked_for_again_or_gone_on_from(
@@ -181,6 +182,7 @@ def test_a_stream_that_is_spoilt_at_any_point_is_asked_for_again_or_gone_on_from
             assert set(MEANT) - set(run.ran) in ({*()}, {*MEANT[:2]}, {MEANT[2]}), name
 
 
+@pytest.mark.slow
 @every_format
 def test_silence_in_a_stream_is_not_waited_out(kind: str, tmp_path: Path) -> None:
     for place in (0, 5):
@@ -232,6 +234,7 @@ def test_a_refusal_has_its_own_end(kind: str, tmp_path: Path) -> None:
     assert (run.end.outcome, run.end.exit_code, run.ran) == ("not-achieved", 13, MEANT[:2])
 
 
+@pytest.mark.slow
 @every_format
 def test_several_troubles_in_a_row(kind: str, tmp_path: Path) -> None:
     source = random.Random(f"several {kind}")

@@ -180,6 +180,7 @@ def test_a_passing_failure_is_tried_again_with_a_notice(status: int) -> None:
     assert [str(status) in notice for notice in notices] == [True, True]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "trouble",
     [Trouble(refuse=True), Trouble(cut_after=30), Trouble(garbage=True)],
@@ -334,6 +335,7 @@ def test_a_redirect_names_the_new_address() -> None:
     assert "https://elsewhere.example/v1" in caught.value.hint
 
 
+@pytest.mark.slow
 def test_an_error_inside_the_stream_is_seen() -> None:
     events = 'data: {"error": {"message": "overloaded", "code": 503}}\n\n'
     stream = Trouble(status=200, body=events, headers={"Content-Type": "text/event-stream"})

@@ -159,6 +159,7 @@ def gated(text: str, sizes: list[int]) -> tuple[str, str]:
     return shown, gate.held
 
 
+@pytest.mark.slow
 @given(st.sampled_from(CASES), st.lists(st.integers(1, 9), min_size=1, max_size=5))
 def test_the_gate_loses_nothing_and_lets_no_call_through(case: Any, sizes: list[int]) -> None:
     shown, held = gated(case.text, sizes)

@@ -203,6 +203,7 @@ def test_the_folder_of_hooks_that_git_is_told_of_is_respected(repo: Repo, isolat
     assert not (isolated / "hooks").exists()
 
 
+@pytest.mark.slow
 def test_mistakes_are_told_in_a_line(repo: Repo, tmp_path: Path) -> None:
     wrong = run("hook", "install", "pre-comit", cwd=repo.root)
     assert (wrong.code, wrong.err.splitlines()[0]) == (2, "patchwright: no hook 'pre-comit'")
@@ -274,6 +275,7 @@ def test_a_models_opinion_is_printed_where_it_was_asked_for_and_decides_nothing(
         assert "new.py" in server.requests[0].raw.decode()
 
 
+@pytest.mark.slow
 def test_a_hook_ends_in_time_with_all_that_it_started(repo: Repo) -> None:
     repo.write("ruff.toml", "")
     repo.write(

@@ -61,6 +61,7 @@ def test_blocks_come_out_one_by_one_as_they_are_finished() -> None:
     assert stream.close() == ""
 
 
+@pytest.mark.slow
 @given(st.lists(st.integers(0, len(ANSWER)), max_size=30))
 def test_the_pieces_it_came_in_do_not_matter(cuts: list[int]) -> None:
     places = [0, *sorted(cuts), len(ANSWER)]
@@ -103,6 +104,7 @@ def test_each_line_of_a_code_block_is_given_out_as_it_ends() -> None:
     assert blocks.rest.text == ""
 
 
+@pytest.mark.slow
 def test_what_is_held_back_is_bounded_though_no_line_and_no_paragraph_ends() -> None:
     for text in ("word " * 50_000, "a line of a paragraph\n" * 10_000, "x" * 100_000):
         blocks = Blocks()

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from tests.support.cli import call
 from tests.support.talking import make_shop, ready, talk
 
 
+@pytest.mark.slow
 def test_the_past_is_shortened_looked_at_and_taken_back(tmp_path: Path) -> None:
     shop = make_shop(tmp_path / "shop")
     turns = [

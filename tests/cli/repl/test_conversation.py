@@ -32,6 +32,7 @@ def test_a_person_is_asked_when_commands_are_not_confined(shop: Path) -> None:
         assert "denied: the user refused it" in terminal.text
 
 
+@pytest.mark.slow
 def test_a_prompt_is_answered_with_markdown_and_a_summary(shop: Path) -> None:
     answer = "# Why\n\nIt is *one* too low:\n\n```python\nreturn sum(prices)\n```\n\n- first\n- second\n"
     with talk(shop, [{"text": answer, "usage": {"input": 1500, "output": 20}}]) as terminal:
@@ -88,6 +89,7 @@ def test_enter_sends_and_other_ways_to_break_a_line_do_not(shop: Path) -> None:
         assert prompts(shop) == ["one\ntwo\nthree\nfour"]
 
 
+@pytest.mark.slow
 def test_a_paste_of_5000_lines_is_folded_and_sent_whole(shop: Path) -> None:
     pasted = "\n".join(f"line {number}" for number in range(5000))
     with talk(shop, [{"text": "Ok."}], columns=40, rows=15) as terminal:
@@ -104,6 +106,7 @@ def test_a_paste_of_5000_lines_is_folded_and_sent_whole(shop: Path) -> None:
         assert "(4989 more lines)" in terminal.everything
 
 
+@pytest.mark.slow
 def test_ctrl_c_stops_the_step_and_the_conversation_goes_on(shop: Path) -> None:
     turns = [
         {"calls": [call("shell", command="touch started; sleep 300")]},
@@ -158,6 +161,7 @@ def test_what_is_typed_while_it_works_is_delivered_after_the_batch(shop: Path) -
         assert "queued" not in terminal.text
 
 
+@pytest.mark.slow
 def test_diff_shows_what_was_changed_and_undo_takes_it_back(shop: Path) -> None:
     turns = [
         {

@@ -11,6 +11,7 @@ from tests.support.cli import call
 from tests.support.talking import at_rest, leave, log_of, talk
 
 
+@pytest.mark.slow
 def test_each_answer_does_what_it_says(shop: Path) -> None:
     run = [
         call("shell", command=f"bash ./make {name}")

@@ -24,6 +24,7 @@ from tests.support.cli import call
 from tests.support.talking import ask, at_rest, leave, logs, talk
 
 
+@pytest.mark.slow
 def test_sessions_are_named_copied_left_and_opened_again(shop: Path) -> None:
     with talk(shop, [{"text": "First."}, {"text": "Second."}], columns=100, rows=30) as terminal:
         at_rest(terminal)
@@ -56,6 +57,7 @@ def test_sessions_are_named_copied_left_and_opened_again(shop: Path) -> None:
     assert len(logs()) == 3
 
 
+@pytest.mark.slow
 def test_all_of_a_session_is_shown_searched_and_exported(shop: Path) -> None:
     turns = [
         {"reasoning": "hidden thoughts", "text": "I **look**.", "calls": [call("read", path="cart.py")]},
@@ -168,6 +170,7 @@ def test_a_resize_while_an_answer_streams_leaves_it_whole(shop: Path) -> None:
         assert terminal.wait_for_end() == 0
 
 
+@pytest.mark.slow
 def test_a_name_that_is_no_session_is_told(shop: Path) -> None:
     with talk(shop, [{"text": "Ok."}]) as terminal:
         at_rest(terminal)

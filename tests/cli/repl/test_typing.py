@@ -14,6 +14,7 @@ BLOCK = "touch started; until test -e go; do sleep 0.05; done"
 ESCAPE = "\x1b"
 
 
+@pytest.mark.slow
 def test_a_command_of_the_users_own_and_a_note_reach_the_model(shop: Path) -> None:
     turns = [{"text": "I see both.", "expect": ["hi-42", "I ran this myself", "never use tabs"]}]
     with talk(shop, turns) as terminal:
@@ -28,6 +29,7 @@ def test_a_command_of_the_users_own_and_a_note_reach_the_model(shop: Path) -> No
         assert prompts(shop)[0].startswith("go\n\n[I ran this myself: echo hi-")
 
 
+@pytest.mark.slow
 def test_what_is_queued_can_be_taken_back_and_edited(shop: Path) -> None:
     turns = [
         {"calls": [call("shell", command=BLOCK)]},
@@ -50,6 +52,7 @@ def test_what_is_queued_can_be_taken_back_and_edited(shop: Path) -> None:
         assert said == ["first thing", "second thing, edited"]
 
 
+@pytest.mark.slow
 def test_what_is_said_while_a_command_runs_is_sent_when_it_has_ended(shop: Path) -> None:
     with talk(shop, [{"text": "Now I know.", "expect": ["what is it?", "I ran this myself"]}]) as terminal:
         at_rest(terminal)
@@ -80,6 +83,7 @@ def test_a_turn_that_is_stopped_hands_back_what_was_queued(shop: Path) -> None:
         terminal.wait("> another")
 
 
+@pytest.mark.slow
 def test_esc_esc_goes_back_to_an_earlier_prompt_with_its_files(shop: Path) -> None:
     turns = [
         {"text": "Hello."},
@@ -187,6 +191,7 @@ def test_plan_mode_changes_nothing_until_the_plan_is_carried_out(shop: Path) -> 
         leave(terminal)
 
 
+@pytest.mark.slow
 def test_a_closed_terminal_ends_a_command_of_the_users(shop: Path) -> None:
     with talk(shop, [{"text": "Ok."}]) as terminal:
         at_rest(terminal)
@@ -196,6 +201,7 @@ def test_a_closed_terminal_ends_a_command_of_the_users(shop: Path) -> None:
         wait_until(lambda: not terminal.running)
 
 
+@pytest.mark.slow
 def test_the_end_of_the_input_waits_for_nobody(shop: Path) -> None:
     """Ctrl-D while a question stands, and a closed terminal: what ran is ended."""
     turns = [{"calls": [call("shell", command="bash ./x")]}, {"text": "Ok."}]

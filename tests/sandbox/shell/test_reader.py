@@ -119,6 +119,7 @@ def test_quoted_text_is_one_argument(text: str) -> None:
     assert seen(f"echo {quoted}") == [["echo", text]]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "piece",
     ["(", "$(", "`", "{ ", "((", "$((", "${a:-", "if ", "'", '"', "<", "<<a ", "[", "{a,b}", "a=", "a[", "\\",

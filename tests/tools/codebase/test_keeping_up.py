@@ -132,6 +132,7 @@ def test_the_same_content_twice_and_odd_files(root: Path, database: Path) -> Non
         check(index)
 
 
+@pytest.mark.slow
 def test_branches_go_back_and_forth_without_reading_again(root: Path, database: Path) -> None:
     git(root, "init", "-q")
     git(root, "add", "-A")
@@ -275,6 +276,7 @@ def test_sessions_that_index_at_once_do_not_double_anything(root: Path, database
         assert len(list(references(index, "shared_1", calls=True))) == 60
 
 
+@pytest.mark.slow
 def test_a_grammar_that_takes_its_process_along_costs_one_file(
     root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -83,6 +83,7 @@ def test_the_graph_follows_the_files(tmp_path: Path) -> None:
         assert not graph(index).sources
 
 
+@pytest.mark.slow
 def test_the_command_shows_it(tmp_path: Path) -> None:
     layout(tmp_path, 3)
     shown = run("map", "--tokens", "200", cwd=tmp_path)

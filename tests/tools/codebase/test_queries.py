@@ -156,6 +156,7 @@ def test_tests_are_told_by_their_names() -> None:
     assert [each for each in others.split() if is_test(each)] == []
 
 
+@pytest.mark.slow
 def test_the_command_answers_as_text_and_as_json(tmp_path: Path) -> None:
     put(tmp_path, SHOP)
     found = run("symbols", "find", "price", "--json", cwd=tmp_path)

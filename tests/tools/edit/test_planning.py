@@ -186,6 +186,7 @@ LINES = st.lists(st.sampled_from(["a", "b", "", "  c"]), min_size=1, max_size=12
 ENDINGS = st.sampled_from(["\n", "\r\n"])
 
 
+@pytest.mark.slow
 @given(lines=LINES, data=st.data())
 def test_no_byte_outside_the_lines_of_an_edit_changes(
     lines: list[str], data: st.DataObject, tmp_path_factory: pytest.TempPathFactory

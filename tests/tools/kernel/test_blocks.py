@@ -56,6 +56,7 @@ def test_a_long_value_is_cut_and_a_huge_one_is_not_even_built(kernel: Kernel) ->
     assert len(kernel.text("list(range(10**6))")) < 3000
 
 
+@pytest.mark.slow
 def test_long_output_is_cut_and_kept_whole(kernel: Kernel) -> None:
     observation = kernel.run("for number in range(40_000):\n    print('line', number)")
     assert len(observation.text) < 20_000
@@ -114,6 +115,7 @@ def test_a_picture_and_a_table_are_kept_as_artifacts(kernel: Kernel) -> None:
     assert 'the whole table: recall(ref="out:' in kernel.run(table).text
 
 
+@pytest.mark.slow
 def test_tools_are_functions_that_return_objects(kernel: Kernel) -> None:
     kernel.text("from patchwright_tools import read as reading\nassert reading is read")
     assert kernel.text("read('cart.py')") == "=> 'def total(items):\\n    return sum(items)\\n'"

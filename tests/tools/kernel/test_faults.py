@@ -34,6 +34,7 @@ def goes_on(kernel: Kernel) -> None:
     assert kernel.text("6 * 7") == "=> 42"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "code",
     [
@@ -87,6 +88,7 @@ def test_a_block_that_heeds_no_interrupt_loses_its_kernel(kernel: Kernel) -> Non
     assert "NameError" in kernel.run("first").text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("code", "said"),
     [

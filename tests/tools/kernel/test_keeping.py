@@ -38,6 +38,7 @@ def repo(tmp_path: Path) -> Repo:
     return repo
 
 
+@pytest.mark.slow
 def test_a_function_that_works_is_there_in_the_next_session(repo: Repo) -> None:
     with Kernel(repo.root) as kernel:
         assert kernel.text(f"{WORDS}keep_function(words_of, {TEST!r}).kept") == "=> 'words_of'"

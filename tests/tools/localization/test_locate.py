@@ -134,6 +134,7 @@ def test_odd_texts_are_no_trouble(root: Path, text: str) -> None:
     located(root, text)
 
 
+@pytest.mark.slow
 def test_the_command_and_the_tool_answer_alike(root: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
     (root / "issue.txt").write_text(TRACE)
     found = run("localize", "--issue", "issue.txt", "--json", cwd=root)

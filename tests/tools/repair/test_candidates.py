@@ -93,6 +93,7 @@ def test_every_candidate_is_python_and_a_different_program_and_most_are_made_onc
     assert len(set(dumps)) > 0.97 * len(dumps)
 
 
+@pytest.mark.slow
 def test_candidates_come_in_the_same_order_every_time() -> None:
     def listed() -> list[tuple[str, int, int, str]]:
         everything.cache_clear()
@@ -106,6 +107,7 @@ def test_candidates_come_by_falling_priority() -> None:
     assert all(first >= second for first, second in itertools.pairwise(priorities))
 
 
+@pytest.mark.slow
 def test_every_template_has_candidates_or_waits_for_a_hint() -> None:
     program = PROGRAM + dedent("""\
 

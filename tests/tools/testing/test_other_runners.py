@@ -34,6 +34,7 @@ NODE = {
 }
 
 
+@pytest.mark.slow
 @needs_npm
 def test_node_tests_are_counted_and_placed(project: Make) -> None:
     _, report = run(project(NODE))
@@ -45,6 +46,7 @@ def test_node_tests_are_counted_and_placed(project: Make) -> None:
     assert "Expected values to be strictly equal" in report.failures[0].message
 
 
+@pytest.mark.slow
 @needs_npm
 def test_a_node_file_that_cannot_be_loaded_is_broken_and_says_why(project: Make) -> None:
     observation, report = run(project({**NODE, "test/b.test.js": "const = 1;\n"}))
@@ -52,6 +54,7 @@ def test_a_node_file_that_cannot_be_loaded_is_broken_and_says_why(project: Make)
     assert "SyntaxError" in observation.text
 
 
+@pytest.mark.slow
 @needs_npm
 def test_a_script_of_which_nothing_is_known_speaks_by_its_exit_status(project: Make) -> None:
     files = {"package.json": '{"scripts": {"test": "node check.js"}}', "check.js": "process.exit(0)"}
@@ -60,6 +63,7 @@ def test_a_script_of_which_nothing_is_known_speaks_by_its_exit_status(project: M
     assert "does not say how many tests ran" in observation.text
 
 
+@pytest.mark.slow
 @needs_npm
 @pytest.mark.parametrize(
     ("script", "framework", "report", "expected"),
@@ -274,6 +278,7 @@ def test_a_program_that_is_not_installed_is_no_runner(project: Make, monkeypatch
     assert "go" in text
 
 
+@pytest.mark.slow
 def test_targets_choose_among_several_runners(project: Make) -> None:
     makefile = "test:\n\t@printf '1..1\\nok 1 - made\\n'\n"
     at = project({"Makefile": makefile, "test_a.py": "def test_a(): pass\n", "go.mod": "module x\n"})

@@ -44,6 +44,7 @@ def test_a_text_without_a_call_is_left_as_it_is(case: Case) -> None:
     assert found.prose == case.text.strip()
 
 
+@pytest.mark.slow
 @given(st.sampled_from([case for case in CASES if case.calls]), st.data())
 def test_no_beginning_of_a_text_runs_what_the_whole_does_not(case: Case, data: st.DataObject) -> None:
     """A stream that breaks off: what is run then is one of the calls, whole."""

@@ -149,6 +149,7 @@ def round_trip(text: str, wanted: list[FileChange], form: Form) -> None:
     assert parse(text) == wanted
 
 
+@pytest.mark.slow
 @given(changes(REPLACES, st.builds(Create, path=PATHS, content=WHOLE)))
 def test_blocks_are_read_back_as_they_were(wanted: list[FileChange]) -> None:
     text = rendered(render_blocks, wanted, "markers of every size|position")
@@ -156,6 +157,7 @@ def test_blocks_are_read_back_as_they_were(wanted: list[FileChange]) -> None:
         round_trip(text, wanted, "blocks")
 
 
+@pytest.mark.slow
 @given(
     changes(
         PATCH_HUNKS,
@@ -180,6 +182,7 @@ REMOVED = st.lists(ANY_LINE, min_size=1, max_size=4).map(
 )
 
 
+@pytest.mark.slow
 @given(
     changes(
         diff_hunks(),
@@ -205,6 +208,7 @@ def test_diffs_are_read_back_as_they_were(wanted: list[FileChange]) -> None:
         round_trip(text, wanted, "diff")
 
 
+@pytest.mark.slow
 @given(st.lists(PLAIN_LINE, min_size=1, max_size=6), st.lists(PLAIN_LINE, max_size=6), PATHS)
 def test_every_format_can_say_the_replacement_of_ordinary_lines(
     old: list[str], new: list[str], path: str
