@@ -16,6 +16,7 @@ from typing import Any
 
 from agent.events import End, Event, MessageEvent, ObservationEvent, Prompt, Steer, Title, parse
 from agent.home import Home, private_folder
+from agent.sqlite_cache import opened, prepared
 from sandbox.errors import UserError
 
 MAX_TEXT = 4_000
@@ -51,9 +52,11 @@ def find(home: Home, words: str, *, project: Path | None = None, limit: int = 20
         return []
     below = f"{project}/" if project is not None else ""
     try:
-        rows = _found(_connect(home), logs, query, below, limit)
+        rows = _found(
+            opened(private_folder(home.cache) / "search.sqlite", _SCHEMA, PATIENCE), logs, query, below, limit
+        )
     except (sqlite3.Error, OSError, UserError):  # in use, full, not ours to write: slower without, as right
-        rows = _found(_prepared(":memory:"), logs, query, below, limit)
+        rows = _found(prepared(":memory:", _SCHEMA), logs, query, below, limit)
     return [
         Hit(path=Path(path).parent, event=event, kind=kind, time=time, excerpt=" ".join(excerpt.split()))
         for path, event, kind, time, excerpt in rows
@@ -81,27 +84,6 @@ def match_all(words: str) -> str:
 def match_any(words: str) -> str:
     """The same for any of the words."""
     return " OR ".join(f'"{word}"' for word in re.findall(r"\w+", words))
-
-
-def _connect(home: Home) -> sqlite3.Connection:
-    path = private_folder(home.cache) / "search.sqlite"
-    try:
-        return _prepared(path)
-    except sqlite3.OperationalError:  # in use, or not ours to write: no reason to delete it
-        raise
-    except sqlite3.DatabaseError:  # damaged: it is only a cache
-        path.unlink(missing_ok=True)
-        return _prepared(path)
-
-
-def _prepared(path: Path | str) -> sqlite3.Connection:
-    db = sqlite3.connect(path, timeout=PATIENCE)
-    try:
-        db.executescript(_SCHEMA)
-    except sqlite3.Error:
-        db.close()
-        raise
-    return db
 
 
 def _refresh(db: sqlite3.Connection, logs: Sequence[Path]) -> None:

@@ -12,7 +12,11 @@ from typing import Any
 from agent.events import End, MessageEvent, Prompt, SessionStart, SideCall, Title
 from agent.home import Home, private_folder
 from agent.session import read
+from agent.sqlite_cache import opened, prepared
 from sandbox.errors import UserError
+
+PATIENCE = 5.0
+"""Seconds to wait for another process that writes the index."""
 
 _SCHEMA = """
 create table if not exists sessions (
@@ -44,9 +48,9 @@ def sessions(home: Home, project: Path | None = None) -> list[Summary]:
     if not logs:
         return []
     try:
-        rows = _refreshed(_connect(home), logs)
+        rows = _refreshed(opened(private_folder(home.cache) / "sessions.sqlite", _SCHEMA, PATIENCE), logs)
     except (sqlite3.Error, OSError, UserError):  # in use, full, not ours to write: slower without, as right
-        rows = _refreshed(_prepared(":memory:"), logs)
+        rows = _refreshed(prepared(":memory:", _SCHEMA), logs)
     found = [
         Summary(
             path=Path(path).parent,
@@ -80,27 +84,6 @@ def _refreshed(database: sqlite3.Connection, logs: Sequence[Path]) -> list[tuple
         db.commit()
         columns = "path, id, project, title, model, created, updated, steps, cost, outcome"
         return db.execute(f"select {columns} from sessions order by updated desc, id desc").fetchall()
-
-
-def _connect(home: Home) -> sqlite3.Connection:
-    path = private_folder(home.cache) / "sessions.sqlite"
-    try:
-        return _prepared(path)
-    except sqlite3.OperationalError:  # in use, or not ours to write: no reason to delete it
-        raise
-    except sqlite3.DatabaseError:  # damaged: it is only a cache
-        path.unlink(missing_ok=True)
-        return _prepared(path)
-
-
-def _prepared(path: Path | str) -> sqlite3.Connection:
-    db = sqlite3.connect(path, timeout=5)
-    try:
-        db.execute(_SCHEMA)
-    except sqlite3.Error:
-        db.close()
-        raise
-    return db
 
 
 def _store(db: sqlite3.Connection, log: Path, mtime: int, size: int) -> None:
