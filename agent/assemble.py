@@ -10,16 +10,18 @@ from typing import TYPE_CHECKING, Literal
 
 from agent.committing import When
 from agent.context.budget import DEFAULT_SHARES, Shares
+from agent.context.entering import Outputs
 from agent.discipline import Levels
 from agent.events import Event, SessionStart, Signal
 from agent.home import Home, private_folder
 from agent.limits import Limit
+from agent.locate import locate
 from agent.model.base import Model
 from agent.model.roles import Role
 from agent.modes import DEFAULT, Modes, mode_of
 from agent.reach import Place, check_writable
 from agent.resume import restore_changes
-from agent.runtime import Runtime, not_a_repository, notice
+from agent.runtime import Runtime, notice
 from agent.session import Session
 from sandbox.errors import Fault, UserError
 from sandbox.policy import Approval, Approver, Mode, Policy
@@ -68,6 +70,7 @@ class Options:
     discipline: Levels = field(default_factory=Levels)
     shares: Shares = DEFAULT_SHARES
     summaries: Literal["code", "model"] = "code"
+    outputs: Outputs = "outlined"
     hosts: tuple[str, ...] = ()
     secrets_allowed: tuple[str, ...] = ()
     edit_formats: Sequence[Format] = ()
@@ -75,26 +78,6 @@ class Options:
     lint: bool = True
     version: str = ""
     approver: Approver | None = None
-
-
-def locate(working: Path, *, need_git: bool) -> tuple[Path, bool]:
-    """(workspace root, is a git repository). Raises UserError for a missing, closed or wrong folder."""
-    from sandbox.repository import find_root
-
-    if not working.is_dir():
-        raise UserError(Fault.USAGE, f"no such folder: {str(working)!r}")
-    try:
-        working = working.resolve()
-    except FileNotFoundError:
-        raise UserError(
-            Fault.USAGE,
-            "the current folder does not exist any more",
-            "Go to another one, or name it with -C DIR",
-        ) from None
-    root = find_root(working)
-    if root is None and need_git:
-        raise not_a_repository(working)
-    return root or working, root is not None
 
 
 def assemble(options: Options, home: Home) -> Runtime:
@@ -225,6 +208,7 @@ def _start(
         model=model.name,
         mode=options.mode,
         version=options.version,
+        outputs=options.outputs,
         system=system_prompt(
             root,
             options.working.resolve(),

@@ -21,16 +21,8 @@ class Item:
     def add(self, usage: Spent) -> None:
         """Count one call."""
         self.calls += 1
-        total = self.spent
-        total.input += usage.input
-        total.cached += usage.cached
-        total.output += usage.output
-        total.reasoning += usage.reasoning
-        total.seconds += usage.seconds
-        if usage.cost is not None:
-            total.cost = (total.cost or 0.0) + usage.cost
-        elif usage.input + usage.output:
-            self.unpriced = True
+        self.spent.add(usage)
+        self.unpriced |= usage.cost is None and usage.input + usage.output > 0
 
 
 @dataclass(slots=True)

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import base64
 import binascii
+import errno
+import os
 import re
+from contextlib import suppress
 from pathlib import Path
 
 from agent.home import private_folder
@@ -108,6 +111,22 @@ def _keep(content: bytes, session: Path, called: str) -> str:
     assert kind is not None, "it was looked at"
     name = f"{hashlib.sha256(content).hexdigest()[:16]}.{kind[1]}"
     path = private_folder(session / FOLDER) / name
-    if not path.exists():
-        path.write_bytes(content)
+    if not path.exists() or path.stat().st_size != len(content):
+        _put(path, content)
     return name
+
+
+def _put(path: Path, content: bytes) -> None:
+    """Write a file that is there wholly or not at all."""
+    draft = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        draft.write_bytes(content)
+        draft.replace(path)
+    except OSError as error:
+        with suppress(OSError):  # it may not have come to be
+            draft.unlink()
+        full = error.errno in (errno.ENOSPC, errno.EDQUOT)
+        raise UserError(
+            Fault.STORAGE_FULL if full else Fault.READ_ONLY,
+            f"the picture could not be kept in {str(path.parent)!r}: {error.strerror}",
+        ) from error

@@ -38,14 +38,7 @@ class Tally:
 
     def add_beside(self, usage: Spent) -> None:
         """Count a call that is no step."""
-        total = self.spent
-        total.input += usage.input
-        total.cached += usage.cached
-        total.output += usage.output
-        total.reasoning += usage.reasoning
-        total.seconds += usage.seconds
-        if usage.cost is not None:
-            total.cost = (total.cost or 0.0) + usage.cost
+        self.spent.add(usage)
 
 
 class Limit(Protocol):

@@ -99,7 +99,7 @@ class LogIndex:
             self._acting.discard(event.call)
             return "+" if acted else ""
         if isinstance(event, Compaction):
-            return {"summary": "+", "undo": "*", "masking": "*"}.get(event.stage, "")
+            return "+" if event.stage == "summary" else "*" if event.undoes or event.masked else ""
         return ""
 
     def span(self, number: int) -> tuple[int, int]:

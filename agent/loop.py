@@ -15,11 +15,11 @@ from dataclasses import dataclass, field
 
 from agent.breathing import Breath
 from agent.context.compressor import Compressor
-from agent.context.projection import Projection
+from agent.context.projection import Projection, size
 from agent.events import AskedAction, MessageEvent, Signal, Steer
 from agent.limits import Limit, Tally, first_reached, out_of_time, seconds_left
 from agent.model.base import ContextOverflow, CutOff, Delta, Model, ReasoningDelta, Reply, TextDelta
-from agent.money import Purse, left
+from agent.money import Purse, broken_off, left
 from agent.record import Recorder
 from agent.session import Session
 from agent.side_calls import spent
@@ -208,6 +208,7 @@ class Loop:
         started = time.monotonic()
         reply: Reply | None = None
         text: list[str] = []
+        thought = 0  # bytes
         breath = Breath()
         try:
             async with aclosing(self.model.stream(request)) as stream:  # type: ignore[type-var]
@@ -219,10 +220,17 @@ class Loop:
                         reply = delta
                     else:
                         assert isinstance(delta, ReasoningDelta)
+                        thought += size(delta.text)
                     await breath.take()
         except (asyncio.CancelledError, CutOff):
+            came = "".join(text)
+            said = self.projection.tokens_of(size(came) + thought)
+            used = broken_off(self.model, self.compressor.total, said, self.tally.last)
+            usage = spent(used, time.monotonic() - started)
+            self.tally.add_beside(usage)
+            name = self.model.name
             self.session.append(
-                MessageEvent(text="".join(text), partial=True, model=self.model.name, request=record)
+                MessageEvent(text=came, partial=True, usage=usage, model=name, request=record)
             )
             raise
         assert reply is not None, "a model's stream ends with a Reply"

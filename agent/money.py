@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from agent.events import Spent
 from agent.limits import Limit, MaxCost, MaxSteps, MaxTime, MaxTokens, Tally
@@ -23,6 +24,17 @@ def forecast(model: Model, tokens: int, last: Spent | None) -> float | None:
     """US dollars of a call with `tokens` of input and an answer like the last (LEAST or more); None if not known."""
     output = max(last.output, LEAST) if last is not None and last.output else TYPICAL
     return price(model, Usage(input=int(tokens * MARGIN), cached=_cached(tokens, last), output=output))
+
+
+def broken_off(model: Model, tokens: int, said: int, last: Spent | None) -> Usage:
+    """What a reply that broke off has used, as far as it can be told: servers bill it, and say how much at its end.
+
+    tokens: of the request; said: of what came; 0 of that: the server may have done nothing yet
+    """
+    if not said:
+        return Usage()
+    usage = Usage(input=tokens, cached=_cached(tokens, last), output=said)
+    return replace(usage, cost=price(model, usage))
 
 
 def affordable(model: Model, tokens: int, last: Spent | None, left: float) -> int | None:
@@ -70,8 +82,6 @@ class Purse:
 
     def fit(self, request: Request, tally: Tally) -> Request:
         """The request, its answer bounded by what is left."""
-        from dataclasses import replace
-
         most = self.most_output(tally)
         if most is None or (request.max_output is not None and request.max_output <= most):
             return request

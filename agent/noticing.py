@@ -58,6 +58,11 @@ class Noticing:
             case ObservationEvent():
                 self._own.update(str(path) for path in event.data.get("changed", ()))
 
+    @property
+    def tree(self) -> str:
+        """The last snapshot that the session itself left behind, "" before the first."""
+        return self._tree
+
     async def due(self) -> Sequence[str]:
         """What to say now; nothing in most cases."""
         pending = list(self._pending)

@@ -69,6 +69,7 @@ def _step(number: int, event: MessageEvent, projection: Projection, facts: Facts
     state = ledger(
         facts,
         shortened=projection.prompts_shortened,
+        whole_from=projection.whole_from,
         processes=[str(each) for each in record.get("running", ())],
         left=str(record.get("left", "")),
     )

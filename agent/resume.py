@@ -19,6 +19,7 @@ from agent.events import (
 from agent.loop import TurnEnd
 from agent.session import INTERRUPTED
 from sandbox.snapshots import Snapshots
+from tools.between import Between
 from tools.registry import Toolbox
 from tools.workspace import Workspace
 
@@ -42,6 +43,7 @@ def restore_changes(
         for change in snapshots.changed(before, after):
             _remember(workspace, snapshots, before, change.path)
 
+    between = Between(workspace, lambda: snapshots)
     tree = ""
     cut_off = ""  # the snapshot before a command whose result a kill took with it, until the next snapshot
     unsettled = False  # a kill took the snapshot after a batch with it
@@ -49,11 +51,14 @@ def restore_changes(
     for event in events:
         match event:
             case SnapshotEvent():
+                between.snapshot(event.tree, event.when)
                 tree, unsettled = event.tree, False
                 if cut_off:
                     claim(cut_off, tree)
                     cut_off = ""
             case UndoEvent():
+                # One that took the conversation back has taken the snapshots of what it undid out of sight.
+                between.undone(event.before if event.told else event.after, event.after)
                 tree = event.after
                 settle(event, workspace, partial(_as_found, workspace, snapshots, tree))
             case ActionEvent():

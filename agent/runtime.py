@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Literal
 
 from agent.committing import Committer, When
+from agent.conclusion import Conclusion
 from agent.context.budget import DEFAULT_SHARES, Shares
 from agent.context.compressor import Compressor
 from agent.context.facts import Facts
@@ -23,14 +24,9 @@ from agent.context.projection import Projection
 from agent.context.replay import take_in
 from agent.discipline import Discipline, Levels
 from agent.events import (
-    ActionEvent,
-    DecisionEvent,
     End,
     ErrorEvent,
     Event,
-    MessageEvent,
-    ObservationEvent,
-    PlanEvent,
     Prompt,
     SideCall,
     Signal,
@@ -41,8 +37,9 @@ from agent.events import (
 )
 from agent.images import attach, load
 from agent.limits import Limit, Tally, first_reached
+from agent.log_recorder import LogRecorder
 from agent.loop import Loop, Told, TurnEnd
-from agent.model.base import Delta, Model, TextDelta
+from agent.model.base import Delta, Model
 from agent.model.roles import Role, Roles
 from agent.noticing import Noticing
 from agent.outcome import BY_FAULT, Exit
@@ -50,11 +47,13 @@ from agent.reach import Place, specs
 from agent.resume import cut_off_turn, ended_already, settle
 from agent.session import Session
 from agent.side_calls import SideCalls
-from agent.verify.conclude import Evidence, differs, judge, really_changed
-from sandbox.errors import Fault, UserError
-from sandbox.policy import Approver, Decision, Effect, Policy
-from sandbox.secrets import Redactor, redact
+from agent.streaming import Redacted
+from agent.verify.conclude import differs
+from sandbox.errors import UserError
+from sandbox.policy import Approver, Policy
+from sandbox.secrets import redact
 from tools.action import Action, Observation
+from tools.between import Between
 from tools.dispatch import Gateway
 from tools.following import Snapshotter
 from tools.framing import quoted
@@ -63,58 +62,6 @@ from tools.workspace import Workspace
 
 RECHECKS = 1
 """How often a turn that claims to be done while tests fail is given back to the model with the failures."""
-
-
-@dataclass(slots=True, kw_only=True)
-class LogRecorder:
-    """Writes what the gateway does into the session log."""
-
-    session: Session
-    workspace: Workspace
-    _plan: list[tuple[str, str]] = field(default_factory=list)
-
-    def action(self, action: Action, effect: Effect) -> None:
-        self.session.append(
-            ActionEvent(
-                call=action.id,
-                tool=action.tool,
-                effect=effect.kind,
-                paths=list(effect.paths),
-                followed=bool(effect.argv),
-                within=action.within or None,
-                arguments=dict(action.arguments) if action.within else None,
-            )
-        )
-
-    def decision(self, action: Action, decision: Decision, by: str) -> None:
-        self.session.append(
-            DecisionEvent(
-                call=action.id,
-                verdict=decision.verdict,
-                reason=decision.reason,
-                by="person" if by == "person" else "policy",
-            )
-        )
-
-    def observation(self, action: Action, observation: Observation, seconds: float) -> None:
-        self.session.append(
-            ObservationEvent(
-                call=action.id,
-                tool=action.tool,
-                text=observation.text,
-                data=dict(observation.data),
-                ref=observation.ref,
-                failed=observation.failed,
-                seconds=round(seconds, 4),
-            )
-        )
-        items: list[tuple[str, str]] = [(item.text, item.status) for item in self.workspace.plan]
-        if items != self._plan:
-            self._plan = items
-            self.session.append(PlanEvent(items=items))
-
-    def snapshot(self, tree: str, when: Literal["before", "after"]) -> None:
-        self.session.append(SnapshotEvent(tree=tree, when=when))
 
 
 @dataclass(slots=True, kw_only=True)
@@ -149,22 +96,20 @@ class Runtime:
     side: SideCalls = field(init=False)
     noticing: Noticing = field(init=False)
     committer: Committer = field(init=False)
-    evidence: Evidence = field(init=False)
+    concluding: Conclusion = field(init=False)
     projection: Projection = field(init=False)
     facts: Facts = field(init=False)
     past: LogPast = field(init=False)
-    _commits: list[str] = field(default_factory=list)
-    _committed: set[str] = field(default_factory=set)
-    _last_observation: str = ""
+    between: Between = field(init=False)
     _harness_actions: int = 0
     _task: asyncio.Task[object] | None = None
-    _streamed: Redactor = field(default_factory=Redactor)
 
     def __post_init__(self) -> None:
         self.model = self.acting(self.model)
         self.projection = Projection(specs(self.toolbox))
         self.projection.picture = partial(load, self.session.folder)
-        self.evidence = Evidence(self.workspace)
+        self.concluding = Conclusion(session=self.session, workspace=self.workspace, act=self._act)
+        streamed = Redacted(lambda delta: self.on_delta(delta))
         self.facts = Facts()
         take_in(self.session, self.projection, self.facts)
         self.workspace.past = self.past = LogPast(self.session.replayed)
@@ -172,7 +117,10 @@ class Runtime:
         for event in self.session.replayed.only(SnapshotEvent, UndoEvent, Steer):
             self.noticing.see(event)
         self.session.subscribe(self.noticing.see)
-        self.session.subscribe(self._follow)
+        self.session.subscribe(streamed.see)
+        self.between = Between(self.workspace, lambda: self.snapshots, self.noticing.tree)
+        self.session.subscribe(self._settle)
+        self.session.subscribe(self.concluding.see)
         gateway = Gateway(
             toolbox=self.toolbox,
             workspace=self.workspace,
@@ -199,7 +147,7 @@ class Runtime:
             model=self.model,
             gateway=gateway,
             limits=self.limits,
-            on_delta=self._delta,
+            on_delta=streamed.delta,
             notices=self._notices,
         )
         self.workspace.facts["model"] = self.model.name
@@ -215,8 +163,7 @@ class Runtime:
         """Run one turn; None goes on with the turn that a kill or a limit cut off. Never raises for a user's fault."""
         self.loop.tally = Tally()
         self.committer.prompt = prompt or ""
-        self._commits.clear()
-        self._committed.clear()
+        self.concluding.start()
         end: End
         self._task = asyncio.current_task()
         try:
@@ -308,49 +255,32 @@ class Runtime:
                 return self._end(Exit.LIMIT, ended.detail)
             if ended.reason == "interrupted":
                 return self._end(Exit.INTERRUPTED, ended.detail)
-            known = self.evidence.current()
-            verification = await self._verify()
+            known = self.concluding.evidence.current()
+            verification = await self.concluding.verify()
             if verification.outcome == "failed" and known is None and rechecks < RECHECKS:
                 rechecks += 1
                 self.loop.inbox.append(
                     Told(
                         "The tests were run after your changes, and fail: "
-                        f"{verification.detail}.\n{quoted(self._last_observation.splitlines())}\n"
+                        f"{verification.detail}.\n{quoted(self.concluding.last_output.splitlines())}\n"
                         "Go on, or finish and say why not."
                     )
                 )
                 continue
             if verification.outcome == "passed":
                 await self.committer.after_turn(ended.text)
-            return self._end(self._judge(ended, verification), ended.text, verification)
+            return self._end(self.concluding.outcome(ended, verification), ended.text, verification)
 
     def _catch_up(self) -> TurnEnd | None:
         """Take in the part of the turn that is in the log already; how the model had ended it, if it had."""
         events = cut_off_turn(self.session.replayed)
         for event in events:
-            self._note(event)
+            self.concluding.note(event)
         return ended_already(events, self.toolbox)
-
-    async def _verify(self) -> Verification:
-        """Run the whole suite if files were changed and it was not run since; log what came of it."""
-        if not really_changed(self.workspace) and not self._commits:
-            verification = Verification(outcome="not-needed", detail="no file was changed")
-        else:
-            if self.evidence.current() is None:
-                await self._act("run_tests", {})
-            report = self.evidence.current()
-            before = self.evidence.first
-            verification = (
-                judge(report, before)
-                if report is not None
-                else Verification(outcome="unverified", detail="the tests could not be run")
-            )
-        self.session.append(verification)
-        return verification
 
     async def _notices(self) -> list[str]:
         """What the model is told before its next request."""
-        told = await self.committer.before_request(self.evidence)
+        told = await self.committer.before_request(self.concluding.evidence)
         return [*([told] if told else []), *await self.noticing.due()]
 
     async def _act(self, tool: str, arguments: dict[str, object]) -> Observation:
@@ -361,66 +291,19 @@ class Runtime:
         )
         return (await self.loop.gateway.run([action]))[0]
 
-    def _judge(self, ended: TurnEnd, verification: Verification) -> Exit:
-        status = self.workspace.facts.get("finish", "done")
-        if verification.outcome == "failed":
-            return Exit.TESTS_FAIL
-        if verification.outcome == "unverified":
-            return Exit.NO_TEST_RUNNER
-        if verification.outcome == "not-needed":
-            report = self.evidence.last.report if self.evidence.last else {}
-            if self.evidence.denied:
-                return Exit.DENIED
-            if status == "nothing to do":
-                return Exit.NOTHING_TO_DO
-            if status == "not achieved" and report.get("outcome") == "no-runner":
-                return Exit.NO_TEST_RUNNER
-            if status == "not achieved" and report.get("outcome") in ("failed", "broken", "timeout"):
-                return Exit.TESTS_FAIL
-        given_up = status == "not achieved" or ended.reason in ("refusal", "empty")
-        return Exit.NOT_ACHIEVED if given_up else Exit.DONE
-
     def _beside(self, call: SideCall) -> None:
         self.loop.tally.add_beside(call.usage)
         self._announce(call)
 
-    def _delta(self, delta: Delta) -> None:
-        """Text as it streams, a word or two behind: a key that comes in pieces is seen before it is shown."""
-        if not isinstance(delta, TextDelta):
-            self.on_delta(delta)
-        elif text := self._streamed.feed(delta.text):
-            self.on_delta(TextDelta(text=text))
-
-    def _follow(self, event: Event) -> None:
-        if isinstance(event, MessageEvent):
-            rest, self._streamed = self._streamed.close(), Redactor()
-            if rest:
-                self.on_delta(TextDelta(text=rest))
+    def _settle(self, event: Event) -> None:
+        if isinstance(event, SnapshotEvent):
+            self.between.snapshot(event.tree, event.when)
         if isinstance(event, UndoEvent):
+            self.between.undone(event.before, event.after)
             settle(event, self.workspace, lambda path: not differs(self.workspace, path))
-        self.evidence.see(event)
-        self._note(event)
 
-    def _note(self, event: Event) -> None:
-        if isinstance(event, ObservationEvent):
-            self._last_observation = event.text
-            if commit := event.data.get("commit"):
-                self._commits.append(str(commit))
-                self._committed.update(str(path) for path in event.data.get("files", ()))
-            if "summary" in event.data and (status := event.data.get("status")):
-                self.workspace.facts["finish"] = status
-
-    def _end(self, exit_code: Exit, summary: str, verification: Verification | None = None) -> End:
-        return End(
-            outcome=exit_code.label,
-            exit_code=int(exit_code),
-            summary=summary,
-            steps=self.loop.tally.steps,
-            usage=self.loop.tally.spent,
-            files=sorted(self._committed.union(really_changed(self.workspace))),
-            commit=self._commits[-1] if self._commits else "",
-            verification=f"{verification.outcome}: {verification.detail}" if verification else "",
-        )
+    def _end(self, outcome: Exit, summary: str, verification: Verification | None = None) -> End:
+        return self.concluding.end(outcome, summary, self.loop.tally, verification)
 
     def _failed(self, error: UserError) -> End:
         self._announce(ErrorEvent(fault=error.fault, message=error.message, hint=error.hint))
@@ -458,12 +341,3 @@ def notice(session: Session) -> Callable[[str], None]:
         session.append(Signal(name="model", detail=text))
 
     return tell
-
-
-def not_a_repository(path: Path) -> UserError:
-    """The error for a folder outside any git repository."""
-    return UserError(
-        Fault.NOT_A_REPOSITORY,
-        f"not in a git repository: {str(path)!r}",
-        "Run `git init` there first, or pass --no-commit to work without git.",
-    )

@@ -12,7 +12,18 @@ from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO
 
-from agent.events import Event, MessageEvent, ObservationEvent, Prompt, Rewind, Title, parse, render
+from agent.events import (
+    Event,
+    MessageEvent,
+    NewerFormat,
+    ObservationEvent,
+    Prompt,
+    Rewind,
+    Title,
+    parse,
+    render,
+)
+from agent.glance import NO_SUCH
 from agent.history import History
 from agent.home import private_folder
 from agent.log_index import CHECKPOINT, LogIndex, load, place, track
@@ -24,9 +35,6 @@ Subscriber = Callable[[Event], None]
 INTERRUPTED = (
     "interrupted: the program ended before this action's result was recorded; it may have taken effect"
 )
-
-_NO_SUCH = (errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG)
-"""What the system says of a name that is no session's."""
 
 
 class Session:
@@ -64,7 +72,7 @@ class Session:
         try:
             descriptor = _open(path, 0)
         except OSError as error:
-            if error.errno in _NO_SUCH:
+            if error.errno in NO_SUCH:
                 raise UserError(
                     Fault.USAGE, f"no session {folder.name!r}", "List them: patchwright sessions"
                 ) from None
@@ -198,7 +206,7 @@ def read(folder: Path) -> Iterator[Event]:
     try:
         file = path.open("rb")
     except OSError as error:
-        if error.errno in _NO_SUCH:
+        if error.errno in NO_SUCH:
             raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path)) from None
         raise
     with file:
@@ -269,6 +277,10 @@ def _whole_lines(path: Path, file: BinaryIO) -> Iterator[tuple[Event, bytes]]:
             if not line.endswith(b"\n"):
                 return
             event = parse(line)
+        except NewerFormat as error:
+            raise UserError(
+                error.fault, f"session {path.parent.name!r}: {error.message}", error.hint
+            ) from None
         except ValueError:
             if file.read(1):  # not the tail: this is damage, not a torn write
                 raise UserError(

@@ -18,6 +18,7 @@ from agent.events import (
     Compaction,
     Event,
     Fork,
+    NewerFormat,
     Rewind,
     SessionStart,
     Signal,
@@ -105,6 +106,8 @@ def imported(source: IO[bytes], sessions: Path) -> Session:
                     raise ValueError(f"event {event.id!r} is out of order")
                 _check(event)
                 lines.append(redact_bytes(render(event)))
+        except NewerFormat:
+            raise
         except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
             reason = str(error).partition("\n")[0]
             raise UserError(

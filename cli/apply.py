@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from agent.home import Home, private_folder
+from agent.locate import existing
 from agent.outcome import BY_FAULT, Exit
 from cli.report import complain
 from cli.streams import write_error
@@ -28,7 +29,7 @@ def apply_edits(folder: Path, patch: str, *, form: str, check: bool, exact: bool
     as_json: whatever happens, one object on standard output
     """
     try:
-        root = _root(folder)
+        root = existing(folder)
         changes = _changes(patch, cast("Form", form))
         return _applied(root, changes, check=check, exact=exact, as_json=as_json)
     except UserError as error:
@@ -38,19 +39,6 @@ def apply_edits(folder: Path, patch: str, *, form: str, check: bool, exact: bool
         code = BY_FAULT[error.fault]
         _print_json(applied=False, exit=code.label, problems=[{"path": "", "problem": error.message}])
         return code
-
-
-def _root(folder: Path) -> Path:
-    if not folder.is_dir():
-        raise UserError(Fault.USAGE, f"no such folder: {str(folder)!r}")
-    try:
-        return folder.resolve()
-    except FileNotFoundError:
-        raise UserError(
-            Fault.USAGE,
-            "the current folder does not exist any more",
-            "Go to another one, or name it with -C DIR",
-        ) from None
 
 
 def _changes(patch: str, form: Form) -> list[FileChange]:

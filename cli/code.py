@@ -66,22 +66,8 @@ def _issue(text: str | None, issue: Path | None) -> str:
 
 def asked(folder: Path, question: Callable[[Index], Answered]) -> Answered:
     """What a question to the index of the workspace around a folder answers. Raises UserError."""
+    from agent.locate import locate as place
     from tools.codebase.index import ask
 
-    return ask(_root(folder), Home.from_environment().cache, (), question)
-
-
-def _root(folder: Path) -> Path:
-    from sandbox.repository import find_root
-
-    if not folder.is_dir():
-        raise UserError(Fault.USAGE, f"no such folder: {str(folder)!r}")
-    try:
-        resolved = folder.resolve()
-    except FileNotFoundError:
-        raise UserError(
-            Fault.USAGE,
-            "the current folder does not exist any more",
-            "Go to another one, or name it with -C DIR",
-        ) from None
-    return find_root(resolved) or resolved
+    root, _ = place(folder, need_git=False)
+    return ask(root, Home.from_environment().cache, (), question)

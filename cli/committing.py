@@ -17,13 +17,15 @@ from typing import Any
 from agent.home import Home
 from agent.model.roles import Role
 from agent.outcome import Exit
+from cli.hooks.pre_commit import confinement
 from cli.models import side_calls
 from cli.report import complain
-from cli.settings import load
+from cli.settings.layers import load
 from sandbox.errors import Fault, UserError
 from sandbox.inert import inert, inert_json, name
 from sandbox.repository import branch
 from sandbox.secrets import redact
+from sandbox.trust import TrustStore
 from tools.checks import run_checks
 from tools.checks.finding import Finding
 from tools.checks.staged import between, empty_tree, staged
@@ -125,8 +127,7 @@ def examined(
         change = staged(its) if sides is None else between(its, *sides)
         if not change.files:
             return None
-        # Linters run what the repository brings, unconfined: the hooks do that, which the user has installed here.
-        found = run_checks(change, skip=("linters",))
+        found = run_checks(change, confined=lambda: confinement(its.root))
         summary = summarised(change, Style()).strip()
         asked = _question(its, found, *((sides[0] or empty_tree(its), sides[1]) if sides else ("--cached",)))
     return Review(summary=summary, findings=found, opinion=""), asked
@@ -234,20 +235,12 @@ def _chosen(
 
 
 def _with_work_tree(git: Git, scratch: Path) -> Git:
-    """git with an index of its own in which all of the work tree is staged; nothing of the user's is touched."""
-    index = Path(git.root, git.line("rev-parse", "--git-path", "index"))
-    objects = Path(git.root, git.line("rev-parse", "--git-path", "objects"))
-    if index.is_file():
-        (scratch / "index").write_bytes(index.read_bytes())
-    (scratch / "objects").mkdir()
-    aside = {
-        "GIT_INDEX_FILE": str(scratch / "index"),
-        "GIT_OBJECT_DIRECTORY": str(scratch / "objects"),
-        "GIT_ALTERNATE_OBJECT_DIRECTORIES": str(objects),
-    }
-    its = Git(git.root, extra=aside)
-    its.run("add", "--all", "--", ".")
-    return its
+    from tools.git.aside import with_work_tree
+
+    aside = with_work_tree(git, scratch, TrustStore(Home.from_environment().config).of(git.root))
+    if aside.warning:
+        print(inert(f"patchwright: {aside.warning}"), file=sys.stderr)
+    return aside.git
 
 
 def _commit_of(git: Git, text: str) -> str:

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields, is_dataclass
 from pathlib import Path
 from typing import Any
 
 from agent.home import Home, private_folder
-from cli.settings import FILE, FROM_ENVIRONMENT, PROJECT_FILE, check_file, load, names, read_file
+from cli.settings.checks import check_file
+from cli.settings.files import FILE, PROJECT_FILE, read_file
+from cli.settings.layers import FROM_ENVIRONMENT, load
+from cli.settings.shape import names
 from sandbox.errors import Fault, UserError
 
 
@@ -114,13 +118,17 @@ def _document(path: Path) -> Any:
 
 
 def _write(path: Path, text: str) -> Path:
-    """Replace the file, after a look at whether it would be read again."""
+    """Replace the file, after a look at whether it would be read again. A link (into a folder of dotfiles, say)
+    stays one: what it points to is replaced, with the permissions that it has."""
     private_folder(path.parent)
-    draft = path.with_name(f".{path.name}.{os.getpid()}")
+    target = Path(os.path.realpath(path))
+    draft = target.with_name(f".{path.name}.{os.getpid()}")
     try:
         draft.write_text(text, "utf-8")
+        if target.exists():
+            draft.chmod(stat.S_IMODE(target.stat().st_mode))
         check_file(draft)
-        os.replace(draft, path)
+        os.replace(draft, target)
     except UserError as error:
         raise UserError(error.fault, error.message.replace(str(draft), str(path)), error.hint) from None
     except OSError as error:

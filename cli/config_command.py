@@ -5,12 +5,12 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from agent.assemble import locate
 from agent.home import Home
+from agent.locate import locate
 from cli.config import Row, explained
 from cli.config import store as stored
 from cli.config import unset as taken_out
-from cli.settings import FILE
+from cli.settings.files import FILE
 from sandbox.errors import Fault, UserError
 from sandbox.inert import inert, inert_json
 

@@ -7,12 +7,12 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from agent.assemble import locate
 from agent.context import summary, tuning
 from agent.context.budget import DEFAULT_SHARES, Shares
 from agent.events import Event
 from agent.home import Home
 from agent.index import sessions as indexed
+from agent.locate import locate
 from agent.model.base import Model, Request, UserMessage
 from agent.session import read
 from agent.side_calls import finished

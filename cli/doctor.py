@@ -46,7 +46,7 @@ class Finding:
 
 def doctor(folder: Path, *, as_json: bool) -> int:
     """Print the findings; the exit code says whether the main job can be done here. Raises UserError: no folder."""
-    from agent.assemble import locate
+    from agent.locate import locate
 
     locate(folder, need_git=False)
     found = report(folder, Home.from_environment(), os.environ)
@@ -195,7 +195,7 @@ def _edits(home: Home, root: Path | None, env: Mapping[str, str]) -> Finding:
     """In which formats the model that would be used is told to write edits."""
     from agent.model.family import family
     from agent.model.resolve import default_model
-    from cli.settings import load
+    from cli.settings.layers import load
 
     try:
         settings = load(home, root, {}, env)

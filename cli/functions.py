@@ -9,8 +9,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from agent.assemble import locate
 from agent.home import Home
+from agent.locate import locate
 from agent.outcome import Exit
 from sandbox.errors import Fault, UserError
 from sandbox.inert import inert

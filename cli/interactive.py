@@ -1,42 +1,43 @@
-"""The interactive session: assemble a runtime and hand it to the REPL."""
+"""The interactive session: a prompt at once, and behind it the session that answers."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from agent.home import Home
-from agent.model.base import Model
-from agent.runtime import Runtime, notice
-from cli.models import model_called
-from cli.run import NO_MODEL, Invocation, settings_for
-from cli.run import make_runtime as assembled
+from agent.locate import locate
+from cli.repl import Opening, start
+from cli.settings.terminal import at_once
+
+if TYPE_CHECKING:
+    from cli.repl.opened import Opened
 
 
 def interactive(folder: Path, flags: Mapping[str, Any], *, session: str, commit: bool) -> int:
     """Open the REPL in a folder, in a new session or in an existing one. Nothing is committed unasked."""
-    from cli.repl import Opening, start
-
     home = Home.from_environment()
-    invocation = Invocation(folder=folder, flags=flags, session=session, offer_commit=commit, commit=False)
-    settings = settings_for(invocation, home)
-    invocation = replace(invocation, approval=settings.approval)
+    root, _ = locate(folder, need_git=commit)
 
-    def make_runtime(session: str) -> Runtime:
-        return assembled(replace(invocation, session=session), home, settings)
+    def enter(session: str) -> Opened:
+        from dataclasses import replace
 
-    def make_model(runtime: Runtime, name: str) -> Model:
-        return model_called(name, settings, home, notice(runtime.session))
+        from agent.runtime import notice
+        from cli.models import model_called
+        from cli.repl.opened import Opened
+        from cli.run import NO_MODEL, Invocation, make_runtime, settings_for
 
-    return start(
-        Opening(
-            make_runtime=make_runtime,
-            make_model=make_model,
+        asked = Invocation(folder=folder, flags=flags, session=session, offer_commit=commit, commit=False)
+        settings = settings_for(asked, home)
+        runtime = make_runtime(replace(asked, approval=settings.approval), home, settings)
+        return Opened(
+            runtime=runtime,
+            make_model=lambda name: model_called(name, settings, home, notice(runtime.session)),
             settings=settings,
             home=home,
             notice=NO_MODEL,
-        ),
-        session,
-    )
+        )
+
+    terminal = at_once(home.config, plain=bool(flags.get("plain")))
+    return start(Opening(enter=enter, root=root, terminal=terminal, home=home), session)

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from cli.commands import add_all
+from cli.commands import Commands
 from cli.commands.options import (
     ApiBase,
     Folder,
@@ -27,6 +27,7 @@ from patchwright.version import VERSION
 
 app = typer.Typer(
     name="patchwright",
+    cls=Commands,
     add_completion=False,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
@@ -73,9 +74,6 @@ def root(
     from cli.interactive import interactive
 
     raise typer.Exit(interactive(folder, flags, session="", commit=not no_commit))
-
-
-add_all(app)
 
 
 def _refuse_misplaced(context: typer.Context) -> None:

@@ -10,7 +10,7 @@ from agent.home import Home
 from agent.model.base import Model
 from agent.model.roles import Role, Roles
 from agent.side_calls import SideCalls
-from cli.settings import CatalogSettings, Settings
+from cli.settings.shape import CatalogSettings, Settings
 
 if TYPE_CHECKING:
     from agent.model.catalog import Listing

@@ -6,10 +6,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from agent.assemble import default_approval, locate
+from agent.assemble import default_approval
 from agent.home import Home
+from agent.locate import locate
 from agent.outcome import Exit
-from cli.settings import load
+from cli.settings.layers import load
 from sandbox.inert import exact, inert
 from sandbox.policy import Decision, Effect, Policy
 
@@ -40,6 +41,8 @@ def check(folder: Path, command: str, flags: Mapping[str, Any], *, as_json: bool
     if as_json:
         print(_json(policy, sandbox.name, decision, parts))
     else:
+        if not parts:
+            print("(no command)")
         for segment, its in parts:
             print(_explained(segment, its))
         print(

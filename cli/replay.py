@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from agent.assemble import locate
 from agent.events import Event, MessageEvent
 from agent.home import Home
+from agent.locate import locate
 from agent.model.base import Model, Reply, Usage
 from agent.outcome import Exit
 from agent.replay import Step, steps
@@ -107,7 +107,7 @@ def _events(home: Home, root: Path, session: str) -> Iterator[Event]:
 
 def _maker(home: Home, root: Path, flags: Mapping[str, Any]) -> Callable[[str], Model]:
     from cli.models import model_called
-    from cli.settings import load as settings
+    from cli.settings.layers import load as settings
 
     return lambda name: model_called(name, settings(home, root, flags), home, lambda text: print(inert(text)))
 

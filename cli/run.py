@@ -16,19 +16,21 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from agent.assemble import Options, assemble, locate
+from agent.assemble import Options, assemble
 from agent.committing import When
 from agent.context.budget import Shares
 from agent.discipline import Levels
 from agent.events import End, ErrorEvent, Event, fields_of, line_of, render
 from agent.home import Home
 from agent.limits import Limit, MaxCost, MaxSteps, MaxTime, MaxTokens
+from agent.locate import locate
 from agent.outcome import Exit
 from agent.runtime import Runtime
 from cli.models import choose_model, role_makers
 from cli.notices import Notices
 from cli.report import tell, verdict
-from cli.settings import Settings, load
+from cli.settings.layers import load
+from cli.settings.shape import Settings
 from cli.streams import Lost, write_error, write_line
 from patchwright.version import VERSION
 from sandbox.errors import Fault, UserError
@@ -145,6 +147,7 @@ def make_runtime(invocation: Invocation, home: Home, settings: Settings) -> Runt
         actions=settings.actions,
         shares=Shares(recent=settings.context.recent, batch=settings.context.batch),
         summaries=settings.context.summary,
+        outputs=settings.context.outputs,
         discipline=Levels(
             rules=settings.discipline.rules,
             named=settings.discipline.named,

@@ -70,7 +70,7 @@ def settings() -> dict[str, Any]:
     """Of the settings file, as an editor can use it for completion."""
     from pydantic import TypeAdapter
 
-    from cli.settings import Settings
+    from cli.settings.shape import Settings
 
     return _titled(
         "Patchwright settings", "urn:patchwright:settings:1", "", TypeAdapter(Settings).json_schema()

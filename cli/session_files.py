@@ -6,9 +6,9 @@ import sys
 import time
 from pathlib import Path
 
-from agent.assemble import locate
 from agent.home import Home
 from agent.index import sessions as indexed
+from agent.locate import locate
 from agent.session import Session
 from cli.sessions import line, newest
 from sandbox.errors import Fault, UserError

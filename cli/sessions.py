@@ -6,22 +6,24 @@ import sys
 import time
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from agent.assemble import locate
-from agent.events import End, Prompt, SessionStart
+from agent.glance import NO_SUCH, Glance, glance
 from agent.home import Home
-from agent.index import Summary
-from agent.index import sessions as indexed
-from agent.session import read
+from agent.locate import locate
 from sandbox.errors import Fault, UserError
 from sandbox.inert import inert, inert_json
+
+if TYPE_CHECKING:
+    from agent.index import Summary
 
 
 def list_sessions(folder: Path, *, all_projects: bool, as_json: bool) -> int:
     """Print the sessions of a project (or of all)."""
     root = None if all_projects else locate(folder, need_git=False)[0]
-    found = indexed(Home.from_environment(), root)
+    from agent.index import sessions
+
+    found = sessions(Home.from_environment(), root)
     if as_json:
         import json
         from dataclasses import asdict
@@ -55,6 +57,12 @@ def resume_session(
     commit: bool,
 ) -> int:
     """Go on with a session: say `prompt`, continue an unfinished turn, or open it in the terminal."""
+    if prompt is None and output == "text" and sys.stdin.isatty():
+        state = _state(folder, session)
+        if not state.unfinished:  # a person waits: without what only a run needs
+            from cli.interactive import interactive
+
+            return interactive(folder, _with_model(flags, state), session=state.id, commit=commit)
     from cli.run import guarded
 
     return guarded(output, lambda: _resume(folder, session, prompt, flags, output=output, commit=commit))
@@ -69,52 +77,47 @@ def _resume(
     output: str,
     commit: bool,
 ) -> int:
-    home = Home.from_environment()
-    root, _ = locate(folder, need_git=False)
-    session = session or newest(home, root)
-    path = home.project(root) / "sessions" / session
-    model, unfinished = _state(path)
-    flags = {"model": model, **flags} if model else flags
+    state = _state(folder, session)
+    flags = _with_model(flags, state)
     from cli.run import go_on, one_shot
 
     if prompt is not None:
-        return one_shot(folder, prompt, flags, output=output, commit=commit, session=session)
-    if unfinished:
-        return go_on(folder, flags, output=output, commit=commit, session=session)
-    if sys.stdin.isatty() and output == "text":
-        from cli.interactive import interactive
-
-        return interactive(folder, flags, session=session, commit=commit)
+        return one_shot(folder, prompt, flags, output=output, commit=commit, session=state.id)
+    if state.unfinished:
+        return go_on(folder, flags, output=output, commit=commit, session=state.id)
     raise UserError(
         Fault.USAGE,
-        f"session {session!r} has no unfinished turn",
+        f"session {state.id!r} has no unfinished turn",
         "Say what to do next: patchwright resume -p PROMPT",
     )
 
 
 def newest(home: Home, root: Path) -> str:
-    """Id of the session of a project that was touched last. Raises UserError if there is none."""
-    found = indexed(home, root)
-    if not found:
+    """Id of the session of a project that was written to last. Raises UserError if there is none."""
+    logs = (home.project(root) / "sessions").glob("*/log.jsonl")
+    found = max(((path.stat().st_mtime_ns, path.parent.name) for path in logs), default=None)
+    if found is None:
         raise UserError(
             Fault.USAGE, f"no session to resume in {str(root)!r}", "Start one: patchwright run PROMPT"
         )
-    return found[0].id
+    return found[1]
 
 
-def _state(folder: Path) -> tuple[str, bool]:
-    """(model, whether the last turn has no end)."""
-    model, unfinished = "", False
+def _state(folder: Path, session: str) -> Glance:
+    """Of the session with this id, or of the newest one."""
+    home = Home.from_environment()
+    root, _ = locate(folder, need_git=False)
+    session = session or newest(home, root)
     try:
-        for event in read(folder):
-            if isinstance(event, SessionStart):
-                model = event.model
-            elif isinstance(event, Prompt):
-                unfinished = True
-            elif isinstance(event, End):
-                unfinished = False
-    except FileNotFoundError:
+        return glance(home.project(root) / "sessions" / session)
+    except OSError as error:
+        if error.errno not in NO_SUCH:
+            raise
         raise UserError(
-            Fault.USAGE, f"no session {folder.name!r} in this project", "List them: patchwright sessions"
+            Fault.USAGE, f"no session {session!r} in this project", "List them: patchwright sessions"
         ) from None
-    return model, unfinished
+
+
+def _with_model(flags: Mapping[str, Any], state: Glance) -> Mapping[str, Any]:
+    """The session's model, unless a flag names another one."""
+    return {"model": state.model, **flags} if state.model else flags

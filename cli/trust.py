@@ -46,10 +46,10 @@ def show(folder: Path) -> int:
 
 
 def _defined(folder: Path) -> tuple[Path, tuple[Definition, ...]]:
-    from agent.assemble import locate
+    from agent.locate import locate
     from tools.git.broker import Broker
 
-    root, _ = locate(folder, need_git=True)
+    root, _ = locate(folder, need_git=True, without="")
     return root, Broker(root).defined
 
 

@@ -7,9 +7,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Literal
 
-from agent.assemble import locate
 from agent.home import Home
 from agent.index import sessions as indexed
+from agent.locate import locate
 from agent.outcome import Exit
 from agent.session import Session, read
 from agent.undo import Outcome, Timeline, forget
@@ -26,6 +26,9 @@ What = Literal["files", "conversation", "both"]
 
 FORGOTTEN = "the conversation goes on from before that step; the files stay as they are"
 
+_LEFT = "nothing to take back: no change of a session's is left in the files"
+_GONE = "nothing to bring back: nothing was taken back last"
+
 Act = Callable[[Snapshots, Timeline], Outcome]
 
 
@@ -36,7 +39,7 @@ def undo(folder: Path, session: str) -> int:
 
 def redo(folder: Path, session: str) -> int:
     """Bring back what the last undo took away. Returns the exit code."""
-    return _act(folder, session, bring_back, lambda timeline: bool(timeline.undone))
+    return _act(folder, session, bring_back, lambda timeline: bool(timeline.undone), nothing=_GONE)
 
 
 def rewind(folder: Path, session: str, step: str, what: What = "files") -> int:
@@ -114,11 +117,17 @@ def _forget(folder: Path, session: str, step: str) -> int:
 
 
 def _act(
-    folder: Path, session: str, act: Act, able: Callable[[Timeline], bool], *, conversation: bool = False
+    folder: Path,
+    session: str,
+    act: Act,
+    able: Callable[[Timeline], bool],
+    *,
+    conversation: bool = False,
+    nothing: str = _LEFT,
 ) -> int:
     found = _find(folder, session, able)
     if found is None:
-        return _nothing()
+        return _nothing(nothing)
     root, place, _ = found
     home = Home.from_environment()
     log = Session.open(place)
@@ -150,6 +159,6 @@ def _find(folder: Path, session: str, able: Callable[[Timeline], bool]) -> tuple
     return None
 
 
-def _nothing() -> int:
-    print("patchwright: nothing to take back: no session here has changed a file since", file=sys.stderr)
+def _nothing(what: str = _LEFT) -> int:
+    print(f"patchwright: {what}", file=sys.stderr)
     return int(Exit.NOTHING_TO_DO)

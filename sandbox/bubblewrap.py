@@ -14,6 +14,7 @@ from sandbox.audit import audit_of
 from sandbox.errors import Fault, UserError
 from sandbox.guarded import HELD, Guarded, guarded, nested_git
 from sandbox.joining import joining, network_of
+from sandbox.limits import limited, processes_beside_others
 from sandbox.outlet import Outlet, environment, outlet
 from sandbox.placeholders import held
 from sandbox.process import Command, Completed, Limits
@@ -27,8 +28,6 @@ from sandbox.spawn import (
     exit_of,
     find_program,
     group_lives,
-    limited,
-    processes_beside_others,
     supervise,
     within,
 )

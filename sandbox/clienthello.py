@@ -1,23 +1,42 @@
-"""The name of the server that a TLS client asks for, read from the first bytes that it sends.
+"""What the first messages of a TLS connection say: which server a client asks for, whether it has to ask again.
 
-The layout is that of RFC 8446, sections 5.1 (records) and 4.1.2 (ClientHello), and of RFC 6066, section 3
-(server_name). Nothing is decrypted: the first message of a connection is in the clear.
+The layout is that of RFC 8446, sections 5.1 (records), 4.1.2 (ClientHello) and 4.1.3 (ServerHello), of RFC 6066,
+section 3 (server_name), and of RFC 9849, section 5 (encrypted_client_hello). Nothing is decrypted: these messages
+are in the clear.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 MOST = 64 << 10
 """Bytes of a first message: clients send up to 2 KiB, with keys that resist quantum computers 4."""
 
-_HANDSHAKE, _CLIENT_HELLO, _SERVER_NAME, _HOST_NAME = 22, 1, 0, 0
+_CHANGE_CIPHER_SPEC, _HANDSHAKE, _APPLICATION_DATA = 20, 22, 23
+_CLIENT_HELLO, _SERVER_HELLO = 1, 2
+_SERVER_NAME, _ENCRYPTED_CLIENT_HELLO = 0, 0xFE0D
+_HOST_NAME = 0
 _RECORD_HEAD = 5
 _LONGEST_RECORD = 1 << 14
 
 
+_RETRY = bytes.fromhex("cf21ad74e59a6111be1d8c021e65b891c2a211167abb8c5e079e09e2c8a8339c")
+"""The random value of a ServerHello that is a HelloRetryRequest (RFC 8446, section 4.1.3)."""
+
+
 class NotTls(ValueError):
     """These are not the first bytes of a TLS client, or they could be read in two ways."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClientHello:
+    """name: the server asked for, in lower case, "" if none is named; hides: another may be asked for, encrypted;
+    size: bytes of the records that it came in"""
+
+    name: str
+    hides: bool
+    size: int
 
 
 def is_tls(data: bytes) -> bool:
@@ -25,29 +44,57 @@ def is_tls(data: bytes) -> bool:
     return data[:1] == bytes([_HANDSHAKE])
 
 
-def server_name(data: bytes) -> str | None:
-    """The name in lower case, "" if the client names none; None while more bytes are needed. Raises NotTls."""
-    message = _message(data)
-    if message is None:
+def client_hello(data: bytes) -> ClientHello | None:
+    """The greeting that these bytes begin with; None while more of them are needed. Raises NotTls."""
+    found = _message(data, _CLIENT_HELLO)
+    if found is None:
         return None
-    names = [name for kind, body in _extensions(message) if kind == _SERVER_NAME for name in _names(body)]
+    message, size = found
+    extensions = list(_extensions(message))
+    names = [name for kind, body in extensions if kind == _SERVER_NAME for name in _names(body)]
     if len(names) > 1:
         raise NotTls("more than one server name")
-    return names[0] if names else ""
+    hides = any(kind == _ENCRYPTED_CLIENT_HELLO for kind, _ in extensions)
+    return ClientHello(name=names[0] if names else "", hides=hides, size=size)
 
 
-def _message(data: bytes) -> bytes | None:
-    """The body of the ClientHello, put together from as many records as it came in."""
+def asks_again(data: bytes) -> bool | None:
+    """Whether a server that begins with these bytes wants another greeting; None while more of them are needed."""
+    try:
+        found = _message(data, _SERVER_HELLO)
+    except NotTls:  # an alert, or another protocol: no greeting is read after it
+        return False
+    return None if found is None else found[0][2:34] == _RETRY
+
+
+def before_hello(data: bytes) -> int | None:
+    """Bytes of the records that may stand before a second greeting: for old middle boxes, and data sent early.
+
+    None while more bytes are needed to say what follows.
+    """
+    at = 0
+    while data[at : at + 1] in (bytes([_CHANGE_CIPHER_SPEC]), bytes([_APPLICATION_DATA])):
+        head = data[at : at + _RECORD_HEAD]
+        at += _RECORD_HEAD + int.from_bytes(head[3:5], "big")
+        if len(head) < _RECORD_HEAD or at > len(data):
+            return None
+    return at if data[at:] else None
+
+
+def _message(data: bytes, kind: int) -> tuple[bytes, int] | None:
+    """The body of a first message, put together from as many records as it came in, and the bytes of these."""
     whole, at = bytearray(), 0
     while True:
         if len(whole) >= 4:
-            if whole[0] != _CLIENT_HELLO:
-                raise NotTls("the first message is no ClientHello")
-            length = int.from_bytes(whole[1:4], "big")
+            if whole[0] != kind:
+                raise NotTls("the first message is no greeting")
+            length = 4 + int.from_bytes(whole[1:4], "big")
             if length > MOST:
-                raise NotTls("too long a ClientHello")
-            if len(whole) >= 4 + length:
-                return bytes(whole[4 : 4 + length])
+                raise NotTls("too long a greeting")
+            if len(whole) > length and kind == _CLIENT_HELLO:
+                raise NotTls("something follows the greeting in its record")
+            if len(whole) >= length:
+                return bytes(whole[4:length]), at
         head = data[at : at + _RECORD_HEAD]
         if head and (head[0] != _HANDSHAKE or head[1:2] not in (b"", b"\x03")):
             raise NotTls("no TLS handshake")
@@ -56,8 +103,10 @@ def _message(data: bytes) -> bytes | None:
         size = int.from_bytes(head[3:5], "big")
         if not 0 < size <= _LONGEST_RECORD:
             raise NotTls("a record of no length that there is")
-        whole += data[at + _RECORD_HEAD : at + _RECORD_HEAD + size]
-        at += _RECORD_HEAD + size
+        start, at = at + _RECORD_HEAD, at + _RECORD_HEAD + size
+        if at > len(data):
+            return None
+        whole += data[start:at]
 
 
 def _extensions(message: bytes) -> Iterator[tuple[int, bytes]]:

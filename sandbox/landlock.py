@@ -12,6 +12,7 @@ from sandbox.audit import audit_of
 from sandbox.confine import Confinement
 from sandbox.descendants import Descendants
 from sandbox.guarded import guarded, nested_git
+from sandbox.limits import limited, processes_beside_others
 from sandbox.process import Command, Completed
 from sandbox.seccomp import call_filter
 from sandbox.secrets import child_environment, secret_places
@@ -19,8 +20,6 @@ from sandbox.spawn import (
     Launch,
     check_folder,
     find_program,
-    limited,
-    processes_beside_others,
     supervise,
 )
 from sandbox.view import existing, needed, private_folders

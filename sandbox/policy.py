@@ -146,6 +146,8 @@ class Policy:
     def decide_command(self, judgement: Judgement, *, root: Path, confined: bool) -> Decision:
         """Judge a command line: the strictest verdict on any of its commands."""
         segments = judgement.segments
+        if not segments:  # white space and comments
+            return Decision(verdict="allow", reason="it does nothing")
         decisions = [self.decide_segment(each, root=root, confined=confined) for each in segments]
         worst = strictest(decisions)
         if worst.verdict != "ask":

@@ -9,9 +9,9 @@ from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
-from sandbox.clienthello import MOST, NotTls, is_tls, server_name
 from sandbox.hosts import HostRule, Target, is_public
 from sandbox.request import Refused, Request, read_request
+from sandbox.tunnel import Tunnel
 
 Resolve = Callable[[str, int], Awaitable[Sequence[str]]]
 """From a name and a port to addresses."""
@@ -108,10 +108,6 @@ _TRIED = 4
 
 _MOST_NOTES = 20
 """Different refusals told of one command: a scan of ports is not to fill an observation."""
-
-_SHOWN = 100  # characters of a stranger's text
-_TLS_PORT = 443
-"""Nothing else is spoken there; on other ports a tunnel may carry what is not TLS."""
 
 _CHUNK = 64 << 10
 _READY = b"HTTP/1.1 200 Connection established\r\n\r\n"
@@ -212,8 +208,12 @@ class _Traffic:
         deadline: asyncio.Timeout,
     ) -> None:
         """Pass bytes on until the upstream has no more. What a client sends after its one request is never read."""
-        sending = asyncio.create_task(self._send(request, *up, deadline))
-        receiving = asyncio.create_task(self._copy(*down, None, deadline))
+        if request.method == "CONNECT":
+            tunnel = Tunnel(request.target)
+            upward, downward = self._tell(tunnel, *up, deadline), self._hear(tunnel, *down, up[1], deadline)
+        else:
+            upward, downward = self._send(request, *up, deadline), self._copy(*down, None, deadline)
+        sending, receiving = asyncio.create_task(upward), asyncio.create_task(downward)
         try:
             done, _ = await asyncio.wait({sending, receiving}, return_when=asyncio.FIRST_EXCEPTION)
             for task in done:
@@ -226,41 +226,37 @@ class _Traffic:
     async def _send(
         self, request: Request, reader: StreamReader, writer: StreamWriter, deadline: asyncio.Timeout
     ) -> None:
-        if request.method == "CONNECT":
-            await self._greet(request.target, reader, writer, deadline)
-            await self._copy(reader, writer, None, deadline)
-        elif request.body == "length":
+        if request.body == "length":
             await self._copy(reader, writer, request.length, deadline)
         elif request.body == "chunked":
             await self._copy_chunks(reader, writer, deadline)
 
-    async def _greet(
-        self, target: Target, reader: StreamReader, writer: StreamWriter, deadline: asyncio.Timeout
+    async def _tell(
+        self, tunnel: Tunnel, reader: StreamReader, writer: StreamWriter, deadline: asyncio.Timeout
     ) -> None:
-        """Pass on a client's first bytes, if the server that they name is the one that was asked for.
+        """Pass on what a client says, as far as the tunnel lets it."""
+        while not tunnel.is_open and (data := await reader.read(_CHUNK)):
+            await self._pass(tunnel.said(data), writer, deadline)
+            await tunnel.goes_on.wait()
+        if not tunnel.is_open:
+            tunnel.close()
+        if not tunnel.is_open:  # in the middle of its greetings
+            raise EOFError
+        await self._copy(reader, writer, None, deadline)
 
-        Behind one address stand many sites: a name in the TLS greeting that is another than that of the request
-        would lead to one that is not on the list.
-        """
-        said = b""
-        while len(said) <= MOST and (data := await reader.read(_CHUNK)):
-            said += data
-            if not is_tls(said):
-                break
-            try:
-                name = server_name(said)
-            except NotTls as problem:
-                raise Refused("403 Forbidden", f"{target}: {problem}") from None
-            if name is not None and name.removesuffix(".") == target.host:
-                await self._pass(said, writer, deadline)
-                return
-            if name is not None:
-                asked = repr(name[:_SHOWN]) if name else "no server"
-                raise Refused("403 Forbidden", f"{target}: its TLS greeting asks for {asked}")
-        if said and (is_tls(said) or target.port == _TLS_PORT):
-            raise Refused("403 Forbidden", f"{target}: no whole TLS greeting")
-        if said:
-            await self._pass(said, writer, deadline)
+    async def _hear(
+        self,
+        tunnel: Tunnel,
+        reader: StreamReader,
+        writer: StreamWriter,
+        upward: StreamWriter,
+        deadline: asyncio.Timeout,
+    ) -> None:
+        """Pass on what the server says; it may let more of the client's through."""
+        while not tunnel.is_open and (data := await reader.read(_CHUNK)):
+            await self._pass(tunnel.answered(data), upward, deadline)
+            await self._pass(data, writer, deadline)
+        await self._copy(reader, writer, None, deadline)
 
     async def _copy(
         self, reader: StreamReader, writer: StreamWriter, length: int | None, deadline: asyncio.Timeout

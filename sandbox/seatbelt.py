@@ -10,9 +10,10 @@ from pathlib import Path
 from sandbox.audit import audit_of
 from sandbox.descendants import Descendants
 from sandbox.guarded import Guarded, guarded, nested_git
+from sandbox.limits import limited
 from sandbox.process import Command, Completed
 from sandbox.secrets import child_environment, secret_places
-from sandbox.spawn import Launch, check_folder, find_program, limited, supervise
+from sandbox.spawn import Launch, check_folder, find_program, supervise
 from sandbox.view import existing
 
 PROGRAM = Path("/usr/bin/sandbox-exec")

@@ -10,24 +10,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Protocol
 
-from sandbox.capture import Recorder
 from sandbox.errors import Fault, UserError
-from sandbox.process import Capture, Command, Completed, Limits
-from sandbox.watch import overrun, threads
+from sandbox.process import Capture, Command, Completed
+from sandbox.stream import OnOutput, Stream
+from sandbox.watch import overrun
 from sandbox.watchdog import watched
 
 if TYPE_CHECKING:
     import asyncio
     from subprocess import Popen
 
-OnOutput = Callable[[bytes], None]
-
-READ_SIZE = 64 << 10
-"""The capacity of a pipe on Linux: one read empties it."""
-
 DEATH_SECONDS = 5.0
 """Wait so long for a killed process: only one stuck in the kernel takes longer, and waiting is no help."""
-
 
 ROUND_SECONDS = 0.001
 """Between looks at processes that cannot be waited for: a killed one is mostly gone by then."""
@@ -72,8 +66,8 @@ async def supervise(
 
     started = asyncio.get_running_loop().time()
     with ExitStack() as stack:
-        output = _Stream(spill, on_output, stack)
-        errors = output if command.stderr == "merge" else _Stream(spill, on_output, stack)
+        output = Stream(spill, on_output, stack)
+        errors = output if command.stderr == "merge" else Stream(spill, on_output, stack)
         gate = _closed_gate(launch, stack)
         process = _start(launch, command, output, errors)
         stack.enter_context(watched(process.pid))
@@ -161,65 +155,6 @@ def group_lives(group: int) -> bool:
     return True
 
 
-def resource_limits(limits: Limits, *, processes: int) -> dict[int, int]:
-    """Values by number of the resource, none above a limit that we are under ourselves.
-
-    processes: how many the user may have, as the kernel counts for this sandbox; 0 for no limit
-    """
-    import resource
-
-    none = resource.RLIM_INFINITY
-    wanted = {
-        resource.RLIMIT_CORE: 0,
-        resource.RLIMIT_FSIZE: limits.file_size or none,
-        resource.RLIMIT_DATA: limits.memory or none,
-        resource.RLIMIT_NPROC: processes or none,
-        resource.RLIMIT_NOFILE: limits.open_files or none,
-        resource.RLIMIT_CPU: limits.cpu or none,
-    }
-    ceilings = {which: resource.getrlimit(which)[1] for which in wanted}
-    return {
-        which: value
-        for which, value in wanted.items()
-        if value != none and (ceilings[which] == none or value < ceilings[which])
-    }
-
-
-def processes_beside_others(limits: Limits) -> int:
-    """A limit where the kernel counts the user's other processes too: there are no more than run in all."""
-    if not limits.processes:
-        return 0
-    running = threads()
-    return running + limits.processes if running else 0
-
-
-def limited(limits: Limits, *, processes: int, gate: Path | None = None) -> tuple[str, ...]:
-    """A prefix for an argv that sets resource limits for what follows, hard and before its first instruction.
-
-    A shell does it in under a millisecond. Setting them in the fork would need `preexec_fn`, which
-    forces the slow fork and may deadlock; setting them from outside would race with the child.
-
-    gate: a named pipe to wait on first; at its end nobody is there who would open it
-    """
-    import resource
-
-    commands = {
-        resource.RLIMIT_CORE: ("ulimit -c {}", 512),
-        resource.RLIMIT_FSIZE: ("ulimit -f {}", 512),
-        resource.RLIMIT_DATA: ("ulimit -d {}", 1024),
-        resource.RLIMIT_NPROC: ("ulimit -u {0} || ulimit -p {0}", 1),  # bash's word; dash's and busybox's
-        resource.RLIMIT_NOFILE: ("ulimit -n {}", 1),
-        resource.RLIMIT_CPU: ("ulimit -t {}", 1),
-    }
-    wanted = resource_limits(limits, processes=processes)
-    steps = [commands[which][0].format(value // commands[which][1]) for which, value in wanted.items()]
-    script = f'{{ {"; ".join(steps)}; }} 2>/dev/null; exec "$@"'
-    return ("/bin/sh", "-c", (_WAIT if gate else "") + script, str(gate or "sh"))
-
-
-_WAIT = 'read -r open <"$0" || exit 1; '
-
-
 def find_program(command: Command, env: Mapping[str, str]) -> Path:
     """Absolute path of the program that argv[0] names. Raises UserError if there is none that can be run."""
     name = command.argv[0] if command.argv else ""
@@ -252,70 +187,6 @@ def check_folder(command: Command, root: Path) -> Path:
     return cwd
 
 
-class _Stream:
-    """One pipe from the child, read as data comes, never waited for."""
-
-    def __init__(self, spill: Path | None, on_output: OnOutput | None, stack: ExitStack) -> None:
-        import asyncio
-
-        self._recorder = Recorder(spill)
-        self._on_output = on_output
-        self._loop = asyncio.get_running_loop()
-        self._read_end, self.write_end = os.pipe()
-        os.set_blocking(self._read_end, False)
-        self._loop.add_reader(self._read_end, self._readable)
-        stack.callback(self._abandon)
-
-    def close_write_end(self) -> None:
-        """Once the child has its copy: or the end of the stream would never be seen."""
-        if self.write_end >= 0:
-            os.close(self.write_end)
-            self.write_end = -1
-
-    def finish(self) -> Capture:
-        """Take what still stands in the pipe (a pipe's worth: a survivor could write for ever) and close."""
-        for _ in range(_PIPE_READS):
-            if not self._read():
-                break
-        self._close()
-        return self._recorder.finish()
-
-    def _abandon(self) -> None:
-        """An interrupted command's output is shown to nobody: nothing of it stays on the disk."""
-        if self._read_end >= 0:
-            self._close()
-            if (spill := self._recorder.finish().spill) is not None:
-                spill.unlink(missing_ok=True)
-
-    def _readable(self) -> None:
-        if self._read() == b"":
-            self._loop.remove_reader(self._read_end)
-
-    def _read(self) -> bytes | None:
-        """The next bytes, b"" at the end of the stream, None when there are none yet."""
-        try:
-            chunk = os.read(self._read_end, READ_SIZE)
-        except BlockingIOError:
-            return None
-        if chunk:
-            self._recorder.feed(chunk)
-            if self._on_output:
-                self._on_output(chunk)
-        return chunk
-
-    def _close(self) -> None:
-        self.close_write_end()
-        if self._read_end >= 0:
-            self._loop.remove_reader(self._read_end)
-            os.close(self._read_end)
-            self._read_end = -1
-            self._recorder.finish()
-
-
-_PIPE_READS = 64
-"""64 x READ_SIZE: more than the largest pipe an ordinary process may make (1 MiB)."""
-
-
 def _expose_to_memory_shortage(leader: int) -> None:
     """When memory runs out, the kernel ends a command before it ends us or the user's other programs."""
     with suppress(OSError):  # it has ended already, or this is not Linux
@@ -331,7 +202,7 @@ def _closed_gate(launch: Launch, stack: ExitStack) -> int | None:
     return descriptor
 
 
-def _start(launch: Launch, command: Command, output: _Stream, errors: _Stream) -> Popen[bytes]:
+def _start(launch: Launch, command: Command, output: Stream, errors: Stream) -> Popen[bytes]:
     import subprocess
 
     stdin = _input(command.stdin)

@@ -58,11 +58,15 @@ def decode(content: bytes) -> TextFile:
         return _lines(content.decode("latin-1"), "latin-1", b"")  # gives every byte a character, and back
 
 
-def encode(text: str, like: TextFile | None) -> bytes:
-    """Write text in the manner of the file it came from: lines that did not change keep their bytes."""
+def encode(text: str, like: TextFile | None, origins: Sequence[int | None] | None = None) -> bytes:
+    """Write text in the manner of the file it came from: lines that did not change keep their bytes.
+
+    origins: for each line of `text` the file's line (from 0) whose ending it has, None for a new one; without them,
+    the lines of both are compared
+    """
     like = like or TextFile(text="")
     try:
-        return like.bom + _with_endings(text, like).encode(like.encoding)
+        return like.bom + _with_endings(text, like, origins).encode(like.encoding)
     except UnicodeEncodeError as error:
         missing = str(error.object)[error.start]
         raise NotInEncoding(
@@ -133,7 +137,7 @@ def _lines(raw: str, encoding: str, bom: bytes) -> TextFile:
     return TextFile(text="\n".join(bare), encoding=encoding, bom=bom, newline=newline, exceptions=exceptions)
 
 
-def _with_endings(text: str, like: TextFile) -> str:
+def _with_endings(text: str, like: TextFile, known: Sequence[int | None] | None) -> str:
     """Put the line endings back: the old ones on old lines and on those in their place, the usual one on others."""
     if like.newline == "\n" and not like.exceptions:
         return text
@@ -141,11 +145,12 @@ def _with_endings(text: str, like: TextFile) -> str:
         return text.replace("\r\n", "\n").replace("\n", like.newline)
     new = text.split("\n")
     old = like.text.split("\n")
-    origins = {now: before for before, now in _counterparts(old, new)}
+    if known is None:
+        compared = {now: before for before, now in counterparts(old, new)}
+        known = [compared.get(number) for number in range(len(new))]
     last = len(new) - 1
     pieces = []
-    for number, line in enumerate(new):
-        before = origins.get(number)
+    for number, (line, before) in enumerate(zip(new, known, strict=True)):
         if before is None or old[before] != line:
             line = line.removesuffix("\r")  # whoever wrote it meant the ending, not one more character
         ending = like.newline if before is None else like.exceptions.get(before, like.newline)
@@ -153,7 +158,7 @@ def _with_endings(text: str, like: TextFile) -> str:
     return "".join(pieces)
 
 
-def _counterparts(old: Sequence[str], new: Sequence[str]) -> Iterator[tuple[int, int]]:
+def counterparts(old: Sequence[str], new: Sequence[str]) -> Iterator[tuple[int, int]]:
     """Pairs (number before, number now) of lines that stayed, and of those that took the place of another."""
     shortest = min(len(old), len(new))
     start = next((i for i in range(shortest) if old[i] != new[i]), shortest)

@@ -9,14 +9,13 @@ from pathlib import Path
 from sandbox.audit import audit_of
 from sandbox.descendants import Descendants
 from sandbox.guarded import guarded
+from sandbox.limits import limited, processes_beside_others
 from sandbox.process import Command, Completed
 from sandbox.secrets import child_environment
 from sandbox.spawn import (
     Launch,
     check_folder,
     find_program,
-    limited,
-    processes_beside_others,
     supervise,
 )
 

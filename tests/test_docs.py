@@ -13,7 +13,8 @@ from agent.home import Home
 from agent.modes import mode_of
 from agent.outcome import MEANING, Exit
 from agent.phases import PHASES
-from cli.settings import ContextSettings, load
+from cli.settings.layers import load
+from cli.settings.shape import ContextSettings
 from tests.support.cli import CHECKOUT, Result, run
 from tests.support.confined import needs_confinement
 from tests.support.loopback import Loopback

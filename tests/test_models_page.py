@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from agent.home import Home
-from cli.settings import load
+from cli.settings.layers import load
 from tests.agent.model.text_calls.corpus import CASES
 from tests.support.cli import CHECKOUT, run
 from tests.support.loopback import Loopback

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 from collections.abc import Iterator
 from contextlib import suppress
 from typing import TYPE_CHECKING
@@ -15,6 +16,7 @@ from sandbox.process import Capture, Command, Completed
 from tools.environment import shell_environment
 
 if TYPE_CHECKING:
+    from sandbox.audit import Audit
     from tools.workspace import Workspace
 
 MOST = 8
@@ -35,6 +37,12 @@ _LOOK_SECONDS = 0.05
 SEND_SECONDS = 30.0
 """Until a command that is busy with something else has to have taken what is sent to it."""
 
+_LINE_END = re.compile(r"(?<!\\)[\r\n]")
+"""After a backslash, a shell's line goes on."""
+
+_MOST_UNFINISHED = 64 << 10
+"""Characters: a terminal takes no line of more than 4,096, a person sends none."""
+
 _READ = 64 << 10
 _DRAINED = 64
 """Reads of what stands in a terminal at the end: a survivor could write for ever."""
@@ -45,6 +53,7 @@ class Background:
 
     line: as the model gave it
     terminal: it has one; else pipes
+    unfinished: what was sent of a line that has not ended: with what is sent next, it may be a command
     """
 
     def __init__(self, at: Workspace, name: str, line: str, *, terminal: bool, beside: int) -> None:
@@ -52,6 +61,7 @@ class Background:
         self.leader = 0
         self.port = 0
         self.why = ""
+        self.unfinished = ""
         self._at = at
         self._beside = beside
         self._recorder = Recorder(at.artifacts.folder, KEPT)
@@ -116,6 +126,7 @@ class Background:
         Ctrl-D (U+0004) at the end of a text closes an input that is a pipe.
         """
         self._touch()
+        self.unfinished = _LINE_END.split(self.unfinished + text)[-1][-_MOST_UNFINISHED:]
         closes = not self.terminal and text.endswith("\x04")
         until = asyncio.get_running_loop().time() + SEND_SECONDS
         rest = memoryview(text.removesuffix("\x04").encode() if closes else text.encode())
@@ -247,10 +258,14 @@ class Background:
 
 
 class Backgrounds:
-    """The background commands of a session, ended ones included: their last words may be asked for."""
+    """The background commands of a session, ended ones included: their last words may be asked for.
+
+    watched: the guarded places as the last call left them, while any command runs
+    """
 
     def __init__(self) -> None:
         self._all: dict[str, Background] = {}
+        self.watched: Audit | None = None
 
     def __iter__(self) -> Iterator[Background]:
         return iter(self._all.values())

@@ -63,6 +63,10 @@ class Gateway:
             set()
         )  # (name called, tool taken for it) of which the model has been told
         self._followed_now: Followed | None = None  # the command that runs, if one does
+        self._passed: dict[
+            str, asyncio.Event
+        ] = {}  # the policy: of the actions that run at once, in their order
+        self._asked: dict[str, float] = {}  # seconds a person took to answer, by action: not the action's own
         self._notes: dict[str, str] = {}  # by id of the action whose observation they go with
 
     async def run(self, actions: Sequence[Action]) -> list[Observation]:
@@ -76,6 +80,7 @@ class Gateway:
         snapped = [False]
         try:
             for group in self._groups(actions):
+                self._passed = {actions[i].id: asyncio.Event() for i in group}
                 # return_exceptions: also when cancelled, each of them is waited for and records its own end
                 results = await asyncio.gather(
                     *(self._one(actions[i], snapped) for i in group), return_exceptions=True
@@ -140,20 +145,25 @@ class Gateway:
         except UserError as error:
             text = f"{action.tool}: {error.message}" + (f"\n{error.hint}" if error.hint else "")
             observation = Observation(text=text, data={"fault": error.fault}, failed=True)
-            self._record(action, observation, time.monotonic() - started)
+            self._record(action, observation, self._took(action, started))
             if error.fault is Fault.STORAGE_FULL:
                 raise  # nothing the model does can mend it: the turn ends with its work kept
             return observation
         except asyncio.CancelledError:
             text = "interrupted; it may have taken effect in part"
-            self._record(action, Observation(text=text, failed=True), time.monotonic() - started)
+            self._record(action, Observation(text=text, failed=True), self._took(action, started))
             raise
         except Exception as error:  # a fault of ours in one tool must not take the session with it
             text = f"{action.tool}: internal error: {type(error).__name__}: {error}"
             observation = Observation(text=text, data={"internal": repr(error)}, failed=True)
         finally:
+            self._has_passed(action)  # or failed before it could
             current_action.reset(outer)
-        return self._record(action, observation, time.monotonic() - started)
+        return self._record(action, observation, self._took(action, started))
+
+    def _took(self, action: Action, started: float) -> float:
+        """Seconds since `started`, without those in which a person was asked."""
+        return time.monotonic() - started - self._asked.pop(action.id, 0.0)
 
     async def _attempt(self, action: Action, snapped: list[bool]) -> Observation:
         tool = self.toolbox.get(action.tool)
@@ -162,7 +172,7 @@ class Gateway:
         if action.problem:
             raise ToolFailure(f"{tool.name}: {action.problem}\nArguments of {tool.name}: {tool.signature}")
         arguments = tool.validate(action.arguments)
-        effect = tool.effect_of(arguments)
+        effect = tool.effect_of(arguments, self.workspace)
         self._recorder.action(action, effect)
         await self._permit(action, effect)
         self._ask_guard(action)
@@ -204,12 +214,29 @@ class Gateway:
             if self.approver is None:
                 decision = Decision(verdict="deny", reason=f"{decision.reason}, and nobody can be asked")
             else:
-                by = "person"
-                decision = await self.approver.ask(action.tool, effect, decision)
+                await self._those_before(action)
+                self._has_passed(action)  # the next one comes when this one's question has been put
+                by, asked = "person", time.monotonic()
+                try:
+                    decision = await self.approver.ask(action.tool, effect, decision)
+                finally:
+                    self._asked[action.id] = time.monotonic() - asked
+        self._has_passed(action)
         if by == "person" or decision.verdict != "allow":
             self._recorder.decision(action, decision, by)
         if decision.verdict != "allow":
             raise ToolFailure(f"{action.tool}: denied: {decision.reason}", denied=True)
+
+    def _has_passed(self, action: Action) -> None:
+        if (passed := self._passed.get(action.id)) is not None:
+            passed.set()
+
+    async def _those_before(self, action: Action) -> None:
+        """Until it is known what becomes of them: questions come in the order of the actions."""
+        for each, passed in self._passed.items():
+            if each == action.id:
+                return
+            await passed.wait()
 
     def _ask_guard(self, action: Action) -> None:
         advice = self._guard.check(action.id) if self._guard is not None else Advice()

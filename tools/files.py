@@ -93,9 +93,10 @@ def _read(at: Workspace, path: str, start: int, end: int | None) -> Observation:
         return Observation(text=f"{relative} is empty", data={"path": relative}, value="")
     head = ", ".join([part.extent(), *facts])
     rest = f"\n[more: read(path={relative!r}, start={part.last + 1})]" if part.more else ""
+    asked = {"asked": [start, end or start]} if (start, end) != (1, None) else {}
     return Observation(
         text=f"{relative}: {head}\n{part.text}{rest}",
-        data={"path": relative, "first": part.first, "last": part.last, "lines": part.total},
+        data={"path": relative, "first": part.first, "last": part.last, "lines": part.total, **asked},
         value=content,
     )
 

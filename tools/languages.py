@@ -54,6 +54,9 @@ LANGUAGES: tuple[Language, ...] = (
     Language(name="csharp", suffixes=(".cs",), package="tree_sitter_c_sharp"),
     Language(name="php", suffixes=(".php",), package="tree_sitter_php", function="language_php"),
     Language(name="kotlin", suffixes=(".kt", ".kts"), package="tree_sitter_kotlin"),
+    Language(name="swift", suffixes=(".swift",), package="tree_sitter_swift"),
+    Language(name="scala", suffixes=(".scala", ".sc", ".sbt"), package="tree_sitter_scala"),
+    Language(name="lua", suffixes=(".lua",), package="tree_sitter_lua"),
     Language(name="json", suffixes=(".json", ".ipynb"), package="tree_sitter_json"),
     Language(  # json with comments and trailing commas
         name="jsonc",

@@ -77,9 +77,12 @@ class Git:
         try:
             found = cls(folder).line("rev-parse", "--show-toplevel")
         except GitFailed as error:
-            message = f"not in a git repository: {str(folder.resolve())!r}"
-            hint = "" if "not a git repository" in str(error) else str(error)
-            raise UserError(Fault.NOT_A_REPOSITORY, message, hint or "Make one: git init") from None
+            place, words = repr(str(folder.resolve())), str(error)
+            if "run in a work tree" in words:
+                message = f"a git repository without files to work on (a bare one, or a .git folder): {place}"
+                raise UserError(Fault.NOT_A_REPOSITORY, message, "Go to a work tree of it.") from None
+            hint = "Make one: git init" if "not a git repository" in words else words
+            raise UserError(Fault.NOT_A_REPOSITORY, f"not in a git repository: {place}", hint) from None
         return cls(Path(found))
 
     def run(

@@ -14,6 +14,8 @@ from tools.registry import tool
 from tools.workspace import Workspace
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from sandbox.audit import Audit
 
 BUDGET = 8_000
@@ -27,12 +29,17 @@ PORT_SECONDS = 60.0
 """For a server to listen: a large application starts in half a minute."""
 
 
-def _effect(arguments: Mapping[str, Any]) -> Effect:
-    """What is sent is judged like a command: the program at the other end may be a shell."""
-    line = {"start": "command", "send": "input"}.get(str(arguments["action"]))
-    if line is None or not str(arguments.get(line) or "").strip():
-        return Effect(kind="none")
-    return Effect(kind="execute", argv=("bash", "-c", str(arguments[line])))
+def _effect(arguments: Mapping[str, Any], at: Workspace) -> Effect:
+    """What is sent is judged like a command, with what was sent before on the same line: the program at the other
+    end may be a shell."""
+    line = ""
+    if arguments["action"] == "start":
+        line = str(arguments.get("command") or "")
+    elif arguments["action"] == "send":
+        found = at.background.get(str(arguments.get("id")))
+        line = (found.unfinished if found else "") + str(arguments.get("input") or "")
+        line = line.replace("\r", "\n")  # the key Enter
+    return Effect(kind="execute", argv=("bash", "-c", line)) if line.strip() else Effect(kind="none")
 
 
 @tool(effect=_effect)
@@ -55,8 +62,9 @@ async def process(
         raise ToolFailure(f"process: wait must be 0 to {MOST_WAIT:g} seconds (got {wait!r})")
     if action == "output" and not id:
         return _listed(at)
-    audit = await asyncio.to_thread(_audit, at)
+    audit = await asyncio.to_thread(_audit, at, at.artifacts.folder.parent / "refused")
     noticed: tuple[str, ...] = ()
+    missed = _since_the_last_call(at)
     try:
         if action == "start":
             observation = await _start(at, command, port, tty, wait)
@@ -64,15 +72,27 @@ async def process(
             observation = await _talk(at, action, id, input, wait)
     finally:  # what it made where it may not is moved away, also when this is interrupted
         noticed = audit.finish()
-    return replace(observation, text="\n".join((observation.text, *noticed)))
+    # Not after a failed call, which tells nothing of this: then it is told at the next one.
+    at.background.watched = await asyncio.to_thread(_audit, at, None) if at.background.alive else None
+    return replace(observation, text="\n".join((observation.text, *missed, *noticed)))
 
 
-def _audit(at: Workspace) -> Audit:
-    """Of guarded places, as each other command has one: for as long as the call takes."""
+def _since_the_last_call(at: Workspace) -> list[str]:
+    """Changes in guarded places while processes ran and no call was looking. They may be the user's own work:
+    so they are told, and left where they are."""
+    found = at.background.watched.finish() if at.background.watched else ()
+    return [
+        f"{each} since the last call, by a process or by the user: it acts on other programs"
+        for each in found
+    ]
+
+
+def _audit(at: Workspace, aside: Path | None) -> Audit:
+    """Of guarded places, as each other command has one. aside: where to what is made there is moved"""
     from sandbox.audit import Audit
     from sandbox.guarded import guarded, nested_git
 
-    return Audit(at.root, guarded(at.root, nested_git(at.root)), at.artifacts.folder.parent / "refused")
+    return Audit(at.root, guarded(at.root, nested_git(at.root)), aside)
 
 
 async def _talk(at: Workspace, action: str, id: str, input: str, wait: float) -> Observation:

@@ -28,6 +28,10 @@ class Past(Protocol):
         """The step of an event ("e12") as text; None if there is none."""
         ...
 
+    def forgettable(self, ref: str) -> bool:
+        """Whether an event is a step or an output, so that it can be left out; what people said cannot."""
+        ...
+
     def search(self, words: str, limit: int) -> list[tuple[str, str]]:
         """The best passages for some words, as (reference, text), best first."""
         ...
@@ -58,6 +62,12 @@ async def memory(note: str = "", forget: list[str] | None = None, *, at: Workspa
         note = clip(" ".join(note.split()), MAX_NOTE)
         said.append("noted")
     if forget:
+        forget = [ref.strip() for ref in forget]
+        for ref in forget:
+            if at.artifacts.path(ref) is None and not (at.past is not None and at.past.forgettable(ref)):
+                raise ToolFailure(
+                    f'memory: no output {ref!r} to forget: references look like "out:12" or "e40"'
+                )
         said.append(f"left out from here on: {', '.join(forget)}")
     return Observation(text="; ".join(said), data={"note": note.strip(), "forget": list(forget or ())})
 

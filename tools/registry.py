@@ -17,8 +17,10 @@ from tools.action import Observation, ToolFailure
 if typing.TYPE_CHECKING:
     from pydantic import BaseModel
 
+    from tools.workspace import Workspace
+
 ToolFunction = Callable[..., Awaitable[Observation]]
-EffectOf = Callable[[Mapping[str, Any]], Effect]
+EffectOf = Callable[[Mapping[str, Any], "Workspace"], Effect]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -83,7 +85,7 @@ def tool(
     """Make a `Tool` of an async function `(arguments…, *, at: Workspace) -> Observation`.
 
     The first paragraphs of the docstring are the description; lines `argument: text` at its end
-    describe the arguments. `effect` is a kind, or a function from validated arguments to an Effect.
+    describe the arguments. `effect` is a kind, or a function from validated arguments and the workspace to an Effect.
     """
 
     def decorate(function: ToolFunction) -> Tool:
@@ -131,7 +133,7 @@ class Toolbox:
 
 
 def _constant(kind: EffectKind) -> EffectOf:
-    def effect_of(arguments: Mapping[str, Any]) -> Effect:
+    def effect_of(arguments: Mapping[str, Any], at: Workspace) -> Effect:
         path = arguments.get("path")
         return Effect(kind=kind, paths=(path,) if isinstance(path, str) else ())
 

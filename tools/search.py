@@ -133,7 +133,7 @@ class Ripgrep:
             feeding.cancel()
             if process.returncode is None:
                 process.kill()
-                await process.wait()
+                await process.communicate()  # reads what is left: a pipe with something in it is never closed
 
     async def _feed(self, process: asyncio.subprocess.Process) -> None:
         if process.stdin is None or self._stdin is None:

@@ -40,7 +40,7 @@ HINTS: tuple[tuple[str, str], ...] = (
 """What an output smells of, and which bound of the sandbox is behind it; the first that fits is told."""
 
 
-def _effect(arguments: Mapping[str, Any]) -> Effect:
+def _effect(arguments: Mapping[str, Any], at: Workspace) -> Effect:
     return Effect(kind="execute", argv=("bash", "-c", str(arguments["command"])))
 
 

@@ -60,6 +60,14 @@ class PlanItem:
     status: Literal["open", "doing", "done"] = "open"
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Edit:
+    """How somebody else changed a file: st_mode and content (a link's text) before and after, None for no file."""
+
+    before: tuple[int, bytes] | None
+    after: tuple[int, bytes] | None
+
+
 @dataclass(slots=True, kw_only=True)
 class Workspace:
     """One repository as the tools of one session see it.
@@ -67,6 +75,7 @@ class Workspace:
     changed: files that tools changed, in order of first change; content before it, None if there was none
     modes: st_mode of those files before the change, as far as it was noted (a link's, if the link is meant)
     lost: those of them whose content before was too large to keep: `changed` says None, and nobody knows
+    between: what others made of those files between two steps since, the oldest first
     undone: those whose changes were taken back: content and mode before, as they stood in `changed` and `modes`
     read: each file as the model last saw it
     journal: private folder in which changes of several files are noted until they are whole
@@ -87,6 +96,7 @@ class Workspace:
     changed: dict[str, bytes | None] = field(default_factory=dict)
     modes: dict[str, int] = field(default_factory=dict)
     lost: set[str] = field(default_factory=set)
+    between: dict[str, list[Edit]] = field(default_factory=dict)
     undone: dict[str, tuple[bytes | None, int | None]] = field(default_factory=dict)
     read: dict[str, Version] = field(default_factory=dict)
     plan: list[PlanItem] = field(default_factory=list)
@@ -107,6 +117,7 @@ class Workspace:
     def remember_original(self, path: str) -> None:
         """Note a file's content before a tool first changes it in this session."""
         if path not in self.changed:
+            self.between.pop(path, None)
             there = self.files.is_file(path)
             self.changed[path] = self.files.read(path) if there else None
             if there:
@@ -116,6 +127,7 @@ class Workspace:
         """The same, with the content (a link's text, if the link is meant) that was read already."""
         if path in self.changed:
             return
+        self.between.pop(path, None)
         self.changed[path] = content
         if content is not None:
             self.modes[path] = (self.root / path).lstat().st_mode
@@ -135,6 +147,7 @@ class Workspace:
         """Note a file as a snapshot has it from before a command first changed it in this session."""
         if path in self.changed:
             return
+        self.between.pop(path, None)
         self.changed[path] = content
         if state is not None:
             self.modes[path] = state.mode

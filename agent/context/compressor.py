@@ -92,7 +92,17 @@ class Compressor:
         """The state ledger, for the end of the next request. left: what remains of the limits; running: see above"""
         shortened = self.projection.prompts_shortened
         processes = self.running() if running is None else running
-        return ledger(self.facts, shortened=shortened, processes=processes, left=left)
+        return ledger(
+            self.facts,
+            shortened=shortened,
+            whole_from=self.projection.whole_from,
+            processes=processes,
+            left=left,
+        )
+
+    def whole_state(self) -> str:
+        """The state ledger for people, who do not see what the model does."""
+        return ledger(self.facts, shortened=self.projection.prompts_shortened, processes=self.running())
 
     def hold(self) -> None:
         """A person took a compaction back: let the history grow by a batch before the next one that is not forced."""
@@ -128,14 +138,14 @@ class Compressor:
         return self._event("folding", saved, reason, folds=folds)
 
     def _forget(self, refs: Sequence[str]) -> Compaction:
-        """The outputs that the model named, by one line each."""
-        slots = [
-            slot
-            for slot in self.projection.slots
-            if isinstance(slot.message, ToolMessage)
-            and (slot.ref in refs or f"e{slot.first}" in refs)
-            and not slot.short
-        ]
+        """The outputs that the model named, by themselves or by their step, by one line each."""
+        slots: list[Slot] = []
+        step = ""
+        for slot in self.projection.slots:
+            if not isinstance(slot.message, ToolMessage):
+                step = f"e{slot.first}"
+            elif not slot.short and {slot.ref, f"e{slot.first}", step} & {ref for ref in refs if ref}:
+                slots.append(slot)
         saved = sum(max(slot.size - 100, 0) for slot in slots)
         return self._event(
             "forget", saved, "asked for by the model", masked={f"e{s.first}": "" for s in slots}
@@ -180,7 +190,8 @@ class Compressor:
         inside = [slot for slot in slots if not slot.by_person]
         room = max(int(self.budget().past / 2 / max(self.projection.tokens_of(1000), 1) * 1000), 2_000)
         text = text or summary.by_code(inside, self.facts, room=room)
-        fold = Fold(first=f"e{inside[0].first}", last=f"e{max(slot.last for slot in inside)}", text=text)
+        first = min(slot.first for slot in inside)  # what was said in a run of steps stands before its record
+        fold = Fold(first=f"e{first}", last=f"e{max(slot.last for slot in inside)}", text=text)
         saved = sum(slot.size for slot in inside) - size(text)
         event = self._event("summary", saved, reason, folds=[fold])
         event.state = self.facts.as_data()

@@ -59,7 +59,7 @@ def record(slots: Sequence[Slot], segment: Sequence[range], known: Known) -> str
         head = f"e{said.first} {asked}{failed}"
         lines.append(f"{head}: {thought}" if thought else head)
         known.see(lines[-1])
-        whole = "\n".join([spoken(said.message), *(o.message.text for o in outputs)])
+        whole = "\n".join([spoken(said.message), *(o.text for o in outputs)])
         if more := kept(whole, known):
             lines.append(more)
     return "\n".join(lines)

@@ -18,17 +18,33 @@ SHOWN = 5
 """Files, tests and items of each kind that are named; a ledger is sent, and paid for, with every request."""
 
 
-def ledger(facts: Facts, *, shortened: bool, processes: Iterable[str] = (), left: str = "") -> str:
+def ledger(
+    facts: Facts,
+    *,
+    shortened: bool,
+    whole_from: int | None = None,
+    processes: Iterable[str] = (),
+    left: str = "",
+) -> str:
     """The ledger's text, "" when there is nothing to say.
 
+    whole_from: place of the event from which on the history is sent whole; what it shows is not said again
+    (None: everything is said)
     shortened: part of what the user said is sent in short form, so the constraints are repeated here
     processes: what still runs in the background; left: what remains of the limits
     """
+
+    def before(event: str) -> bool:
+        return whole_from is None or _number(event) < whole_from
+
     lines = [
         *_plan(facts),
-        *_list("changed", (_file(path, facts) for path in reversed(facts.changed()))),
+        *_list(
+            "changed",
+            (_file(path, facts) for path in reversed(facts.changed()) if before(facts.files[path].changed)),
+        ),
         *_list("stale, read again", (one_line(p, 80) for p, each in facts.files.items() if each.stale)),
-        *_tests(facts),
+        *(_tests(facts) if before(facts.tests_at) else []),
         *_list("running", (one_line(each, 80) for each in processes)),
         *([f"left: {left}"] if left else []),
     ]

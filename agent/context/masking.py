@@ -36,8 +36,10 @@ def masked(slots: Sequence[Slot], start: int, end: int, known: Known) -> dict[st
             continue
         reference = slot.ref or f"e{slot.first}"
         why = f"superseded by {gone[at]}" if at in gone else "shortened"
-        head = f'[{slot.message.name}: {len(slot.message.text)} characters {why}; recall(ref="{reference}") shows all]'
-        text = "\n".join(part for part in (head, kept(slot.message.text, known)) if part)
+        head = (
+            f'[{slot.message.name}: {len(slot.text)} characters {why}; recall(ref="{reference}") shows all]'
+        )
+        text = "\n".join(part for part in (head, kept(slot.text, known)) if part)
         if len(text.encode("utf-8", "replace")) < slot.size * 9 // 10:
             texts[f"e{slot.first}"] = text
     return texts

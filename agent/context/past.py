@@ -44,6 +44,10 @@ class LogPast:
             parts.append(f"── {each.tool}:\n{each.text}{more}")
         return "\n".join(parts)
 
+    def forgettable(self, ref: str) -> bool:
+        """Whether the event is a step or an output."""
+        return isinstance(self._history.get(ref), MessageEvent | ObservationEvent)
+
     def search(self, words: str, limit: int) -> list[tuple[str, str]]:
         """Passages that hold all the words, or else some of them."""
         with self._lock:

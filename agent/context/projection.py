@@ -8,8 +8,9 @@ and a provider's prompt cache holds.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from agent.context.entering import Entering
 from agent.events import (
     Compaction,
     Event,
@@ -38,7 +39,9 @@ UNANSWERED = "no result of this action was recorded; it may have taken effect"
 class Slot:
     """One message and where it comes from: the places of the first and last event that it stands for.
 
-    size: bytes sent for it; short: something shorter is sent than the event holds; ref: artifact with the whole
+    size: bytes sent for it; ref: artifact with the whole
+    short: a compaction put something shorter in its place
+    whole: text of the event, where less of it entered the request
     """
 
     message: Message
@@ -47,6 +50,12 @@ class Slot:
     size: int
     short: bool = False
     ref: str = ""
+    whole: str = ""
+
+    @property
+    def text(self) -> str:
+        """What it stands for, whole if nothing shorter has taken its place for good."""
+        return self.whole or self.message.text
 
     @property
     def by_person(self) -> bool:
@@ -76,12 +85,15 @@ class Projection:
         """Finds the picture of a prompt by its name."""
         self._tokens_per_byte = 1 / BYTES_PER_TOKEN
         self._fixed: tuple[object, int] = (None, 0)  # what it was computed for, and its bytes
+        self._entering = Entering("whole")
+        self._loading = False
         self.clear()
 
     def clear(self, undone: Iterable[str] = ()) -> None:
         """Forget the events taken in: those of another branch, or without the compactions `undone`, will follow."""
         self.slots = []
         self.undone = frozenset(undone)
+        self._entering.clear()
         self._batch: dict[
             str, ObservationEvent | None
         ] = {}  # actions of the last message → their observations
@@ -90,6 +102,7 @@ class Projection:
         self._bytes = 0
         self._fold_bytes = 0
         self._said_bytes = 0
+        self._whole_from = 0
         self._prompts_shortened = False
 
     def add(self, event: Event) -> None:
@@ -97,6 +110,7 @@ class Projection:
         match event:
             case SessionStart():
                 self.system = event.system or self.system
+                self._entering.how = event.outputs
             case Prompt():
                 self._close_batch()
                 self._say(event)
@@ -109,6 +123,15 @@ class Projection:
                 self._observation(event)
             case Compaction() if event.id not in self.undone:
                 self._compact(event)
+
+    def load(self, events: Iterable[Event]) -> None:
+        """Take in many events at once. Outputs enter the request when all are there: most are folded by then."""
+        self._loading = True
+        for event in events:
+            self.add(event)
+        self._loading = False
+        self._enter_anew()
+        self._count()
 
     @property
     def messages(self) -> list[Message]:
@@ -136,6 +159,11 @@ class Projection:
     def prompts_shortened(self) -> bool:
         """Whether something that people said is not sent whole."""
         return self._prompts_shortened
+
+    @property
+    def whole_from(self) -> int:
+        """Place of the event from which on everything is sent as it entered the request."""
+        return self._whole_from
 
     @property
     def raw_tokens(self) -> int:
@@ -214,7 +242,8 @@ class Projection:
                 message = ToolMessage(
                     call=event.call, name=event.tool, text=event.text, failed=event.failed, data=event.data
                 )
-                self._push(Slot(message, _place(event), _place(event), size(event.text), ref=event.ref))
+                slot = Slot(message, _place(event), _place(event), size(event.text), ref=event.ref)
+                self._push(self._entered(slot, action))
             else:
                 lost = ToolMessage(call=action.id, name=action.tool, text=UNANSWERED, failed=True)
                 self._push(Slot(lost, asked.first, asked.first, size(UNANSWERED)))
@@ -231,9 +260,14 @@ class Projection:
             ]
         for fold in event.folds:
             self._fold(fold)
+        self._enter_anew()
+        self._count()
+
+    def _count(self) -> None:
         self._bytes = sum(slot.size for slot in self.slots)
         self._fold_bytes = sum(slot.size for slot in self.slots if isinstance(slot.message, FoldMessage))
         self._said_bytes = sum(slot.size for slot in self.slots if slot.by_person)
+        self._whole_from = max((slot.last + 1 for slot in self.slots if slot.short), default=0)
         self._prompts_shortened = any(slot.short for slot in self.slots if slot.by_person)
 
     def _fold(self, fold: Fold) -> None:
@@ -257,7 +291,39 @@ class Projection:
         kept.insert(min(later, default=len(kept)), slot)
         self.slots = kept
 
+    def _entered(self, slot: Slot, action: Action) -> Slot:
+        """An output as it enters the request."""
+        if self._loading:
+            return slot
+        message, text = slot.message, slot.text
+        assert isinstance(message, ToolMessage)
+        sent = self._entering.output(text, action, message.data, slot.ref or f"e{slot.first}")
+        if sent == message.text:
+            return slot
+        message = replace(message, text=sent)
+        whole = text if sent != text else ""
+        return Slot(message, slot.first, slot.last, size(sent), ref=slot.ref, whole=whole)
+
+    def _enter_anew(self) -> None:
+        """After a compaction: what had been referred to may be gone. Nothing before the first change comes out other
+        than it was, since each output depends on those before it alone."""
+        self._entering.clear()
+        if self._entering.how == "whole" or self._loading:
+            return
+        actions: dict[str, Action] = {}
+        asked = 0
+        for i, slot in enumerate(self.slots):
+            message = slot.message
+            if isinstance(message, AssistantMessage):
+                actions, asked = {action.id: action for action in message.actions}, slot.first
+            if not isinstance(message, ToolMessage) or slot.short:
+                self._entering.said(message)
+            elif slot.first != asked:  # else made up, for want of a recorded one
+                self.slots[i] = self._entered(slot, actions[message.call])
+
     def _push(self, slot: Slot) -> None:
+        if not isinstance(slot.message, ToolMessage) and not self._loading:
+            self._entering.said(slot.message)
         self._bytes += slot.size
         self._said_bytes += slot.size if slot.by_person else 0
         self.slots.append(slot)
@@ -296,7 +362,7 @@ def _shortened(slot: Slot, text: str) -> Slot:
     old = slot.message
     if isinstance(old, ToolMessage):
         how = f'; recall(ref="{slot.ref or f"e{slot.first}"}") shows it'
-        text = text or f"[{old.name}: output of {len(old.text)} characters left out to save space{how}]"
+        text = text or f"[{old.name}: output of {len(slot.text)} characters left out to save space{how}]"
         message: Message = ToolMessage(
             call=old.call, name=old.name, text=text, failed=old.failed, data=old.data
         )

@@ -6,10 +6,13 @@ The compressors keep these when they shorten an output, so that a model still se
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
 
 _WORD = re.compile(r"[A-Za-z_]\w{3,59}")
-_LIKE_CODE = re.compile(r"[a-z0-9]_+[A-Za-z0-9]|[A-Z]_[A-Z0-9]|[a-z][A-Z]|^_|^[A-Z][a-z]+[A-Z]|^[A-Z]{4,}$")
+_LIKE_CODE = re.compile(
+    r"[a-z0-9]_+[A-Za-z0-9]|[A-Z]_[A-Z0-9]|[a-z][A-Z\d]|^_|_$|^[A-Z][a-z]+[A-Z]|^[A-Z]{4,}$"
+)
 _PATH = re.compile(
     r"(?<![\w/.-])(?:[\w.+-]*/)*[\w.+-]+\.(?:py|pyi|pyx|c|h|cc|cpp|hpp|cs|go|rs|java|kt|js|jsx|ts|tsx|vue|rb|php|sh"
     r"|sql|html|css|scss|md|rst|txt|toml|cfg|ini|json|ya?ml|xml|lock|ipynb)(?![\w-])"
@@ -27,13 +30,14 @@ _ERROR = re.compile(
 _TEST = re.compile(r"(?<![\w/.-])[\w./-]+\.py::[\w:\[\]., -]*\w\]?|\btest_\w+")
 
 
-def paths(text: str) -> list[str]:
+@lru_cache(maxsize=256)
+def paths(text: str) -> Sequence[str]:
     """Names of files, in order, each once."""
-    return _once(_PATH.findall(text))
+    return tuple(_once(_PATH.findall(text)))
 
 
 def names(text: str) -> list[str]:
-    """Identifiers that look like code (snake, camel, capital), in order, each once."""
+    """Identifiers that look like code (snake, camel, capital, numbered), in order, each once."""
     return [word for word in _once(_WORD.findall(text)) if _LIKE_CODE.search(word)]
 
 
@@ -52,9 +56,10 @@ def tests(text: str) -> list[str]:
     return _once(_TEST.findall(text))
 
 
-def words(text: str) -> set[str]:
+@lru_cache(maxsize=256)
+def words(text: str) -> frozenset[str]:
     """Every identifier in a text that is long enough to be one of `names`."""
-    return set(_WORD.findall(text))
+    return frozenset(_WORD.findall(text))
 
 
 def _once(found: Iterable[str]) -> list[str]:

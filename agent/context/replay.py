@@ -20,11 +20,20 @@ def take_in(session: Session, projection: Projection, facts: Facts) -> None:
         projection.clear(undone(session.replayed.marked("compaction*")))
 
     start_over()
-    for event in needed(session.replayed, projection.undone):
-        projection.add(event)
+    if _last_summary(session.replayed, frozenset()) is None:  # both need all of it: it is read once
+        facts.clear()
+        projection.load(_seen(session.replayed, facts))
+    else:
+        projection.load(needed(session.replayed, projection.undone))
+        recollect(session.replayed, facts)
     session.subscribe(projection.add, restart=start_over)
-    recollect(session.replayed, facts)
     session.subscribe(facts.see, restart=facts.clear)
+
+
+def _seen(history: History, facts: Facts) -> Iterator[Event]:
+    for event in history:
+        facts.see(event)
+        yield event
 
 
 def recollect(history: History, facts: Facts) -> None:
@@ -49,8 +58,7 @@ def undo(session: Session, projection: Projection, compaction: Compaction) -> Co
     )
     session.append(event)
     projection.clear(undone(session.replayed.marked("compaction*")))
-    for each in needed(session.replayed, projection.undone):
-        projection.add(each)
+    projection.load(needed(session.replayed, projection.undone))
     return event
 
 

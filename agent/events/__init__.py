@@ -1,7 +1,8 @@
 """The events of a session log: versioned, one JSON object a line, checked by pydantic when they are read.
 
 Unknown fields survive a round trip, and so do events of unknown kinds, so that an older
-program can read, fork and copy the log of a newer one without losing anything.
+program can read, fork and copy the log of a newer one without losing anything. Where it could
+misunderstand it, the newer one writes another format, and the older one refuses it.
 
 They are plain dataclasses, so that a run that only writes events does not wait for pydantic (a third
 of the time to its first request).
@@ -22,6 +23,7 @@ from agent.events.history import (
     Title,
 )
 from agent.events.lines import (
+    NewerFormat,
     fields_of,
     line_of,
     parse,
@@ -59,6 +61,7 @@ __all__ = [
     "Fold",
     "Fork",
     "MessageEvent",
+    "NewerFormat",
     "ObservationEvent",
     "PhaseEvent",
     "PlanEvent",

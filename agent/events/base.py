@@ -56,6 +56,16 @@ class Spent:
     cost: float | None = None
     seconds: float = 0.0
 
+    def add(self, more: Spent) -> None:
+        """Add what another call used. A cost that is not known is left out."""
+        self.input += more.input
+        self.cached += more.cached
+        self.output += more.output
+        self.reasoning += more.reasoning
+        self.seconds += more.seconds
+        if more.cost is not None:
+            self.cost = (self.cost or 0.0) + more.cost
+
 
 @dataclass(kw_only=True)
 class Unknown(Event):

@@ -28,6 +28,7 @@ from agent.events.turn import (
     UndoEvent,
     Verification,
 )
+from sandbox.errors import Fault, UserError
 from sandbox.inert import inert_json
 
 if TYPE_CHECKING:
@@ -57,12 +58,28 @@ KINDS: dict[str, type[Event]] = {
 }
 
 
+class NewerFormat(UserError, ValueError):
+    """The event is of a format that this program does not know: to take it for its own could misread it."""
+
+    def __init__(self, version: int) -> None:
+        super().__init__(
+            Fault.CONFIGURATION,
+            f"the session was written by a newer Patchwright (format {version}, this one knows {FORMAT})",
+            "Update Patchwright. The session is left as it is.",
+        )
+
+
 def parse(line: bytes) -> Event:
-    """One line of a log → its event. Raises ValueError if it is not a JSON object of the right shape."""
+    """One line of a log → its event. Raises ValueError if it is not a JSON object of the right shape; NewerFormat."""
     fields = json.loads(line)
     if not isinstance(fields, dict) or "kind" not in fields:
         raise ValueError("not an event")
-    if fields.get("v", 1) < FORMAT:
+    version = fields.get("v", 1)
+    if not isinstance(version, int):
+        raise ValueError(f"not a version: {version!r}")
+    if version > FORMAT:
+        raise NewerFormat(version)
+    if version < FORMAT:
         _migrate(fields)
     event: Event = _adapter(KINDS.get(fields["kind"], Unknown)).validate_python(fields)
     return event

@@ -10,7 +10,10 @@ from agent.events.base import AskedAction, Event, Spent
 
 @dataclass(kw_only=True)
 class SessionStart(Event):
-    """The first event: where and how the session was opened. `system` is sent to models as it stands here."""
+    """The first event: where and how the session was opened. `system` is sent to models as it stands here.
+
+    outputs: how those of tools enter the requests (agent.context.entering); logs that do not say so sent them whole
+    """
 
     kind: Literal["session"] = "session"
     session: str
@@ -19,6 +22,7 @@ class SessionStart(Event):
     mode: str
     version: str
     system: str = ""
+    outputs: Literal["whole", "once", "outlined"] = "whole"
 
 
 @dataclass(kw_only=True)
@@ -46,7 +50,8 @@ class Steer(Event):
 class MessageEvent(Event):
     """One finished reply of a model.
 
-    partial: it was interrupted, what had come is kept; kept: what only its provider understands and wants back
+    partial: it was interrupted, what had come is kept, and its usage estimated
+    kept: what only its provider understands and wants back
     request: what it takes, beside the log, to make the request again that this answers; see agent/record.py
     """
 

@@ -21,7 +21,6 @@ from agent.model.base import (
     Usage,
     UserMessage,
 )
-from agent.model.http_model import HttpModel
 from agent.model.wire import Assembler, Fixed, Json, Stop, count, encode, encoded, last_lasting
 from tools.action import Action
 
@@ -143,25 +142,6 @@ def _messages(messages: Sequence[Message], marked: int) -> Iterator[bytes]:
             yield b'{"role":"assistant","content":' + content + b"}"
     if results:
         yield _of_user(results)
-
-
-class AnthropicMessages(HttpModel):
-    """A model behind `{api_base}/messages`; see `HttpModel` for the arguments. token: the key is a bearer token"""
-
-    def __init__(
-        self,
-        name: str,
-        model: str,
-        api_base: str,
-        api_key: str | None,
-        window: int | None = None,
-        *,
-        dialect: AnthropicDialect | None = None,
-        token: bool = False,
-        **options: Any,
-    ) -> None:
-        wire = AnthropicWire(model, dialect, token=token)
-        super().__init__(name, model, api_base, api_key, window, wire=wire, **options)
 
 
 _MAX_TOKENS = re.compile(r"max_tokens: [0-9]+ > ([0-9]+)")

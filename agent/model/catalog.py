@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -89,6 +89,16 @@ class Catalog:
             return own
         lines = self._lines or self._read(make=False)
         return _find(lines, names) if lines else None
+
+    def names(self) -> Iterator[tuple[str, int]]:
+        """All models that take tools, as the catalog spells them, with their windows in tokens."""
+        if self._lines is None:
+            self._lines = self._read(make=True) or "\n"
+        for line in self._lines.split("\n"):
+            name, _, rest = line.partition("\t")
+            window, _, rest = rest.partition("\t")
+            if name and "t" in rest.split("\t")[1]:
+                yield name, int(window)
 
     def _of_user(self, names: Sequence[str]) -> Listing | None:
         return next((self._own[name] for name in names if name in self._own), None)

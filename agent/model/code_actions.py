@@ -8,7 +8,7 @@ knows no tool calls; the log and the projection are those of every session.
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncIterator, Iterable, Sequence
+from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
 from itertools import count
@@ -35,10 +35,8 @@ LANGUAGES = {
 
 _ARGUMENT = {"python": "code", "shell": "command"}
 
-_BLOCK = re.compile(
-    rf"^(?P<fence>`{{3,}}|~{{3,}})[ \t]*(?P<language>{'|'.join(LANGUAGES)})[ \t]*\n(?P<code>.*?)^(?P=fence)[ \t]*$",
-    re.MULTILINE | re.DOTALL,
-)
+_FENCE = re.compile(r"(?P<fence>`{3,}|~{3,})[ \t]*(?P<word>[^`\n]*?)[ \t]*\n?")
+"""A line that begins or ends a block."""
 
 
 class CodeActions:
@@ -76,13 +74,13 @@ class CodeActions:
         return text.replace("{functions}", "\n".join(lines))
 
     def _acting(self, reply: Reply) -> Reply:
-        blocks = list(_BLOCK.finditer(reply.text))
+        blocks = list(blocks_of(reply.text))
         if not blocks or reply.stop in ("length", "refusal"):
             return reply
         actions = []
-        for block in blocks:
-            tool = LANGUAGES[block["language"]]
-            arguments = {_ARGUMENT[tool]: block["code"]}
+        for language, code in blocks:
+            tool = LANGUAGES[language]
+            arguments = {_ARGUMENT[tool]: code}
             actions.append(Action(id=f"{_MARK}{next(self._numbers)}", tool=tool, arguments=arguments))
         return replace(reply, actions=(*actions, *reply.actions), stop="actions")
 
@@ -96,6 +94,25 @@ class CodeActions:
         del self._told[same:]
         self._told += [(message, _without_calls(message)) for message in messages[same:]]
         return [told for _, told in self._told]
+
+
+def blocks_of(text: str) -> Iterator[tuple[str, str]]:
+    """The word and the code of each block that is to run, in order: not of one that another block quotes, nor of one
+    without an end. As in CommonMark, a block ends at a fence of its own kind that is as long or longer."""
+    fence, word, code = "", "", list[str]()
+    for line in text.splitlines(keepends=True):
+        found = _FENCE.fullmatch(line)
+        closes = found is not None and bool(fence) and found["fence"].startswith(fence) and not found["word"]
+        # A lone fence is often a stray end: what it opens yields to a block with a name.
+        opens = found is not None and (not fence or (not word and found["fence"].startswith(fence)))
+        if found is None or not (closes or (opens and (found["word"] or not fence))):
+            code.append(line)
+        elif closes:
+            if word in LANGUAGES:
+                yield word, "".join(code)
+            fence = ""
+        else:
+            fence, word, code = found["fence"], found["word"], []
 
 
 def _without_calls(message: Message) -> Message:

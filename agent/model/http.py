@@ -36,8 +36,14 @@ _MOMENT, _MOMENTS = 0.002, 25
 """Seconds and times to wait for an answer's last bytes, which mostly come with the ones before: less
 than a new connection costs."""
 
-_MAX_ANSWER = 64 << 20
-"""Bytes of one answer: a hundred times the longest output of any model; bounds memory."""
+_MAX_ANSWER = 256 << 20
+"""Bytes of one answer. Servers put 200 to 300 around each token: this is ten times the longest output of any model."""
+
+_AHEAD = 256
+"""Pieces that the thread reads before they are taken; then it waits, and so does the server. Bounds memory."""
+
+_ROOM = 0.5
+"""Seconds between two looks whether somebody still wants the rest."""
 
 _PIECE = 65536
 
@@ -70,13 +76,13 @@ class Answer:
 
     async def read(self, limit: int = _MAX_ANSWER) -> bytes:
         """The whole body, or its first `limit` bytes; the rest of it is then given up."""
-        body = b""
+        body = bytearray()
         async for piece in self.pieces():
             body += piece
             if len(body) >= limit:
                 self.abandon()
                 break
-        return body[:limit]
+        return bytes(body[:limit])
 
     def abandon(self) -> None:
         """Close the connection now, if it still serves this answer."""
@@ -146,6 +152,8 @@ class _Exchange:
         self.body = body
         self._loop = asyncio.get_running_loop()
         self._items: asyncio.Queue[_Head | bytes | Exception] = asyncio.Queue()
+        self.room = threading.Semaphore(_AHEAD)
+        """Taken by the thread for each piece of the body, given back when that is taken."""
 
     def put(self, item: _Head | bytes | Exception) -> None:
         """From the thread: the head, then pieces, then b"" or what went wrong."""
@@ -161,6 +169,7 @@ class _Exchange:
     async def next_piece(self) -> bytes:
         item = await self._items.get()
         if isinstance(item, bytes):
+            self.room.release()
             return item
         raise item if isinstance(item, Exception) else AssertionError("two heads")
 
@@ -231,6 +240,9 @@ class _Line:
             size += len(piece)
             if size > _MAX_ANSWER:
                 raise WireError(f"the answer is larger than {_MAX_ANSWER >> 20} MB")
+            while not exchange.room.acquire(timeout=_ROOM):
+                if self._cut:
+                    raise WireError("interrupted")
             exchange.put(piece)
         if response.length:  # http.client does not tell a short body from a whole one
             raise http.client.IncompleteRead(b"", response.length)

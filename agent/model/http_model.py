@@ -6,7 +6,7 @@ import asyncio
 import json
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
 from contextlib import aclosing
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from agent.model.base import (
@@ -31,12 +31,27 @@ _ERROR_BYTES = 1 << 16
 """How much of an error page is read: its first words are shown, the connection is kept if that was all."""
 
 
-class HttpModel:
-    """A model behind `{api_base}{wire.path}`.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """Where a model is served.
 
-    name: as the user writes it; model: as the endpoint calls it
+    name: of the model as the user writes it; model: as the endpoint calls it
+    base: the address without the format's path (with it, it is taken off)
+    key: "" where none is needed; key_variable: where it came from, for messages
+    """
+
+    name: str
+    model: str
+    base: str
+    key: str = ""
+    key_variable: str = ""
+
+
+class HttpModel:
+    """A model behind `{place.base}{wire.path}`.
+
+    wire: the format that is spoken there
     window: in tokens; None if not known, then taken from `listing` once a reply has come
-    key_variable: where the key came from, for messages
     listing: looks up window and prices; called once, after the first reply
     on_notice: told in one line of every wait before another try
     instead: makes the format to be used when the endpoint says that the model is served in that one only
@@ -46,27 +61,22 @@ class HttpModel:
 
     def __init__(
         self,
-        name: str,
-        model: str,
-        api_base: str,
-        api_key: str | None,
-        window: int | None = None,
+        place: Place,
         *,
         wire: Wire,
-        key_variable: str = "",
+        window: int | None = None,
         listing: Callable[[], Listing | None] = lambda: None,
         on_notice: Callable[[str], None] = lambda text: None,
         instead: Callable[[], Wire] | None = None,
         idle_timeout: float = IDLE_TIMEOUT,
         patience: Callable[[], Patience] = Patience,
     ) -> None:
-        self.name = name
+        self.name = place.name
         self.window = window or DEFAULT_WINDOW
         self.on_notice = on_notice
-        self._base = api_base.rstrip("/").removesuffix(wire.path)
-        self._key = _checked(api_key or "", key_variable)
-        self._model = model
-        self._key_variable = key_variable
+        self._place = place
+        self._base = place.base.rstrip("/").removesuffix(wire.path)
+        self._key = _checked(place.key, place.key_variable)
         self._window_known = window is not None
         self._find = listing
         self._listing: Listing | None = None
@@ -79,7 +89,8 @@ class HttpModel:
     def _use(self, wire: Wire) -> None:
         self._wire = wire
         self.url = self._base + wire.path
-        self._asked = Asked(url=self.url, model=self._model, key=self._key, variable=self._key_variable)
+        place = self._place
+        self._asked = Asked(url=self.url, model=place.model, key=self._key, variable=place.key_variable)
         self._client = HttpClient(self.url, idle_timeout=self._idle_timeout)
 
     async def stream(self, request: Request) -> AsyncIterator[Delta]:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from agent.model.base import Message, Request, ToolSpec, UserMessage
 from agent.model.chat_wire import ChatAssembler, message_json, tool_json
-from agent.model.http_model import HttpModel
-from agent.model.wire import Assembler, Fixed, encode, encoded, last_lasting
+from agent.model.wire import Assembler, Fixed, conceded, encode, encoded, last_lasting
 
 
 @dataclass(slots=True, kw_only=True)
@@ -96,12 +95,9 @@ class ChatWire:
 
     def concede(self, said: str) -> bool:
         """See `Wire.concede`."""
-        for word, change in _CONCESSIONS.items():
-            fresh = {key: value for key, value in change.items() if getattr(self.dialect, key) != value}
-            if word in said and fresh:
-                self.dialect = replace(self.dialect, **fresh)  # type: ignore[arg-type]
-                return True
-        return False
+        changed = conceded(self.dialect, said, _CONCESSIONS)
+        self.dialect = changed or self.dialect
+        return changed is not None
 
     def _message(self, message: Message) -> bytes:
         reasoning = self.dialect.reasoning
@@ -121,24 +117,6 @@ def _marked(message: Message) -> dict[str, Any]:
 
 
 _EPHEMERAL = {"type": "ephemeral"}
-
-
-class OpenAIChat(HttpModel):
-    """A model behind `{api_base}/chat/completions`; see `HttpModel` for the arguments."""
-
-    def __init__(
-        self,
-        name: str,
-        model: str,
-        api_base: str,
-        api_key: str | None,
-        window: int | None = None,
-        *,
-        dialect: Dialect | None = None,
-        **options: Any,
-    ) -> None:
-        wire = ChatWire(model, dialect)
-        super().__init__(name, model, api_base, api_key, window, wire=wire, **options)
 
 
 def _system(text: str) -> bytes:

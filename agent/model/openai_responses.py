@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from agent.model.arguments import parse_action
@@ -24,8 +24,7 @@ from agent.model.base import (
     Usage,
     UserMessage,
 )
-from agent.model.http_model import HttpModel
-from agent.model.wire import Assembler, Fixed, Json, Stop, count, encode
+from agent.model.wire import Assembler, Fixed, Json, Stop, conceded, count, encode
 
 FORM = "openai-responses"
 """What parts of messages that only this format understands are marked with."""
@@ -98,12 +97,9 @@ class ResponsesWire:
 
     def concede(self, said: str) -> bool:
         """See `Wire.concede`."""
-        for word, change in _CONCESSIONS.items():
-            fresh = {key: value for key, value in change.items() if getattr(self.dialect, key) != value}
-            if word in said and fresh:
-                self.dialect = replace(self.dialect, **fresh)  # type: ignore[arg-type]
-                return True
-        return False
+        changed = conceded(self.dialect, said, _CONCESSIONS)
+        self.dialect = changed or self.dialect
+        return changed is not None
 
     def _message(self, message: Message) -> bytes:
         """The items of one message, joined; a message may be several of them."""
@@ -114,24 +110,6 @@ class ResponsesWire:
             found = b",".join(encode(item) for item in message_items(message, kept=kept))
             message.wire[form] = found
         return found
-
-
-class OpenAIResponses(HttpModel):
-    """A model behind `{api_base}/responses`; see `HttpModel` for the arguments."""
-
-    def __init__(
-        self,
-        name: str,
-        model: str,
-        api_base: str,
-        api_key: str | None,
-        window: int | None = None,
-        *,
-        dialect: ResponsesDialect | None = None,
-        **options: Any,
-    ) -> None:
-        wire = ResponsesWire(model, dialect)
-        super().__init__(name, model, api_base, api_key, window, wire=wire, **options)
 
 
 _STATUS: Mapping[str, int] = {

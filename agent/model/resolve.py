@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from agent.model.base import Model
 from agent.model.providers import BARE, DEFAULTS, ENDPOINTS, LITELLM, REASONING, Endpoint
@@ -13,7 +13,6 @@ from sandbox.errors import Fault, UserError
 
 if TYPE_CHECKING:
     from agent.model.catalog import Listing
-    from agent.model.http_model import HttpModel
     from agent.model.wire import Wire
 
 Notice = Callable[[str], None]
@@ -105,21 +104,29 @@ def _direct(name: str, provider: str, model: str, context: Context) -> Model:
     variable, key = _key(endpoint.keys, context.env)
     if at_home and endpoint.keys and not key:
         raise _missing_key(name, endpoint.keys)
+    from agent.model.http_model import HttpModel, Place
+
     names = (name, f"{endpoint.listed or provider}/{model}", model)
     catalog = Catalog(context.cache, context.listings)
     known = catalog.find_quickly(names) if at_home else catalog.find_quickly((name,))
-    options = {
-        "window": (known.window or None) if known else None,
-        "key_variable": variable or "the API key",
-        "listing": lambda: catalog.find(names),
-        "on_notice": context.on_notice,
-    }
+    place = Place(name=name, model=model, base=base, key=key, key_variable=variable or "the API key")
     wire = endpoint.wire
     if provider == "openai" and at_home and REASONING.match(model):
         wire = "responses"
-    makers = {"chat": _chat, "responses": _responses, "anthropic": _anthropic}
-    where = _Place(name=name, provider=provider, model=model, base=base, key=key, at_home=at_home)
-    made = makers[wire](where, endpoint, context, variable, options)
+    sticky = _sticky(context) if at_home and endpoint.sticky else ""
+    makers = {
+        "chat": lambda: _chat(model, provider, context, sticky, at_home=at_home),
+        "responses": lambda: _responses(model, context, sticky),
+        "anthropic": lambda: _anthropic(model, context, token=variable in endpoint.tokens),
+    }
+    made = HttpModel(
+        place,
+        wire=makers[wire](),
+        window=(known.window or None) if known else None,
+        listing=lambda: catalog.find(names),
+        on_notice=context.on_notice,
+        instead=(lambda: _responses(model, context)) if wire == "chat" else None,
+    )
     if wire != "chat" or (endpoint.listed == "openai" and at_home):
         return made
     from agent.model.text_tools import TextTools
@@ -128,60 +135,31 @@ def _direct(name: str, provider: str, model: str, context: Context) -> Model:
     return TextTools(made, always=known is not None and not known.tools, on_notice=context.on_notice)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Place:
-    name: str
-    provider: str
-    model: str
-    base: str
-    key: str
-    at_home: bool
+def _chat(model: str, provider: str, context: Context, sticky: str, *, at_home: bool) -> Wire:
+    from agent.model.openai_http import ChatWire, Dialect
 
-
-def _chat(
-    place: _Place, endpoint: Endpoint, context: Context, variable: str, options: dict[str, Any]
-) -> HttpModel:
-    from agent.model.openai_http import Dialect, OpenAIChat
-
+    endpoint = ENDPOINTS[provider]
     dialect = Dialect(
         # Another server behind the same name may not know the newer words of the real one.
-        limit=endpoint.limit if place.at_home else "max_tokens",
+        limit=endpoint.limit if at_home else "max_tokens",
         reasoning=endpoint.reasoning,
         effort=context.effort,
-        mark=place.provider == "openrouter" and "claude" in place.model,
-        sticky=_sticky(context) if endpoint.sticky and place.at_home else "",
+        mark=provider == "openrouter" and "claude" in model,
+        sticky=sticky,
     )
-
-    def instead() -> Wire:
-        from agent.model.openai_responses import ResponsesDialect, ResponsesWire
-
-        return ResponsesWire(place.model, ResponsesDialect(effort=context.effort))
-
-    return OpenAIChat(
-        place.name, place.model, place.base, place.key, dialect=dialect, instead=instead, **options
-    )
+    return ChatWire(model, dialect)
 
 
-def _responses(
-    place: _Place, endpoint: Endpoint, context: Context, variable: str, options: dict[str, Any]
-) -> HttpModel:
-    from agent.model.openai_responses import OpenAIResponses, ResponsesDialect
+def _responses(model: str, context: Context, sticky: str = "") -> Wire:
+    from agent.model.openai_responses import ResponsesDialect, ResponsesWire
 
-    sticky = _sticky(context) if place.at_home else ""
-    dialect = ResponsesDialect(effort=context.effort, sticky=sticky)
-    return OpenAIResponses(place.name, place.model, place.base, place.key, dialect=dialect, **options)
+    return ResponsesWire(model, ResponsesDialect(effort=context.effort, sticky=sticky))
 
 
-def _anthropic(
-    place: _Place, endpoint: Endpoint, context: Context, variable: str, options: dict[str, Any]
-) -> HttpModel:
-    from agent.model.anthropic_http import AnthropicDialect, AnthropicMessages
+def _anthropic(model: str, context: Context, *, token: bool) -> Wire:
+    from agent.model.anthropic_http import AnthropicDialect, AnthropicWire
 
-    dialect = AnthropicDialect(effort=context.effort)
-    token = variable in endpoint.tokens
-    return AnthropicMessages(
-        place.name, place.model, place.base, place.key, dialect=dialect, token=token, **options
-    )
+    return AnthropicWire(model, AnthropicDialect(effort=context.effort), token=token)
 
 
 def _sticky(context: Context) -> str:

@@ -51,6 +51,7 @@ class TextTools:
         self._on_notice = on_notice
         self._told = False
         self._translated = _Translated()
+        self._returned = _Returned()
         self._system: tuple[str, Sequence[ToolSpec], str] = ("", (), "")
 
     async def close(self) -> None:
@@ -91,7 +92,8 @@ class TextTools:
 
     async def _searched(self, request: Request, sent: Request, *, sure: bool) -> AsyncGenerator[Delta, None]:
         """The deltas of a reply, without the calls in its text; the reply, with them among its actions."""
-        search = _Search(request, sure=sure)
+        self._returned.see(request.messages)
+        search = _Search(request.tools, self._returned, sure=sure)
         gate = Gate((tool.name for tool in request.tools), search.is_call)
         text: list[str] = []
         reply: Reply | None = None
@@ -129,15 +131,16 @@ class TextTools:
 class _Search:
     """Finds the calls in the reply to one request; the machinery for it is imported when a text looks like one."""
 
-    def __init__(self, request: Request, *, sure: bool) -> None:
-        self._request = request
+    def __init__(self, tools: Sequence[ToolSpec], returned: _Returned, *, sure: bool) -> None:
+        self._tools = tools
+        self._returned = returned
         self._sure = sure
 
     def is_call(self, text: str) -> bool:
         """Whether a stretch of text holds a call."""
         from agent.model.text_calls import find_calls
 
-        return bool(find_calls(text, self._request.tools).calls)
+        return bool(find_calls(text, self._tools).calls)
 
     def is_making_up(self, text: str) -> bool:
         """Whether, after a call, it goes on with what that would return."""
@@ -146,7 +149,7 @@ class _Search:
         from agent.model.text_calls import RESULT, find_calls
 
         result = RESULT.search(text)
-        return result is not None and bool(find_calls(text[: result.start()], self._request.tools).calls)
+        return result is not None and bool(find_calls(text[: result.start()], self._tools).calls)
 
     def prose(self, held: str, *, cut: bool) -> str:
         """What is left to be shown of the text that was held back."""
@@ -164,8 +167,8 @@ class _Search:
     def _found(self, text: str, *, cut: bool) -> tuple[str, tuple[Action, ...]]:
         from agent.model.text_calls import Outputs, find_calls
 
-        outputs = Outputs(plain=lambda: _outputs(self._request.messages))
-        found = find_calls(text, self._request.tools, outputs, sure=self._sure, cut=cut)
+        outputs = Outputs(plain=self._returned.squeezed)
+        found = find_calls(text, self._tools, outputs, sure=self._sure, cut=cut)
         if not found.calls:
             return text, ()
         actions = tuple(
@@ -181,6 +184,43 @@ class _Search:
             for call in found.calls
         )
         return found.prose, actions
+
+
+class _Returned:
+    """What tools have returned in this session: also what is shortened in, or gone from, the requests since."""
+
+    def __init__(self) -> None:
+        self._texts: dict[str, str] = {}
+        self._squeezed: dict[str, str] = {}
+        self._size = 0
+
+    def see(self, messages: Sequence[Message]) -> None:
+        """Keep what is new in a request. Of two texts of one call the longer one is the whole."""
+        for message in messages:
+            if not isinstance(message, ToolMessage) or len(message.text) <= len(
+                self._texts.get(message.call, "")
+            ):
+                continue
+            self._size += len(message.text) - len(self._texts.pop(message.call, ""))
+            self._texts[message.call] = message.text
+            self._squeezed.pop(message.call, None)
+        while self._size > _REMEMBERED:
+            call = next(iter(self._texts))
+            self._size -= len(self._texts.pop(call))
+            self._squeezed.pop(call, None)
+
+    def squeezed(self) -> Iterator[str]:
+        """The texts, squeezed; each is squeezed once."""
+        from agent.model.text_calls import squeezed
+
+        for call, text in self._texts.items():
+            if call not in self._squeezed:
+                self._squeezed[call] = squeezed(text)
+            yield self._squeezed[call]
+
+
+_REMEMBERED = 16 << 20
+"""Characters: thousands of outputs; the oldest are forgotten."""
 
 
 class _Translated:
@@ -250,18 +290,6 @@ def _described(tools: Sequence[ToolSpec]) -> str:
         for each in tools
     ]
     return "\n".join([text, *lines])
-
-
-def _outputs(messages: Sequence[Message]) -> Iterator[str]:
-    """What tools have returned, squeezed; each message is squeezed once."""
-    from agent.model.text_calls import squeezed
-
-    for message in messages:
-        if isinstance(message, ToolMessage):
-            plain = message.wire.get("squeezed")
-            if plain is None:
-                plain = message.wire["squeezed"] = squeezed(message.text).encode("utf-8", "surrogatepass")
-            yield plain.decode("utf-8", "surrogatepass")
 
 
 def _may_hold_a_call(text: str) -> bool:

@@ -5,9 +5,13 @@ from __future__ import annotations
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, Literal, Protocol
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar
 
 from agent.model.base import Message, ReasoningDelta, Reply, Request, TextDelta, ToolSpec, Usage, UserMessage
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
 
 Json = dict[str, Any]
 Stop = Literal["end", "actions", "length", "refusal", "other"]
@@ -65,6 +69,23 @@ class Wire(Protocol):
     def concede(self, said: str) -> bool:
         """Change the form after a refusal that said this; False if nothing in it can be met."""
         ...
+
+
+Dialect = TypeVar("Dialect", bound="DataclassInstance")
+
+
+def conceded(
+    dialect: Dialect, said: str, concessions: Mapping[str, Mapping[str, bool | str]]
+) -> Dialect | None:
+    """The dialect as an endpoint's refusal wants it; None if that speaks of nothing that can be met.
+
+    concessions: by a word of the refusal, the fields of the dialect to change
+    """
+    for word, change in concessions.items():
+        fresh = {key: value for key, value in change.items() if getattr(dialect, key) != value}
+        if word in said and fresh:
+            return replace(dialect, **fresh)
+    return None
 
 
 def encode(value: object) -> bytes:

@@ -7,8 +7,10 @@ import os
 import statistics
 from collections.abc import Sequence
 from pathlib import Path
+from typing import get_args
 
 from agent.context.budget import DEFAULT_SHARES, Shares
+from agent.context.entering import Outputs
 from agent.events import Event
 from benchmarks.context.data import events, generated, joined, load
 from benchmarks.context.measure import Result, interval, replay
@@ -34,7 +36,8 @@ def table(sessions: Sequence[Sequence[Event]], window: int, shares: Shares, only
             f"{statistics.median(r.compactions for r in results):>7.0f}{plain:>7.2f}{at:>7.1f}"
             f"  {interval([x for r in results for x in r.identifiers])}"
             f" / {interval([x for r in results for x in r.paths])}"
-            f"; {interval([x for r in results for x in r.reachable])}",
+            f"; {interval([x for r in results for x in r.reachable])}"
+            f"; edited {interval([x for r in results for x in r.edited])}",
             flush=True,
         )
 
@@ -68,6 +71,7 @@ def main() -> None:
     parser.add_argument("--windows", default="128000")
     parser.add_argument("--recent", type=int, default=DEFAULT_SHARES.recent)
     parser.add_argument("--batch", type=int, default=DEFAULT_SHARES.batch)
+    parser.add_argument("--outputs", choices=get_args(Outputs), default="outlined")
     parser.add_argument("--generated", type=int, default=0, metavar="STEPS")
     parser.add_argument("--only", default="", help="policies with this in their name, and none")
     given = parser.parse_args()
@@ -87,7 +91,7 @@ def main() -> None:
         f"{len(runs)} runs; {len(sessions)} sessions; recent {shares.recent:,}, batch {shares.batch:,} tokens"
     )
     for window in windows:
-        table([list(events(session)) for session in sessions], window, shares, given.only)
+        table([list(events(session, given.outputs)) for session in sessions], window, shares, given.only)
 
 
 if __name__ == "__main__":

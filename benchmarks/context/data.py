@@ -12,9 +12,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from agent.context.entering import Outputs
 from agent.events import AskedAction, Event, MessageEvent, ObservationEvent, Prompt, SessionStart
 
 _FENCED = re.compile(r"```(?:bash|sh)?\n(.*?)```", re.DOTALL)
+_LINE = re.compile(r"(?:goto|open\s+\S+)\s+(\d+)\s*$", re.MULTILINE)
+_EDIT = re.compile(r"edit\s+(\d+):")
 _VIEW = re.compile(r"\[File: (\S+) \((\d+) lines")
 
 
@@ -61,8 +64,8 @@ def joined(runs: Sequence[Run], *, count: int, length: int = 8, seed: int = 5) -
     return [choose.sample(choose.choice(large), length) for _ in range(count)] if large else []
 
 
-def events(session: Sequence[Run]) -> Iterator[Event]:
-    """A session's events as its log would hold them."""
+def events(session: Sequence[Run], outputs: Outputs = "outlined") -> Iterator[Event]:
+    """A session's events as its log would hold them. outputs: how those of tools enter the requests"""
     number = calls = 0
 
     def stamped(event: Event) -> Event:
@@ -73,7 +76,13 @@ def events(session: Sequence[Run]) -> Iterator[Event]:
 
     yield stamped(
         SessionStart(
-            session="s", project="/p", model="m", mode="workspace", version="0", system=session[0].system
+            session="s",
+            project="/p",
+            model="m",
+            mode="workspace",
+            version="0",
+            system=session[0].system,
+            outputs=outputs,
         )
     )
     for run in session:
@@ -104,7 +113,13 @@ def generated(
     choose = random.Random(seed)
     made: list[Event] = [
         SessionStart(
-            session="s", project="/p", model="m", mode="workspace", version="0", system="Be careful."
+            session="s",
+            project="/p",
+            model="m",
+            mode="workspace",
+            version="0",
+            system="Be careful.",
+            outputs="outlined",
         )
     ]
     constraints: list[str] = []
@@ -169,6 +184,9 @@ def _effects(step: Step) -> dict[str, Any]:
     if view is None or not numbers:
         return {}
     path = re.sub(r"^/[^/]+/", "", view[1])
-    if step.action.startswith("edit"):
-        return {"path": path, "diff": "changed"}
-    return {"path": path, "first": int(numbers[0]), "last": int(numbers[-1])}
+    shown = {"path": path, "first": int(numbers[0]), "last": int(numbers[-1]), "lines": int(view[2])}
+    if edited := _EDIT.match(step.action):
+        return {"diff": "changed", **shown, "asked": (int(edited[1]), int(edited[1]))}
+    line = _LINE.match(step.action)
+    at = int(line[1]) if line else shown["first"] if step.action.startswith("scroll") else 0
+    return {**shown, "asked": (at, at)} if at else shown

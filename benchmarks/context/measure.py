@@ -1,11 +1,13 @@
 """What a policy costs and keeps: tokens, cost with a prompt cache, and hard references.
 
-A hard reference is a path or identifier in an action whose only source is an earlier output: it stands neither in a
-prompt, nor in the last output, nor in the agent's own earlier actions.
+A hard reference is a path or an identifier (names of tests and errors among them) in an action whose only source is
+an earlier output: it stands neither in the task, nor in the last output, nor in the agent's own earlier actions on that
+task.
 """
 
 from __future__ import annotations
 
+import json
 import math
 import re
 import time
@@ -22,8 +24,12 @@ CACHED, FRESH = 0.1, 1.25
 """Of the price of an input token: read from a provider's cache, and written to it."""
 
 _IDENTIFIER = re.compile(r"[A-Za-z_]\w{3,}")
-_LIKE_CODE = re.compile(r"[a-z0-9]_[A-Za-z0-9]|[A-Z]_[A-Z]|[a-z][A-Z]")
+_LIKE_CODE = re.compile(r"[A-Za-z0-9]_|_[A-Za-z0-9]|[a-z0-9][A-Z]|[A-Z][A-Z][a-z]|[a-z]\d")
 _PATH = re.compile(r"(?:[\w.-]+/)*[\w.-]+\.(?:py|txt|cfg|toml|rst|md|ini|c|h|html|js|json|yml)\b")
+
+
+_SHOWN = re.compile(r"^(\d+):(.*)", re.MULTILINE)
+_EDIT = re.compile(r"edit\s+(\d+):(\d+)")
 
 
 @dataclass(slots=True)
@@ -37,6 +43,7 @@ class Result:
     identifiers: list[bool] = field(default_factory=list)
     paths: list[bool] = field(default_factory=list)
     reachable: list[bool] = field(default_factory=list)
+    edited: list[bool] = field(default_factory=list)
     plain: list[float] = field(default_factory=list)
     compressing: list[float] = field(default_factory=list)
 
@@ -65,6 +72,9 @@ def replay(events: Sequence[Event], policy: Policy) -> Result:
             _bill(result, before, request)
             before = request
             _look(result, event, seen, request, policy)
+            if lines := seen.replaced(event):
+                sent = "\n".join(request)
+                result.edited.append(all(line in sent or json.dumps(line)[1:-1] in sent for line in lines))
         seen.add(event)
         policy.add(event)
     result.compactions = policy.compactions
@@ -78,6 +88,7 @@ class _Seen:
         self.outputs: dict[str, list[int]] = defaultdict(list)
         self.elsewhere: set[str] = set()
         self.last: set[str] = set()
+        self.views: dict[int, str] = {}
         self._pending: tuple[set[str], int] = (set(), 0)
 
     def add(self, event: Event) -> None:
@@ -85,12 +96,21 @@ class _Seen:
             words, number = self._pending
             for word in words:
                 self.outputs[word].append(number)
+            if shown := _SHOWN.findall(event.text):
+                fresh = {int(number): line for number, line in shown}
+                self.views = fresh if "diff" in event.data or 1 in fresh else self.views | fresh
             self.last = identifiers(event.text) | paths(event.text)
             self._pending = (self.last, place(event.id))
         elif isinstance(event, Prompt):
-            self.elsewhere |= identifiers(event.text) | paths(event.text)
+            self.elsewhere = identifiers(event.text) | paths(event.text)
         elif isinstance(event, MessageEvent):
             self.elsewhere |= identifiers(_asked(event)) | paths(_asked(event))
+
+    def replaced(self, event: MessageEvent) -> list[str]:
+        """Lines that an edit by their numbers replaces, as they were shown last."""
+        found = [match for match in map(_EDIT.match, (_asked(event),)) if match]
+        numbers = (n for match in found for n in range(int(match[1]), int(match[2]) + 1))
+        return [line.strip() for n in numbers if len(line := self.views.get(n, "").strip()) > 7]
 
     def hard(self, words: set[str]) -> list[str]:
         return [w for w in words if w in self.outputs and w not in self.last and w not in self.elsewhere]

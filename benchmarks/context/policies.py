@@ -16,6 +16,7 @@ from agent.context.masking import spoken
 from agent.context.projection import BYTES_PER_TOKEN, FoldMessage, Projection, size
 from agent.events import Event, MessageEvent, ObservationEvent, Prompt, SessionStart
 from agent.model.base import AssistantMessage
+from tools.action import Action
 
 
 class Policy(ABC):
@@ -101,8 +102,9 @@ class Listed(Policy):
             case Prompt():
                 self.entries.append(Entry("user", event.text))
             case MessageEvent():
-                arguments = " ".join(str(v) for a in event.actions for v in (a.tool, *a.arguments.values()))
-                self.entries.append(Entry("model", f"{event.text}\n{arguments}"))
+                actions = (Action(id=a.id, tool=a.tool, arguments=a.arguments) for a in event.actions)
+                message = AssistantMessage(text=event.text, actions=tuple(actions))
+                self.entries.append(Entry("model", spoken(message)))
             case ObservationEvent():
                 self.entries.append(Entry("output", event.text))
 

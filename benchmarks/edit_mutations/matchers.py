@@ -14,6 +14,7 @@ from typing import Protocol
 from benchmarks.edit_mutations.catalogue import Case, Form
 from sandbox.textfile import decode, encode
 from tools.edit.changes import Edit, Hunk, Replace
+from tools.edit.endings import untouched
 from tools.edit.engine import patched
 from tools.edit.refusals import EditRefused
 
@@ -58,15 +59,21 @@ class Ours:
     def answer(self, case: Case) -> Answer:
         started = time.perf_counter()
         try:
-            file = decode(case.before)
-            after = patched(file.text, [edit(case)], path=case.draft.source.path).text
-            content = encode(after, file)
+            content = _written(case, edit(case))
         except EditRefused as error:
             return Answer(content=None, why=str(error), seconds=time.perf_counter() - started)
         return Answer(content=content, seconds=time.perf_counter() - started)
 
     def close(self) -> None:
         """Nothing is held."""
+
+
+def _written(case: Case, change: Edit) -> bytes:
+    """The file's new content, as our tools write it. Raises EditRefused."""
+    file = decode(case.before)
+    origins = untouched(file.text) if file.exceptions else None
+    result = patched(file.text, [change], path=case.draft.source.path, origins=origins)
+    return encode(result.text, file, result.origins)
 
 
 def edit(case: Case) -> Edit:
@@ -90,8 +97,7 @@ class OursInLine:
         old, new = spliced(case)
         started = time.perf_counter()
         try:
-            file = decode(case.before)
-            content = encode(patched(file.text, [Replace(old=unix(old), new=unix(new))]).text, file)
+            content = _written(case, Replace(old=unix(old), new=unix(new)))
         except EditRefused as error:
             return Answer(content=None, why=str(error), seconds=time.perf_counter() - started)
         return Answer(content=content, seconds=time.perf_counter() - started)

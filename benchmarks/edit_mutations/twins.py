@@ -94,7 +94,10 @@ def contested(rng: Random, draft: Draft) -> Draft | None:
 
 
 def within_a_name(rng: Random, draft: Draft) -> Draft | None:
-    """A line is to be replaced that only stands within a longer name (`x = 1` where the file has `maxx = 1`)."""
+    """A line is to be replaced that only stands within a longer name (`x = 1` where the file has `maxx = 1`).
+
+    Not where its text is a part of another line: there it stands, and whoever replaces parts of lines finds it.
+    """
     ops = tuple(line for line in draft.truth if line.op != " ")
     removed = texts(ops, "-")
     if len(removed) != 1 or not re.match(r"\s*[A-Za-z_]\w*\W", removed[0]):
@@ -106,7 +109,7 @@ def within_a_name(rng: Random, draft: Draft) -> Draft | None:
     at = draft.text.lines.index(removed[0])
     longer = removed[0].replace(text, rng.choice(GLUED) + text, 1)
     lines = (*draft.text.lines[:at], longer, *draft.text.lines[at + 1 :])
-    if any(squeezed(text) == squeezed(line) for line in lines):
+    if any(squeezed(text) == squeezed(line) or (text in line and line != longer) for line in lines):
         return None
     truth = (Line("-", longer), *(line for line in ops if line.op == "+"))
     return replace(

@@ -145,8 +145,7 @@ def curly(rng: Random, draft: Draft) -> Draft | None:
 
 def curly_throughout(rng: Random, draft: Draft) -> Draft | None:
     """Curly quotes and long dashes throughout, where the quoted lines tell that plain ones are meant."""
-    kinds = {sign for text in old_lines(draft.given) for sign in text if sign in CURLY}
-    needed = {sign for text in texts(draft.given, "+") for sign in text if sign in CURLY}
+    kinds, needed = _bent(old_lines(draft.given)), _bent(texts(draft.given, "+"))
     if (
         not kinds
         or not needed <= kinds
@@ -242,6 +241,11 @@ def _runs(ops: Sequence[Line], op: str = " ") -> list[tuple[int, int]]:
                 runs.append((start, index))
             start = index + 1
     return runs
+
+
+def _bent(lines: Sequence[str]) -> set[str]:
+    """The plain characters that `_curled` bends there: those it leaves as they are tell nothing."""
+    return {sign for line in lines for sign in CURLY if _curled(line).count(sign) < line.count(sign)}
 
 
 def _curled(text: str) -> str:

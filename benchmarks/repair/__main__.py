@@ -111,11 +111,25 @@ def _report(done: Sequence[Measured]) -> None:
         f"median {statistics.median(each.wall for each in done):.1f} s a case; "
         f"{sum(each.tried for each in done)} candidates"
     )
+    _report_confidence(plausible)
     for kind, number in sorted(Counter(each.kind for each in done).items()):
         of = [each for each in done if each.kind == kind]
         print(
             f"  {kind:20} {sum(e.plausible for e in of):3} plausible {sum(e.right for e in of):3} right of {number}"
         )
+
+
+def _report_confidence(plausible: Sequence[Measured]) -> None:
+    """How often what was said with some confidence was right: calibrated, if the two are near each other."""
+    for low, high in itertools.pairwise((0.0, 0.4, 0.6, 0.75, 0.85, 1.01)):
+        stated = {each.name: min(fix["confidence"] for fix in each.fixes) for each in plausible}
+        of = [each for each in plausible if low <= stated[each.name] < high]
+        if of:
+            mean = statistics.mean(stated[each.name] for each in of)
+            share = _percent([each for each in of if each.right], of)
+            print(
+                f"  confidence {low:.2f} to {min(high, 1):.2f}: {mean:.2f} stated, {share} right of {len(of)}"
+            )
 
 
 def _percent(part: Sequence[object], whole: Sequence[object]) -> str:

@@ -67,12 +67,10 @@ def cases(
 
     weak: only the published examples become tests
     """
-    records = [
-        (kind, each) for kind in kinds for each in _records(clone, kind) if _half(each["slug"]) == half
-    ]
-    Random(seed).shuffle(records)
+    every = [(kind, each) for kind in kinds for each in records(clone, kind) if half_of(each["slug"]) == half]
+    Random(seed).shuffle(every)
     made = 0
-    for kind, record in records:
+    for kind, record in every:
         program = _program(kind, record)
         case = _case(program, weak) if program else None
         if case is not None:
@@ -82,12 +80,12 @@ def cases(
             return
 
 
-def _records(clone: Path, kind: str) -> list[dict[str, Any]]:
+def records(clone: Path, kind: str) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = json.loads((clone / "benchmark" / f"python3_{kind}.json").read_text())
     return found
 
 
-def _half(slug: str) -> str:
+def half_of(slug: str) -> str:
     return "development" if sha256(slug.encode()).digest()[0] % 2 else "held-out"
 
 

@@ -31,7 +31,10 @@ def symbols(
     folder: Folder = Path("."),
     as_json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False,
 ) -> None:
-    """Ask where a name is defined, used or called, and what a file defines, imports and is tested by."""
+    """Ask where a name is defined, used or called.
+
+    Or what a file defines, what it imports, and which tests may notice a change of it.
+    """
     from cli.code import symbols as ask
 
     raise typer.Exit(ask(folder, action, target, as_json=as_json))
@@ -49,7 +52,10 @@ def localize(
     folder: Folder = Path("."),
     as_json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False,
 ) -> None:
-    """Say which files and functions a text speaks of, or which lines make tests fail. Needs no model."""
+    """Say where in the code a text or failing tests point to.
+
+    Which files and functions a text speaks of, or which lines make tests fail. Needs no model.
+    """
     if tests:
         if text is not None or issue is not None:
             raise typer.BadParameter("--tests and a text: give one of them")
@@ -69,7 +75,7 @@ def map_(
     folder: Folder = Path("."),
     as_json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False,
 ) -> None:
-    """Show the files that matter most, with the heads of what others use of them."""
+    """Show the files that matter most, and what others use of them."""
     from cli.code import show_map
 
     raise typer.Exit(show_map(folder, text, tokens, as_json=as_json))

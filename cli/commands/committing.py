@@ -25,7 +25,7 @@ def commit(
         bool, typer.Option("--edit", "-e", help="Open the message in your editor first.")
     ] = False,
 ) -> None:
-    """Commit what is staged, with a message in the style of this repository's log."""
+    """Commit what is staged, with a message in the log's style."""
     from cli.committing import commit as make
 
     raise typer.Exit(make(folder, flags_of(model=model, api_base=api_base), show=show, edit=edit))
@@ -40,7 +40,10 @@ def review(
     api_base: ApiBase = None,
     as_json: Annotated[bool, typer.Option("--json", help="As one JSON object.")] = False,
 ) -> None:
-    """Review a change: checks without a model, and a model's opinion if one is set up. Default: all uncommitted."""
+    """Review a change, by default all that is not committed.
+
+    Checks without a model, and a model's opinion if one is set up.
+    """
     from cli.committing import review as look
 
     flags = flags_of(model=model, api_base=api_base)
@@ -56,7 +59,7 @@ def pr(
     model: Model = None,
     api_base: ApiBase = None,
 ) -> None:
-    """Draft the title and description of a pull request into a file."""
+    """Draft a pull request's title and description into a file."""
     from cli.committing import pull_request
 
     raise typer.Exit(pull_request(folder, flags_of(model=model, api_base=api_base), base=base, out=out))

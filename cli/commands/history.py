@@ -21,7 +21,10 @@ def add(app: typer.Typer) -> None:
 
 
 def undo(folder: Folder = Path("."), session: SessionOption = "") -> None:
-    """Take back what the last turn did to files, commands included; your own changes stay."""
+    """Take back what the last turn did to files.
+
+    What its commands did is included; your own changes stay.
+    """
     from cli.undo import undo as take_back
 
     raise typer.Exit(take_back(folder, session))

@@ -22,7 +22,7 @@ def add(app: typer.Typer) -> None:
     hooks = typer.Typer(
         rich_markup_mode=None,
         no_args_is_help=True,
-        help="Git hooks: check what is committed, write and check messages, test what is pushed.",
+        help="Git hooks: check commits and messages, test what is pushed.",
     )
     for each in (install, uninstall, status):
         hooks.command()(each)
@@ -43,7 +43,10 @@ def install(
         str, typer.Option("--review", metavar="MODEL", help="pre-commit: print its opinion as well.")
     ] = "",
 ) -> None:
-    """Put hooks in place; what is there already is kept, and runs first. Without names: the three quick ones."""
+    """Put hooks in place; what is there already runs first.
+
+    Without names: the three quick ones.
+    """
     from cli.hooks.install import install as put
 
     options = {
@@ -68,7 +71,7 @@ def status(folder: Folder = Path(".")) -> None:
 
 
 def run(context: typer.Context, name: Annotated[str, typer.Argument(metavar="NAME")]) -> None:
-    """What git calls: run one hook in the current repository, with git's arguments behind its name."""
+    """Run one hook with git's arguments: what git calls."""
     from cli.hooks.entry import main
 
     raise typer.Exit(main([name, *context.args]))

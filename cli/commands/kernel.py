@@ -39,7 +39,10 @@ def kernel(
     go_on: Annotated[bool, typer.Option("--keep-going", help="Go on after a block that fails.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="As JSON lines.")] = False,
 ) -> None:
-    """Run blocks of Python as an agent's: sandboxed, bounded, with the tools as functions. Needs no model."""
+    """Run blocks of Python as an agent's.
+
+    Sandboxed, bounded, with the tools as functions. Needs no model.
+    """
     from cli.kernel import run_blocks
 
     flags = flags_of(mode=mode, sandbox=sandbox, shell_timeout=timeout, kernel_memory=memory)
@@ -53,7 +56,7 @@ def functions_list(
     folder: Folder = Path("."),
     as_json: Annotated[bool, typer.Option("--json", help="As JSON lines.")] = False,
 ) -> None:
-    """List the functions of this project and of its user, or search them."""
+    """List or search the functions of this project and its user."""
     from cli.functions import listed
 
     raise typer.Exit(listed(folder, query, as_json=as_json))
@@ -74,7 +77,10 @@ def functions_verify(
     sandbox: Sandbox = None,
     as_json: Annotated[bool, typer.Option("--json", help="As JSON lines.")] = False,
 ) -> None:
-    """Run the tests of all functions again; one that fails is not offered until it passes. Exit 1 if one fails."""
+    """Run the tests of all functions again.
+
+    One that fails is not offered until it passes. Exit 1 if one fails.
+    """
     from cli.functions import verified
 
     raise typer.Exit(verified(folder, flags_of(sandbox=sandbox), as_json=as_json))

@@ -32,7 +32,10 @@ def check(
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False,
 ) -> None:
-    """Explain, without running it, what a command would do and whether it may: exit 0 if it may, 5 if not unasked."""
+    """Explain what a command would do and whether it may.
+
+    It is not run. Exit 0 if it may, 5 if not unasked.
+    """
     from cli.policy import check as explain
 
     flags = flags_of(mode=mode, sandbox=sandbox, approval=approval)

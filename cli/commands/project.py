@@ -20,7 +20,7 @@ def doctor(
     folder: Folder = Path("."),
     as_json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False,
 ) -> None:
-    """Say what was found (git, sandbox, ripgrep, models, terminal), what is missing and how to get it."""
+    """Say what was found here, what is missing and how to get it."""
     from cli.doctor import doctor as examine
 
     raise typer.Exit(examine(folder, as_json=as_json))
@@ -33,7 +33,7 @@ def demo(
     model: Model = None,
     api_base: ApiBase = None,
 ) -> None:
-    """Fix the failing tests of an example project, before your eyes."""
+    """Fix an example project's failing tests, before your eyes."""
     from cli.demo import demo as show
 
     raise typer.Exit(show(folder, model=model or "offline", api_base=api_base))
@@ -46,7 +46,10 @@ def trust(
     ] = False,
     revoke: Annotated[bool, typer.Option("--revoke", help="Trust it no more.")] = False,
 ) -> None:
-    """Let a repository's own hooks, filters and signing programs run when Patchwright commits, and show them."""
+    """Let a repository's own hooks and filters run at commits.
+
+    Signing programs too. They are shown first.
+    """
     from cli import trust as trusting
 
     if list_only and revoke:
@@ -60,7 +63,10 @@ def init(
     force: Annotated[bool, typer.Option("--force", help="Replace an AGENTS.md that is there.")] = False,
     show: Annotated[bool, typer.Option("--print", help="Print the draft, write nothing.")] = False,
 ) -> None:
-    """Draft an AGENTS.md from what the repository shows: commands, layout, conventions."""
+    """Draft an AGENTS.md from what the repository shows.
+
+    Commands, layout, conventions.
+    """
     from cli.init import init as draft
 
     raise typer.Exit(draft(folder, force=force, show=show))

@@ -23,7 +23,10 @@ def repair(
     no_apply: Annotated[bool, typer.Option("--no-apply", help="Show the changes, write nothing.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="As one JSON object.")] = False,
 ) -> None:
-    """Find small changes that make failing Python tests pass and break none, and apply them. Needs no model."""
+    """Make failing Python tests pass by small changes.
+
+    Those that break no other test are applied, and how sure they are is said. Needs no model.
+    """
     from cli.repair import repair as mend
 
     raise typer.Exit(mend(folder, tests or [], budget=budget, top=top, apply=not no_apply, as_json=as_json))

@@ -28,7 +28,7 @@ def replay(
         typer.Option("--cassette", metavar="FILE", help="Record it into a file for --model cassette:FILE."),
     ] = None,
 ) -> None:
-    """Make a session's requests again from its log and compare them with those sent; asks nobody but --model.
+    """Make a session's requests again; compare them with those sent.
 
     With --model, that model is sent the last of them, and its answer is compared with the one given then.
     """

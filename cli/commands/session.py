@@ -35,7 +35,7 @@ def search(
     limit: Annotated[int, typer.Option("--limit", min=1, help="At most so many places.")] = 20,
     as_json: Annotated[bool, typer.Option("--json", help="As JSON lines.")] = False,
 ) -> None:
-    """Find what was said, done or seen in this project's sessions, best first."""
+    """Find what was said, done or seen in sessions, best first."""
     from cli.session_files import search as find
 
     raise typer.Exit(find(folder, " ".join(words), all_projects=all_projects, limit=limit, as_json=as_json))
@@ -49,7 +49,10 @@ def fork(
     ] = "",
     folder: Folder = Path("."),
 ) -> None:
-    """Start a new session with the history of another, and print its id; the other stays as it is."""
+    """Start a new session with the history of another.
+
+    Its id is printed; the other stays as it is.
+    """
     from cli.session_files import fork as copy
 
     raise typer.Exit(copy(folder, session, at))
@@ -73,7 +76,7 @@ def export(
     ] = "-",
     folder: Folder = Path("."),
 ) -> None:
-    """Write a session, with the whole of every output, as JSON lines."""
+    """Write a session, every output whole, as JSON lines."""
     from cli.session_files import export as write
 
     raise typer.Exit(write(folder, session, to))
@@ -83,7 +86,7 @@ def import_(
     source: Annotated[str, typer.Argument(metavar="FILE", help="An export; `-` reads standard input.")],
     folder: Folder = Path("."),
 ) -> None:
-    """Take an exported session into this project, and print its new id."""
+    """Take an exported session into this project; print its id."""
     from cli.session_files import import_ as read
 
     raise typer.Exit(read(folder, source))

@@ -47,7 +47,7 @@ Key = Annotated[str, typer.Argument(metavar="KEY", help="A setting, with dots: t
 
 
 def show(context: typer.Context, folder: Folder = Path("."), as_json: AsJson = False) -> None:
-    """Show each setting of a session here, its value, and where that comes from."""
+    """Show each setting, its value, and where that comes from."""
     if context.invoked_subcommand is None:
         from cli import config_command
 
@@ -67,14 +67,14 @@ def set_(
         str, typer.Argument(metavar="VALUE", help='As in TOML; a bare word is text: \'["a", "b"]\'.')
     ],
 ) -> None:
-    """Set one in your settings file, after a check; comments in it stay."""
+    """Set one in your settings file; comments in it stay."""
     from cli import config_command
 
     raise typer.Exit(config_command.store(key, value))
 
 
 def unset(key: Key) -> None:
-    """Take one out of your settings file: its built-in value holds again."""
+    """Take one out of your settings file."""
     from cli import config_command
 
     raise typer.Exit(config_command.unset(key))
@@ -88,7 +88,7 @@ def path() -> None:
 
 
 def keys() -> None:
-    """List what keys can be bound to in [terminal.keys], and the keys that it is bound to."""
+    """List what keys can be bound to in [terminal.keys], and their keys."""
     from cli import config_command
 
     raise typer.Exit(config_command.keys())
@@ -99,7 +99,10 @@ def schema(
         SchemaOf, typer.Argument(metavar="WHAT", help="events, result, input or settings.")
     ] = SchemaOf.events,
 ) -> None:
-    """Print the JSON schema of what `run` writes or reads, or of the settings file."""
+    """Print the JSON schema of output, input or settings.
+
+    Of what `run` writes or reads, or of the settings file.
+    """
     import json
 
     from cli.schema import SCHEMAS
@@ -111,7 +114,10 @@ def schema(
 def completion(
     shell: Annotated[Shell, typer.Argument(metavar="SHELL", help="bash, zsh or fish.")],
 ) -> None:
-    """Print the script that makes a shell complete `patchwright`; how to install it stands in its first lines."""
+    """Print the script that makes a shell complete `patchwright`.
+
+    How to install it stands in its first lines.
+    """
     from cli.completion import source
 
     print(source(shell.value), end="")

@@ -64,7 +64,7 @@ def run(
         typer.Option("--output-schema", metavar="FILE", help="JSON schema that the final answer has to fit."),
     ] = None,
 ) -> None:
-    """Do one task without asking anything, then exit with a code that says how it went."""
+    """Do one task without asking; the exit code says how it went."""
     from cli.run import one_shot
 
     flags = flags_of(
@@ -110,7 +110,10 @@ def resume(
     tests: Tests = None,
     no_commit: NoCommit = False,
 ) -> None:
-    """Go on with a session: an unfinished turn is continued, a finished one waits for your next words."""
+    """Go on with a session.
+
+    An unfinished turn is continued, a finished one waits for your next words.
+    """
     from cli.sessions import resume_session
 
     flags = flags_of(model=model, api_base=api_base, mode=mode, sandbox=sandbox, test_command=tests)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shlex
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -69,18 +71,11 @@ def install(folder: Path, names: Sequence[str], options: Mapping[str, Sequence[s
     git = Git.here(folder)
     places = _places(git, names or DEFAULT)
     for place in places:
-        there = os.path.lexists(place.path)
-        if there and not place.ours and os.path.lexists(place.earlier):
-            raise UserError(
-                Fault.CONFIGURATION,
-                f"{str(place.path)!r} has been replaced since it was installed, and {place.earlier.name} is kept",
-                "Merge the two by hand, and remove the one that is not needed.",
-            )
+        _refuse(place)
     for place in places:
-        place.path.parent.mkdir(parents=True, exist_ok=True)
-        if os.path.lexists(place.path) and not place.ours:
-            place.path.rename(place.earlier)
-        _write(place, _script(place, options.get(place.name, ())))
+        with _told(place.path):
+            place.path.parent.mkdir(parents=True, exist_ok=True)
+            _put(place, _script(place, options.get(place.name, ())))
         kept = f" (runs after {place.earlier.name})" if os.path.lexists(place.earlier) else ""
         print(inert(f"installed {place.path}{kept}"))
     return 0
@@ -95,12 +90,13 @@ def uninstall(folder: Path, names: Sequence[str]) -> int:
                 print(inert(f"{place.path} is not one of ours: left as it is"), file=sys.stderr)
             continue
         removed = True
-        if os.path.lexists(place.earlier):
-            place.earlier.replace(place.path)
-            print(inert(f"restored {place.path}"))
-        else:
-            place.path.unlink()
-            print(inert(f"removed {place.path}"))
+        with _told(place.path):
+            kept = os.path.lexists(place.earlier)
+            if kept:
+                place.earlier.replace(place.path)
+            else:
+                place.path.unlink()
+        print(inert(f"{'restored' if kept else 'removed'} {place.path}"))
     if not removed:
         print("patchwright: no hook of ours is installed here", file=sys.stderr)
     return 0
@@ -108,13 +104,53 @@ def uninstall(folder: Path, names: Sequence[str]) -> int:
 
 def status(folder: Path) -> int:
     """Say of each hook whether it is there."""
+    for name, state in states(folder):
+        print(inert(f"{name:<20}{state}"))
+    return 0
+
+
+def states(folder: Path) -> Iterator[tuple[str, str]]:
+    """Each hook that there can be, and whose is there: "installed", "another one", "-"."""
     for place in _places(Git.here(folder), NAMES, looking=True):
         if place.ours:
             state = "installed" + (", after the one that was there" if os.path.lexists(place.earlier) else "")
         else:
             state = "another one" if os.path.lexists(place.path) else "-"
-        print(inert(f"{place.name:<20}{state}"))
-    return 0
+        yield place.name, state
+
+
+def _refuse(place: Place) -> None:
+    """Raise UserError where a hook cannot be put without harm to what is there. Before anything is written."""
+    folder = place.path.parent
+    if os.path.lexists(folder) and not folder.is_dir():
+        raise UserError(
+            Fault.CONFIGURATION,
+            f"git looks for hooks in {str(folder)!r}, which is not a folder",
+            "Remove it, or name another one: git config core.hooksPath FOLDER",
+        )
+    if place.path.is_dir():
+        raise UserError(
+            Fault.CONFIGURATION, f"{str(place.path)!r} is a folder, and git runs files", "Remove it."
+        )
+    if os.path.lexists(place.path) and not place.ours and os.path.lexists(place.earlier):
+        raise UserError(
+            Fault.CONFIGURATION,
+            f"{str(place.path)!r} has been replaced since it was installed, and {place.earlier.name} is kept",
+            "Merge the two by hand, and remove the one that is not needed.",
+        )
+
+
+@contextmanager
+def _told(path: Path) -> Iterator[None]:
+    """A folder that cannot be written is the user's to mend: one line, no traceback."""
+    try:
+        yield
+    except OSError as error:
+        fault = Fault.STORAGE_FULL if error.errno in (errno.ENOSPC, errno.EDQUOT) else Fault.READ_ONLY
+        hint = (
+            "Free some space." if fault is Fault.STORAGE_FULL else "Make that folder writable for this user."
+        )
+        raise UserError(fault, f"cannot change {str(path)!r}: {error.strerror}", hint) from None
 
 
 def _places(git: Git, names: Sequence[str], *, looking: bool = False) -> list[Place]:
@@ -163,8 +199,15 @@ def _command() -> list[str]:
     return [str(beside)] if beside.is_file() else [sys.executable, "-P", "-m", "patchwright"]
 
 
-def _write(place: Place, script: str) -> None:
+def _put(place: Place, script: str) -> None:
+    """Ours is written beside first: a full disk then leaves the hook that was there in its place."""
     new = place.path.with_name(f".{place.name}.patchwright")
-    new.write_text(script, "utf-8")
-    new.chmod(0o755)
-    new.replace(place.path)
+    try:
+        new.write_text(script, "utf-8")
+        new.chmod(0o755)
+        if os.path.lexists(place.path) and not place.ours:
+            place.path.rename(place.earlier)
+        new.replace(place.path)
+    finally:
+        with suppress(OSError):  # it is in its place, or was never made
+            new.unlink()

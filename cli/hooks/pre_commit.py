@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cli.hooks.entry import FOUND, OK, USAGE, here
@@ -12,6 +13,7 @@ from tools.checks.staged import staged
 from tools.plumbing import Git
 
 if TYPE_CHECKING:
+    from sandbox.process import Sandbox
     from tools.checks.finding import Finding
 
 SKIP = "PATCHWRIGHT_SKIP"
@@ -38,7 +40,7 @@ def pre_commit(arguments: Sequence[str]) -> int:
         return OK
     from tools.checks import run_checks
 
-    found = run_checks(change, skipped())
+    found = run_checks(change, skipped(), lambda: confinement(change.git.root))
     stops = [each for each in found if each.severity == "error" or "--strict" in arguments]
     if found:
         print("\n".join(report(found, stops=bool(stops))), file=sys.stderr)
@@ -51,6 +53,15 @@ def pre_commit(arguments: Sequence[str]) -> int:
             file=sys.stderr,
         )
     return FOUND if stops else OK
+
+
+def confinement(root: Path) -> Sandbox:
+    """What the project's own programs run in here: the strongest that works, without network."""
+    from agent.home import Home
+    from sandbox.backends import choose
+
+    home = Home.from_environment()
+    return choose(root, cache=home.cache, hidden=(home.data, home.config))
 
 
 def skipped() -> set[str]:

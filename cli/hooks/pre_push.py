@@ -91,7 +91,7 @@ def _tested(git: Git, commit: str, known: str, fix: str) -> int:
 def _run(root: Path, tests: Sequence[str]) -> TestReport:
     """Run tests confined, as a session would."""
     from agent.home import Home
-    from cli.settings import load
+    from cli.settings.layers import load
     from sandbox.backends import choose
     from sandbox.paths import Tree
     from tools.artifacts import Artifacts

@@ -18,7 +18,7 @@ FILE = "AGENTS.md"
 
 def init(folder: Path, *, force: bool, show: bool) -> int:
     """Write the draft into the repository around `folder`, or print it. Raises UserError."""
-    from agent.assemble import locate
+    from agent.locate import locate
 
     root, _ = locate(folder, need_git=False)
     if show:

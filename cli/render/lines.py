@@ -185,7 +185,7 @@ class LineView:
             came = came.replace(*MARKS["minus"])
         time = "" if quick else f"({event.seconds:.1f} s)"
         tail = " ".join(part for part in (inert(came), time) if part)
-        tail = f": {tail}" if tail else ""
+        tail = f"{':' if came else ''} {tail}" if tail else ""
         about = inert(self.actions.target(event.call)).replace("\n", " ").replace("\t", " ")
         report = event.data.get("report")
         red = isinstance(report, Mapping) and report.get("outcome") != "passed"

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from agent.events import End, Spent
+from agent.events import End
+from cli.render.amounts import duration, price, tokens
 from cli.render.paint import MARKS, Paint, Style
 from cli.render.terminal import cells, fit
 from sandbox.inert import inert
@@ -76,32 +77,6 @@ class Tests:
             return ""
         arrow = "→" if unicode else "->"
         return f"failing tests {self._first} {arrow} {self._last}"
-
-
-def money(cost: float) -> str:
-    """Dollars, with as many digits as a small sum needs."""
-    return f"${cost:.2f}" if cost >= 1 or cost == 0 else f"${cost:.4f}"
-
-
-def tokens(number: int) -> str:
-    """Tokens for a person: "812", "12.3k", "1.2M"."""
-    if number < 1000:
-        return str(number)
-    return f"{number / 1000:.1f}k" if number < 999_950 else f"{number / 1_000_000:.1f}M"
-
-
-def price(spent: Spent, *, unpriced: bool) -> str:
-    """What calls cost: a sum, a lower bound when some had no known price, or that no price is known."""
-    if spent.cost is None:
-        return "price unknown"
-    return f"at least {money(spent.cost)}" if unpriced else money(spent.cost)
-
-
-def duration(seconds: float) -> str:
-    """Seconds, or minutes and seconds."""
-    if seconds < 60:
-        return f"{seconds:.1f} s"
-    return f"{int(seconds) // 60} min {int(seconds) % 60} s"
 
 
 def _facts(end: End, seconds: float, unpriced: bool) -> list[str]:

@@ -76,6 +76,17 @@ def wrapped(text: str, width: int) -> list[str]:
     return lines
 
 
+def broken(text: str, width: int) -> str:
+    """Prose with each line broken between words to fit; its indentation is kept."""
+    import textwrap
+
+    def one(line: str) -> str:
+        indent = line[: len(line) - len(line.lstrip())]
+        return "\n".join(textwrap.wrap(line, width, subsequent_indent=indent, break_on_hyphens=False)) or line
+
+    return "\n".join(one(line) for line in text.split("\n"))
+
+
 def _size(stream: TextIO) -> tuple[int, int]:
     try:
         columns, rows = os.get_terminal_size(stream.fileno())

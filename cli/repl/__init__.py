@@ -1,53 +1,61 @@
-"""The conversation in a terminal: `start` opens it and returns when the user leaves."""
+"""The conversation in a terminal: `start` opens it and returns when the user leaves.
+
+The prompt comes first: it is drawn, and takes what is typed, before the session behind it is opened in a thread.
+Nothing that only a session needs is imported here.
+"""
 
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import signal
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from agent.events import End, MessageEvent, ObservationEvent, Prompt
-from agent.home import Home
-from agent.model.base import Model
-from agent.runtime import Runtime
-from cli.render.terminal import Terminal
-from cli.repl.chat import Chat
-from cli.settings import Settings
+from cli.render.paint import painter
+from cli.render.terminal import Terminal, broken
+from sandbox.inert import inert
 
 if TYPE_CHECKING:
     from prompt_toolkit.completion import Completer
 
+    from agent.home import Home
+    from cli.repl.chat import Chat
+    from cli.repl.lobby import Lobby
+    from cli.repl.opened import Opened
     from cli.repl.plain import Plain
     from cli.repl.screen import Screen
+    from cli.settings.terminal import TerminalSettings
 
 __all__ = ["Opening", "start"]
+
+NAME = "patchwright"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Opening:
     """How conversations are opened.
 
-    make_runtime: assembles a session: by its id, or a new one for ""; raises UserError
-    make_model: a model by the name that a user gives to /model, for a session; raises UserError
-    notice: a line shown first when no model was named
+    enter: opens a session by its id, or a new one for "", in whatever thread it is called; raises UserError
+    root: the workspace, as it is shown
     """
 
-    make_runtime: Callable[[str], Runtime]
-    make_model: Callable[[Runtime, str], Model]
-    settings: Settings
+    enter: Callable[[str], Opened]
+    root: Path
+    terminal: TerminalSettings
     home: Home
-    notice: str = ""
 
 
 def start(opening: Opening, session: str) -> int:
-    """Hold a conversation in this terminal, and those that the user opens from it; returns the exit code."""
+    """Hold a conversation in this terminal, and those that the user opens from it; returns the exit code.
+
+    Raises UserError, for a session that cannot be opened, after the prompt was taken away.
+    """
     from cli.render.theme import choose
 
-    choose(opening.settings.terminal.theme)
+    choose(opening.terminal.theme)
     following: str | None = session
     while following is not None:
         following = asyncio.run(_converse(opening, following))
@@ -56,85 +64,98 @@ def start(opening: Opening, session: str) -> int:
 
 async def _converse(opening: Opening, session: str) -> str | None:
     """One session; returns the id of the next one, "" for a new one, None to leave."""
-    runtime = opening.make_runtime(session)
+    from cli.repl.lobby import Lobby
+
+    hosts: list[Lobby] = []
+    front = _front(opening, hosts)
+    lobby = Lobby(front)
+    hosts.append(lobby)
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        loop.add_signal_handler(number, lobby.quit)
+    front.print(("\n" if front.redraws else "") + _greeting(opening, front.terminal) + "\n")
+    entering = asyncio.create_task(_enter(opening, session, front, lobby))
     try:
-        made: list[Chat] = []
-        front = _front(runtime, opening, made)
-        chat = Chat(
-            front,
-            runtime,
-            home=opening.home,
-            make_model=lambda name: opening.make_model(runtime, name),
-            settings=opening.settings,
-        )
-        made.append(chat)
-        loop = asyncio.get_running_loop()
-        for number in (signal.SIGTERM, signal.SIGHUP):
-            loop.add_signal_handler(number, chat.quit)
-        _greet(chat, opening.notice)
-        loop.call_soon(chat.resume)
-        await front.run(chat)
-        await chat.finished()
-        if chat.next is None:
-            _farewell(chat)
+        if not front.redraws:  # lines that wait in a pipe are to be the session's at once
+            await asyncio.wait([entering])
+        if not entering.done() or entering.exception() is None:
+            await front.run(lobby)
     finally:
-        await runtime.close()
+        lobby.leave()
+        front.drawn.set()
+        chat = await entering
+        if chat is not None:
+            await chat.finished()
+            await chat.runtime.close()
+    if chat is None:
+        return None
+    if chat.next is None:
+        from cli.repl.opened import farewell
+
+        farewell(chat)
     return chat.next
 
 
-def _front(runtime: Runtime, opening: Opening, made: list[Chat]) -> Screen | Plain:
-    terminal, settings = Terminal.of(sys.stdout), opening.settings.terminal
+def _greeting(opening: Opening, terminal: Terminal) -> str:
+    paint = painter(colour=terminal.colour)
+    words = broken(f"{NAME} · {inert(_from_home(opening.root))} · /help", terminal.columns)
+    return paint(NAME, "bold") + "\n".join(
+        paint(line, "dim") for line in words.removeprefix(NAME).split("\n")
+    )
+
+
+def _from_home(path: Path) -> str:
+    """As a shell's prompt has it: below the home folder from `~` on."""
+    home = Path.home()
+    return str("~" / path.relative_to(home)) if home != path and path.is_relative_to(home) else str(path)
+
+
+async def _enter(opening: Opening, session: str, front: Screen | Plain, lobby: Lobby) -> Chat | None:
+    """Open the session behind the prompt; None if the person has left before."""
+    await front.drawn.wait()
+    if lobby.has_left():
+        return None
+    try:
+        opened = await asyncio.to_thread(opening.enter, session)
+    except BaseException:  # whatever it was: it ends the program, which tells of it
+        front.close()
+        raise
+    if lobby.has_left():
+        await opened.runtime.close()
+        return None
+    from cli.repl.opened import converse
+
+    try:
+        chat = converse(opened, front)
+    except BaseException:  # the log is released; the error goes on
+        front.close()
+        await opened.runtime.close()
+        raise
+    lobby.enter(chat)
+    return chat
+
+
+def _front(opening: Opening, hosts: list[Lobby]) -> Screen | Plain:
+    terminal, settings = Terminal.of(sys.stdout), opening.terminal
     if terminal.tty and not terminal.dumb and sys.stdin.isatty() and not settings.plain:
         from cli.repl.screen import Screen
 
-        def completer() -> Completer:
+        def completer() -> Completer | None:
+            chat = hosts[0].chat
+            if chat is None:
+                return None
             from cli.repl.completion import Completions
 
-            return Completions(made[0])
+            return Completions(chat, screen.complete_again)
 
-        return Screen(
+        screen = Screen(
             history=opening.home.data / "history",
             completer=completer,
-            footer=lambda: made[0].footer() if made else "",
             keys=settings.keys,
             vi=settings.editing == "vi",
             alert=settings.notify,
         )
+        return screen
     from cli.repl.plain import Plain
 
     return Plain()
-
-
-def _greet(chat: Chat, opening_notice: str) -> None:
-    runtime = chat.runtime
-    chat.tell(f"patchwright · {runtime.workspace.root} · /help")
-    if prompts := runtime.session.points():
-        chat.tell(f"session {runtime.session.id}, turn {len(prompts) + 1}", "dim")
-        chat.view.said(prompts[-1].text)
-        chat.view.recall(*_last_answer(chat))
-    unnamed = not chat.settings.model and runtime.model.name == "offline"
-    for line in filter(None, (opening_notice if unnamed else "", runtime.workspace.sandbox.warning)):
-        chat.tell(line, "yellow")
-
-
-def _last_answer(chat: Chat) -> tuple[str, End | None]:
-    """The end of the last turn: what was said, and how it ended; read backwards, so only that much."""
-    end: End | None = None
-    for event in reversed(chat.runtime.session.replayed):
-        match event:
-            case End():
-                end = end or event
-            case ObservationEvent() if event.data.get("summary"):
-                return str(event.data["summary"]), end
-            case MessageEvent() if event.text.strip():
-                return event.text, end
-            case Prompt():
-                break
-    return "", end
-
-
-def _farewell(chat: Chat) -> None:
-    """How to come back, if there is something to come back to."""
-    if chat.runtime.session.points():
-        with contextlib.suppress(OSError):  # the terminal is gone: nobody wants to know
-            print(f"go on later: patchwright resume {chat.runtime.session.id}", flush=True)

@@ -75,7 +75,7 @@ class Asker:
         return Decision(verdict="allow", reason="the user allowed it")
 
     def _stored(self, rules: tuple[str, ...]) -> Decision:
-        from cli.settings import store_rules
+        from cli.settings.rules import store_rules
         from sandbox.rules import parse_rule
 
         try:

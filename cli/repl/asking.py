@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -82,7 +83,8 @@ class Asking:
         return [
             ("class:question", "\n" + "\n".join(text)),
             ("class:dim", "\n" + "\n".join(why)),
-            ("", f"\n{more}{keys}"),
+            ("", f"\n{more}"),
+            *self._painted(keys),
         ]
 
     def keys(self, columns: int) -> str:
@@ -100,6 +102,15 @@ class Asking:
                 row = ""
             row = f"{row}   {part}" if row else part
         return "\n".join([*rows, row])
+
+    def _painted(self, keys: str) -> StyleAndTextTuples:
+        """The keys stand out from what they do."""
+        if self.state != "keys":
+            return [("", keys)]
+        found: StyleAndTextTuples = []
+        for number, each in enumerate(re.split(r"(?:^|(?<=\n)|(?<= {3}))([a-z])(?= )", keys)):
+            found.append(("class:key" if number % 2 else "", each))
+        return found
 
     def _type(self, state: State, buffer: Buffer, text: str) -> None:
         self._kept, self.state = buffer.document, state

@@ -12,12 +12,13 @@ from agent.home import Home
 from agent.model.base import Model
 from agent.runtime import Runtime
 from cli.render.paint import Style, painter
+from cli.render.terminal import broken
 from cli.repl.approval import Asker
 from cli.repl.front import Front
 from cli.repl.ledger import Ledger
 from cli.repl.planning import Planning
 from cli.repl.view import View
-from cli.settings import Settings
+from cli.settings.shape import Settings
 from sandbox.errors import UserError
 from sandbox.inert import inert
 from sandbox.secrets import redact
@@ -164,9 +165,9 @@ class Chat:
 
     def tell(self, text: str, style: Style | None = None) -> None:
         """A line or more from the program itself; untrusted parts are made inert here."""
-        columns = self.front.terminal.columns
-        text = "\n".join(_wrapped(line, columns) for line in inert(text).split("\n"))
-        self.view.note(painter(colour=self.front.terminal.colour)(text, style) if style else text)
+        terminal = self.front.terminal
+        text = broken(inert(text), terminal.columns)
+        self.view.note(painter(colour=terminal.colour)(text, style) if style else text)
 
     async def turn(self, prompt: str) -> None:
         """Run a turn on behalf of a command; what is told of it is shown as if the user had typed it."""
@@ -326,11 +327,3 @@ class Chat:
         asked = self._asked.actions if self._asked else []
         fitting = [each.arguments for each in asked if each.tool == tool]
         return [each for each in fitting if str(each.get("path", "")) in paths]
-
-
-def _wrapped(line: str, columns: int) -> str:
-    """A line of prose broken between words; its indentation is kept."""
-    import textwrap
-
-    indent = line[: len(line) - len(line.lstrip())]
-    return "\n".join(textwrap.wrap(line, columns, subsequent_indent=indent, break_on_hyphens=False)) or line

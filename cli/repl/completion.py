@@ -1,9 +1,9 @@
-"""Completion in the prompt: slash commands and what they take, files of the repository after an @."""
+"""Completion in the prompt: slash commands and what they take, files and symbols of the repository after an @."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,7 +14,9 @@ from cli.repl.commands import COMMANDS, Command
 from cli.repl.custom import custom_commands
 from cli.repl.files import list_files
 from cli.repl.fuzzy import ranked
+from cli.repl.symbols import Names
 from sandbox.inert import inert
+from tools.search import closed
 
 if TYPE_CHECKING:
     from cli.repl.chat import Chat
@@ -26,11 +28,17 @@ SHOWN = 50
 
 
 class Completions(Completer):
-    """Meant to be run in a thread: listing a large repository takes a while."""
+    """Meant to be run in a thread: listing a large repository takes a while.
 
-    def __init__(self, chat: Chat) -> None:
+    again: called, in any thread, when there is more to complete with than there was
+    """
+
+    def __init__(self, chat: Chat, again: Callable[[], None]) -> None:
         self._chat = chat
-        self._files = Files(chat.runtime.workspace.root)
+        workspace = chat.runtime.workspace
+        self._files = Files(workspace.root)
+        cache = workspace.settings.shared or workspace.settings.cache
+        self._names = Names(workspace.root, cache, tuple(closed(workspace)), arrived=again)
 
     def get_completions(self, document: Document, complete_event: CompleteEvent) -> Iterable[Completion]:
         """Nothing unless the text is a command's beginning, or the word at the cursor starts with @."""
@@ -41,8 +49,22 @@ class Completions(Completer):
             return
         word = text.rpartition(" ")[2].rpartition("\n")[2]
         if word.startswith("@"):
-            for path in self._files.matching(word[1:], SHOWN):
-                yield Completion(path + " ", start_position=1 - len(word), display=inert(path))
+            yield from self._mentions(word[1:])
+
+    def _mentions(self, query: str) -> Iterator[Completion]:
+        """Files whose own name holds what was typed, symbols, then all other files whose path fits."""
+        files = self._files.matching(query, SHOWN)
+        close = [path for path in files if query.lower() in path.rpartition("/")[2].lower()]
+        start = -len(query)
+        for path in close:
+            yield Completion(f"{path} ", start_position=start, display=inert(path))
+        for each in self._names.matching(query, SHOWN) if "/" not in query else ():
+            where = inert(f"{each.kind} · {each.path}:{each.line}")
+            text = f"{each.path}:{each.name} "
+            yield Completion(text, start_position=start, display=inert(each.name), display_meta=where)
+        for path in files:
+            if path not in close:
+                yield Completion(f"{path} ", start_position=start, display=inert(path))
 
     def _commands(self, text: str) -> Iterator[Completion]:
         commands = self._all()

@@ -46,6 +46,51 @@ class Choice:
     preview: Callable[[], str] | None = None
 
 
+class Host(Protocol):
+    """Whom a terminal hands keys and lines to: a conversation, or what stands in for it until it is there."""
+
+    @property
+    def working(self) -> bool:
+        """Whether something is being done."""
+        ...
+
+    def submit(self, text: str) -> None:
+        """The user pressed Enter."""
+        ...
+
+    def interrupt(self) -> bool:
+        """Stop the step, then the turn; False if there was nothing to stop."""
+        ...
+
+    def recall(self) -> str:
+        """Take back the last thing that is queued; "" if nothing is."""
+        ...
+
+    def rewind(self) -> None:
+        """Go back to an earlier prompt."""
+        ...
+
+    def unfold(self) -> None:
+        """Show the whole of what was folded."""
+        ...
+
+    def toggle_plan(self) -> None:
+        """Plan mode on or off."""
+        ...
+
+    def quit(self) -> None:
+        """Leave, ending what is running."""
+        ...
+
+    async def finished(self) -> None:
+        """Wait for what is running to reach its end."""
+        ...
+
+    def footer(self) -> str:
+        """What stands below the prompt, safe to show."""
+        ...
+
+
 class Front(Protocol):
     """A terminal: what is printed stays for good, the live part below it is redrawn.
 

@@ -9,7 +9,6 @@ from pathlib import Path
 from prompt_toolkit.history import FileHistory
 
 from agent.home import private_folder
-from sandbox.secrets import redact
 
 
 class PrivateHistory(FileHistory):
@@ -24,5 +23,7 @@ class PrivateHistory(FileHistory):
 
     def store_string(self, string: str) -> None:
         """Add an entry; a full disk costs the entry, not the session."""
+        from sandbox.secrets import redact
+
         with contextlib.suppress(OSError):
             super().store_string(redact(string))

@@ -12,7 +12,7 @@ from prompt_toolkit.formatted_text import ANSI, AnyFormattedText, StyleAndTextTu
 from prompt_toolkit.layout import ConditionalContainer, FormattedTextControl, Window
 from prompt_toolkit.styles import Style
 
-from cli.render.summary import duration
+from cli.render.amounts import duration
 from cli.render.terminal import Terminal, fit
 from sandbox.inert import inert
 
@@ -31,13 +31,14 @@ STYLE = Style.from_dict(
         "busy": "ansiyellow",
         "plan": "ansicyan",
         "question": "ansiyellow bold",
+        "key": "ansicyan bold",
         "completion-menu": "noinherit",
-        "completion-menu.completion": "",
-        "completion-menu.completion.current": "reverse",
-        "completion-menu.meta.completion": "ansibrightblack",
-        "completion-menu.meta.completion.current": "reverse",
-        "scrollbar.background": "",
-        "scrollbar.button": "reverse",
+        "completion-menu.completion": "noinherit",
+        "completion-menu.completion.current": "noinherit reverse",
+        "completion-menu.meta.completion": "noinherit ansibrightblack",
+        "completion-menu.meta.completion.current": "noinherit reverse",
+        "scrollbar.background": "noinherit",
+        "scrollbar.button": "noinherit ansibrightblack reverse",
         "chosen": "reverse",
         "title": "bold",
     }
@@ -53,7 +54,7 @@ class Live:
     """
 
     terminal: Callable[[], Terminal]
-    footer: Callable[[], str]
+    footer: Callable[[], str] = str
     draw: Callable[[], str] | None = None
     doing: str = ""
     since: float = 0.0

@@ -46,6 +46,7 @@ class _Picker:
             get_line_prefix=lambda *_: [("class:prompt", "/ ")],
         )
         parts = [
+            part(lambda: "", lambda: self._terminal().rows > 16),  # a blank line sets the list off
             part(lambda: [("class:title", fit(self._title, self._terminal().columns - 1))], lambda: True),
             part(self._rows, lambda: True),
             part(self._preview, lambda: bool(self._shown())),
@@ -107,7 +108,7 @@ class _Picker:
         self._at = 0
 
     def _room(self) -> int:
-        return max(min(ROWS, self._terminal().rows - 6 - (PREVIEW if self._terminal().rows > 16 else 0)), 2)
+        return max(min(ROWS, self._terminal().rows - 7 - (PREVIEW if self._terminal().rows > 16 else 0)), 2)
 
     def _rows(self) -> StyleAndTextTuples:
         if not self._found:

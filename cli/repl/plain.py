@@ -9,15 +9,11 @@ import sys
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from cli.render.terminal import Terminal
-from cli.repl.front import Answer, Choice, Pages, Question
+from cli.repl.front import Answer, Choice, Host, Pages, Question
 from sandbox.inert import inert
-
-if TYPE_CHECKING:
-    from cli.repl.chat import Chat
-
 
 ANSWERS: Mapping[str, Literal["once", "session", "rule", "no"]] = {
     "y": "once",
@@ -39,16 +35,18 @@ class Plain:
     redraws = False
 
     def __init__(self) -> None:
+        self.drawn = asyncio.Event()
+        self.drawn.set()  # there is nothing to wait for
         self._closed = asyncio.Event()
         self._answer: asyncio.Future[str] | None = None
 
-    async def run(self, chat: Chat) -> None:
+    async def run(self, host: Host) -> None:
         """Hold the conversation until it is closed or the input ends."""
         loop = asyncio.get_running_loop()
         lines: asyncio.Queue[str | None] = asyncio.Queue()
         threading.Thread(target=_read_lines, args=(loop, lines.put_nowait), daemon=True).start()
-        loop.add_signal_handler(signal.SIGINT, self._interrupt, chat)
-        reading = asyncio.create_task(self._read(chat, lines))
+        loop.add_signal_handler(signal.SIGINT, self._interrupt, host)
+        reading = asyncio.create_task(self._read(host, lines))
         self.print("> ")
         try:
             await self._closed.wait()
@@ -56,11 +54,11 @@ class Plain:
             reading.cancel()
             loop.remove_signal_handler(signal.SIGINT)
 
-    def _interrupt(self, chat: Chat) -> None:
-        if not chat.interrupt():
+    def _interrupt(self, host: Host) -> None:
+        if not host.interrupt():
             self.print("\n> ")
 
-    async def _read(self, chat: Chat, lines: asyncio.Queue[str | None]) -> None:
+    async def _read(self, host: Host, lines: asyncio.Queue[str | None]) -> None:
         kept: list[str] = []
         while (line := await lines.get()) is not None:
             if self._answer is not None and not self._answer.done():
@@ -68,14 +66,14 @@ class Plain:
             elif line.endswith("\\"):
                 kept.append(line[:-1])
             else:
-                chat.submit("\n".join([*kept, line]))
+                host.submit("\n".join([*kept, line]))
                 kept = []
-                if not chat.working:
+                if not host.working:
                     self.print("> ")
         if self._answer is not None and not self._answer.done():
             self._answer.set_result("")
-        await chat.finished()
-        chat.quit()
+        await host.finished()
+        host.quit()
 
     @property
     def terminal(self) -> Terminal:

@@ -9,7 +9,6 @@ import time
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from prompt_toolkit.application import Application, in_terminal
 from prompt_toolkit.buffer import Buffer
@@ -33,14 +32,11 @@ from prompt_toolkit.widgets import SearchToolbar
 
 from cli.render.terminal import Terminal, wrapped
 from cli.repl.asking import Asking
-from cli.repl.front import Answer, Choice, Pages, Question
+from cli.repl.front import Answer, Choice, Host, Pages, Question
 from cli.repl.history import PrivateHistory
 from cli.repl.keys import Deeds, bindings
 from cli.repl.parts import STYLE, Live
 from cli.repl.pastes import Pastes
-
-if TYPE_CHECKING:
-    from cli.repl.chat import Chat
 
 INPUT_ROWS = 10
 """Rows the prompt grows to; a longer text scrolls inside it, so that a paste never fills the screen."""
@@ -65,14 +61,15 @@ class Screen:
         self,
         *,
         history: Path,
-        completer: Callable[[], Completer],
-        footer: Callable[[], str],
+        completer: Callable[[], Completer | None],
         keys: Mapping[str, Sequence[str]],
         vi: bool = False,
         alert: str = "bell",
     ) -> None:
+        self.drawn = asyncio.Event()
+        """The prompt has been seen: what takes long may begin."""
         self._pending: list[str] = []
-        self._live = Live(terminal=lambda: self.terminal, footer=footer)
+        self._live = Live(terminal=lambda: self.terminal)
         self._keys = keys
         self._vi = vi
         self._alert = alert
@@ -89,11 +86,12 @@ class Screen:
             multiline=True,
         )
 
-    async def run(self, chat: Chat) -> None:
+    async def run(self, host: Host) -> None:
         """Hold the conversation until it is closed, or the terminal goes away."""
+        self._live.footer = host.footer
         self._app = Application(
             layout=self._layout(),
-            key_bindings=bindings(self._deeds(chat), self._pastes, self._keys),
+            key_bindings=bindings(self._deeds(host), self._pastes, self._keys),
             style=STYLE,
             output=self._output,
             editing_mode=EditingMode.VI if self._vi else EditingMode.EMACS,
@@ -108,7 +106,7 @@ class Screen:
             await self._app.run_async(set_exception_handler=False)
         except (EOFError, OSError):  # the terminal was closed
             self._gone = True
-            chat.quit()
+            host.quit()
         finally:
             ticking.cancel()
             self._flush()
@@ -185,6 +183,11 @@ class Screen:
         async with self._aside():
             await view(title, pages, self._output, lambda: self.terminal)
 
+    def complete_again(self) -> None:
+        """Offer completions anew for what stands in the prompt. Called in any thread."""
+        if (app := self._app) is not None and app.loop is not None:
+            app.loop.call_soon_threadsafe(self._complete)
+
     def close(self) -> None:
         if self._app is not None and self._app.is_running:
             self._app.exit()
@@ -196,15 +199,15 @@ class Screen:
             self._flush()
             yield
 
-    def _deeds(self, chat: Chat) -> Deeds:
+    def _deeds(self, host: Host) -> Deeds:
         return Deeds(
-            submit=chat.submit,
-            interrupt=chat.interrupt,
-            leave=chat.quit,
-            unfold=chat.unfold,
-            rewind=chat.rewind,
-            recall=chat.recall,
-            cycle=chat.toggle_plan,
+            submit=host.submit,
+            interrupt=host.interrupt,
+            leave=host.quit,
+            unfold=host.unfold,
+            rewind=host.rewind,
+            recall=host.recall,
+            cycle=host.toggle_plan,
             asking=lambda: self._live.asking,
             show=self._show_question,
         )
@@ -236,6 +239,12 @@ class Screen:
     def _shown(self) -> None:
         self._output.write_raw(_END)
         self._output.flush()
+        self.drawn.set()
+
+    def _complete(self) -> None:
+        state = self._buffer.complete_state
+        if self._completable() and (state is None or state.current_completion is None):
+            self._buffer.start_completion()
 
     def _completable(self) -> bool:
         text = self._buffer.document.text_before_cursor
@@ -261,9 +270,9 @@ class Screen:
 
 
 class _Late(Completer):
-    """Made when something is first completed: drawing the prompt does not wait for it."""
+    """Made when something is first completed: drawing the prompt does not wait for it. None: nothing can be yet."""
 
-    def __init__(self, make: Callable[[], Completer]) -> None:
+    def __init__(self, make: Callable[[], Completer | None]) -> None:
         self._make = make
         self._completer: Completer | None = None
 
@@ -271,7 +280,8 @@ class _Late(Completer):
         """See `Completer`."""
         if self._completer is None:
             self._completer = self._make()
-        yield from self._completer.get_completions(document, complete_event)
+        if self._completer is not None:
+            yield from self._completer.get_completions(document, complete_event)
 
 
 _BEGIN, _END = "\x1b[?2026h", "\x1b[?2026l"

@@ -18,9 +18,9 @@ from agent.events import (
     Verification,
 )
 from agent.model.base import Delta, ReasoningDelta, TextDelta
+from cli.render.amounts import duration
 from cli.render.lines import LineView
 from cli.render.paint import mark, painter
-from cli.render.summary import duration
 from cli.render.terminal import fit, wrapped
 from cli.repl.folds import Folds
 from cli.repl.front import Front
@@ -70,7 +70,7 @@ class View:
         self._written = False  # text of the present message has come as deltas
         self._coming: list[str] = []  # pieces of the answer that are not drawn yet
         self._flushing: asyncio.TimerHandle | None = None
-        self._last = ""  # what kind of thing was printed last
+        self._last = "note"  # what kind of thing was printed last: the greeting
         self._folds = Folds()
         self._order: dict[str, int] = {}  # of the actions that were asked for in this turn
         self._tests: TestProgress | None = None
@@ -145,13 +145,18 @@ class View:
             self._unfold()
             self._order.clear()
             self._last = ""  # the summary stands by itself
-        if not (isinstance(event, ObservationEvent) and self._folded(event)):
+        folded = isinstance(event, ObservationEvent) and self._folded(event)
+        if not folded and not self._told_later(event):
             self._lines.event(event)
         self._activity(event)
 
     def progress(self, line: str) -> None:
         """The last line that a command has written."""
         self._front.tail(self._tests.line(line) if self._tests else inert(line).replace("\t", " "))
+
+    def _told_later(self, event: Event) -> bool:
+        """Whether the line that ends the turn will say it: that the tests passed, and how many."""
+        return self._front.redraws and isinstance(event, Verification) and event.outcome == "passed"
 
     def _activity(self, event: Event) -> None:
         match event:
@@ -203,7 +208,8 @@ class View:
         seconds, self._thinking, self._thought = time.monotonic() - self._thinking, 0.0, ""
         if self._front.redraws:
             terminal = self._front.terminal
-            words = f"{mark('quiet', unicode=terminal.unicode)} thought for {duration(seconds)}"
+            long = duration(seconds) if seconds >= 1 else "a moment"
+            words = f"{mark('quiet', unicode=terminal.unicode)} thought for {long}"
             self._put("lines", painter(colour=terminal.colour)(words, "dim") + "\n")
 
     def _show_live(self) -> None:

@@ -20,7 +20,7 @@ from prompt_toolkit.layout import (
 )
 from prompt_toolkit.output import Output
 
-from cli.render.terminal import Terminal, fit
+from cli.render.terminal import Terminal, cells, fit
 from cli.repl.front import Pages
 from cli.repl.parts import STYLE
 
@@ -160,4 +160,6 @@ class _Viewer:
         words = (
             self._found or f"{place} · ↑↓ PgUp PgDn Home End · / search · n next · q leaves · {self._title}"
         )
-        return [("class:chosen", fit(words, self._terminal().columns - 1))]
+        columns = self._terminal().columns - 1
+        words = fit(words, columns)
+        return [("class:chosen", words + " " * (columns - cells(words)))]

@@ -18,6 +18,7 @@ CHECKOUT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(CHECKOUT))
 
 from cli.demo_repo import materialise
+from cli.render.terminal import cells
 from tests.support import cli
 from tests.support import terminal as support
 from tests.support.cli import call
@@ -38,10 +39,7 @@ COLOURS = {
 }  # fmt: skip
 BACKGROUND = "#1d2026"
 
-STYLE = (
-    f"text {{ font: {FONT}px ui-monospace, 'SF Mono', 'DejaVu Sans Mono', Menlo, Consolas, monospace;"
-    " white-space: pre }"
-)
+STYLE = f"text {{ font: {FONT}px ui-monospace, 'SF Mono', 'DejaVu Sans Mono', Menlo, Consolas, monospace }}"
 
 
 def svg(terminal: Terminal, title: str) -> str:
@@ -68,19 +66,21 @@ def _row(row: dict, columns: int, y: float) -> list[str]:
         end, look = start + 1, _look(row[start])
         while end < columns and _look(row[end]) == look:
             end += 1
-        text = "".join(row[x].data for x in range(start, end))
+        text = "".join(row[x].data for x in range(start, end)).rstrip()
+        inset = len(text) - len(text.lstrip())
         colour, back, bold, under = look
         x, width = 12 + start * CELL, (end - start) * CELL
         if back != BACKGROUND:
             parts.append(
                 f'<rect x="{x:.1f}" y="{y - 14:.0f}" width="{width:.1f}" height="{LINE}" fill="{back}"/>'
             )
-        if text.strip():
+        if text:  # without the spaces around it, and with hard ones in it: what draws it may fold others
+            words = escape(text.lstrip()).replace(" ", "&#160;")
             more = ' font-weight="bold"' if bold else ""
             more += ' text-decoration="underline"' if under else ""
             parts.append(
-                f'<text x="{x:.1f}" y="{y:.0f}" textLength="{width:.1f}" fill="{colour}"{more}>'
-                f"{escape(text)}</text>"
+                f'<text x="{x + inset * CELL:.1f}" y="{y:.0f}" textLength="{(cells(text) - inset) * CELL:.1f}"'
+                f' fill="{colour}"{more}>{words}</text>'
             )
         start = end
     return parts
@@ -175,7 +175,7 @@ def repaired(root: Path, save: Save) -> None:
 
 def helped(root: Path, save: Save) -> None:
     """The list of commands and keys."""
-    with talk(root, [{"text": "Ok."}], columns=COLUMNS, rows=48) as terminal:
+    with talk(root, [{"text": "Ok."}], columns=COLUMNS, rows=72) as terminal:
         at_rest(terminal)
         terminal.type("/help\r")
         terminal.wait("Ctrl-R")
@@ -209,8 +209,10 @@ def main() -> None:
 
     for scene in SCENES:
         with tempfile.TemporaryDirectory() as folder:
-            home = Path(folder) / "home"
-            home.mkdir()
+            home = Path(folder)
+            config = home / "own/config/settings.toml"
+            config.parent.mkdir(parents=True)
+            config.write_text('[terminal]\ntheme = "dark"\n')  # the screen model knows no faint text
             identity = "[user]\nname = A Person\nemail = person@example.org\n[init]\ndefaultBranch = main\n"
             (home / "gitconfig").write_text(identity)
             os.environ.update(

@@ -8,6 +8,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
 from sandbox.guarded import HELD
@@ -27,6 +28,9 @@ __all__ = ["Change", "Restored", "Snapshots", "State"]
 # looked at may be written again without its signature changing.
 _CLOCK_TICK_NS = 20_000_000
 
+WORTH_PACKING = 500
+"""Files from which on a snapshot writes its objects into one file: 0.1 ms less for each of them."""
+
 # A tree has room for ids of this length only; repositories with longer ones are noted, not recorded.
 _SHA1_DIGITS = 40
 
@@ -40,12 +44,16 @@ class Snapshots:
     root: the workspace, a git repository or not
     store: a folder of ours, made when needed, 0700; sessions of the same workspace may share it
     watch_from: number of files from which on the kernel is asked to tell what changed
+    pack_from: number of files from which on the objects of one snapshot become one file
     """
 
-    def __init__(self, root: Path, store: Path, *, watch_from: int = WORTH_WATCHING) -> None:
+    def __init__(
+        self, root: Path, store: Path, *, watch_from: int = WORTH_WATCHING, pack_from: int = WORTH_PACKING
+    ) -> None:
         self._root = root
         self._store = Store(store)
         self._walker = Walker(root, store, watch_from)
+        self._pack_from = pack_from
         self._turn = threading.Lock()
         self._forget()
 
@@ -153,8 +161,9 @@ class Snapshots:
         if self._last and not self._unsure and found == (self._seen, self._nested, self._walked):
             self._seen = scan.files  # the same object compares faster the next time
             return self._last
-        self._record(scan)
-        self._tree = self._write_folders()
+        with self._writing(scan):
+            self._record(scan)
+            self._tree = self._write_folders()
         self._extra = self._extra_of(scan)
         extra = self._store.write("blob", self._extra.encode())
         self._last = self._store.write_tree({"extra": (GIT_FILE, extra), "files": (GIT_TREE, self._tree)})
@@ -162,6 +171,12 @@ class Snapshots:
         self._news = True
         self._unsure = {path for path, sign in scan.files.items() if sign[3] >= started - _CLOCK_TICK_NS}
         return self._last
+
+    def _writing(self, scan: Scan) -> AbstractContextManager[None]:
+        """A new tree, or another branch that was checked out: so many objects are quicker to write as one file."""
+        seen = self._seen
+        changed = sum(seen.get(path) != signature for path, signature in scan.files.items())
+        return self._store.packing() if changed >= self._pack_from else nullcontext()
 
     def _record(self, scan: Scan) -> None:
         """Bring the in-memory folders to what the scan found, storing the content of what changed."""

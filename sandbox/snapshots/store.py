@@ -13,6 +13,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from sandbox.errors import Fault, UserError
+from sandbox.snapshots.pack import Packs, PackWriter
 from sandbox.snapshots.state import GIT_NESTED, GIT_TREE
 
 Entry = tuple[int, str]
@@ -43,9 +44,12 @@ class Store:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
+        self._root = str(folder)
         self._handle = -1
         self._lock = -1
         self._numbers = itertools.count()
+        self._packs = Packs(folder / "objects" / "pack")
+        self._packing: PackWriter | None = None
 
     def write(self, kind: str, content: bytes) -> str:
         """Store an object, if it is not there yet, and return its id."""
@@ -53,19 +57,54 @@ class Store:
         name = _hash(framed)
         with told(self.folder):
             self._open()
-            if not self._has(_place(name)):
+            if self._packing is not None:
+                self._pack(self._packing, name, kind, content)
+            elif not self.has(name):
                 self._put(_place(name), zlib.compress(framed, _COMPRESSION))
         return name
 
+    @contextmanager
+    def packing(self) -> Iterator[None]:
+        """Let what is written meanwhile become one file: for many objects at once. They are there when it ends."""
+        with told(self.folder):
+            self._open()
+            self._packs.folder.mkdir(mode=0o700, exist_ok=True)
+            self._packing = PackWriter(self._packs.folder, _COMPRESSION)
+        try:
+            yield
+            with told(self.folder):
+                self._packing.finish()
+        except BaseException:  # a full disk, an interrupt: do not leave half of it
+            self._packing.abort()
+            raise
+        finally:
+            self._packing = None
+            self._packs.close()
+
+    def _pack(self, writer: PackWriter, name: str, kind: str, content: bytes) -> None:
+        if name in writer or self.has(name):
+            return
+        if writer.full:
+            writer.finish()
+            self._packing = writer = PackWriter(self._packs.folder, _COMPRESSION)
+        writer.add(name, kind, content)
+
     def has(self, name: str) -> bool:
         """Whether an object is there."""
-        return name == EMPTY_TREE or (self.folder / _place(name)).is_file()
+        if name == EMPTY_TREE or self._packs.find(name) is not None:
+            return True
+        try:
+            return os.stat(f"{self._root}/{_place(name)}").st_size > 0  # noqa: PTH116 - asked for every file of a tree
+        except FileNotFoundError:
+            return False
 
     def read(self, name: str) -> bytes:
         """The content of an object. Raises UserError when it is missing or damaged."""
         if name == EMPTY_TREE:
             return b""
         try:
+            if (packed := self._packs.find(name)) is not None:
+                return packed[0].read(packed[1])
             return zlib.decompress((self.folder / _place(name)).read_bytes()).partition(b"\0")[2]
         except (OSError, zlib.error):  # pruned, or the disk lost it: nothing of the user's depends on it
             message = f"the snapshot object {name!r} is missing or damaged in {str(self.folder)!r}"
@@ -135,6 +174,7 @@ class Store:
             if descriptor >= 0:
                 os.close(descriptor)
         self._lock = self._handle = -1
+        self._packs.close()
 
     def open(self) -> None:
         """Make the folder, if needed, and hold it against pruning by other processes."""
@@ -184,7 +224,7 @@ class Store:
 
     def _reachable(self, keep: Sequence[str]) -> set[str]:
         seen: set[str] = set()
-        waiting = [name for name in keep if self._has(_place(name))]
+        waiting = [name for name in keep if self.has(name)]
         while waiting:
             name = waiting.pop()
             if name in seen:
@@ -198,9 +238,9 @@ class Store:
         return seen
 
     def _sweep(self, keep: set[str]) -> int:
-        removed = 0
+        removed = self._packs.prune(keep, _COMPRESSION) if self._packs.folder.is_dir() else 0
         for folder in (self.folder / "objects").iterdir():
-            for path in folder.iterdir():
+            for path in folder.iterdir() if folder != self._packs.folder else ():
                 if folder.name + path.name not in keep:
                     path.unlink()
                     removed += 1

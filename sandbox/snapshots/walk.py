@@ -328,5 +328,7 @@ def _signature(path: Path) -> Signature | None:
 
 
 def _is_plain(folder: str, root: str) -> bool:
-    place = Path(root).resolve() / folder
-    return place.resolve() == place
+    place = os.path.join(os.path.realpath(root), folder)  # noqa: PTH118
+    return os.path.realpath(place) == place.rstrip(
+        "/"
+    )  # not Path.resolve, which gives up at a link to itself

@@ -52,6 +52,16 @@ def test_a_lost_or_damaged_index_is_made_again(tmp_path: Path) -> None:
     assert sessions(home) == before
 
 
+def test_a_session_of_a_newer_format_is_listed_beside_the_others(tmp_path: Path) -> None:
+    home = Home.from_environment()
+    newer, other = start(home, tmp_path, "one", "done"), start(home, tmp_path, "two", "done")
+    for session in (newer, other):
+        session.close()
+    with (newer.folder / "log.jsonl").open("ab") as log:
+        log.write(b'{"v":99,"id":"e9","parent":"e8","time":2.0,"kind":"prompt","text":"x"}\n')
+    assert {each.id for each in sessions(home)} == {newer.id, other.id}
+
+
 def test_a_deleted_session_is_no_longer_listed(tmp_path: Path) -> None:
     import shutil
 

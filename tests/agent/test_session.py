@@ -63,7 +63,7 @@ def test_unknown_fields_and_unknown_kinds_survive_a_round_trip() -> None:
     line = b'{"v":1,"id":"e1","parent":"","time":1.5,"kind":"prompt","text":"x","colour":"red"}\n'
     again = json.loads(render(parse(line)))
     assert {**again, **json.loads(line)} == again, "with the defaults of fields that it did not have"
-    later = b'{"v":9,"id":"e2","parent":"e1","time":2.0,"kind":"telepathy","depth":{"a":[1]}}\n'
+    later = b'{"v":2,"id":"e2","parent":"e1","time":2.0,"kind":"telepathy","depth":{"a":[1]}}\n'
     event = parse(later)
     assert isinstance(event, Unknown)
     assert json.loads(render(event)) == json.loads(later)
@@ -94,6 +94,27 @@ def test_damage_in_the_middle_is_told_and_nothing_is_cut(tmp_path: Path) -> None
     with pytest.raises(UserError, match="damaged after byte 0"):
         Session.open(session.folder)
     assert log_of(session).read_bytes() == damaged
+
+
+def test_a_log_of_a_newer_format_is_refused_and_left_as_it_is(tmp_path: Path) -> None:
+    """Not read as if it were of this one, and not taken for a torn write that is to be cut off."""
+    session = Session.create(tmp_path)
+    session.append(Prompt(text="first"))
+    session.close()
+    newer = b'{"v":3,"id":"e2","parent":"e1","time":2.0,"kind":"prompt","text":"second"}\n'
+    whole = log_of(session).read_bytes() + newer
+    for written in (whole, whole + newer.replace(b"e2", b"e3")):
+        log_of(session).write_bytes(written)
+        with pytest.raises(UserError, match="written by a newer Patchwright") as told:
+            Session.open(session.folder)
+        assert session.id in told.value.message
+        assert "Update" in told.value.hint
+        assert log_of(session).read_bytes() == written
+
+
+def test_a_version_that_is_no_number_is_damage() -> None:
+    with pytest.raises(ValueError, match="not a version"):
+        parse(b'{"v":"two","kind":"prompt","text":"x"}\n')
 
 
 def test_an_action_without_observation_is_answered_on_open(tmp_path: Path) -> None:

@@ -12,11 +12,11 @@ import pytest
 from agent.bill import Bill
 from agent.events import MessageEvent, SideCall
 from agent.limits import MaxCost
-from agent.model.openai_http import OpenAIChat
 from agent.model.roles import Role, Roles
 from agent.side_calls import SideCalls, short_text
 from sandbox.errors import UserError
 from tests.support.bench import Bench, bench
+from tests.support.formats import chat_at
 from tests.support.loopback import Loopback, Trouble
 
 PRICED = {"input": 100, "output": 10, "cost": 0.25}
@@ -25,7 +25,7 @@ PRICED = {"input": 100, "output": 10, "cost": 0.25}
 def with_fast(tmp_path: Path, server: Loopback, turns: list[Mapping[str, Any]], **options: Any) -> Bench:
     it = bench(tmp_path, turns, [], **options)
     it.runtime.side.roles = Roles(
-        lambda: it.runtime.model, {Role.FAST: lambda: OpenAIChat("x/fast", "fast", server.url, None)}
+        lambda: it.runtime.model, {Role.FAST: lambda: chat_at(server.url, "x/fast")}
     )
     return it
 
@@ -75,7 +75,7 @@ def test_a_failing_model_costs_a_line_in_the_log_and_no_turn(tmp_path: Path) -> 
 
 def test_a_model_that_does_not_answer_in_time_is_given_up() -> None:
     with Loopback(troubles=[Trouble(idle=60.0, at=0)]) as server:
-        model = OpenAIChat("x/slow", "slow", server.url, None)
+        model = chat_at(server.url, "x/slow")
         calls: list[SideCall] = []
         side = SideCalls(Roles(lambda: model), calls.append)
 

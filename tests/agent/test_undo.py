@@ -213,3 +213,32 @@ def test_what_was_taken_back_is_no_change_of_the_session_until_it_is_redone(tmp_
     assert changed() == [{}, {}]
     done(it, redo(snapshots(it), timeline(it)))
     assert changed() == [{"a.txt": b"one\n"}] * 2
+
+
+def test_a_persons_edits_between_steps_are_known_to_a_commit_also_when_the_session_is_taken_up_again(
+    tmp_path: Path,
+) -> None:
+    lines = "1\n2\n3\n4\n5\n6\n7\n8\n9\n"
+    turns = [
+        {"calls": [call("shell", command="sed -i s/1/ONE/ f.txt")]},
+        {"text": "First."},
+        {"calls": [call("shell", command="sed -i s/9/NINE/ f.txt")]},
+        {"text": "Second."},
+    ]
+    it = bench(tmp_path, turns, [shell])
+    at = it.runtime.workspace
+    file = at.root / "f.txt"
+    file.write_text(lines)
+    it.turn("first")
+    before = file.read_bytes()
+    file.write_bytes(after := before.replace(b"4", b"FOUR, a person's"))
+    it.turn("second")
+    later = workspace(at.root, tmp_path / "later")
+    restore_changes(it.runtime.session.replayed.deeds(), later, snapshots(it))
+    for each in (at, later):
+        (known,) = each.between["f.txt"]
+        assert known.before is not None
+        assert known.after is not None
+        assert (known.before[1], known.after[1]) == (before, after)
+    done(it, undo(snapshots(it), timeline(it)))
+    assert len(at.between["f.txt"]) == 1, "an undo is no person's edit"

@@ -9,8 +9,10 @@ from typing import Any
 
 import pytest
 
+from agent.context.projection import size
 from agent.events import ErrorEvent, MessageEvent, ObservationEvent, Signal, Steer
 from agent.model.base import AssistantMessage, ToolMessage
+from agent.model.catalog import Listing, Price
 from agent.model.http_model import HttpModel
 from agent.session import read, unanswered
 from tests.support.bench import Bench, bench
@@ -29,8 +31,8 @@ async def look(name: str, *, at: Workspace) -> Observation:
     return Observation(text=f"saw {name} " * 200)
 
 
-def use(it: Bench, kind: str, server: Loopback) -> None:
-    it.runtime.loop.model = it.runtime.model = model(kind, server)
+def use(it: Bench, kind: str, server: Loopback, **options: Any) -> None:
+    it.runtime.loop.model = it.runtime.model = model(kind, server, **options)
 
 
 def signals(it: Bench) -> list[str]:
@@ -119,6 +121,23 @@ def test_what_came_before_a_broken_connection_is_kept_and_gone_on_from(tmp_path:
     assert "cut off" in sent[3]["content"]
     assert [event.partial for event in it.events if isinstance(event, MessageEvent)] == [True, False]
     assert "in the middle of a reply" in signals(it)[0]
+
+
+def test_what_broke_off_is_in_the_bill(tmp_path: Path) -> None:
+    it = bench(tmp_path, [], [look])
+    words = "word " * 100
+    answers = [{"text": words}, {"text": "the rest", "usage": {"input": 100, "output": 10}}]
+    with Loopback(answers, troubles=[Trouble(cut_after=4000)]) as server:
+        use(it, "chat", server, listing=lambda: Listing(window=100_000, prices=(Price(0, 1e-5, 5e-5, 1e-6),)))
+        end = it.turn("go")
+    broken, whole = (event for event in it.events if isinstance(event, MessageEvent))
+    assert broken.partial
+    assert broken.usage.output == pytest.approx(size(broken.text) / 4, rel=0.5)
+    assert broken.usage.input >= it.runtime.projection.fixed_tokens > 0
+    assert broken.usage.cost == pytest.approx(broken.usage.input * 1e-5 + broken.usage.output * 5e-5)
+    assert whole.usage.cost is not None
+    assert end.usage.cost == pytest.approx(broken.usage.cost + whole.usage.cost)
+    assert end.usage.output == broken.usage.output + 10
 
 
 def test_a_connection_that_always_breaks_ends_the_turn_with_its_own_code(tmp_path: Path) -> None:

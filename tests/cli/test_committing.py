@@ -60,6 +60,31 @@ def test_a_model_writes_the_message_and_a_hook_may_refuse_it(repo: Repo) -> None
 
 
 @pytest.mark.slow
+def test_a_review_runs_no_filter_of_a_repository_that_is_not_trusted(repo: Repo, tmp_path: Path) -> None:
+    repo.git("config", "filter.crypt.clean", f"touch '{tmp_path}/ran'; tr a-z n-za-m")
+    repo.git("config", "filter.crypt.required", "true")
+    repo.write(".gitattributes", "vault* filter=crypt\n")
+    repo.write("vault", "hidden\n")
+    repo.commit_all("Add a vault")
+    (tmp_path / "ran").unlink()
+    repo.write("vault", "changed words\n")
+    repo.write("vault [2]", "other words\n")
+    repo.write("cart.py", COUNT)
+    with Loopback([{"text": "cart.py:1: fine", "repeat": 2}]) as server:
+        told = ("--model", "openai/test", "--api-base", server.url)
+        done = run("review", *told, cwd=repo.root, env={"OPENAI_API_KEY": "k"})
+        asked = server.requests[-1].raw.decode()
+        assert (done.code, "def count" in asked, "words" in asked) == (0, True, False), done.err
+        assert "not trusted: setting filter.crypt.clean" in done.err
+        assert not (tmp_path / "ran").exists()
+        assert run("trust", cwd=repo.root).code == 0
+        done = run("review", *told, cwd=repo.root, env={"OPENAI_API_KEY": "k"})
+        asked = server.requests[-1].raw.decode()
+    assert (done.code, "punatrq" in asked, "words" in asked) == (0, True, False), done.err
+    assert (tmp_path / "ran").exists()
+
+
+@pytest.mark.slow
 def test_changes_are_reviewed_without_touching_anything(repo: Repo) -> None:
     assert run("review", cwd=repo.root).code == 3
     repo.write("cart.py", COUNT + "breakpoint()\n")

@@ -10,7 +10,8 @@ import pytest
 
 from agent.home import Home
 from cli.doctor import report
-from cli.settings import EditSettings, Settings, load
+from cli.settings.layers import load
+from cli.settings.shape import EditSettings, Settings
 from sandbox.errors import Fault, UserError
 from tests.support.cli import Result, call, git, run, script
 from tests.support.loopback import Loopback

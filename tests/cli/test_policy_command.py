@@ -9,7 +9,8 @@ import pytest
 
 from agent.home import Home
 from cli.policy import check
-from cli.settings import STORED, load, store_rules
+from cli.settings.layers import load
+from cli.settings.rules import STORED, store_rules
 from sandbox.errors import UserError
 
 
@@ -67,3 +68,11 @@ def test_what_is_always_allowed_is_kept_once_and_loaded_again(home: Home) -> Non
     store_rules(home, ("git add *", "npm test"))
     assert (home.config / STORED).read_text() == "git add *\nnpm test\n"
     assert [str(rule) for rule in load(home, None, {}).rules.rules] == ["shell(git add *)", "shell(npm test)"]
+
+
+@pytest.mark.parametrize("line", ["", "  ", "# only a comment"])
+def test_a_line_without_a_command_does_nothing(
+    line: str, home: Home, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert check(tmp_path, line, {}, as_json=False) == 0
+    assert capsys.readouterr().out.startswith("(no command)\nallow: ")

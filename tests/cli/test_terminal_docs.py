@@ -14,7 +14,7 @@ from agent.home import Home
 from cli.config import explained, store
 from cli.repl.actions import ACTIONS, shown
 from cli.schema import SCHEMAS
-from cli.settings import load
+from cli.settings.layers import load
 from cli.structured import Structure
 from cli.toml_lines import line_of
 from sandbox.errors import UserError

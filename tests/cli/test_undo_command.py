@@ -57,5 +57,7 @@ def test_a_one_shot_run_is_undone_redone_and_rewound(repo: Repo, tmp_path: Path)
 def test_without_a_session_there_is_nothing_to_undo(repo: Repo) -> None:
     result = run("undo", cwd=repo.root)
     assert (result.code, "nothing to take back" in result.err) == (3, True)
+    again = run("redo", cwd=repo.root)
+    assert (again.code, "nothing to bring back" in again.err) == (3, True)
     missing = run("undo", "--session", "nope", cwd=repo.root)
     assert (missing.code, "no session 'nope'" in missing.err) == (2, True)

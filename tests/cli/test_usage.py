@@ -34,6 +34,29 @@ def test_an_option_before_the_command_is_refused_rather_than_lost(plain: Path, t
     refused(result, 2, "--mode", "patchwright run --mode")
 
 
+def test_a_task_in_place_of_a_command_names_the_command_that_does_it(plain: Path) -> None:
+    refused(
+        run("fix the bug's cause", cwd=plain),
+        2,
+        "no such command",
+        """patchwright run 'fix the bug'"'"'s cause'""",
+    )
+    refused(run("comit", cwd=plain), 2, "Did you mean", "commit")
+
+
+def test_trust_outside_a_repository_advises_nothing_that_it_does_not_take(tmp_path: Path) -> None:
+    result = run("trust", cwd=tmp_path)
+    refused(result, 9, "not in a git repository", "git init")
+    assert "--no-commit" not in result.err
+
+
+@pytest.mark.parametrize("group", ["", "session", "functions", "config", "hook", "policy", "context"])
+def test_no_line_of_a_list_of_commands_is_cut_in_a_narrow_terminal(group: str, plain: Path) -> None:
+    listed = run(*group.split(), "--help", cwd=plain, env={"COLUMNS": "80"}).out.partition("Commands:")[2]
+    assert listed
+    assert [line for line in listed.splitlines() if line.endswith("...")] == []
+
+
 def test_two_prompts_are_one_too_many(plain: Path) -> None:
     refused(run("run", "this", "-p", "that", cwd=plain), 2, "two prompts")
 

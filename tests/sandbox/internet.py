@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import shutil
 import socket
 import ssl
+import subprocess
 from asyncio import StreamReader, StreamWriter
 from collections.abc import Callable, Coroutine, Sequence
 from contextlib import suppress
+from pathlib import Path
 from typing import TypeVar
+
+import pytest
 
 from sandbox.hosts import host_rules
 from sandbox.proxy import Bounds, Proxy, connected
@@ -18,6 +23,16 @@ NAMES = {"shop.example": [PUBLIC], "a.b.cdn.example": ["2606:2800:220:1::1"], "o
 HOSTS = ("shop.example", "*.cdn.example:443", "cloud.example", "mixed.example")
 
 Answer = TypeVar("Answer")
+
+
+def certified(folder: Path) -> Path:
+    """A folder with the certificate of shop.example, signed by itself, in cert.pem and its key in key.pem."""
+    if shutil.which("openssl") is None:
+        pytest.skip("no openssl on this machine")
+    argv = "openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=shop.example -keyout key.pem -out cert.pem"
+    names = ["-addext", "subjectAltName=DNS:shop.example"]
+    subprocess.run([*argv.split(), *names], cwd=folder, check=True, capture_output=True)
+    return folder
 
 
 class Internet:

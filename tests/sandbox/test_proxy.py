@@ -7,15 +7,17 @@ import os
 import random
 import ssl
 from email.parser import BytesParser
+from pathlib import Path
 
 import pytest
 
-from sandbox.clienthello import NotTls, server_name
+from sandbox.clienthello import NotTls, asks_again, client_hello
 from sandbox.errors import Fault, UserError
 from sandbox.hosts import Target, host_rules, is_public, target_of
 from sandbox.proxy import Bounds
 from sandbox.request import Refused, read_request
-from tests.sandbox.internet import PUBLIC, Internet, ask
+from sandbox.tunnel import Tunnel
+from tests.sandbox.internet import PUBLIC, Internet, ask, certified
 
 
 @pytest.mark.parametrize(
@@ -138,8 +140,10 @@ def test_a_greeting_is_read_however_it_is_cut_into_records() -> None:
     whole = greeting("shop.example")
     for size in (1, 5, 100):
         cut = in_records(whole, size)
-        assert server_name(cut) == "shop.example"
-        assert all(server_name(cut[:end]) is None for end in range(0, len(cut), 31))
+        hello = client_hello(cut)
+        assert hello is not None
+        assert (hello.name, hello.hides, hello.size) == ("shop.example", False, len(cut))
+        assert all(client_hello(cut[:end]) is None for end in range(0, len(cut), 31))
 
 
 def test_no_broken_greeting_is_read_as_anything_but_refused() -> None:
@@ -149,17 +153,118 @@ def test_no_broken_greeting_is_read_as_anything_but_refused() -> None:
         at = draw.randrange(len(whole))
         broken = whole[:at] + bytes([draw.randrange(256)]) + whole[at + 1 :]
         with contextlib.suppress(NotTls):
-            assert server_name(broken) is None or isinstance(server_name(broken), str)
+            hello = client_hello(broken)
+            assert hello is None or 0 < hello.size <= len(broken)
 
 
 def greeting(name: str) -> bytes:
     """What a TLS client of Python's says first."""
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
-    incoming, outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
-    with contextlib.suppress(ssl.SSLWantReadError):
-        context.wrap_bio(incoming, outgoing, server_hostname=name or None).do_handshake()
-    return outgoing.read()
+    return Talking(name).says()
+
+
+class Talking:
+    """A TLS client of Python's, or a server that takes only a curve for which no client has made a key yet."""
+
+    def __init__(self, name: str = "", *, serves: Path | None = None) -> None:
+        kind = ssl.PROTOCOL_TLS_SERVER if serves else ssl.PROTOCOL_TLS_CLIENT
+        context = ssl.SSLContext(kind)
+        if serves:
+            context.load_cert_chain(serves / "cert.pem", serves / "key.pem")
+            context.set_ecdh_curve("secp384r1")
+        else:
+            context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+        self._incoming, self._outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
+        self._side = context.wrap_bio(
+            self._incoming, self._outgoing, server_side=bool(serves), server_hostname=name or None
+        )
+
+    def says(self, heard: bytes = b"") -> bytes:
+        self._incoming.write(heard)
+        with contextlib.suppress(ssl.SSLWantReadError):
+            self._side.do_handshake()
+        return self._outgoing.read()
+
+
+@pytest.fixture(scope="module")
+def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return certified(tmp_path_factory.mktemp("tls"))
+
+
+def asked_again(folder: Path) -> tuple[bytes, bytes, bytes]:
+    """A client's first greeting, the answer of a server that wants another, and that."""
+    client, server = Talking("shop.example"), Talking(serves=folder)
+    first = client.says()
+    again = server.says(first)
+    assert asks_again(again)
+    return first, again, client.says(again)
+
+
+def test_a_second_greeting_has_to_ask_for_the_same_server(certificate: Path) -> None:
+    first, again, second = asked_again(certificate)
+    early = b"\x17\x03\x03\x00\x05early"
+    for between in (b"", early):
+        tunnel = Tunnel(Target(host="shop.example", port=443))
+        assert tunnel.said(first + between + second) == first
+        assert not tunnel.goes_on.is_set()
+        assert tunnel.answered(again[:20]) == b""
+        assert tunnel.answered(again[20:]) == between + second
+        assert tunnel.is_open
+    other = second.replace(b"shop.example", b"evil.example")
+    for said in (other, early + other, second.replace(b"shop.example", b"\0\0\0\0.example")):
+        tunnel = Tunnel(Target(host="shop.example", port=443))
+        assert tunnel.said(first) == first
+        assert tunnel.answered(again) == b""
+        with pytest.raises(Refused, match="its TLS greeting asks for"):
+            tunnel.said(said)
+
+
+def test_a_second_greeting_is_seen_however_the_bytes_come(certificate: Path) -> None:
+    first, again, second = asked_again(certificate)
+    tunnel = Tunnel(Target(host="shop.example", port=443))
+    passed = b"".join(tunnel.said(first[at : at + 1]) for at in range(len(first)))
+    passed += b"".join(tunnel.answered(again[at : at + 1]) for at in range(len(again)))
+    passed += b"".join(tunnel.said(second[at : at + 1]) for at in range(len(second)))
+    assert passed == first + second
+    assert tunnel.is_open
+
+
+def test_a_server_that_does_not_ask_again_opens_the_tunnel() -> None:
+    for answer in (b"\x15\x03\x03\x00\x02\x02\x28", b"\x16\x03\x03\x00\x2a\x02\x00\x00\x26" + b"\x03" * 38):
+        tunnel = Tunnel(Target(host="shop.example", port=443))
+        tunnel.said(greeting("shop.example") + b"more")
+        assert tunnel.answered(answer) == b"more"
+        assert tunnel.is_open
+
+
+def test_a_greeting_with_another_one_in_its_record_is_refused() -> None:
+    hello, other = greeting("shop.example"), greeting("other.example")
+    both = hello[5:] + other[5:]
+    tunnel = Tunnel(Target(host="shop.example", port=443))
+    with pytest.raises(Refused, match="something follows the greeting"):
+        tunnel.said(hello[:3] + len(both).to_bytes(2, "big") + both)
+
+
+def test_a_greeting_that_hides_a_server_is_refused() -> None:
+    hello = greeting("shop.example")
+    kind = b"\xfe\x0d\x00\x01\x00"  # encrypted_client_hello
+    start = 5 + 4 + 2 + 32
+    start += 1 + hello[start]
+    start += 2 + int.from_bytes(hello[start : start + 2], "big")
+    start += 1 + hello[start]
+    size = int.from_bytes(hello[start : start + 2], "big") + len(kind)
+    message = hello[9:start] + size.to_bytes(2, "big") + hello[start + 2 :] + kind
+    body = b"\x01" + len(message).to_bytes(3, "big") + message
+    tunnel = Tunnel(Target(host="shop.example", port=443))
+    with pytest.raises(Refused, match="hides the server"):
+        tunnel.said(hello[:3] + len(body).to_bytes(2, "big") + body)
+
+
+def test_plain_http_does_not_hide_in_a_tunnel() -> None:
+    internet = Internet()
+    said = b"GET / HTTP/1.1\r\nHost: other.example\r\n\r\n"
+    _, told = ask(internet, b"CONNECT shop.example:80 HTTP/1.1\r\n\r\n" + said)
+    assert internet.served == [b""]
+    assert told == ["network: refused: shop.example:80: no TLS greeting"]
 
 
 def in_records(hello: bytes, size: int) -> bytes:

@@ -8,7 +8,6 @@ import os
 import shutil
 import socket
 import ssl
-import subprocess
 import sys
 import zipfile
 from collections.abc import Iterator
@@ -17,13 +16,13 @@ from pathlib import Path
 import pytest
 
 from agent.home import Home
-from cli.settings import load
+from cli.settings.layers import load
 from sandbox.backends import choose
 from sandbox.bubblewrap import Bubblewrap
 from sandbox.errors import Fault, UserError
 from sandbox.process import Command, Completed
 from tests.sandbox.boxes import bwrap, privilege
-from tests.sandbox.internet import PUBLIC, Internet
+from tests.sandbox.internet import PUBLIC, Internet, certified
 
 pytestmark = [
     pytest.mark.slow,
@@ -169,18 +168,18 @@ def test_a_second_request_in_a_connection_goes_nowhere(root: Path) -> None:
 
 @pytest.fixture(scope="module")
 def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    if shutil.which("openssl") is None:
-        pytest.skip("no openssl on this machine")
-    folder = tmp_path_factory.mktemp("tls")
-    argv = "openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=shop.example -keyout key.pem -out cert.pem"
-    names = ["-addext", "subjectAltName=DNS:shop.example"]
-    subprocess.run([*argv.split(), *names], cwd=folder, check=True, capture_output=True)
-    return folder
+    return certified(tmp_path_factory.mktemp("tls"))
 
 
-def test_clients_reach_a_listed_host_by_tls_through_a_tunnel(root: Path, certificate: Path) -> None:
+@pytest.mark.parametrize(
+    "curve", ["prime256v1", "secp384r1"]
+)  # for the second, clients are asked to greet again
+def test_clients_reach_a_listed_host_by_tls_through_a_tunnel(
+    root: Path, certificate: Path, curve: str
+) -> None:
     internet = Internet()
     tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    tls.set_ecdh_curve(curve)
     tls.load_cert_chain(certificate / "cert.pem", certificate / "key.pem")
     shutil.copy(certificate / "cert.pem", root)
     wheel = _wheel()

@@ -5,17 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from agent.model.anthropic_http import AnthropicMessages
-from agent.model.http_model import HttpModel
-from agent.model.openai_http import OpenAIChat
-from agent.model.openai_responses import OpenAIResponses
+from agent.model.anthropic_http import AnthropicWire
+from agent.model.http_model import HttpModel, Place
+from agent.model.openai_http import ChatWire
+from agent.model.openai_responses import ResponsesWire
 from agent.model.retry import Patience
+from agent.model.wire import Wire
 from tests.support.loopback import Loopback
 
-KINDS: Mapping[str, Callable[..., HttpModel]] = {
-    "chat": OpenAIChat,
-    "responses": OpenAIResponses,
-    "anthropic": AnthropicMessages,
+KINDS: Mapping[str, Callable[..., Wire]] = {
+    "chat": ChatWire,
+    "responses": ResponsesWire,
+    "anthropic": AnthropicWire,
 }
 
 OVERFLOW: Mapping[str, str] = {
@@ -37,6 +38,12 @@ class Hurried(Patience):
         return None if pause is None else 0.0
 
 
-def model(kind: str, server: Loopback, **options: Any) -> HttpModel:
+def model(kind: str, server: Loopback, *, dialect: object = None, **options: Any) -> HttpModel:
     """A model of a kind at the server, with a key."""
-    return KINDS[kind](f"{kind}/tiny", "tiny", server.url, "sk-secret", **{"patience": Hurried, **options})
+    place = Place(name=f"{kind}/tiny", model="tiny", base=server.url, key="sk-secret")
+    return HttpModel(place, wire=KINDS[kind]("tiny", dialect), **{"patience": Hurried, **options})
+
+
+def chat_at(url: str, name: str = "x", **options: Any) -> HttpModel:
+    """A model that speaks chat completions at an address, without a key."""
+    return HttpModel(Place(name=name, model=name, base=url), wire=ChatWire(name), **options)

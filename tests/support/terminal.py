@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import os
 import re
+import signal
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -18,6 +19,12 @@ PATIENCE = 30.0
 """Seconds to wait for something to appear: a loaded machine is slow, and a pass does not wait for it."""
 
 PASTE_BEGIN, PASTE_END = "\x1b[200~", "\x1b[201~"
+
+
+def _keys_interrupt() -> None:
+    """Undo what a job in the background (`make test &`) hands down: a terminal's shell ignores no key's signal."""
+    for key in (signal.SIGINT, signal.SIGQUIT, signal.SIGTSTP):
+        signal.signal(key, signal.SIG_DFL)
 
 
 class Terminal:
@@ -43,6 +50,7 @@ class Terminal:
             env={**os.environ, "TERM": "xterm-256color", "LANG": "C.UTF-8", **env},
             dimensions=(rows, columns),
             timeout=PATIENCE,
+            preexec_fn=_keys_interrupt,
         )
         self._process.delaybeforesend = None
 
@@ -52,7 +60,10 @@ class Terminal:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._process.close(force=True)
+        try:
+            self._process.close(force=True)
+        except pexpect.ExceptionPexpect:  # killed, and on a busy machine not gone yet
+            self._process.wait()
 
     @property
     def text(self) -> str:
@@ -81,6 +92,11 @@ class Terminal:
     def running(self) -> bool:
         """Whether the program has not ended yet."""
         return bool(self._process.isalive())
+
+    @property
+    def pid(self) -> int:
+        """The program's process."""
+        return int(self._process.pid)
 
     def type(self, keys: str) -> None:
         """Send keys as a keyboard does: Enter is "\\r", Ctrl-C "\\x03"."""

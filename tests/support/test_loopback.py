@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from agent.model.openai_http import OpenAIChat
 from tests.support.asking import ask, user
+from tests.support.formats import chat_at
 from tests.support.loopback import Loopback, Trouble
 
 PROGRAM = Path(__file__).with_name("loopback.py")
@@ -29,7 +29,7 @@ def test_it_runs_as_a_program_and_logs_when_each_request_came_and_was_answered(t
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
         try:
             assert server.stdout is not None
-            model = OpenAIChat("x", "x", f"http://127.0.0.1:{int(server.stdout.readline())}/v1", None)
+            model = chat_at(f"http://127.0.0.1:{int(server.stdout.readline())}/v1")
             assert ask(model, [user("hi")]).text == "from the program"
             # the client has its answer before the server has written its line
             deadline = time.monotonic() + 5
@@ -80,7 +80,7 @@ def test_the_end_of_the_server_closes_its_connections() -> None:
 
 def test_a_trouble_spoils_one_request_and_uses_up_no_turn() -> None:
     with Loopback([{"text": "first"}], troubles=[Trouble(status=500, retry_after="0")]) as server:
-        model = OpenAIChat("x", "x", server.url, None)
+        model = chat_at(server.url)
         assert ask(model, [user("hi")]).text == "first"
         asyncio.run(model.close())
         assert [request.body["messages"][-1]["content"] for request in server.requests] == ["hi", "hi"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
@@ -16,7 +17,7 @@ from sandbox.snapshots import Snapshots
 from tests.support.bench import workspace
 from tools.action import Action, Observation
 from tools.dispatch import Gateway
-from tools.files import write
+from tools.files import read, write
 from tools.registry import Tool, Toolbox, tool
 from tools.shell import shell
 from tools.workspace import Workspace
@@ -210,3 +211,35 @@ def test_an_edit_of_anything_else_is_not(tmp_path: Path, path: str) -> None:
     free, _ = gateway(tmp_path, write)
     action = Action(id="1", tool="write", arguments={"path": path, "content": "x"})
     assert not asyncio.run(free.run([action]))[0].failed
+
+
+def test_actions_that_run_at_once_are_asked_about_in_their_order(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also when what is asked about the first of them is found last, and when one before them is no call at all."""
+    asked: list[str] = []
+
+    class Person(Says):
+        async def ask(self, tool: str, effect: Effect, question: Decision) -> Decision:
+            asked.extend(effect.paths)
+            return await super().ask(tool, effect, question)
+
+    person = Person(Decision(verdict="allow", reason="fine"))
+    made, _ = gateway(tmp_path, read, approval=Approval.ASK, approver=person)
+    made.policy.rules = Rules((parse_rule("read(*.py)", "ask"),))
+    judge = made._judge
+
+    def slow(action: Action, effect: Effect) -> Decision:
+        time.sleep(0.3 - 0.1 * int(action.id))
+        return judge(action, effect)
+
+    monkeypatch.setattr(made, "_judge", slow)
+    names = ["a.py", "b.py", "c.py"]
+    for name in names:
+        (tmp_path / "root" / name).write_text("x\n")
+    calls = [
+        Action(id=f"{number}", tool="read", arguments={"path": name}) for number, name in enumerate(names)
+    ]
+    wrong = Action(id="9", tool="read", arguments={"pth": 1})
+    asyncio.run(asyncio.wait_for(made.run([wrong, *calls]), 60))
+    assert [Path(each).name for each in asked] == names

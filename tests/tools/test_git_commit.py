@@ -385,6 +385,7 @@ def test_a_kill_between_commit_and_index_is_made_good_by_the_next_commit(repo: R
     before, changed = (repo.root / ".git/index").read_bytes(), dict(at.changed)
     make(at)
     (repo.root / ".git/index").write_bytes(before)  # as a kill right after the commit leaves it
+    at = repo.workspace()  # of the process that resumes the session
     at.changed.update(changed)
     assert repo.git("status", "--porcelain") == "MM a.py\nM  b.py\n"
     assert "has these changes already" in refusal(at)
@@ -399,3 +400,29 @@ def test_what_the_user_staged_back_after_a_commit_stays_so(repo: Repo) -> None:
     agent_writes(at, "b.py", "more\n")
     make(at, "Go on")
     assert repo.git("status", "--porcelain") == "MM a.py\n"
+
+
+def test_a_staged_file_stays_staged_where_the_commit_has_a_folder(repo: Repo) -> None:
+    repo.write("notes", "staged\n")
+    repo.git("add", "notes")
+    (repo.root / "notes").unlink()
+    at = repo.workspace()
+    agent_writes(at, "notes/one.txt", "agent\n")
+    before = repo.index()["notes"]
+    made = asyncio.run(commit(at, "Add notes"))
+    assert repo.committed() == ["notes/one.txt"]
+    assert repo.index().get("notes") == before
+    assert any("notes/one.txt" in note for note in made.notes)
+
+
+def test_what_the_user_staged_back_stays_so_where_the_session_changes_it_again(repo: Repo) -> None:
+    at = repo.workspace()
+    agent_writes(at, "new.txt", "one\n")
+    asyncio.run(commit(at, "Add new"))
+    repo.git("rm", "-q", "--cached", "new.txt")
+    agent_writes(at, "new.txt", "two\n")
+    before = repo.index()
+    made = asyncio.run(commit(at, "Change new"))
+    assert repo.show("new.txt") == "two\n"
+    assert repo.index() == before
+    assert any("staged version left as it was" in note for note in made.notes)

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from sandbox.shell import judge
 from tests.sandbox.boxes import CONFINED, living, make
 from tests.support.bench import workspace
 from tools import background
@@ -202,11 +203,31 @@ def test_too_many_wrong_names_and_long_output_are_answered(tmp_path: Path) -> No
     told(at, story)
 
 
-def test_what_is_started_and_sent_is_judged_like_a_command() -> None:
-    assert _effect({"action": "start", "command": "rm -rf /"}).argv == ("bash", "-c", "rm -rf /")
-    assert _effect({"action": "send", "input": "git push\n"}).argv == ("bash", "-c", "git push\n")
-    assert _effect({"action": "output", "command": "x"}).kind == "none"
-    assert _effect({"action": "stop"}).kind == "none"
+def test_what_is_started_and_sent_is_judged_like_a_command(tmp_path: Path) -> None:
+    at = placed(tmp_path, "unconfined")
+    assert _effect({"action": "start", "command": "rm -rf /"}, at).argv == ("bash", "-c", "rm -rf /")
+    assert _effect({"action": "send", "input": "git push\n"}, at).argv == ("bash", "-c", "git push\n")
+    assert _effect({"action": "output", "command": "x"}, at).kind == "none"
+    assert _effect({"action": "stop"}, at).kind == "none"
+
+
+@pytest.mark.parametrize(
+    "pieces", [["rm -r", "f ~\n"], ["echo x\nrm ", "-rf ~\r"], ["rm -r", " \\\n", "-f ~\n"]]
+)
+def test_a_line_that_is_sent_in_pieces_is_judged_whole(tmp_path: Path, pieces: list[str]) -> None:
+    at = placed(tmp_path, "unconfined")
+
+    async def story(call: Call) -> None:
+        await call("start", command="cat", wait=0)
+        for piece in pieces[:-1]:
+            await call("send", id="p1", input=piece, wait=0)
+        line = _effect({"action": "send", "id": "p1", "input": pieces[-1]}, at).argv[2]
+        found = judge(line, root=at.root)
+        assert "destructive" in {effect.kind for segment in found.segments for effect in segment.effects}
+        await call("send", id="p1", input=pieces[-1], wait=0)
+        assert _effect({"action": "send", "id": "p1", "input": "ls\n"}, at).argv[2] == "ls\n"
+
+    told(at, story)
 
 
 def test_what_it_makes_under_a_guarded_name_is_moved_away(at: Workspace) -> None:
@@ -214,6 +235,28 @@ def test_what_it_makes_under_a_guarded_name_is_moved_away(at: Workspace) -> None
         said = await call("start", command="echo export X=1 > .envrc; echo tried", wait=PATIENCE)
         await until(said, lambda: call("output", id="p1"), "ended: exit 0")
         assert not (at.root / ".envrc").exists()
+
+    told(at, story)
+
+
+@pytest.mark.parametrize("name", ["bubblewrap", "unconfined"])
+def test_what_it_makes_there_between_two_calls_is_told_at_the_next(tmp_path: Path, name: str) -> None:
+    at = placed(tmp_path, name)
+    made = at.root / ".envrc"
+
+    async def story(call: Call) -> None:
+        await call(
+            "start", command="until test -e go; do sleep 0.05; done; echo 1 > .envrc; sleep 600", wait=0
+        )
+        (at.root / "go").touch()
+        async with asyncio.timeout(PATIENCE):
+            while not made.exists():
+                await asyncio.sleep(0.02)
+        with pytest.raises(ToolFailure):
+            await call("output", id="p9")
+        assert "'.envrc' was made since the last call" in (await call("output", id="p1", wait=0)).text
+        assert made.exists(), "it may be the user's"
+        assert ".envrc" not in (await call("output", id="p1", wait=0)).text, "told once"
 
     told(at, story)
 

@@ -99,7 +99,7 @@ def test_a_person_sees_the_last_line_while_it_runs(tmp_path: Path) -> None:
     assert seen[-1] == "linking"
 
 
-def test_the_effect_names_the_command_line() -> None:
-    effect = shell.effect_of({"command": "ls -l", "timeout": None})
+def test_the_effect_names_the_command_line(tmp_path: Path) -> None:
+    effect = shell.effect_of({"command": "ls -l", "timeout": None}, workspace(tmp_path))
     assert (effect.kind, effect.argv) == ("execute", ("bash", "-c", "ls -l"))
     assert not shell.reads_only

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
+from tests.support.cli import CHECKOUT
 from tests.support.repo import Repo
 from tools.plumbing import Git, GitFailed
 from tools.worktrees import bring_back, worktree
@@ -55,6 +58,39 @@ def test_nothing_is_left_after_a_failure_or_a_kill(repo: Repo, tmp_path: Path) -
         assert (one.folder / "a.txt").exists(), "one that is in use stays"
         assert (other.folder / "a.txt").exists()
         assert repo.git("worktree", "list").count("\n") == 3, "the lost one is forgotten"
+
+
+_HELD = """
+import sys, time
+from pathlib import Path
+from tools.plumbing import Git
+from tools.worktrees import worktree
+with worktree(Git(Path(sys.argv[1])), "HEAD", Path(sys.argv[2])) as tree:
+    (tree.folder / "half").write_text("work that is lost")
+    print(tree.folder, flush=True)
+    time.sleep(300)
+"""
+
+
+@pytest.mark.slow
+def test_what_a_killed_process_left_is_removed_by_the_next_and_not_while_it_lives(
+    repo: Repo, tmp_path: Path
+) -> None:
+    git, trees = Git.here(repo.root), tmp_path / "trees"
+    command = [sys.executable, "-c", _HELD, str(repo.root), str(trees)]
+    with subprocess.Popen(command, cwd=CHECKOUT, stdout=subprocess.PIPE, text=True) as holder:
+        assert holder.stdout is not None
+        held = Path(holder.stdout.readline().strip())
+        with worktree(git, "HEAD", trees):
+            assert (held / "half").exists(), "another process works in it"
+        holder.kill()
+    assert held.is_dir(), "a kill cleans up nothing"
+    with worktree(git, "HEAD", trees) as tree:
+        assert not held.exists()
+        assert [path.parent for path in trees.glob("*/*")] == [tree.folder.parent]
+    assert repo.git("worktree", "list").count("\n") == 1
+    assert list(trees.iterdir()) == []
+    assert repo.git("status", "--porcelain") == ""
 
 
 def test_a_repository_that_a_command_put_there_is_not_obeyed(repo: Repo, tmp_path: Path) -> None:

@@ -2,23 +2,53 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Iterator
 from importlib import import_module
+from typing import TYPE_CHECKING
 
 from tools.checks.finding import Finding
-from tools.checks.staged import Change
+from tools.checks.staged import Change, File
+
+if TYPE_CHECKING:
+    from sandbox.process import Sandbox
+    from tools.linters import Found
 
 CHECKS = ("conflicts", "secrets", "syntax", "leftovers", "sizes", "weakened", "linters")
 """By name, which is the module's. They are imported when they are run."""
 
+_LINTERS = "linters"
 
-def run_checks(change: Change, skip: Collection[str] = ()) -> list[Finding]:
-    """What all checks but those in `skip` find in a change, by path and line. Empty changes cost nothing."""
+
+def run_checks(
+    change: Change, skip: Collection[str] = (), confined: Callable[[], Sandbox] | None = None
+) -> list[Finding]:
+    """What all checks but those in `skip` find in a change, by path and line. Empty changes cost nothing.
+
+    confined: makes what the project's linters run in, if there is something for them; without it they are left out
+    """
     if not change.files:
         return []
     change.load()
     found: list[Finding] = []
     for name in CHECKS:
-        if name not in skip:
+        if name not in skip and name != _LINTERS:
             found += import_module(f"tools.checks.{name}").check(change)
+    if confined is not None and _LINTERS not in skip and (jobs := list(linted(change))):
+        from tools.checks.linters import check
+
+        found += check(change, confined(), jobs)
     return sorted(found, key=lambda each: (each.severity, each.path, each.line))
+
+
+def linted(change: Change) -> Iterator[tuple[File, Found]]:
+    """Files with what the project would have said of them."""
+    from tools.linters import of_file
+
+    known: dict[tuple[str, str], list[Found]] = {}
+    for file in change.plain:
+        folder, _, name = file.path.rpartition("/")
+        alike = folder, name.rpartition(".")[2]
+        if alike not in known:
+            known[alike] = list(of_file(change.git.root, file.path))
+        for found in known[alike]:
+            yield file, found

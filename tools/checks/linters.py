@@ -1,79 +1,78 @@
-"""The project's own linters, on what is staged: their findings in new lines."""
+"""The project's own linters and formatters, on what is staged: their findings in new lines.
+
+What configures a linter is the repository's, and often is code; so may be the program (`node_modules/.bin`). They run
+confined: nothing is written, there is no network, and the user's secrets are not theirs to see.
+"""
 
 from __future__ import annotations
 
-import os
-import subprocess
-from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
+import asyncio
+from collections.abc import Iterator, Sequence
 
+from sandbox.errors import UserError
+from sandbox.process import Command, Sandbox
 from tools.checks.finding import Finding
 from tools.checks.staged import Change, File
-from tools.linters import MAX_CHARACTERS, Complaint, Linter, configured, program_of
-from tools.plumbing import without_git
+from tools.linters import MAX_CHARACTERS, Complaint, Found
 
 TIMEOUT = 20.0
 """Seconds for one file."""
 
+AT_ONCE = 4
 
-def check(change: Change) -> Iterator[Finding]:
-    """What the linter that a file's folder configures says of its new lines; nothing where none is found."""
-    root = change.git.root
-    jobs = []
-    for file in change.plain:
-        if file.path.endswith((".py", ".pyi")) and file.size <= MAX_CHARACTERS:
-            linter = _linter(root, file.path)
-            program = program_of(root, linter.program) if linter else None
-            if linter and program:
-                jobs.append((file, linter, program))
-    if not jobs:
+Job = tuple[File, Found]
+
+
+def check(change: Change, sandbox: Sandbox, jobs: Sequence[Job]) -> Iterator[Finding]:
+    """What the linters say of new lines. Without confinement they are not run, which is told.
+
+    jobs: as `tools.checks.linted` finds them; not empty
+    """
+    if sandbox.name == "unconfined":
+        file, found = jobs[0]
+        message = f"{found.linter.program} was not asked: it cannot be confined on this machine"
+        yield Finding(check="linters", path=file.path, line=0, message=message, severity="warning")
         return
-    running: list[subprocess.Popen[bytes]] = []
-    pool = ThreadPoolExecutor(max_workers=4)
-    try:
-        found = pool.map(lambda job: _run(change, job[0], job[1], job[2], running), jobs)
-        for (file, _, _), complaints in zip(jobs, found, strict=True):
-            new = {line for line, _ in file.added()}
-            for each in complaints:
-                if each.line in new:
-                    message = f"{each.code} {each.message}"
-                    yield Finding(check="linters", path=file.path, line=each.line, message=message)
-    finally:  # also when the time for the whole hook is over: nothing that was started outlives it
-        for process in running:
-            process.kill()
-        pool.shutdown(cancel_futures=True)
+    answers = asyncio.run(_all(change, sandbox, jobs))
+    for (file, found), complaints in zip(jobs, answers, strict=True):
+        new = {line for line, _ in file.added()}
+        told: set[str] = set()
+        for each in complaints:
+            message = f"{found.linter.program}: {each.code} {each.message}".replace(":  ", ": ")
+            if each.line in new and message not in told:
+                if found.linter.role == "format":  # one change is told once, at its first line
+                    told.add(message)
+                yield Finding(
+                    check="linters", path=file.path, line=each.line, message=message, severity=each.severity
+                )
 
 
-def _linter(root: Path, path: str) -> Linter | None:
-    """That of the nearest folder that configures one, up to the root."""
-    folder = (root / path).parent
-    places = [folder, *folder.parents]
-    inside = [each for each in places if each == root or root in each.parents]
-    return next((linter for place in inside if (linter := configured(place)) is not None), None)
+async def _all(change: Change, sandbox: Sandbox, jobs: Sequence[Job]) -> list[list[Complaint]]:
+    gate = asyncio.Semaphore(AT_ONCE)
+
+    async def one(file: File, found: Found) -> list[Complaint]:
+        async with gate:
+            return await _asked(change, sandbox, file, found)
+
+    return await asyncio.gather(*(one(file, found) for file, found in jobs))
 
 
-def _run(
-    change: Change, file: File, linter: Linter, program: Path, running: list[subprocess.Popen[bytes]]
-) -> list[Complaint]:
-    arguments = [each.replace("{path}", file.path) for each in linter.arguments]
-    try:
-        process = subprocess.Popen(
-            [str(program), *arguments],
-            cwd=change.git.root,
-            env=without_git(os.environ),
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-        )
-    except OSError:  # it cannot be started: the other checks stand
+async def _asked(change: Change, sandbox: Sandbox, file: File, found: Found) -> list[Complaint]:
+    text = change.text(file.new)
+    if not text or len(text) > MAX_CHARACTERS:
         return []
-    with process:
-        running.append(process)
-        try:
-            text = change.text(file.new).encode("utf-8", "surrogateescape")
-            output, _ = process.communicate(text, timeout=TIMEOUT)
-        except subprocess.TimeoutExpired:  # it hangs
-            process.kill()
-            return []
-    return linter.complaints(output.decode("utf-8", "replace"))
+    command = Command(
+        argv=found.argv(file.path),
+        cwd=change.git.root,
+        stdin=text.encode("utf-8", "replace"),
+        timeout=TIMEOUT,
+        stderr="separate",
+        scope="read-only",
+    )
+    try:
+        done = await sandbox.run(command)
+    except UserError:  # it cannot be started: the other checks stand
+        return []
+    if done.ended != "exited" or done.stdout.cut or (found.linter.role == "format" and done.returncode):
+        return []
+    return found.linter.read(text, done.stdout.text())

@@ -6,7 +6,7 @@ Robertson, Zaragoza, Taylor: "Simple BM25 extension to multiple weighted fields"
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -20,9 +20,14 @@ NAMED, CODE, PROSE = 4.0, 1.0, 1.0
 """How much a word counts in a symbol's name, in code, and in comments and strings."""
 
 
-def ranked(index: Index, words: Mapping[str, float]) -> dict[int, float]:
-    """Text → score, of texts that have any of the words, which are given with their weights."""
-    counts, current = index.counts, index.by_text
+def ranked(
+    index: Index, words: Mapping[str, float], among: Mapping[int, Sequence[str]] | None = None
+) -> dict[int, float]:
+    """Text → score, of texts that have any of the words, which are given with their weights.
+
+    among: the texts that are looked at, all without it
+    """
+    counts, current = index.counts, index.by_text if among is None else among
     lengths = {
         number: NAMED * named + CODE * code + PROSE * prose
         for number, (named, code, prose) in counts.items()
@@ -34,7 +39,7 @@ def ranked(index: Index, words: Mapping[str, float]) -> dict[int, float]:
     norms = {number: K1 * (1 - B + B * length / average) for number, length in lengths.items()}
     scores: dict[int, float] = {}
     for word, weight in words.items():
-        postings = index.word(word)
+        postings = [each for each in index.word(word) if each[0] in lengths]
         if not postings:
             continue
         idf = math.log(1 + (len(lengths) - len(postings) + 0.5) / (len(postings) + 0.5))

@@ -12,8 +12,12 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tools.codebase.documents import FORMATS, entries, format_of
+from tools.codebase.documents import MAX_BYTES as MAX_DOCUMENT
+from tools.codebase.documents import NAMES as DOCUMENTS
 from tools.codebase.imports import Import, imports_of
 from tools.codebase.keywords import KEYWORDS
+from tools.codebase.sql import SQL, statements
 from tools.codebase.words import IDENTIFIER, spread
 from tools.languages import LANGUAGES, Language, encoded, languages_of, parsed
 from tools.symbols.definitions import Definition, definitions_in
@@ -80,7 +84,9 @@ class Facts:
 def language_of(path: str) -> Language | None:
     """The language by which a file is indexed, by its name; None for a file that is only listed."""
     found = [each for each in languages_of(path) if _query_text(each.name)]
-    return found[-1] if found else None
+    if found:
+        return found[-1]
+    return SQL if path.lower().endswith(SQL.suffixes) else format_of(path)
 
 
 def facts(language: Language, text: str) -> Facts | None:
@@ -88,7 +94,72 @@ def facts(language: Language, text: str) -> Facts | None:
     count = text.count("\n") + 1
     if len(text) > MAX_BYTES or len(text) / count > MAX_LINE:
         return None
-    return _Reader(language, text).read()
+    if language.name in DOCUMENTS:
+        return _document(language, text) if len(text) <= MAX_DOCUMENT else None
+    return _sql(text) if language == SQL else _Reader(language, text).read()
+
+
+def _sql(text: str) -> Facts:
+    text = text.replace("\r\n", "\n").replace("\r", "\n")
+    lines = text.split("\n")
+    found = statements(text)
+    uses = _uses(SQL, found.code)
+    return Facts(
+        language=SQL.name,
+        package="",
+        symbols=tuple(
+            Symbol(
+                name=each.name,
+                kind="variable" if each.kind == "column" else each.kind,
+                first=each.first,
+                line=each.first,
+                last=each.last,
+                signature=lines[each.first - 1].strip().rstrip(" (;")[:MAX_SIGNATURE],
+                doc="" if each.kind == "column" else _comment_above(lines, each.first),
+            )
+            for each in found.created
+        ),
+        uses=uses,
+        imports=(),
+        code=spread({name: len(marks) for name, marks in uses.items()}),
+        prose=spread(Counter(IDENTIFIER.findall(found.prose))),
+        lines=len(lines),
+    )
+
+
+def _comment_above(lines: list[str], first: int) -> str:
+    """The first line of the comments right above a line."""
+    at = first - 1
+    while at > 0 and lines[at - 1].lstrip().startswith("--"):
+        at -= 1
+    return lines[at].strip(" \t-")[:MAX_DOC] if at < first - 1 else ""
+
+
+def _document(language: Language, text: str) -> Facts:
+    """Of a document or data: its headings or keys, and its words, all of them prose."""
+    text = text.replace("\r\n", "\n").replace("\r", "\n")
+    lines = text.split("\n")
+    return Facts(
+        language=language.name,
+        package="",
+        symbols=tuple(
+            Symbol(
+                name=each.name,
+                kind=each.kind,
+                first=each.first,
+                line=each.first,
+                last=each.last,
+                signature=lines[each.first - 1].strip()[:MAX_SIGNATURE],
+                doc="",
+            )
+            for each in entries(language.name, text)
+        ),
+        uses={},
+        imports=(),
+        code=Counter(),
+        prose=spread(Counter(IDENTIFIER.findall(text))),
+        lines=len(lines),
+    )
 
 
 class _Reader:
@@ -103,7 +174,7 @@ class _Reader:
         source = encoded(self._text)
         code, said = _apart(source, prose)
         there = definitions_in(self._language, self._text, tree)
-        uses = self._uses(code)
+        uses = _uses(self._language, code.decode("utf-8", "replace"))
         return Facts(
             language=self._language.name,
             package=there[0].package if there else "",
@@ -123,27 +194,14 @@ class _Reader:
 
         found = QueryCursor(query(self._language)).captures(tree.root_node)
         prose = sorted((node.start_byte, node.end_byte) for node in found.get("prose", ()))
+        if holes := sorted((node.start_byte, node.end_byte) for node in found.get("hole", ())):
+            prose = list(_without(prose, holes))
         imports = [(node.start_point[0] + 1, _text_of(node)) for node in found.get("import", ())]
         variables = []
         for node in found.get("variable", ()):
             around = node.parent or node
             variables.append((node.start_point[0] + 1, around.end_point[0] + 1, _text_of(node)))
         return prose, sorted(imports), variables
-
-    def _uses(self, code: bytes) -> dict[str, list[int]]:
-        uses: dict[str, list[int]] = {}
-        skipped = KEYWORDS.get(self._language.name, frozenset())
-        for number, line in enumerate(code.decode("utf-8", "replace").split("\n"), 1):
-            for name, called in _NAME_OR_CALL.findall(line):
-                if name in skipped:
-                    continue
-                mark = number * 2 + bool(called)
-                there = uses.get(name)
-                if there is None:
-                    uses[name] = [mark]
-                else:
-                    there.append(mark)
-        return uses
 
     def _symbols(self, there: list[Definition], variables: list[tuple[int, int, str]]) -> Iterator[Symbol]:
         spans = []
@@ -157,7 +215,7 @@ class _Reader:
                 signature=self._signature(each),
                 doc=self._doc(each),
             )
-            if each.kind not in ("function", "method"):  # no variable inside of these is told
+            if each.kind not in ("function", "method", "property"):  # no variable inside of these is told
                 spans.append((each.own_first, each.last, each.name))
         seen = {each.name for each in there}
         for first, last, name in variables:
@@ -198,6 +256,24 @@ class _Reader:
         return ""
 
 
+def _uses(language: Language, code: str) -> dict[str, list[int]]:
+    """The names in a text of code alone, with their lines (see `Facts.uses`)."""
+    uses: dict[str, list[int]] = {}
+    skipped = {name: f".{name}" for name in KEYWORDS.get(language.name, ())}
+    members = language.name != "python"  # elsewhere a keyword may be a member's name: `users.delete()`
+    for number, line in enumerate(code.split("\n"), 1):
+        for name, called in _NAME_OR_CALL.findall(line):
+            if name in skipped and not (members and skipped[name] in line):
+                continue
+            mark = number * 2 + bool(called)
+            there = uses.get(name)
+            if there is None:
+                uses[name] = [mark]
+            else:
+                there.append(mark)
+    return uses
+
+
 _NAME_OR_CALL = re.compile(r"([^\W\d]\w*)(\s?\()?")
 
 _DOCSTRING = re.compile(r"""\s*[rRuUbB]{0,2}(?:\"{1,3}|'{1,3})(.*)""")
@@ -218,6 +294,22 @@ def _apart(source: bytes, prose: list[tuple[int, int]]) -> tuple[bytes, bytes]:
     return b"".join(code), b"\n".join(said)
 
 
+def _without(prose: list[tuple[int, int]], holes: list[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+    """Prose around the code that is put into it (`s"total ${f(x)}"`), where a grammar has no node for the rest."""
+    at = 0
+    for start, end in prose:
+        while at < len(holes) and holes[at][1] <= start:
+            at += 1
+        near = at
+        while near < len(holes) and holes[near][0] < end:
+            if start < holes[near][0]:
+                yield start, holes[near][0]
+            start = max(start, holes[near][1])
+            near += 1
+        if start < end:
+            yield start, end
+
+
 def _text_of(node: Node) -> str:
     return (node.text or b"").decode("utf-8", "replace")
 
@@ -230,7 +322,10 @@ def _query_text(name: str) -> str:
 
 @cache
 def query(language: Language) -> Query:
-    """The language's own query: `queries/NAME.scm`, with the captures @prose, @import and @variable."""
+    """The language's own query: `queries/NAME.scm`, with the captures @prose, @import and @variable.
+
+    @hole is code inside of @prose.
+    """
     from tree_sitter import Query
 
     from tools.languages import grammar
@@ -240,4 +335,4 @@ def query(language: Language) -> Query:
 
 def language_named(name: str) -> Language:
     """A language of the table. Raises StopIteration for an unknown name: names come from the table itself."""
-    return next(each for each in LANGUAGES if each.name == name)
+    return next(each for each in (*LANGUAGES, SQL, *FORMATS) if each.name == name)

@@ -73,7 +73,7 @@ class Graph:
 
 def graph(index: Index) -> Graph:
     """The index's graph, as it was kept or made now."""
-    paths = list(index.paths)
+    paths = list(index.code)
     kept = index.store.kept(_KEY)
     if kept is not None and kept[0] == index.generation:
         return _unpacked(paths, kept[1])
@@ -85,7 +85,11 @@ def graph(index: Index) -> Graph:
 def _made(index: Index, paths: list[str]) -> Graph:
     number = {path: at for at, path in enumerate(paths)}
     # Texts that several files have (empty ones, mostly) tell nothing of which is meant.
-    alone = {text: number[there[0]] for text, there in index.by_text.items() if len(there) == 1}
+    alone = {
+        text: number[there[0]]
+        for text, there in index.by_text.items()
+        if len(there) == 1 and there[0] in number
+    }
     tests = {at for path, at in number.items() if is_test(path)}
     families = [_family(path) for path in paths]
     edges: dict[int, float] = {}

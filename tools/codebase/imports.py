@@ -95,6 +95,37 @@ def _shell(text: str) -> Found:
         yield words[1].strip("\"'").rpartition("}/")[2], ()
 
 
+def _swift(text: str) -> Found:
+    if parts := re.match(_SWIFT_IMPORT, text):
+        head, _, last = parts[1].rpartition(".")
+        yield parts[1], (last,) if head else ()
+
+
+_SWIFT_IMPORT = re.compile(
+    r"\s*(?:@\w+(?:\([^)]*\))?\s+)*(?:\w+\s+)?import\s+"
+    r"(?:(?:class|struct|enum|protocol|typealias|func|let|var)\s+)?([\w.]+)"
+)
+
+
+def _scala(text: str) -> Found:
+    """`a.b, c.{D, E => F}, g._` → a.b, c.D, c.E, g."""
+    text = re.sub(
+        r"^\s*import\s+(?:given\s+)?", "", re.sub(r"//[^\n]*|/\*.*?\*/", " ", text, flags=re.DOTALL)
+    )
+    for each in re.findall(r"[^,{]+(?:\{[^}]*\})?", text):
+        head, brace, inside = each.strip().partition("{")
+        head = re.sub(r"\s+as\s+.*|\.(?:_|\*|given)$|\.$", "", head.strip())
+        names = _names(inside.rstrip("} \n").replace("=>", " ")) if brace else ()
+        names = tuple(name for name in names if name not in ("_", "given"))
+        if not re.fullmatch(r"[\w.]+", head):
+            continue
+        if names:
+            yield from ((f"{head}.{name}", (name,)) for name in names)
+        else:
+            last = head.rpartition(".")[2]
+            yield head, (last,) if last != head and last[:1].isupper() and not brace else ()
+
+
 _RULES: Mapping[str, Callable[[str], Found]] = {
     "python": _python,
     "javascript": _quoted,
@@ -111,4 +142,7 @@ _RULES: Mapping[str, Callable[[str], Found]] = {
     "rust": _rust,
     "php": _php,
     "bash": _shell,
+    "swift": _swift,
+    "scala": _scala,
+    "lua": _quoted,
 }

@@ -10,8 +10,9 @@ from types import TracebackType
 from typing import Self, TypeVar
 
 from tools.codebase import listing
+from tools.codebase.documents import is_document
 from tools.codebase.listing import Stamp
-from tools.codebase.packing import NAME, NOTHING, Outline, unpack_facts, unpack_uses
+from tools.codebase.packing import ENTRY, NAME, NOTHING, Outline, unpack_facts, unpack_uses
 from tools.codebase.store import Store, discard, locked, now
 from tools.codebase.worker import Task, decoded
 from tools.codebase.workers import segments
@@ -34,8 +35,12 @@ class Index:
         self._database = database
         self._hidden = hidden
         self.store = Store(database)
-        self._files = self.store.files()
-        self._generation = self.store.generation()
+        try:
+            self._files = self.store.files()
+            self._generation = self.store.generation()
+        except BaseException:  # a damaged database: whoever asked makes it anew
+            self.store.close()
+            raise
         self.others: Sequence[str] = ()
 
     def __enter__(self) -> Self:
@@ -137,7 +142,7 @@ class Index:
         self._drop_views()
 
     def _drop_views(self) -> None:
-        for name in ("by_text", "counts", "paths"):
+        for name in ("by_text", "code", "code_by_text", "counts", "paths"):
             self.__dict__.pop(name, None)
 
     # ── what is there ──────────────────────────────────────────────────────────────────────────────
@@ -146,6 +151,11 @@ class Index:
     def paths(self) -> Sequence[str]:
         """Every file that is indexed, sorted."""
         return sorted(self._files)
+
+    @cached_property
+    def code(self) -> Sequence[str]:
+        """Those that are no documents or data."""
+        return [path for path in self.paths if not is_document(path)]
 
     @property
     def generation(self) -> int:
@@ -165,6 +175,14 @@ class Index:
         found: dict[int, list[str]] = {}
         for path, (_, _, number) in self._files.items():
             found.setdefault(number, []).append(path)
+        return found
+
+    @cached_property
+    def code_by_text(self) -> dict[int, list[str]]:
+        """The same without documents and data."""
+        found: dict[int, list[str]] = {}
+        for path in self.code:
+            found.setdefault(self._files[path][2], []).append(path)
         return found
 
     @cached_property
@@ -189,11 +207,17 @@ class Index:
         return {path: found[number] for path, number in wanted.items() if number in found}
 
     def naming(self, name: str) -> list[tuple[str, int, int, int]]:
-        """Files that a name stands in: path, how often it is defined, used in all, and called. Sorted by path."""
+        """Code that a name stands in: path, how often it is defined, used in all, and called. Sorted by path."""
         found = []
         for number, defined, used, called in self.store.postings(NAME + name):
             found += [(path, defined, used, called) for path in self.by_text.get(number, ())]
         return sorted(found)
+
+    def headed(self, name: str) -> list[str]:
+        """Documents that have a heading or key of this name, sorted."""
+        return sorted(
+            path for number, *_ in self.store.postings(ENTRY + name) for path in self.by_text.get(number, ())
+        )
 
     def word(self, word: str) -> list[tuple[int, int, int, int]]:
         """Texts that a word stands in: number, how often in symbols' names, in code, in prose."""

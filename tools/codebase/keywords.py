@@ -79,10 +79,45 @@ _WORDS = {
         "transient true try unset use var void volatile while yield"
     ),
     "bash": ("case do done elif else esac fi for function if in select then time until while"),
+    "swift": (
+        "Any Self actor any as associatedtype async await borrowing break case catch class consuming continue "
+        "convenience default defer deinit do dynamic else enum extension fallthrough false fileprivate final "
+        "for func get guard if import in indirect infix init inout internal is isolated lazy let mutating nil "
+        "nonisolated nonmutating open operator optional override postfix precedencegroup prefix private "
+        "protocol public repeat required rethrows return self set some static struct subscript super switch "
+        "throw throws true try typealias unowned var weak where while"
+    ),
+    "scala": (
+        "abstract case catch class def derives do else enum export extends extension false final finally for "
+        "forSome given if implicit import infix inline lazy match new null object opaque open override package "
+        "private protected return sealed super then this throw trait transparent true try type using val var "
+        "while with yield"
+    ),
+    "lua": (
+        "and break do else elseif end false for function goto if in local nil not or repeat return self then "
+        "true until while"
+    ),
 }
+
+_SQL = (
+    "add all alter analyze and any array as asc before after begin between bigint bool boolean by call cascade case "
+    "cast char character check collate column commit conflict constraint create cross current current_date "
+    "current_timestamp cursor database date datetime declare decimal default delete desc distinct do double drop "
+    "each else elsif end enum except exception exclude execute exists explain extension fetch filter first float "
+    "following for foreign from full function grant group having if ilike immutable in index inner inout insert int "
+    "integer intersect interval into is join json jsonb key language last lateral left like limit loop materialized "
+    "merge natural next no not notice nothing null numeric of offset on only or order out outer over owner partition "
+    "perform plpgsql preceding precision primary procedure raise range real recursive references refresh rename "
+    "replace restrict return returning returns revoke right role rollback row rows schema select sequence serial "
+    "set setof smallint some sql stable strict table temp temporary text then time timestamp timestamptz to "
+    "transaction trigger true false truncate type union unique unlogged update using uuid values varchar varying "
+    "view volatile when where while window with without work zone"
+)
+"""Written in capitals or not; who mixes them means a name."""
 
 KEYWORDS: Mapping[str, frozenset[str]] = {
     "python": frozenset(keyword.kwlist) | {"self", "cls"},
     **{language: frozenset(words.split()) for language, words in _WORDS.items()},
+    "sql": frozenset(_SQL.split()) | frozenset(_SQL.upper().split()),
 }
 """By the name of the language."""

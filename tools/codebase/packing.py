@@ -14,6 +14,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from tools.codebase.documents import NAMES as DOCUMENTS
 from tools.codebase.facts import Facts, Symbol
 from tools.codebase.imports import Import
 from tools.codebase.words import parts
@@ -23,6 +24,9 @@ _FAST = 1
 
 NAME = "="
 """Before a term that is a name, not a word. No word begins with it."""
+
+ENTRY = "#"
+"""The same for headings and keys of documents: no code means them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,8 +60,9 @@ def segment(read: Iterable[tuple[int, Facts]]) -> Segment:
             _post(
                 postings, NAME + name, blob, defined.pop(name, 0), len(lines), sum(mark & 1 for mark in lines)
             )
+        mark = ENTRY if facts.language in DOCUMENTS else NAME
         for name, count in defined.items():  # names that are no identifier: `empty?`, operators
-            _post(postings, NAME + name, blob, count, count, 0)
+            _post(postings, mark + name, blob, count, count, 0)
         counts = (sum(named.values()), sum(facts.code.values()), sum(facts.prose.values()))
         texts.append(Packed(blob=blob, facts=pack_facts(facts), uses=_pack(facts.uses), counts=counts))
     return Segment(texts=texts, postings=[(term, postings[term].tobytes()) for term in sorted(postings)])

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from tools.codebase.bm25 import ranked
+from tools.codebase.documents import slug
 from tools.codebase.facts import Symbol
 from tools.codebase.index import Index
 from tools.codebase.modules import Modules, module_of
@@ -73,12 +74,18 @@ def segments(name: str) -> tuple[str, ...]:
 
 
 def find(index: Index, name: str) -> list[Found]:
-    """Definitions of a name: short, qualified ("Cart.total"), or with its module in front. Tests last."""
+    """Definitions of a name: short, qualified ("Cart.total"), or with its module in front. Tests last.
+
+    Without any, headings and keys of documents: "getting-started", "Getting started", "scripts.build".
+    """
     wanted = segments(name)
     if not wanted:
         return []
     holders = [path for path, defined, _, _ in index.naming(wanted[-1]) if defined]
     holders.sort(key=is_test)
+    if not holders:
+        wanted = (slug(name),) if " " in name.strip() else wanted
+        holders = index.headed(wanted[-1])
     if len(wanted) == 1:
         holders = holders[:MAX_FILES]
     found = [
@@ -181,7 +188,7 @@ def imported(
     index: Index, path: str, modules: Modules | None = None
 ) -> list[tuple[int, str, tuple[str, ...]]]:
     """What a file imports: line, module as written, and the workspace's files that it leads to."""
-    modules = modules or Modules(index.paths)
+    modules = modules or Modules(index.code)
     return [
         (
             each.line,
@@ -194,7 +201,7 @@ def imported(
 
 def importers(index: Index, path: str, modules: Modules | None = None) -> list[str]:
     """Files that import a file, sorted."""
-    modules = modules or Modules(index.paths)
+    modules = modules or Modules(index.code)
     parts = module_of(path)
     if not parts:
         return []
@@ -205,7 +212,7 @@ def importers(index: Index, path: str, modules: Modules | None = None) -> list[s
         texts = having if texts is None else texts & having
     near = {each for number in texts or () for each in index.by_text.get(number, ())}
     folder = path.rpartition("/")[0]
-    near |= {each for each in index.paths if each.rpartition("/")[0] == folder}
+    near |= {each for each in index.code if each.rpartition("/")[0] == folder}
     found = []
     for candidate, outline in index.outlines(sorted(near - {path})).items():
         if any(path in modules.resolve(each.module, each.names, candidate) for each in outline.imports):
@@ -226,7 +233,7 @@ def impacted_tests(index: Index, changed: Iterable[str], limit: int = 20) -> lis
 
     A test that imports a file and names what it defines is nearer than one that only does either.
     """
-    modules = Modules(index.paths)
+    modules = Modules(index.code)
     scores: dict[str, float] = {}
     why: dict[str, list[str]] = {}
 
@@ -252,7 +259,7 @@ def impacted_tests(index: Index, changed: Iterable[str], limit: int = 20) -> lis
             for holder, _, used, _ in holders:
                 if used and is_test(holder) and len(holders) <= 100:
                     add(holder, 4.0 / (definers or 1) / len(holders) ** 0.5, f"names {symbol}")
-        for test in index.paths:
+        for test in index.code:
             if stem and is_test(test) and stem in re.split(r"[/_.]", test):
                 add(test, 2.0, f"is named like {path}")
     best = sorted(scores, key=lambda each: (-scores[each], each))[:limit]

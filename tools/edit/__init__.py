@@ -48,7 +48,7 @@ async def edit_lines(path: str, first: int, last: int, new: str, *, at: Workspac
     return await _made(at, "edit_lines", [change])
 
 
-def _patch_effect(arguments: Mapping[str, Any]) -> Effect:
+def _patch_effect(arguments: Mapping[str, Any], at: Workspace) -> Effect:
     from tools.edit.formats import parse
 
     try:

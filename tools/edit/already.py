@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from tools.edit import exact
 from tools.edit.changes import Hunk, Line
-from tools.edit.formats.placeholders import is_placeholder
+from tools.edit.formats.placeholders import is_elision, is_placeholder
 from tools.edit.ladder import STEPS, Rung, Source, sites
 from tools.edit.merge import Splice
 from tools.edit.readings import Reading
@@ -14,7 +14,9 @@ from tools.edit.refusals import EditRefused
 
 
 def refuse_placeholders(source: Source, lines: Iterable[Line]) -> None:
-    """New lines that only say that there are more."""
+    """New lines that only say that there are more. Dots do so where they take the place of lines that are given."""
+    lines = list(lines)
+    _refuse_dots(source, lines)
     old = {line.text.strip() for line in lines if line.op != "+"}
     for line in lines:
         text = line.text.strip()
@@ -23,6 +25,28 @@ def refuse_placeholders(source: Source, lines: Iterable[Line]) -> None:
                 f"`new` has a placeholder for code it leaves out ({text[:60]!r}): "
                 "give all lines, or a smaller `old`"
             )
+
+
+def _refuse_dots(source: Source, lines: Sequence[Line]) -> None:
+    """Dots that stand for several lines of `old`. For one they may be Python's `...`, the whole of a body."""
+    for i, line in enumerate(lines):
+        if line.op != "+" or not is_elision(line.text) or line.text in source.lines:
+            continue
+        if (gone := _stood_for(lines, i)) > 1:
+            raise EditRefused(
+                f"`new` has {line.text.strip()!r} where `old` has {gone} lines: give all lines, or a smaller `old`"
+            )
+
+
+def _stood_for(lines: Sequence[Line], number: int) -> int:
+    """Lines with text that go where this one is added, those left out that other new ones take the place of."""
+    first, last = number, number + 1
+    while first and lines[first - 1].op != " ":
+        first -= 1
+    while last < len(lines) and lines[last].op != " ":
+        last += 1
+    ops = [line.op for line in lines[first:last] if line.text.strip()]
+    return max(ops.count("-") - (ops.count("+") - 1), 0)
 
 
 def refuse_repeated(source: Source, start: int, reading: Reading) -> None:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
+from functools import cache
 
 from tools.edit.formats.placeholders import stands_for_lines
 from tools.edit.indentation import indent_of
@@ -72,22 +73,26 @@ def anchored(source: Source, wanted: Sequence[str], removed: Sequence[bool]) -> 
     removed: for each wanted line whether it is to go
     """
     view = source.view(_TOKENS)
+    likeness = cache(_likeness)  # the places overlap: each pair of lines is met many times
     numbers = [i for i, line in enumerate(wanted) if line.strip()]
     keys = [tokens_only(wanted[i]) for i in numbers]
     if len(keys) < 2:
         return []
     starts = _starts(view.places, keys)
-    best = _best(view.keys, keys, starts)
+    best = _best(view.keys, keys, starts, likeness)
     if best is None or not _holds(best, keys, [removed[i] for i in numbers]):
         return []
     hidden = list(view.keys)  # what the best place takes is nobody else's: so that one beside it is seen, too
     for _, row, _ in best.pairs:
         hidden[row] = "\0"
-    other = _best(hidden, keys, starts)
+    other = _best(hidden, keys, starts, likeness)
     found = [best, other] if other is not None and other.rivals(best) else [best]
     rows = view.rows(0, len(view.keys))
     return [site_of(source, wanted, [(numbers[i], rows[row]) for i, row, _ in each.pairs]) for each in found]
 
+
+_Measure = Callable[[str, str], float]
+"""How alike two lines are, from 0 to 1."""
 
 _TOKENS = next(step for step in STEPS if step.rung is Rung.WHITE_SPACE and step.skips_blank)
 
@@ -169,23 +174,25 @@ def _starts(places: dict[str, list[int]], keys: Sequence[str]) -> list[int]:
     return [max(start, 0) for start, _ in near.most_common(24)]
 
 
-def _best(lines: Sequence[str], keys: Sequence[str], starts: Sequence[int]) -> _Alignment | None:
+def _best(
+    lines: Sequence[str], keys: Sequence[str], starts: Sequence[int], likeness: _Measure
+) -> _Alignment | None:
     best: _Alignment | None = None
     for position in starts:
         for low in {max(position - SLACK, 0), position}:  # with slack in front a copy there might be taken
-            alignment = _align(keys, lines[low : position + len(keys) + SLACK], low)
+            alignment = _align(keys, lines[low : position + len(keys) + SLACK], low, likeness)
             if alignment.pairs and (best is None or alignment.likeness > best.likeness):
                 best = alignment
     return best
 
 
-def _align(keys: Sequence[str], window: Sequence[str], low: int) -> _Alignment:
+def _align(keys: Sequence[str], window: Sequence[str], low: int, likeness: _Measure) -> _Alignment:
     """Equal lines first; between them, in order, those that are most alike."""
     pairs: list[tuple[int, int, float]] = []
     mine = there = 0
     blocks = SequenceMatcher(None, keys, window, autojunk=False).get_matching_blocks()
     for block in blocks:
-        pairs += _alike(keys, window, (mine, block.a), (there, block.b), low)
+        pairs += _alike(keys, window, (mine, block.a), (there, block.b), low, likeness)
         pairs += [(block.a + i, low + block.b + i, 1.0) for i in range(block.size)]
         mine, there = block.a + block.size, block.b + block.size
     weight = max(sum(map(len, keys)), 1)
@@ -197,14 +204,19 @@ def _align(keys: Sequence[str], window: Sequence[str], low: int) -> _Alignment:
 
 
 def _alike(
-    keys: Sequence[str], window: Sequence[str], mine: tuple[int, int], there: tuple[int, int], low: int
+    keys: Sequence[str],
+    window: Sequence[str],
+    mine: tuple[int, int],
+    there: tuple[int, int],
+    low: int,
+    measure: _Measure,
 ) -> list[tuple[int, int, float]]:
     """Pairs of lines that are versions of one another: the best way to lay two short runs side by side."""
     rows, columns = mine[1] - mine[0], there[1] - there[0]
     if not rows or not columns or rows * columns > 400:
         return []
     likeness = [
-        [_likeness(keys[mine[0] + i], window[there[0] + j]) for j in range(columns)] for i in range(rows)
+        [measure(keys[mine[0] + i], window[there[0] + j]) for j in range(columns)] for i in range(rows)
     ]
     beside = _beside(likeness, first=mine[0] == 0, last=mine[1] == len(keys))
     pairs = beside or [
@@ -246,12 +258,13 @@ def _in_order(likeness: Sequence[Sequence[float]]) -> list[tuple[int, int]]:
 
 
 def _likeness(one: str, other: str) -> float:
-    if max(len(one), len(other)) > LONGEST:
+    """0.0 below LINE_FLOOR. Bounds by length and by letters come first: most pairs are far apart."""
+    enough = LINE_FLOOR * (len(one) + len(other)) / 2
+    if max(len(one), len(other)) > LONGEST or min(len(one), len(other)) < enough:
         return 0.0
-    matcher = SequenceMatcher(None, one, other, autojunk=False)
-    if matcher.real_quick_ratio() < LINE_FLOOR or matcher.quick_ratio() < LINE_FLOOR:
+    if (Counter(one) & Counter(other)).total() < enough:
         return 0.0
-    ratio = matcher.ratio()
+    ratio = SequenceMatcher(None, one, other, autojunk=False).ratio()
     return ratio if ratio >= LINE_FLOOR else 0.0
 
 

@@ -66,8 +66,9 @@ def _by_shape(first: str, later: list[str], indent: str, given: str, path: str) 
     if given and len(least) < len(indent):
         return 1 if least.startswith(given) else None
     if len(least) >= len(indent):
-        opens = first.rstrip().endswith(OPENERS) and len(indent_of(later[0])) <= len(indent)
-        return None if opens else 0
+        opens = first.rstrip().endswith(OPENERS)
+        goes_on = len(indent_of(later[0])) > len(indent)
+        return 0 if opens == goes_on else None
     if path.endswith(_BRACES + _BRACES_TOO):
         return 0 if _closes_more("\n".join([first, *later])) else 1
     return None

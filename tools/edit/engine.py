@@ -7,10 +7,11 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from tools.edit.changes import Edit, Hunk, Lines, Replace, Symbol
+from tools.edit.endings import Origins, carried
 from tools.edit.found import Found, find_hunk, find_lines, find_replace, find_symbol
 from tools.edit.ladder import Rung, Source
 from tools.edit.refusals import EditRefused, overlapping
-from tools.edit.splicing import TextSplice
+from tools.edit.splicing import TextSplice, as_one
 
 __all__ = ["EditRefused", "Patched", "Place", "patched"]
 
@@ -33,18 +34,27 @@ class Place:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Patched:
-    """A text after its edits, and where each was made; `splices` lead from the old text to the new one."""
+    """A text after its edits, and where each was made; origins: whose line ending each line has, if that was asked."""
 
     text: str
     places: tuple[Place, ...]
+    origins: Origins | None = None
 
 
-def patched(text: str, edits: Sequence[Edit], *, path: str = "", strictest: bool = False) -> Patched:
+def patched(
+    text: str,
+    edits: Sequence[Edit],
+    *,
+    path: str = "",
+    strictest: bool = False,
+    origins: Origins | None = None,
+) -> Patched:
     """Make every edit, in order, or none: raises EditRefused (its `edit` is the number of the one that failed).
 
     text: with "\\n" for every line ending
     path: tells the language, for symbols and where only the syntax decides between two readings
     strictest: only the exact rung
+    origins: of the text's lines, to learn those of the result's
     """
     places: list[Place] = []
     written: list[tuple[int, int]] = []
@@ -61,9 +71,11 @@ def patched(text: str, edits: Sequence[Edit], *, path: str = "", strictest: bool
             except EditRefused as refusal:
                 refusal.edit = number
                 raise
+        if origins is not None:
+            origins = carried(origins, text, _as_given(source, edits, found))
         text, places, written = _made(source, found, places, written)
         position += count
-    return Patched(text=text, places=tuple(places))
+    return Patched(text=text, places=tuple(places), origins=origins)
 
 
 def _together(edits: Sequence[Edit], position: int) -> int:
@@ -91,6 +103,20 @@ def _find(
             return find_lines(source, edit)
         case Symbol():
             return find_symbol(source, edit, path)
+
+
+def _as_given(
+    source: Source, edits: Sequence[Edit], found: Sequence[tuple[int, Found]]
+) -> tuple[TextSplice, ...]:
+    """The splices of one step, in order: those of a diff as its marks say, those of two texts as one, since these do
+    not tell which of two equal lines goes."""
+    parts: list[TextSplice] = []
+    for number, each in found:
+        if isinstance(edits[number], Replace) and not each.apart and len(each.splices) > 1:
+            parts.append(as_one(source, each.splices))
+        else:
+            parts += each.splices
+    return tuple(sorted(parts, key=lambda splice: (splice.start, splice.end)))
 
 
 def _made(

@@ -8,17 +8,21 @@ from dataclasses import dataclass, replace
 from tools.edit import exact
 from tools.edit.already import refuse_made, refuse_placeholders, refuse_repeated, refuse_standing, stands
 from tools.edit.changes import Hunk, Line, Lines, Replace, Symbol
+from tools.edit.counterparts import in_the_files_manner, refuse_lost_indentation
 from tools.edit.depth import settled
+from tools.edit.diffing import diffed
 from tools.edit.formats.clean import without_line_numbers
 from tools.edit.formats.placeholders import stands_for_lines
 from tools.edit.ghosts import without_ghosts
 from tools.edit.heads import scopes
 from tools.edit.ladder import STEPS, Rung, Site, Source, says_enough, sites
-from tools.edit.letters import is_shallow, refuse_twins, rest_of_lines
-from tools.edit.merge import Splice, Unclear, splices
-from tools.edit.readings import Reading, readings
+from tools.edit.letters import is_shallow, refuse_ended_lines, refuse_twins, rest_of_lines, twins
+from tools.edit.merge import Splice, refuse_invented, splices
+from tools.edit.readings import NUMBERED, Reading, readings
 from tools.edit.refusals import EditRefused, not_found, several
 from tools.edit.splicing import TextSplice, as_text, ended, spliced
+from tools.edit.typography import refuse_bent_bullets
+from tools.edit.unclear import Unclear
 from tools.edit.unwrap import unwrapped
 
 MAX_COMPARED = 5
@@ -77,7 +81,7 @@ def find_hunk(source: Source, hunk: Hunk, strictest: bool) -> Found:
         allowed = None  # no such head: lines that stand only once need none
     if not any(line.op != "+" for line in hunk.lines):
         return _added(source, hunk, allowed)
-    refuse_placeholders(source, hunk.lines)
+    _refuse_unmeant(source, hunk.lines)
     everywhere = exact.line_sites(source.text, hunk.old)
     numbers = _allowed(everywhere, len(hunk.old), hunk, allowed, source)
     if everywhere and not numbers:
@@ -87,6 +91,9 @@ def find_hunk(source: Source, hunk: Hunk, strictest: bool) -> Found:
             hunk.start - 1
         ]  # the diff knows its file: its counts are right, and its lines stand where it says
     if numbers:
+        if not (hunk.counted and hunk.start == numbers[0] + 1):
+            rung, alike = twins(source, hunk.old)
+            refuse_twins(source, numbers[0], rung, _in(alike, hunk, allowed, source))
         found = [_exact_site(number, len(hunk.old)) for number in numbers]
         return _one(source, found, hunk, Rung.EXACT)
     if not strictest and says_enough("\n".join(hunk.old)):
@@ -144,8 +151,7 @@ def _without_numbers(hunk: Hunk) -> list[tuple[Reading, Hunk]]:
             lines.append(Line("+", without_line_numbers(line.text) or line.text))
         else:
             lines.append(Line(line.op, next(old)))
-    note = "line numbers removed"
-    return [(Reading(old="", new="", note=note), replace(hunk, lines=tuple(lines)))]
+    return [(Reading(old="", new="", note=NUMBERED), replace(hunk, lines=tuple(lines)))]
 
 
 def _unix(text: str) -> str:
@@ -160,10 +166,12 @@ def _exact(
         starts = [source.offset(number) for number in exact.line_sites(source.text, hunk.old)]
     else:
         starts = exact.sites(source.text, reading.old)
+    if NUMBERED in reading.note:  # lines that had numbers are whole ones
+        starts = [at for at in starts if not source.text[source.text.rfind("\n", 0, at) + 1 : at].strip()]
     starts = _outside(starts, len(reading.old), written)
     if not starts or (not edit.all and is_shallow(source.text, starts[0], reading.old)):
         return None
-    refuse_placeholders(source, _hunk(reading).lines)
+    _refuse_unmeant(source, _hunk(reading).lines)
     if edit.all:
         parts = exact.apart(starts, len(reading.old))
         found = tuple(
@@ -176,15 +184,15 @@ def _exact(
             hint = "" if edit.whole_lines else ", or all=true"
             raise EditRefused(several(source, [source.line_at(start) for start in starts], "", hint))
     start = starts[0]
-    refuse_twins(source, start, reading)
+    refuse_twins(source, source.line_at(start), *twins(source, reading.old.removesuffix("\n").split("\n")))
+    refuse_ended_lines(source, start, reading.old)
     refuse_repeated(source, start, reading)
     if path:
         new, note = unwrapped(path, source.text, start, reading.old, reading.new)
         reading = replace(reading, new=new, note=", ".join(filter(None, (reading.note, note))))
+    _refuse_lost_indentation(source, start, reading)
     if _whole_lines(source.text, start, reading.old):
-        hunk = Hunk(
-            lines=tuple(_diffed(*_as_lines(reading, literal=not _glues(source.text, start, reading))))
-        )
+        hunk = Hunk(lines=tuple(diffed(*_as_lines(reading, literal=not _glues(source.text, start, reading)))))
         site = _exact_site(source.line_at(start), len(hunk.old))
         return _at(source, site, hunk, Rung.EXACT, reading.note)
     end = start + len(reading.old)
@@ -206,6 +214,22 @@ def _exact(
     return Found(rung=Rung.EXACT, splices=(splice,), note=reading.note)
 
 
+def _refuse_lost_indentation(source: Source, start: int, reading: Reading) -> None:
+    """For old text that stands at `start`: its first line counts if only white space is before it."""
+    before = source.text[source.text.rfind("\n", 0, start) + 1 : start]
+    old, new = ((before + text).split("\n") for text in (reading.old, reading.new))
+    skipped = 1 if before.strip() else 0
+    try:
+        refuse_lost_indentation(old[skipped:], new[skipped:])
+    except Unclear as problem:
+        raise EditRefused(f"`old` was found at line {source.line_at(start) + 1}, but {problem}") from None
+
+
+def _refuse_unmeant(source: Source, lines: Iterable[Line]) -> None:
+    refuse_placeholders(source, lines)
+    refuse_bent_bullets(source, lines)
+
+
 def _loose(
     source: Source,
     options: Sequence[tuple[Reading | None, Hunk]],
@@ -216,10 +240,13 @@ def _loose(
 
     for reading, hunk in options:
         if reading is None or not reading.note:
-            refuse_placeholders(source, hunk.lines)
+            _refuse_unmeant(source, hunk.lines)
     for step in STEPS[1:]:
         for reading, hunk in options:
             if found := _in(sites(source, hunk.old, step), hunk, allowed, source):
+                if step.rung is Rung.TRAILING and len(found) == 1:
+                    rung, alike = twins(source, hunk.old)
+                    refuse_twins(source, found[0].first, rung, _in(alike, hunk, allowed, source))
                 yield _one(source, found, hunk, step.rung, reading)
     for _, hunk in options:
         refuse_standing(source, hunk)
@@ -270,7 +297,7 @@ def _with_blank_line(
     ]
     if not all(follows):
         return found, hunk
-    lines = tuple(_diffed(*_as_lines(reading, literal=True)))
+    lines = tuple(diffed(*_as_lines(reading, literal=True)))
     sites = [replace(site, end=site.end + 1, pairs=(*site.pairs, (last + 1, site.end))) for site in found]
     return sites, replace(hunk, lines=lines)
 
@@ -278,7 +305,8 @@ def _with_blank_line(
 def _at(source: Source, site: Site, hunk: Hunk, rung: Rung, note: str) -> Found:
     try:
         if not hunk.given and rung is not Rung.EXACT:
-            hunk, site = _without_ghosts(hunk, site)
+            hunk, site = _without_ghosts(in_the_files_manner(source, hunk, site), site)
+            refuse_invented(hunk.lines, site)
         found = splices(source, hunk.lines, site, rung)
     except Unclear as problem:
         raise EditRefused(f"`old` was found at line {site.first + 1} ({rung}), but {problem}") from None
@@ -303,7 +331,7 @@ def _without_ghosts(hunk: Hunk, site: Site) -> tuple[Hunk, Site]:
     kept_old, kept_new = without_ghosts(old, new, ghosts)
     numbers = {number: i for i, number in enumerate(i for i in range(len(old)) if i not in set(ghosts))}
     pairs = tuple((numbers[number], row) for number, row in site.pairs)
-    lines = tuple(_diffed(kept_old, kept_new))
+    lines = tuple(diffed(kept_old, kept_new))
     return replace(hunk, lines=lines), replace(site, pairs=pairs)
 
 
@@ -373,7 +401,7 @@ def _glues(text: str, start: int, reading: Reading) -> bool:
 
 def _hunk(reading: Reading) -> Hunk:
     """The same edit as lines of a diff: what both texts have is context."""
-    return Hunk(lines=tuple(_diffed(*_as_lines(reading, literal=False))), given=False)
+    return Hunk(lines=tuple(diffed(*_as_lines(reading, literal=False))), given=False)
 
 
 def _as_lines(reading: Reading, *, literal: bool) -> tuple[list[str], list[str]]:
@@ -384,17 +412,6 @@ def _as_lines(reading: Reading, *, literal: bool) -> tuple[list[str], list[str]]
     if old.endswith("\n"):
         return old[:-1].split("\n"), new.removesuffix("\n").split("\n") if new else []
     return old.split("\n"), new.split("\n") if new else []
-
-
-def _diffed(old: Sequence[str], new: Sequence[str]) -> Iterable[Line]:
-    from difflib import SequenceMatcher
-
-    for tag, a, b, c, d in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
-        if tag == "equal":
-            yield from (Line(" ", text) for text in old[a:b])
-        else:
-            yield from (Line("-", text) for text in old[a:b])
-            yield from (Line("+", text) for text in new[c:d])
 
 
 def _literal(source: Source, start: int, reading: Reading) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tools.edit.merge import Unclear
+from tools.edit.unclear import Unclear
 
 
 def without_ghosts(
@@ -22,7 +22,7 @@ def without_ghosts(
         before = old[first - 1] if first else None
         after = old[end] if end < len(old) else None
         if after is None:
-            _cut_end(kept_new)
+            _cut_end(kept_new, end - first, _blank_at_end(old))
         elif before is None:
             _cut_start(kept_new, end - first, after, framed)
         else:
@@ -51,9 +51,17 @@ def _cut_start(lines: list[str], count: int, after: str | None, framed: bool) ->
     del lines[: min(blank, count)]
 
 
-def _cut_end(lines: list[str]) -> None:
-    while lines and not lines[-1].strip():
-        del lines[-1]
+def _cut_end(lines: list[str], count: int, given: int) -> None:
+    """count: blank lines at the end of `old` that the file has not. given: all that `old` has there"""
+    blank = _blank_at_end(lines)
+    if given - count < blank < given:
+        raise Unclear("`old` ends with a blank line that the file has not: leave it out in both texts")
+    if blank >= given:
+        del lines[len(lines) - count :]
+
+
+def _blank_at_end(lines: Sequence[str]) -> int:
+    return next((i for i, line in enumerate(reversed(lines)) if line.strip()), len(lines))
 
 
 def _cut_between(lines: list[str], before: str, after: str) -> None:

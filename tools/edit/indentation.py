@@ -31,6 +31,8 @@ def fitted(
     points = sorted(set(pairs), key=lambda pair: (len(pair[0]), pair[1]))
     if len({model for model, _ in points}) < len(points):
         return None  # the same indentation stands for two: what was nested is not any more
+    if any(m and m == f for m, f in points) and any(m != f for m, f in points):
+        return None  # one is as deep as in the file and another is not: no unit of the model's explains that
     given = [indent_of(line) for line in added if line.strip()]
     known = {model for model, _ in points}
     if not _mixes(given, tabs):
@@ -134,9 +136,8 @@ def _scaled(
         if len(set(indent)) > 1:
             return None  # tabs and spaces in one line: alignment, which has no level
         if indent and kind is not None and kind != (indent[0] == "\t"):
-            return (
-                None if base_model or base_file else indent
-            )  # what was too narrow for one of the model's levels
+            narrow = tabs is False and indent[0] == " " and not (base_model or base_file)
+            return indent if narrow else None  # too narrow for one of the model's levels
         columns = base_file * under + (len(indent) - base_model) * over
         return character * (columns // under) + aligned if columns >= 0 and columns % under == 0 else None
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from tools.edit.ladder import STEPS, Source, has_own_word, sites
-from tools.edit.readings import Reading
+from collections.abc import Sequence
+
+from tools.edit.ladder import STEPS, Rung, Site, Source, has_own_word, sites
 from tools.edit.refusals import EditRefused, several
 
 
@@ -16,19 +17,40 @@ def is_shallow(text: str, start: int, old: str) -> bool:
     return bool(before) and old[0] in " \t" and rest_of_lines(text, start, old)
 
 
-def refuse_twins(source: Source, start: int, reading: Reading) -> None:
-    """Lines that stand to the letter once, and again but for blank lines: models drop those, so which is meant is
-    not clear. Where only brackets and words like `end` are given, the same holds of another depth."""
-    wanted = reading.old.removesuffix("\n").split("\n")
+def twins(source: Source, wanted: Sequence[str]) -> tuple[Rung, list[Site]]:
+    """Where lines that stand to the letter once stand but for blank lines: models drop those, so which is meant is
+    not clear if there are several. Where only brackets and words like `end` are given, the same holds of another
+    depth."""
+    own = has_own_word("\n".join(wanted))
+    step = STEPS[2] if own else STEPS[4]
     longest = max((line.strip() for line in wanted), key=len)
     if len(wanted) < 2 or source.text.count(longest) < 2:
+        return step.rung, []
+    if own and not all(line.strip() for line in wanted[1:-1]):
+        return step.rung, []  # it has blank lines, so none was dropped
+    return step.rung, sites(source, wanted, step)
+
+
+def refuse_twins(source: Source, line: int, rung: Rung, found: Sequence[Site]) -> None:
+    """line: where the lines stand to the letter. found: the places that `twins` gives, or those of them that count"""
+    if len(found) > 1 and any(site.first <= line < site.end for site in found):
+        raise EditRefused(several(source, [site.first for site in found], f" ({rung})"))
+
+
+def refuse_ended_lines(source: Source, start: int, old: str) -> None:
+    """For text that stands to the letter before other text of its line, and ends in white space: what follows may be
+    meant to stay, or the line to end there, as others do whose white space at the end was made up. Raises EditRefused.
+    """
+    end = start + len(old)
+    if old[-1] not in " \t" or end == len(source.text) or source.text[end] == "\n":
         return
-    if has_own_word(reading.old) and not all(line.strip() for line in wanted[1:-1]):
-        return  # it has blank lines, so none was dropped
-    step = STEPS[2] if has_own_word(reading.old) else STEPS[4]
-    found = sites(source, wanted, step)
-    if len(found) > 1 and any(site.first <= source.line_at(start) < site.end for site in found):
-        raise EditRefused(several(source, [site.first for site in found], f" ({step.rung})"))
+    before = source.text[source.text.rfind("\n", 0, start) + 1 : start]
+    rung = Rung.TRAILING if before.strip() else Rung.INDENTATION
+    step = next(step for step in STEPS if step.rung is rung)
+    if found := sites(source, old.split("\n"), step):
+        raise EditRefused(
+            several(source, [source.line_at(start), *(site.first for site in found)], f" ({rung})")
+        )
 
 
 def rest_of_lines(text: str, start: int, old: str) -> bool:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sandbox.errors import UserError
 from sandbox.process import Command
-from tools.linters import MAX_CHARACTERS, Complaint, Linter, configured, program_of
+from tools.linters import MAX_CHARACTERS, Complaint, Found, of_file
 
 if TYPE_CHECKING:
     from tools.workspace import Workspace
@@ -22,14 +21,6 @@ MAX_COMPLAINTS = 5
 
 MAX_DIFFED = 4_000
 """Lines between the first and the last change. With more of them all count as changed: a diff would take seconds."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
-    """The linter of a folder and where its program is."""
-
-    linter: Linter
-    program: Path
 
 
 async def complaints(at: Workspace, path: str, before: str, after: str) -> list[str]:
@@ -65,17 +56,14 @@ def _linter(at: Workspace, path: str) -> Found | None:
     decided: dict[str, Found | None] = at.facts.setdefault("linters", {})
     folder = str(Path(path).parent)
     if folder not in decided:
-        folders = [at.root / folder, *(at.root / folder).parents]
-        inside = [each for each in folders if each == at.root or at.root in each.parents]
-        linter = next((each for place in inside if (each := configured(place)) is not None), None)
-        program = program_of(at.root, linter.program) if linter else None
-        decided[folder] = Found(linter=linter, program=program) if linter and program else None
+        linters = (each for each in of_file(at.root, path) if each.linter.role == "lint")
+        decided[folder] = next(linters, None)
     return decided[folder]
 
 
 async def _run(at: Workspace, found: Found, path: str, text: str) -> list[Complaint]:
     command = Command(
-        argv=(str(found.program), *(each.replace("{path}", path) for each in found.linter.arguments)),
+        argv=found.argv(path),
         cwd=at.root,
         stdin=text.encode("utf-8", "replace"),
         timeout=TIMEOUT,
@@ -88,7 +76,7 @@ async def _run(at: Workspace, found: Found, path: str, text: str) -> list[Compla
         return []
     if done.ended != "exited" or done.stdout.cut:
         return []
-    return found.linter.complaints(done.stdout.text())
+    return found.linter.read(text, done.stdout.text())
 
 
 def _changed_lines(before: str, after: str) -> set[int]:

@@ -14,6 +14,7 @@ from sandbox.paths import Tree
 from sandbox.places import check_writable
 from sandbox.textfile import BinaryFile, TextFile, decode, encode, fingerprint
 from tools.edit.changes import Create, Delete, Edit, FileChange, Hunk, Line, Update
+from tools.edit.endings import Origins, untouched
 from tools.edit.engine import EditRefused, Place, patched
 from tools.seen import differing
 from tools.text import plural
@@ -130,6 +131,7 @@ class _State:
 
     text: None where there will be none; "" of a file that is no text
     unreadable: why it is no text: then `before` is what it goes on to contain
+    origins: of a text with several kinds of line endings, if only edits led to it
     edits: how many edits have been made
     """
 
@@ -138,6 +140,7 @@ class _State:
     text: str | None = None
     unreadable: str = ""
     kept: bytes | None = None
+    origins: Origins | None = None
     edits: int = 0
     places: list[Place] = field(default_factory=list)
     source: str = ""
@@ -172,7 +175,7 @@ class _Planner:
         elif state.like and state.text == state.like.text and not state.source:
             after = state.before
         else:
-            after = encode(state.text, state.like)
+            after = encode(state.text, state.like, state.origins)
         result = Planned(
             path=path,
             before=state.before,
@@ -211,8 +214,11 @@ class _Planner:
     def _edit(self, path: str, state: _State, edits: Sequence[Edit]) -> None:
         text = self._text(state)
         edits = _with_endings_of(edits, state.like)
+        origins = state.origins
+        if state.like and state.like.exceptions and text == state.like.text:
+            origins = untouched(text)
         try:
-            result = patched(text, edits, path=path, strictest=self._strictest)
+            result = patched(text, edits, path=path, strictest=self._strictest, origins=origins)
         except EditRefused as refusal:
             number = f"edit {refusal.edit + 1} of {len(edits)}: " if len(edits) > 1 else ""
             made = refusal.already and all(self._made(text, each, path) for each in edits)
@@ -220,7 +226,7 @@ class _Planner:
         new = [replace(place, edit=place.edit + state.edits) for place in result.places]
         state.places = [*_carried(state.places, text, result.text), *new]
         state.edits += len(edits)
-        state.text = result.text
+        state.text, state.origins = result.text, result.origins
 
     def _made(self, text: str, edit: Edit, path: str) -> bool:
         """The edit was made already, if it stood alone."""
@@ -280,7 +286,7 @@ class _Planner:
                 )
         if state.text is not None:
             self._text(state)
-        state.unreadable, state.to = "", ""
+        state.unreadable, state.to, state.origins = "", "", None
         state.text = change.content
         state.mode = change.mode if change.mode is not None else state.mode
 
@@ -304,7 +310,7 @@ class _Planner:
             self._confirm(path, state.text, change)
         if note:
             state.notes.append(note)
-        state.text, state.places = None, []
+        state.text, state.places, state.origins = None, [], None
 
     def _confirm(self, path: str, text: str, change: Delete) -> None:
         """A diff that removes a file shows what it removes: something else is not thrown away."""

@@ -15,6 +15,9 @@ from tools.edit.formats.clean import (
     without_line_numbers,
 )
 
+NUMBERED = "line numbers removed"
+"""What a note says, or begins with, where lines had numbers."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reading:
@@ -42,8 +45,8 @@ def readings(edit: Replace) -> Iterator[Reading]:
             if undo is without_line_numbers and is_numbered(reading.new):
                 old = without_line_numbers(reading.old, reading.new)
                 new = without_line_numbers(reading.new, reading.old)
-            elif undo is _with_space and is_numbered(reading.new):
-                new = _with_space(reading.new) or without_line_numbers(reading.new, reading.old)
+            elif undo is with_their_space and is_numbered(reading.new):
+                new = with_their_space(reading.new, reading.old)
             if old is None or (new is None and undo in _NUMBERS and is_numbered(reading.new)):
                 continue  # numbers that stay in one of the texts were not understood
             if new is None and undo is _lines_in_fence and reading.new and not reading.new.endswith("\n"):
@@ -73,9 +76,12 @@ def _is_blank_line(undo: Callable[[str], str | None], wrapped: str) -> bool:
     return undo in _NUMBERS
 
 
-def _with_space(text: str) -> str | None:
-    """Whether the space behind "12|" belongs to the number or to the line can only be told from the file."""
-    plain = without_line_numbers(text)
+def with_their_space(text: str, like: str = "") -> str | None:
+    """Whether the space behind "12|" belongs to the number or to the line can only be told from the file.
+
+    like: another text with such numbers, beside which one of them is enough
+    """
+    plain = without_line_numbers(text, like)
     if plain is None:
         return None
     kept = []
@@ -92,12 +98,12 @@ def _entities(text: str) -> str | None:
     return plain if plain != text else None
 
 
-_NUMBERS = (without_line_numbers, _with_space)
+_NUMBERS = (without_line_numbers, with_their_space)
 
 _WRAPPINGS: tuple[tuple[str, Callable[[str], str | None]], ...] = (
     ("fence removed", _lines_in_fence),
-    ("line numbers removed", without_line_numbers),
-    ("line numbers removed, their space kept", _with_space),
+    (NUMBERED, without_line_numbers),
+    (f"{NUMBERED}, their space kept", with_their_space),
     ("escapes undone", unescaped),
     ("diff marks removed", without_diff_marks),
     ("HTML entities undone", _entities),

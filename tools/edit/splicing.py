@@ -52,6 +52,16 @@ def ended(source: Source, hunk: Hunk, splices: list[TextSplice]) -> list[TextSpl
     return splices
 
 
+def as_one(source: Source, splices: Sequence[TextSplice]) -> TextSplice:
+    """One splice that does what these do, with the text between them."""
+    start, end = min(each.start for each in splices), max(each.end for each in splices)
+    new, done = "", start
+    for splice in sorted(splices, key=lambda each: (each.start, each.end)):
+        new += source.text[done : splice.start] + splice.new
+        done = splice.end
+    return TextSplice(start=start, end=end, new=new)
+
+
 def spliced(source: Source, made: Sequence[TextSplice]) -> str:
     """The text with these splices made."""
     text = source.text

@@ -1,18 +1,29 @@
-"""What is wrapped around `new` only, `old` being exact: taken off if the result parses then, and else does not."""
+"""What is wrapped around `new` only, `old` being exact: taken off if it cannot be meant.
+
+It cannot where the result parses without it, and else does not; nor can some of it in any language: numbers that
+are those of the lines, a fence in a file that is no prose, white space at the end of every line.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
-from tools.edit.formats.clean import unescaped, without_diff_marks, without_fence, without_line_numbers
+from tools.edit.formats.clean import (
+    first_number,
+    unescaped,
+    without_diff_marks,
+    without_fence,
+    without_line_numbers,
+)
 from tools.edit.indentation import indent_of
+from tools.edit.readings import NUMBERED, with_their_space
+from tools.edit.typography import straightened
 
 
 def unwrapped(path: str, text: str, start: int, old: str, new: str) -> tuple[str, str]:
-    """(`new` as it is meant, what was undone: "" if it is meant as given), for `old` found at `start`.
-
-    Only the syntax decides, so files of unknown languages get what was given.
-    """
+    """(`new` as it is meant, what was undone: "" if it is meant as given), for `old` found at `start`."""
+    if sure := _never_meant(path, text.count("\n", 0, start) + 1, old, new):
+        return sure
     candidates = list(_candidates(old, new))
     if not candidates:
         return new, ""
@@ -27,12 +38,52 @@ def unwrapped(path: str, text: str, start: int, old: str, new: str) -> tuple[str
     return new, ""
 
 
+_HOLD_FENCES = (".md", ".markdown", ".mdx", ".rst", ".txt", ".adoc", ".org", ".ipynb", ".py", ".pyi")
+"""Ends of the names of files that may have fences: prose, and docstrings (in Python the syntax decides)."""
+
+
+def _never_meant(path: str, line: int, old: str, new: str) -> tuple[str, str] | None:
+    """line: number, from 1, of that at which `old` stands"""
+    if first_number(new) == line and first_number(old) is None:
+        for plain in (without_line_numbers(new, like=new), with_their_space(new, like=new)):
+            if plain is not None and _depth(plain) == _depth(old):
+                return plain, NUMBERED
+    holds_fences = path.lower().endswith(_HOLD_FENCES) or "." not in path.rpartition("/")[2]
+    fenced = new.lstrip("\n").startswith(("```", "~~~"))  # tags may be the file's own
+    if (
+        fenced
+        and not holds_fences
+        and without_fence(old) is None
+        and (plain := without_fence(new)) is not None
+    ):
+        ended = old.endswith("\n") and not plain.endswith("\n")
+        return f"{plain}\n" if ended else plain, "fence removed"
+    lines = [each for each in new.split("\n") if each.strip()]
+    olds = [each for each in old.split("\n") if each.strip()]
+    breaks = holds_fences and all(each.endswith("  ") for each in lines)
+    if len(lines) > 1 and _all_trail(lines) and not any(each != each.rstrip() for each in olds):
+        changes = [each.strip() for each in lines] != [each.strip() for each in olds]
+        if changes and not breaks:
+            return "\n".join(each.rstrip() for each in new.split("\n")), "trailing space removed"
+    return None
+
+
+def _depth(text: str) -> int:
+    """Of the line that is indented least."""
+    return min((len(indent_of(line)) for line in text.split("\n") if line.strip()), default=0)
+
+
+def _all_trail(lines: Sequence[str]) -> bool:
+    return all(each != each.rstrip() for each in lines)
+
+
 def _candidates(old: str, new: str) -> Iterator[tuple[str, str]]:
     for note, undo in (
         ("fence removed", without_fence),
-        ("line numbers removed", without_line_numbers),
+        (NUMBERED, without_line_numbers),
         ("escapes undone", unescaped),
         ("diff marks removed", without_diff_marks),
+        ("quotes and dashes made plain", straightened),
         ("indented as `old`", lambda text: _indented(old, text)),
     ):
         plain = undo(new)

@@ -37,7 +37,7 @@ class Found:
     runs: int
 
 
-def _effect(arguments: Mapping[str, Any]) -> Effect:
+def _effect(arguments: Mapping[str, Any], at: Workspace) -> Effect:
     return Effect(kind="execute", argv=("bash", "-c", str(arguments["command"])))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bisect
 import os
 import re
 import time
@@ -35,6 +36,11 @@ _UNFINISHED = {
 _PREPARED = ("MERGE_MSG", "SQUASH_MSG", "MERGE_MODE")
 
 _TRAILER = "Assisted-by"
+
+_APART = "the user has since changed lines that you wrote: yours are committed, theirs are in the file, uncommitted"
+
+# Name of the fact which is the last commit that this process has made, and brought the index to.
+_DONE = "commit made"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,7 +94,7 @@ def _commit(at: Workspace, broker: Broker, message: str) -> CommitResult:
         # What the last commit holds, with the stat data of the user's index where it applies.
         broker.run("read-tree", *(("--reset", old) if old else ("--empty",)), index=index)
         head, _ = staged(broker, index)
-        files = touched(at, broker.root, head)
+        files = touched(at, broker, head)
         _refuse_tampered(broker, files)
         chosen = plan(broker, files, head, index)
         _refuse_conflicts(chosen)
@@ -102,7 +108,9 @@ def _commit(at: Workspace, broker: Broker, message: str) -> CommitResult:
     if new == old:
         raise ToolFailure(_refused(broker, output))
     changes = committed(broker, old, new)
-    notes = _bring_index(broker, changes)
+    notes = [f"{file.path}: {_APART}" for file in files if file.apart and file.path in changes]
+    notes += _bring_index(broker, changes)
+    at.facts[_DONE] = new
     _forget(at, files, (*changes, *chosen.done))
     return _result(broker, new, chosen, notes, output)
 
@@ -163,9 +171,9 @@ def _finish_cut_off(at: Workspace, broker: Broker, head: str) -> None:
     """A kill between a commit and the index leaves the index behind: git would show the commit staged back.
 
     That is so where the last commit is ours, the session does not know yet that it was made, and the index
-    still holds what stood before it.
+    still holds what stood before it. (Where it knows, that is how the user has staged it since.)
     """
-    if not head or not at.changed:
+    if not head or not at.changed or head == at.facts.get(_DONE):
         return
     message = broker.run("log", "-1", "--no-show-signature", "--format=%P%n%B", head).stdout.decode(
         "utf-8", "replace"
@@ -250,12 +258,31 @@ def _bring_index(broker: Broker, changes: Mapping[str, tuple[Entry | None, Entry
                 left.append(path)
             else:
                 updates[path] = merged
+    for path in _in_the_way(entries, updates):
+        left.append(path)
+        del updates[path]
     notes = [f"staged version left as it was, without this commit's change: {path}" for path in left]
     try:
         _stage_patiently(broker, updates)
     except ToolFailure as failure:  # the commit stands; only the index does not know of it yet
         notes.append(f"the index could not follow, so git shows these files as staged back: {failure}")
     return notes
+
+
+def _in_the_way(entries: Mapping[str, Entry], updates: Mapping[str, Entry | None]) -> list[str]:
+    """Paths that cannot be entered while a file of the user's is staged where they need a folder, or the reverse:
+    git would drop theirs without a word."""
+    added = [path for path, entry in updates.items() if entry and path not in entries]
+    stay = sorted(path for path in entries if updates.get(path, entries[path]) is not None) if added else []
+    there = set(stay)
+    found = []
+    for path in added:
+        parts = path.split("/")
+        below = bisect.bisect_left(stay, f"{path}/")
+        inside = below < len(stay) and stay[below].startswith(f"{path}/")
+        if inside or any("/".join(parts[:count]) in there for count in range(1, len(parts))):
+            found.append(path)
+    return found
 
 
 def _stage_patiently(broker: Broker, updates: Mapping[str, Entry | None]) -> None:

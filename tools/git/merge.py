@@ -39,6 +39,9 @@ def plan(broker: Broker, files: Sequence[Touched], head: Mapping[str, Entry], in
     known = contents(broker, (head[file.path][1] for file in kept if file.path in head))
     present = _store_present(broker, kept, head, known)
     for file in kept:
+        if file.clash:
+            result.conflicts[file.path] = file.clash
+            continue
         _decide(broker, file, head.get(file.path), present.get(file.path, ""), result)
     _settle_folders(result, head)
     return result
@@ -108,9 +111,18 @@ def _store_present(
     for file in files:
         if file.now and file.now.mode == "120000":
             found[file.path] = store(broker, file.now.content)
+        elif file.now and file.apart:
+            found[file.path] = _stored(broker, file.path, file.now.content, head.get(file.path), known)
         elif file.now:
             plain[_kept_raw(head.get(file.path), known)].append(file.path)
     return found | store_files(broker, plain[False]) | store_files(broker, plain[True], "--no-filters")
+
+
+def _stored(
+    broker: Broker, path: str, content: bytes, entry: Entry | None, known: Mapping[str, bytes]
+) -> str:
+    """Store a content as git would if it were in the file."""
+    return store(broker, content) if _kept_raw(entry, known) else store_filtered(broker, path, content)
 
 
 def _kept_raw(entry: Entry | None, known: Mapping[str, bytes]) -> bool:
@@ -146,14 +158,16 @@ def _merge_in(broker: Broker, file: Touched, head: Entry, present: str, result: 
         result.conflicts[file.path] = "the user had changed it too, and it is a symbolic link"
         return
     texts = contents(broker, (head[1],))
-    raw = _kept_raw(head, texts)
-    base = store(broker, file.base.content) if raw else store_filtered(broker, file.path, file.base.content)
+    base = _stored(broker, file.path, file.base.content, head, texts)
     texts |= contents(broker, (base, present))
     merged = merge(broker, texts[base], texts[head[1]], texts[present])
-    if merged is None:
+    mode = _mode(file, head)
+    if merged == texts[head[1]] and mode == head[0]:  # committed by the user
+        result.done.append(file.path)
+    elif merged is None:
         result.conflicts[file.path] = "your changes touch lines that the user has changed and not committed"
     else:
-        result.entries[file.path] = (_mode(file, head), store(broker, merged))
+        result.entries[file.path] = (mode, store(broker, merged))
 
 
 def _is_base(broker: Broker, file: Touched, head: Entry) -> bool:

@@ -10,19 +10,10 @@ from pathlib import Path
 
 from sandbox.repository import git_dir
 from tools.action import ToolFailure
+from tools.git.broker import Broker
 from tools.git.entries import Entry
+from tools.git.separating import Separated, Version, git_mode, separated
 from tools.workspace import Workspace
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Version:
-    """One version of a file: a link's content is its target.
-
-    mode: as git writes it; "" when nobody noted it
-    """
-
-    mode: str
-    content: bytes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,6 +25,8 @@ class Touched:
     base: before the first change, None if it was not there
     now: at present, None if it is gone
     lost: there was a version before, of which nobody kept the content
+    clash: why what others changed since cannot be told from the session's changes; "" if it can
+    apart: `now` is not what is in the file: that has others' edits of the session's own lines as well
     """
 
     path: str
@@ -41,15 +34,18 @@ class Touched:
     base: Version | None
     now: Version | None
     lost: bool = False
+    clash: str = ""
+    apart: bool = False
 
 
-def touched(at: Workspace, root: Path, head: Mapping[str, Entry]) -> list[Touched]:
-    """Files that now differ from what the session found, in order of first change.
+def touched(at: Workspace, broker: Broker, head: Mapping[str, Entry]) -> list[Touched]:
+    """Files that the session made differ from what it found, in order of first change.
 
-    root: the repository's work tree; the workspace may be a folder in it
+    What others changed in them between its steps is in `base` and `now`, or in neither.
+    broker: of the repository; the workspace may be a folder in its work tree
     head: the entries of the last commit
     """
-    real = root.resolve()
+    real = broker.root.resolve()
     keys: dict[str, list[str]] = {}
     for key in at.changed:
         path = _place(at, key, real, head)
@@ -58,9 +54,24 @@ def touched(at: Workspace, root: Path, head: Mapping[str, Entry]) -> list[Touche
     found = []
     for path, names in keys.items():
         base, now = _base(at, names[0]), _now(real / path)
+        own = Separated(base=base, now=now)
+        edits = [edit for name in names for edit in at.between.get(name, ())]
+        if edits and now != base:
+            own = separated(broker, path, head.get(path), base, now, edits)
+            base, now = own.base, own.now
         lost = not at.lost.isdisjoint(names)
         if lost or (base != now and not (base and now and _same(base, now))):
-            found.append(Touched(path=path, keys=tuple(names), base=base, now=now, lost=lost))
+            found.append(
+                Touched(
+                    path=path,
+                    keys=tuple(names),
+                    base=base,
+                    now=now,
+                    lost=lost,
+                    clash=own.clash,
+                    apart=own.apart,
+                )
+            )
     return found
 
 
@@ -77,10 +88,15 @@ def holder(root: Path, path: str, head: Mapping[str, Entry]) -> str:
 def _place(at: Workspace, key: str, real: Path, head: Mapping[str, Entry]) -> str | None:
     """Where a changed file really lies. Tools write through links: then the link's target is what changed."""
     here = at.root / key
-    path = here.parent.resolve() / here.name
+    path = _real(here.parent) / here.name
     if path.is_symlink() and _is_old_link(at, key, path, real, head):
-        path = path.resolve()
+        path = _real(path)
     return path.relative_to(real).as_posix() if path.is_relative_to(real) else None
+
+
+def _real(path: Path) -> Path:
+    """With links followed, as far as they lead anywhere: `Path.resolve` gives up at a link to itself."""
+    return Path(os.path.realpath(path))
 
 
 def _is_old_link(at: Workspace, key: str, path: Path, real: Path, head: Mapping[str, Entry]) -> bool:
@@ -96,16 +112,16 @@ def _base(at: Workspace, key: str) -> Version | None:
     if content is None:
         return None
     mode = at.modes.get(key)
-    return Version(mode="" if mode is None else _git_mode(mode), content=content)
+    return Version(mode="" if mode is None else git_mode(mode), content=content)
 
 
 def _now(path: Path) -> Version | None:
     try:
         info = path.lstat()
         if stat.S_ISLNK(info.st_mode):
-            return Version(mode=_git_mode(info.st_mode), content=os.fsencode(path.readlink()))
+            return Version(mode=git_mode(info.st_mode), content=os.fsencode(path.readlink()))
         if stat.S_ISREG(info.st_mode):
-            return Version(mode=_git_mode(info.st_mode), content=path.read_bytes())
+            return Version(mode=git_mode(info.st_mode), content=path.read_bytes())
     except (FileNotFoundError, NotADirectoryError):  # gone, or its folder is
         return None
     except PermissionError as error:  # not to be taken for a deletion
@@ -115,9 +131,3 @@ def _now(path: Path) -> Version | None:
 
 def _same(base: Version, now: Version) -> bool:
     return base.content == now.content and base.mode in ("", now.mode)
-
-
-def _git_mode(mode: int) -> str:
-    if stat.S_ISLNK(mode):
-        return "120000"
-    return "100755" if mode & stat.S_IXUSR else "100644"

@@ -22,7 +22,7 @@ BUDGET = 16_000
 """Characters of output shown, about 4k tokens."""
 
 
-def _effect(arguments: Mapping[str, Any]) -> Effect:
+def _effect(arguments: Mapping[str, Any], at: Workspace) -> Effect:
     return Effect(kind="execute", argv=("python", "-c", str(arguments["code"])))
 
 

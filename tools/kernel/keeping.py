@@ -124,7 +124,7 @@ def current(at: Workspace) -> str:
     return head(at.root)
 
 
-def _effect(arguments: Mapping[str, Any]) -> Effect:
+def _effect(arguments: Mapping[str, Any], at: Workspace) -> Effect:
     reason = "it keeps a function for later sessions"
     return Effect(kind="write", outside=True, reason=reason)
 

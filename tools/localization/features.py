@@ -69,15 +69,15 @@ def gather(index: Index, evidence: Evidence) -> Gathered:
 
 
 def _lexical(index: Index, evidence: Evidence, gathered: Gathered) -> None:
-    scores = ranked(index, evidence.words)
+    scores = ranked(index, evidence.words, index.code_by_text)
     best = sorted(scores, key=lambda number: -scores[number])[:400]
     most = scores[best[0]] if best else 1.0
     for number in best:
-        for path in index.by_text[number]:
+        for path in index.code_by_text[number]:
             gathered.add(path, "words", scores[number] / most)
-    total = len(index.paths)
+    total = len(index.code)
     having: dict[str, list[str]] = {}
-    for path in index.paths:
+    for path in index.code:
         for word in {word for part in module_of(path)[-2:] for word in parts(part)}:
             having.setdefault(word, []).append(path)
     for word, weight in evidence.words.items():
@@ -99,7 +99,7 @@ def _lexical(index: Index, evidence: Evidence, gathered: Gathered) -> None:
 def _stems(index: Index, evidence: Evidence, gathered: Gathered) -> None:
     """Files whose whole name the text says, as `inspectdb` or "model checks"."""
     by_stem: dict[str, list[str]] = {}
-    for path in index.paths:
+    for path in index.code:
         if module := module_of(path):
             by_stem.setdefault(module[-1].strip("_").lower(), []).append(path)
     said = {name.lower().strip("_"): weight for name, weight in evidence.names.items()}
@@ -120,7 +120,7 @@ def _stems(index: Index, evidence: Evidence, gathered: Gathered) -> None:
 
 
 def _named(index: Index, evidence: Evidence, gathered: Gathered) -> None:
-    total = len(index.paths) + 1
+    total = len(index.code) + 1
     for name, weight in evidence.names.items():
         holders = index.naming(name)
         if not holders:
@@ -161,7 +161,7 @@ def _kinds(index: Index, name: str, paths: Iterable[str]) -> dict[str, float]:
 
 def _dotted(index: Index, evidence: Evidence, gathered: Gathered) -> None:
     by_end: dict[str, list[tuple[tuple[str, ...], str]]] = {}
-    for path in index.paths:
+    for path in index.code:
         if module := module_of(path):
             by_end.setdefault(module[-1], []).append((module, path))
     many = max(1.0, math.sqrt(len(evidence.dotted) / 4))
@@ -181,7 +181,7 @@ def _module(
     gathered: Gathered,
 ) -> bool:
     """`a.b.C.d` where a/b is a module: the file, or what of the package defines C."""
-    total = len(index.paths)
+    total = len(index.code)
     for length in range(len(segments), 1, -1):
         front, rest = segments[:length], segments[length:]
         paths = [
@@ -229,7 +229,7 @@ def _members(index: Index, segments: tuple[str, ...]) -> list[Found]:
 
 def _paths(index: Index, evidence: Evidence, gathered: Gathered) -> None:
     by_name: dict[str, list[str]] = {}
-    for path in index.paths:
+    for path in index.code:
         by_name.setdefault(path.rpartition("/")[2], []).append(path)
     for written in evidence.paths:
         for path, value in _matching(written, by_name):
@@ -270,7 +270,12 @@ def _quoted(index: Index, evidence: Evidence, gathered: Gathered) -> None:
             for word in counted(piece):
                 there = {number for number, _, _, prose in index.word(word) if prose}
                 texts = there if texts is None else texts & there
-            holders = [path for number in texts or () for path in index.by_text[number] if not is_test(path)]
+            holders = [
+                path
+                for number in texts or ()
+                for path in index.code_by_text.get(number, ())
+                if not is_test(path)
+            ]
             if not 0 < len(holders) <= MOST_QUOTED:
                 continue
             plain = " ".join(piece.lower().split())

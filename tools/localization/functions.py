@@ -15,8 +15,14 @@ from tools.localization.ranking import RankedFile
 FILES = 12
 """Files that are looked into."""
 
-FILE, WORDS = 1.1, 0.8
-"""How much the file's own score counts against the best file's, and the words in the function."""
+FILE, FIRST = 1.1, 0.2
+"""How much the file's own score counts against the best file's, and its place among the files: FIRST / place."""
+
+WORDS, DENSE, SAID = 0.4, 1.6, 1.0
+"""How much the text's words in the function count; those in it for its length (BM25); those in its qualified name."""
+
+USUAL = 120
+"""Words of a function after which its length counts against it."""
 
 TITLED, NAME, OWNER, TRACED, DOTTED = 0.35, 0.15, 0.1, 0.3, 0.1
 """What it adds when the first line names the function, the text does, names its class, a frame in it, or `Class.it`."""
@@ -40,13 +46,14 @@ def ranked_functions(
     rarity = _rarity(index, evidence)
     found: list[RankedFunction] = []
     outlines = index.outlines([each.path for each in files[:FILES]])
-    for each in files[:FILES]:
+    for place, each in enumerate(files[:FILES], 1):
         symbols = _units(outlines[each.path].symbols) if each.path in outlines else []
         lines = index.source(each.path).split("\n")
         share = each.score / files[0].score if files[0].score else 0.0
         for symbol in symbols:
             inside = _inside(rarity, lines, symbol) + _named(evidence, each.path, symbol)
-            found.append(RankedFunction(path=each.path, symbol=symbol, score=inside + FILE * share))
+            score = inside + FILE * share + FIRST / place
+            found.append(RankedFunction(path=each.path, symbol=symbol, score=score))
     return sorted(found, key=lambda one: (-one.score, one.path, one.symbol.first))[:limit]
 
 
@@ -62,7 +69,7 @@ def _units(symbols: Sequence[Symbol]) -> list[Symbol]:
 
 
 def _rarity(index: Index, evidence: Evidence) -> dict[str, float]:
-    total = len(index.by_text) + 1
+    total = len(index.code_by_text) + 1
     return {
         word: weight * math.log(1 + total / (1 + len(there)))
         for word, weight in evidence.words.items()
@@ -75,16 +82,18 @@ def _inside(
     lines: Sequence[str],
     symbol: Symbol,
 ) -> float:
-    """The words of its lines, as BM25 counts them, relative to all words of the text."""
+    """The words of its lines, relative to all words of the text."""
     words = counted("\n".join(lines[symbol.first - 1 : symbol.last]))
     length = words.total()
-    named = set(parts(symbol.short))
-    value = sum(
-        weight * often / (often + 0.2 + length / 300)
-        for word, weight in rarity.items()
-        if (often := words[word] + (3 if word in named else 0))
-    )
-    return WORDS * value / (sum(rarity.values()) or 1.0)
+    own, qualified = set(parts(symbol.short)), set(parts(symbol.name))
+    value = 0.0
+    for word, weight in rarity.items():
+        if often := words[word] + (3 if word in own else 0):
+            value += WORDS * weight * often / (often + 0.2 + length / 300)
+            value += DENSE * weight * 2.2 * often / (often + 1.2 * (0.3 + 0.7 * length / USUAL))
+        if word in qualified:
+            value += SAID * weight
+    return value / (sum(rarity.values()) or 1.0)
 
 
 def _named(evidence: Evidence, path: str, symbol: Symbol) -> float:

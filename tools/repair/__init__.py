@@ -31,12 +31,13 @@ async def localize(targets: list[str] = [], *, at: Workspace) -> Observation:  #
     targets: failing test ids or files; empty for all
     """
     from tools.repair.engine import trace
-    from tools.repair.result import suspect_data
+    from tools.repair.result import suspect_data, why_failing
 
     result, _ = await trace(at, targets, LOCALIZE_SECONDS)
     if not result.suspects:
         raise ToolFailure(f"localize: {result.reason}", repair=result.as_data())
     lines = [f"{len(result.left)} failing: {_named(result.left)}", *_suspects(result.suspects)]
+    lines += why_failing(result)
     return Observation(text="\n".join(lines), data={"suspects": [suspect_data(s) for s in result.suspects]})
 
 

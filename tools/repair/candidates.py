@@ -5,14 +5,16 @@ from __future__ import annotations
 import ast
 import difflib
 import heapq
+import math
 import re
 import warnings
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from tools.repair.edits import Edit, composed
 from tools.repair.localization import Suspect
-from tools.repair.templates import PRECISION, TEMPLATES, Change, Hints, Site, Source
+from tools.repair.templates import PRECISION, TEMPLATES, Change, Hints, Site, Source, Template
 
 # A template that has many candidates at a line spreads its chance over them; not wholly, since the
 # likelier of them come first (0.75 was the best of the exponents tried on small programs).
@@ -22,10 +24,14 @@ PAIRED = 0.8
 # Of equally good candidates at a line, the first that a template names is the likelier one.
 ORDER_DISCOUNT = 1e-4
 _TOKEN = re.compile(r"\w+|[<>=!*/]=|\*\*|//|\S")
-# Templates above this speak only of what does not exist or has no effect; where nothing is of that kind, no
-# candidate is likelier, so that the following statements can wait until their turn.
-ORDINARY = 1.2
-_HIGHEST_PRIOR = max(template.prior for template in TEMPLATES)
+# Templates by their priors, likeliest first: those of one group are asked together about a statement, and the
+# unlikely ones only when nothing likelier is left anywhere, so that the first candidate need not wait for them all.
+_STEPS = (1.2, 0.65, 0.4, 0.25, 0.0)
+GROUPS = tuple(
+    group
+    for low, high in zip(_STEPS, (math.inf, *_STEPS), strict=False)
+    if (group := tuple(each for each in TEMPLATES if low < each.prior <= high))
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,17 +39,19 @@ class Candidate:
     """One edit of one file, before it was tried.
 
     rank: its place in the order of trial
-    size: tokens that it changes
-    also: another candidate that is made together with it
+    source: the text that the change's offsets count in
+    size: tokens that it changes, with those of its base
+    base: another candidate that is made before it, so that `source` is what the base leaves of its file
     """
 
     rank: int
     suspect: Suspect
+    source: Source
     template: str
     change: Change
     priority: float
     size: int
-    also: Candidate | None = None
+    base: Candidate | None = None
 
     @property
     def path(self) -> str:
@@ -51,9 +59,13 @@ class Candidate:
 
     @property
     def parts(self) -> list[Candidate]:
-        """Its single changes, such that each can be made without moving the ones after it."""
-        both = [self] if self.also is None else [self, self.also]
-        return sorted(both, key=lambda each: (each.path, -each.change.start))
+        """Its single changes, in the order in which they are made."""
+        return [*(self.base.parts if self.base else ()), self]
+
+    @property
+    def edits(self) -> list[Edit]:
+        """What it changes, all offsets counting in the text before any change."""
+        return composed([(part.path, part.source.text, part.change) for part in self.parts])
 
     @property
     def precision(self) -> float:
@@ -61,11 +73,11 @@ class Candidate:
         found = 1.0
         for each in self.parts:
             found *= PRECISION[each.template]
-        return found if self.also is None else found * PAIRED
+        return found * PAIRED ** (len(self.parts) - 1)
 
     @property
     def why(self) -> str:
-        return "; ".join(each.change.why for each in reversed(self.parts))
+        return "; ".join(each.change.why for each in self.parts)
 
 
 def candidates(
@@ -76,15 +88,22 @@ def candidates(
     written: set[str] = set()
     meant: set[tuple[str, int, str] | None] = {None}
     number = rank = 0
-    bounds = _bounds(suspects, sources, hints)
-    for position, suspect in enumerate(suspects):
-        for order, (priority, name, change) in enumerate(
-            at_statement(suspect, sources[suspect.path], hints, written)
-        ):
+    sites = [Site(source=sources[each.path], statement=each.statement, hints=hints) for each in suspects]
+    # No candidate of a group at a statement is likelier than its score times the group's highest prior.
+    turns = sorted(
+        (-suspect.score * group[0].prior, place, position)
+        for position, suspect in enumerate(suspects)
+        for place, group in enumerate(GROUPS)
+    )
+    for turn, (_, place, position) in enumerate(turns):
+        suspect, following = suspects[position], -turns[turn + 1][0] if turn + 1 < len(turns) else 0.0
+        found = at_statement(suspect, sites[position], GROUPS[place], written)
+        for order, (priority, name, change) in enumerate(found):
             heapq.heappush(heap, (-priority, number, order, suspect, name, change))
             number += 1
-        meant.add(unchanged(sources[suspect.path], suspect.statement))
-        while heap and -heap[0][0] >= bounds[position + 1]:
+        if place == 0:
+            meant.add(unchanged(sources[suspect.path], suspect.statement))
+        while heap and -heap[0][0] >= following:
             priority, _, _, of, name, change = heapq.heappop(heap)
             meaning = identity(sources[of.path], of.statement, change)
             if meaning in meant:  # no Python, or said before in other words
@@ -92,35 +111,15 @@ def candidates(
             meant.add(meaning)
             size = _tokens_changed(sources[of.path].text[change.start : change.end], change.text)
             yield Candidate(
-                rank=rank, suspect=of, template=name, change=change, priority=-priority, size=size
+                rank=rank,
+                suspect=of,
+                source=sources[of.path],
+                template=name,
+                change=change,
+                priority=-priority,
+                size=size,
             )
             rank += 1
-
-
-def _bounds(suspects: Sequence[Suspect], sources: Mapping[str, Source], hints: Hints) -> list[float]:
-    """For each position, what no candidate of the suspects from there on can exceed."""
-    bounds = [0.0]
-    for suspect in reversed(suspects):
-        site = Site(source=sources[suspect.path], statement=suspect.statement, hints=hints)
-        most = _HIGHEST_PRIOR if _is_odd(site) else ORDINARY
-        bounds.append(max(bounds[-1], suspect.score * most))
-    return bounds[::-1]
-
-
-def _is_odd(site: Site) -> bool:
-    """Something in it does not exist, or comes to nothing."""
-    statement = site.statement
-    if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Compare):
-        return True
-    for node in site.nodes:
-        if isinstance(node, ast.Name) and not site.known(node.id):
-            return True
-        if isinstance(node, ast.Attribute):
-            own = isinstance(node.value, ast.Name) and node.value.id in ("self", "cls")
-            known = node.attr in site.source.attributes_bound
-            if (own and not known) or node.attr in site.hints.missing_attributes:
-                return True
-    return False
 
 
 def _tokens_changed(old: str, new: str) -> int:
@@ -133,13 +132,12 @@ def _tokens_changed(old: str, new: str) -> int:
 
 
 def at_statement(
-    suspect: Suspect, source: Source, hints: Hints, seen: set[str]
+    suspect: Suspect, site: Site, templates: Sequence[Template], seen: set[str]
 ) -> list[tuple[float, str, Change]]:
-    """(priority, template, change) for every candidate at a statement that is not among those `seen`."""
-    site = Site(source=source, statement=suspect.statement, hints=hints)
-    text = source.text
+    """(priority, template, change) for what templates say of a statement, if it is not among what was `seen`."""
+    source, text = site.source, site.source.text
     by_template: dict[str, list[Change]] = defaultdict(list)
-    for template in TEMPLATES:
+    for template in templates:
         for change in template.changes(site):
             if text[change.start : change.end] == change.text:
                 continue
@@ -148,7 +146,7 @@ def at_statement(
                 seen.add(written)
                 by_template[template.name].append(change)
     result = []
-    for template in TEMPLATES:
+    for template in templates:
         found = by_template[template.name]
         each = suspect.score * template.prior / max(1, len(found)) ** SPREAD
         for place, change in enumerate(found):
@@ -193,6 +191,8 @@ def unchanged(source: Source, statement: ast.stmt) -> tuple[str, int, str] | Non
 def _meaning(source: Source, statement: ast.stmt, chunk: str) -> tuple[str, int, str] | None:
     if isinstance(getattr(statement, "body", None), list) and not isinstance(statement, ast.Try):
         chunk = _completed(chunk, statement)
+    elif isinstance(statement, ast.Try) and statement.col_offset:
+        chunk = f"if 1:\n{source.indentation(statement.lineno)}{chunk}"
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", SyntaxWarning)  # of texts such as `0or`, which nobody will see

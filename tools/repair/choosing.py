@@ -6,8 +6,7 @@ import ast
 from dataclasses import dataclass
 
 from tools.repair.candidates import Candidate
-from tools.repair.templates import Source
-from tools.repair.templates.base import Function
+from tools.repair.templates.source import Function
 
 # Templates right less often than this, when the tests pass, are taken only for want of better.
 SURE = 0.75
@@ -43,18 +42,18 @@ class Found:
         return -len(self.helped), tier, self.candidate.size, self.candidate.rank
 
 
-def trust(candidate: Candidate, sources: dict[str, Source]) -> float:
+def trust(candidate: Candidate) -> float:
     """The template's precision, less for a change after which something is computed for nothing."""
     found = candidate.precision
     for part in candidate.parts:
-        if leaves_unused(part, sources[part.path]):
+        if leaves_unused(part):
             found *= UNUSED
     return found
 
 
-def leaves_unused(candidate: Candidate, source: Source) -> bool:
+def leaves_unused(candidate: Candidate) -> bool:
     """A local name that the function read before is still bound, but nothing reads it any more."""
-    change, statement = candidate.change, candidate.suspect.statement
+    source, change, statement = candidate.source, candidate.change, candidate.suspect.statement
     function = source.enclosing(statement)
     if function is None:
         return False

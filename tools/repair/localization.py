@@ -10,16 +10,20 @@ from dataclasses import dataclass
 
 from tools.repair.spectrum import Spectrum, Test
 from tools.repair.templates import Source
-from tools.repair.templates.base import header_nodes
+from tools.repair.templates.source import header_nodes
 
 # A traceback names the place where it went wrong, but the cause is often a caller's: enough to order
 # statements that coverage cannot tell apart, not enough to overrule it.
 DEEPEST_FRAME, OTHER_FRAME = 0.25, 0.1
 # Defaults and module constants run at import, before any test; they stand behind the statements that use them.
 INDIRECT = 0.7
-# What ran while modules were imported can only be changed in a new session, at the cost of hundreds of other
-# candidates; and a test that passes mostly clears it.
-IMPORTED = 0.4
+# A constant may be computed from another one.
+LEVELS = 2
+# What ran while modules were imported is no business of one test alone, and its results may be stored, so that a
+# change shows only in a new session, at the cost of hundreds of other candidates.
+IMPORTED = 0.7
+# A constant of this name may be another one's.
+OTHER_FILE = 0.8
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,11 +59,8 @@ def rank(sources: Mapping[str, Source], failing: Sequence[Test], spectrum: Spect
             scores[statement] = ochiai + frames.get(statement, 0.0) / len(failing)
             if not imported.isdisjoint(own_lines(statement)):
                 scores[statement] *= IMPORTED
-        for statement, score in list(scores.items()):
-            for behind in _behind(source, statement):
-                if behind not in ef:
-                    scores[behind] = max(scores.get(behind, 0.0), score * INDIRECT)
         suspects += [_suspect(source, each, score, ef[each], ep[each]) for each, score in scores.items()]
+    suspects += _behind_all(sources, suspects)
     return sorted(suspects, key=lambda each: (-each.score, each.path, each.line, each.statement.col_offset))
 
 
@@ -101,16 +102,39 @@ def _counts(tests: Iterable[Test], path: str, table: Table) -> Counter[ast.stmt]
     return counts
 
 
-def _behind(source: Source, statement: ast.stmt) -> Iterator[ast.stmt]:
-    """Statements that ran at import and whose values this one uses: defaults, module constants."""
+def _behind_all(sources: Mapping[str, Source], suspects: Sequence[Suspect]) -> Iterator[Suspect]:
+    """Statements that ran at import and whose values suspicious ones use, as suspicious as the most of these."""
+    constants: dict[str, list[tuple[Source, ast.stmt]]] = {}
+    for source in sources.values():
+        for name, statement in source.constants:
+            constants.setdefault(name, []).append((source, statement))
+    known = {each.statement for each in suspects}
+    scores: dict[ast.stmt, tuple[Source, float]] = {}
+    todo = [(sources[each.path], each.statement, each.score) for each in suspects]
+    for _ in range(LEVELS):
+        found: dict[ast.stmt, tuple[Source, float]] = {}
+        for here, statement, base in todo:
+            for source, behind in _behind(here, statement, constants):
+                score = base * INDIRECT * (1.0 if source is here else OTHER_FILE)
+                if behind not in known and score > scores.get(behind, (source, 0.0))[1]:
+                    found[behind] = scores[behind] = source, score
+        todo = [(source, statement, score) for statement, (source, score) in found.items()]
+    for statement, (source, score) in scores.items():
+        yield _suspect(source, statement, score, 0, 0)
+
+
+def _behind(
+    source: Source, statement: ast.stmt, constants: Mapping[str, Sequence[tuple[Source, ast.stmt]]]
+) -> Iterator[tuple[Source, ast.stmt]]:
+    """Defaults of the function; constants of modules and classes by the name under which they are read."""
     function = source.enclosing(statement)
     if function and (function.args.defaults or any(function.args.kw_defaults)):
-        yield function
+        yield source, function
     for node in header_nodes(statement):
-        if isinstance(node, ast.Name):
-            bound = source.module_names.get(node.id)
-            if isinstance(bound, ast.Assign | ast.AnnAssign):
-                yield bound
+        name = node.id if isinstance(node, ast.Name) else node.attr if isinstance(node, ast.Attribute) else ""
+        found = constants.get(name, ())
+        here = [each for each in found if each[0] is source]
+        yield from here or found
 
 
 def _frame_bonus(failing: Iterable[Test], path: str, table: Table) -> dict[ast.stmt, float]:

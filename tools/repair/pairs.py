@@ -26,13 +26,15 @@ def pairs(singles: Sequence[Candidate], first_rank: int) -> Iterator[Candidate]:
         one, other = best[i], best[j]
         if apart(one, other):
             size = one.size + other.size
-            yield replace(one, also=other, rank=first_rank + found, priority=-product, size=size)
+            # The later place is changed first, so that the earlier one stays where it is.
+            base, last = sorted((one, other), key=lambda each: (each.path, each.change.start), reverse=True)
+            yield replace(last, base=base, rank=first_rank + found, priority=-product, size=size)
             found += 1
 
 
 def apart(one: Candidate, other: Candidate) -> bool:
-    """Neither changes what the other changes."""
+    """Neither changes what the other changes, nor what touches it."""
     if one.path != other.path:
         return True
     first, second = sorted((each.change.start, each.change.end) for each in (one, other))
-    return first[1] <= second[0] and first != second
+    return first[1] < second[0]

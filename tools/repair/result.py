@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from enum import StrEnum
 from typing import Any
 
 from tools.repair.localization import Suspect
+from tools.repair.spectrum import Step
 
 
 class Outcome(StrEnum):
@@ -23,6 +24,7 @@ class Outcome(StrEnum):
     UNSTEADY = "unsteady"
     NEEDS_NETWORK = "needs-network"
     NOT_COVERED = "not-covered"
+    TEST_IN_DOUBT = "test-in-doubt"
     CANNOT_RUN = "cannot-run"
 
 
@@ -61,6 +63,7 @@ class RepairResult:
     failing: ids of the tests that failed before; left: those that no fix was found for
     suspects: the most suspicious statements of what is left, or of the first failure
     cpu: CPU seconds that the workers used, beside our own
+    why: a failing test, and what led to the values at which it failed, last first; only of a ranking
     checked: tests that every fix was checked against; unsteady: those that were left out of it
     """
 
@@ -72,6 +75,7 @@ class RepairResult:
     left: tuple[str, ...] = ()
     messages: Mapping[str, str]
     suspects: Sequence[Suspect] = ()
+    why: tuple[str, tuple[Step, ...]] = ("", ())
     checked: int = 0
     unsteady: tuple[str, ...] = ()
     tried: int = 0
@@ -87,12 +91,25 @@ class RepairResult:
             "alternatives": [[fix.as_data() for fix in each] for each in self.alternatives],
             "failing": list(self.failing),
             "left": list(self.left),
+            "why": {"test": self.why[0], "steps": [asdict(each) for each in self.why[1]]},
             "suspects": [suspect_data(each) for each in self.suspects[:10]],
             "checked": self.checked,
             "unsteady": list(self.unsteady),
             "tried": self.tried,
             "seconds": round(self.seconds, 2),
         }
+
+
+def why_failing(result: RepairResult) -> list[str]:
+    """The trace of a failure in lines, from where it failed back to what made the values."""
+    test, steps = result.why
+    if not steps:
+        return []
+    lines = [f"why {test} fails, from the failure back:"]
+    for step in steps:
+        values = ", ".join(f"{name} = {value}" for name, value in step.values.items())
+        lines.append(f"  {step.path}:{step.line}  {step.code[:100]}" + (f"   ({values})" if values else ""))
+    return lines
 
 
 def suspect_data(suspect: Suspect) -> dict[str, Any]:

@@ -9,7 +9,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tools.repair.candidates import Candidate
-from tools.repair.choosing import Found, trust
+from tools.repair.choosing import FEW_TESTS, Found, trust
+from tools.repair.deepening import Base, Half, based, on_top, promising
+from tools.repair.edits import Edit
+from tools.repair.feed import Feed, First
+from tools.repair.finds import Finds
 from tools.repair.localization import covering, own_lines
 from tools.repair.pairs import pairs
 from tools.repair.server import JOBS, Message, Replies, Worker
@@ -23,27 +27,29 @@ AHEAD = 2 * JOBS
 # Turns of loops and calls that a candidate gets at first; those that want more come again at the end.
 FUEL = 20_000
 PLENTY = 1 << 40
-# A patch that helps only some of the failing tests is taken when this many more candidates, and as many
-# again as it took to find it, brought none that helps them all.
-PATIENCE = 400
-# After the first patch that helps them all, so many more are looked at, while they are about as likely: of
-# patches that pass the same tests, the smallest change is the right one more often than the first. When the
-# first is of a kind that passes tests without being right, the search goes on much longer for a better one.
-ALTERNATIVES, ALIKE = 40, 0.5
-LONGER, LESS_ALIKE = 600, 0.05
 # Candidates that were only too slow are tried again, fewer each time: (how many, times the limit, seconds at most).
 RETRIES = ((120, 1.0, 1.5), (24, 50.0, 10.0))
 # The whole suite is the last word: no test may fail there for want of a little time.
 WHOLE_FACTOR, WHOLE_FLOOR = 3.0, 5.0
+# CPU seconds for a test of which nothing is known.
+WHOLE_CEILING = 120.0
 # Of the time for a search, what is kept for that last word once there is something to be said it of.
 RESERVE = 0.25
-# Cold trials at a time: each is a test session of its own, which costs what hundreds of others do. Only so many
-# of them are worth it to find something better than what is at hand.
-COLD_AHEAD, MOST_COLD = 1, 6
+# Cold trials at a time: each is a test session of its own, which costs what hundreds of others do. So there is one for
+# every so many others, until those are used up.
+COLD_AHEAD, PER_COLD = 1, 300
+# CPU seconds that a test may take at least when a base is looked at: with its lines noted it is slower.
+PROBE_SECONDS = 0.3
 # Singles that are kept to be paired: those tried first are the likeliest.
 MOST_SINGLES = 400
-# Batches that left the tests' state changed before candidates get a child each.
-MOST_SPOILT = 2
+# A single change is mostly among the first so many, if there is one; then it is time to look for two, at so many first.
+FIRST_SINGLES, FIRST_SECONDS = 1500, 3000
+# Second changes that are tried on top of others, and the share of the time for them when something helps in part.
+MOST_SECONDS, IN_PART = 10_000, 0.5
+# Tests that say what a base is worth: failing ones, and passing ones that run the same.
+MOST_PROBED = 12, 12
+# Lots that left the tests' state changed before candidates get a child each, when it is one of so many.
+MOST_SPOILT, OFTEN = 2, 8
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,6 +68,9 @@ class Search:
 
     name: tells the replies to this search from late ones to another
     cold_start: wall seconds that a new session may take to come to its first test
+    files: the test files that were collected; empty for all of them
+    checked: tests of the whole suite that passed with the patch
+    to_the_end: the whole suite was run; False when there was no time for more than the files
     others: what would do as well as what was chosen, next best first; not run against the whole suite
     """
 
@@ -74,24 +83,57 @@ class Search:
     wanted: Sequence[Test]
     deadline: float
     cold_start: float
+    files: Sequence[str] = ()
     on_progress: Callable[[str], None]
     tried: int = 0
+    checked: int = 0
+    to_the_end: bool = True
     others: list[Found] = field(default_factory=list)
     _begun: float = field(default_factory=time.monotonic)
     _asked: int = 0
     _open: dict[str, list[Candidate]] = field(default_factory=dict)
-    _good: list[Found] = field(default_factory=list)
+    _good: Finds = field(init=False)
     _singles: list[Candidate] = field(default_factory=list)
+    _halves: list[Half] = field(default_factory=list)
+    _judged_by: dict[int, Test] = field(default_factory=dict)
+    _seen: set[tuple[Edit, ...]] = field(default_factory=set)
     _last_rank: int = 0
     _slow: list[Candidate] = field(default_factory=list)
-    _near: dict[tuple[str, int], list[int]] = field(default_factory=dict)
+    _near: dict[tuple[str, range], list[int]] = field(default_factory=dict)
     _cold: list[Candidate] = field(default_factory=list)
     _in_cold: int = 0
     _cold_tried: int = 0
     _spoilt: int = 0
+    _screened: int = 0
+
+    def __post_init__(self) -> None:
+        self._good = Finds(len(self.wanted))
+
+    async def find(self, candidates: Iterator[Candidate]) -> Found | None:
+        """The best patch found in time: a single change, else one on top of another, else any two; None if none is."""
+        single = await self.run(First(candidates, FIRST_SINGLES, lambda: bool(self._good.found)))
+        if self._helps_all(single):
+            return single
+        alternatives = self.others
+        double = await self.run_deeper(single, FIRST_SECONDS)
+        if double is not None and (single is None or len(double.helped) > len(single.helped)):
+            return double
+        if single is not None:
+            self.others = alternatives
+            return single
+        return (
+            await self.run(candidates) or await self.run_deeper(None, MOST_SECONDS) or await self.run_pairs()
+        )
+
+    def _too_few_tests(self) -> bool:
+        """Two changes at once pass as few tests as these by chance."""
+        return len(self.spectrum.standing("passed", "failed")) < FEW_TESTS
+
+    def _helps_all(self, found: Found | None) -> bool:
+        return found is not None and len(found.helped) == len(self.wanted)
 
     async def run(self, candidates: Iterator[Candidate]) -> Found | None:
-        """The best patch found in time, or None."""
+        """The best single change, or None."""
         tests = self.spectrum.tests
         brief: Message = {
             "texts": {str(self.root / path): source.text for path, source in self.sources.items()},
@@ -100,6 +142,7 @@ class Search:
         }
         for worker in self.workers.values():
             await worker.send(brief)
+        self._good, self.others = Finds(len(self.wanted)), []
         found = await self._try_all(candidates, Effort(number=0, fuel=FUEL, factor=1.0, ceiling=1.5))
         for number, (most, factor, ceiling) in enumerate(RETRIES, 1):
             if found is not None or not self._slow:
@@ -110,26 +153,47 @@ class Search:
             found = await self._try_all(iter(again), effort)
         return found
 
+    async def run_deeper(self, in_part: Found | None, most: int) -> Found | None:
+        """A second change on top of a first that got further; `in_part` is what helps some of the tests."""
+        if self._too_few_tests():
+            return None
+        self.on_progress("searching: a second change on top of a first")
+        whole, self._good, self._cold = self.deadline, Finds(len(self.wanted)), []
+        if in_part is not None:
+            self._halves.append(Half(candidate=in_part.candidate, said=""))
+            self.deadline -= IN_PART * (self.deadline - time.monotonic())
+        bases = await self._bases()
+        self._judged_by = {base.candidate.rank: base.failing[0] for base in bases}
+        seconds = on_top(bases, self._last_rank + 1, most, self._seen)
+        found = await self._try_all(seconds, Effort(number=0, fuel=FUEL, factor=1.0, ceiling=1.5))
+        self.deadline = whole
+        return found
+
     async def run_pairs(self) -> Found | None:
         """Two changes at once, of those that were tried one by one."""
+        if self._too_few_tests():
+            return None
+        self.on_progress("searching: two changes at once")
         together = pairs(self._singles, first_rank=self._last_rank + 1)
         return await self._try_all(together, Effort(number=0, fuel=FUEL, factor=1.0, ceiling=1.5))
 
     async def _try_all(self, candidates: Iterator[Candidate], effort: Effort) -> Found | None:
-        feed = _Feed(candidates)
+        feed = Feed(candidates)
         while True:
             await self._until_nothing_is_open(feed, effort)
-            best = self._best()
+            best = self._good.best
             if best is None or await self._holds_for_the_whole_suite(best, effort):
-                self.others = [each for each in self._in_order() if each is not best]
+                self.others = [each for each in self._good.in_order() if each is not best]
                 return best
-            self._good.remove(best)  # and on, with what it had kept from being tried
+            self._good.found.remove(best)  # and on, with what it had kept from being tried
 
-    async def _until_nothing_is_open(self, feed: _Feed, effort: Effort) -> None:
+    async def _until_nothing_is_open(self, feed: Feed, effort: Effort) -> None:
         while (left := self._time_left()) > 0:
-            while len(self._open) < AHEAD and (batch := feed.batch(self._size(effort), self._worth_trying)):
+            while len(self._open) < AHEAD and (
+                batch := feed.batch(self._size(effort), self._good.worth_trying)
+            ):
                 await self._screen(batch, effort)
-            await self._try_cold(effort)
+            await self._try_cold(effort, all_of_them=not self._open)
             if not self._open:
                 return
             reply = await self.replies.next(left)
@@ -142,7 +206,7 @@ class Search:
 
     def _time_left(self) -> float:
         """Seconds to look for more: what is at hand is lost unless there is time to try it on the whole suite."""
-        kept = RESERVE * (self.deadline - self._begun) if self._good else 0.0
+        kept = RESERVE * (self.deadline - self._begun) if self._good.found else 0.0
         return self.deadline - kept - time.monotonic()
 
     def _forget(self) -> None:
@@ -155,80 +219,91 @@ class Search:
             return 4
         return min(BATCH, FIRST_BATCH << self._asked // AHEAD)
 
-    # ── what to try, and which of the good ones to take ──────────────────────────────────────────
-
-    def _worth_trying(self, candidate: Candidate) -> bool:
-        """Whether a candidate could still be chosen, given what is at hand."""
-        return self._in_reach(candidate, self._good)
-
-    def _in_reach(self, candidate: Candidate, good: Sequence[Found]) -> bool:
-        leader = self._leader(good)
-        if leader is not None:
-            return self._rivals(leader, candidate)
-        first = min((each.candidate.rank for each in good), default=None)
-        return first is None or candidate.rank <= PATIENCE + 2 * first
-
-    def _worth_its_cost(self, candidate: Candidate) -> bool:
-        leader = self._leader(self._good)
-        if leader is None:
-            return self._worth_trying(candidate)
-        return candidate.rank < leader.candidate.rank and self._cold_tried < MOST_COLD
-
-    def _leader(self, good: Sequence[Found]) -> Found | None:
-        """The likeliest that helps every wanted test; one of a kind to be trusted, if there is any."""
-        full = [found for found in good if len(found.helped) == len(self.wanted)]
-        return min(full, key=lambda each: (each.doubtful, each.candidate.rank), default=None)
-
-    def _rivals(self, leader: Found, candidate: Candidate) -> bool:
-        most, alike = (LONGER, LESS_ALIKE) if leader.doubtful else (ALTERNATIVES, ALIKE)
-        first = leader.candidate
-        return candidate.rank <= first.rank + most and candidate.priority >= first.priority * alike
-
-    def _best(self) -> Found | None:
-        return next(iter(self._in_order()), None)
-
-    def _in_order(self) -> list[Found]:
-        """The good ones, best first: those that would have been met one at a time, whoever was quicker."""
-        known: list[Found] = []
-        for each in sorted(self._good, key=lambda each: each.candidate.rank):
-            if not self._in_reach(each.candidate, known):
-                break
-            known.append(each)
-        return sorted(known, key=lambda each: each.preference)
-
     # ── what the workers are asked, and what they say ────────────────────────────────────────────
 
     async def _screen(self, batch: list[Candidate], effort: Effort) -> None:
-        first = self.wanted[0]
-        if self._spoilt > MOST_SPOILT:
+        if self._spoilt > MOST_SPOILT and self._spoilt * OFTEN > self._screened:
             for candidate in batch:
                 await self._try(candidate, effort, "warm")
             return
+        tests = [self._first_test(candidate) for candidate in batch]
         await self._ask("warm", batch, {
-            "screen": first.index,
-            "endless": first.endless,
+            "screen": [test.index for test in tests],
+            "endless": sorted({test.index for test in tests if test.endless}),
+            "wordless": sorted({test.index for test in tests if not test.worded}),
             "candidates": [self._edits(candidate) for candidate in batch],
             "fuel": effort.fuel,
-            "seconds": min(effort.ceiling, first.limit * effort.factor),
+            "seconds": min(effort.ceiling, max(test.limit for test in tests) * effort.factor),
         })  # fmt: skip
 
+    def _first_test(self, candidate: Candidate) -> Test:
+        """The test that a candidate is judged by before all others: one that its base does not mend already."""
+        base = candidate.base
+        return self.wanted[0] if base is None else self._judged_by.get(base.rank, self.wanted[0])
+
+    async def _bases(self) -> list[Base]:
+        """What got further, with how tests go with it and what they run then."""
+        failing, passing = MOST_PROBED
+        for candidate in promising(self._halves):
+            near = self._passing_near(candidate)[:passing]
+            tests = [*(test.index for test in self.wanted[:failing]), *near]
+            await self._ask("warm", [candidate], {
+                "probe": tests,
+                "edits": self._edits(candidate),
+                "seconds": max(PROBE_SECONDS, *(self.spectrum.tests[index].limit for index in tests)),
+            })  # fmt: skip
+        found = []
+        while self._open and (reply := await self.replies.next(self.deadline - time.monotonic())) is not None:
+            if reply["kind"] == "ended":
+                break
+            if reply.get("id") in self._open:
+                (candidate,) = self._open.pop(reply["id"])
+                if not reply["verdict"]:
+                    found.append(based(candidate, reply, self.sources, self.spectrum, self.wanted))
+        self._forget()
+        return sorted((each for each in found if each is not None), key=lambda each: each.candidate.rank)
+
+    async def _answer(self, name: str) -> Message | None:
+        """What is said to the one request that is open; None when there is no time left."""
+        reply = None
+        while (message := await self.replies.next(self.deadline - time.monotonic())) is not None:
+            if message.get("id") == name:
+                reply = message
+            if reply or message["kind"] == "ended":
+                break
+        self._open.clear()
+        return reply
+
     async def _try(self, candidate: Candidate, effort: Effort, mode: str) -> None:
-        """From fresh state: the failing tests, then the passing ones that run the statement."""
+        """From fresh state: the failing tests, then the passing ones that run the statement.
+
+        A cold trial collects the failing tests' files alone, so those of other files are left to the whole suite.
+        """
+        near, files = self._passing_near(candidate), sorted({test.file for test in self.wanted})
+        if mode == "cold":
+            near = [index for index in near if self.spectrum.tests[index].file in files]
         await self._ask(mode, [candidate], {
             "edits": self._edits(candidate),
+            "files": files if all(files) else [],
             "stages": [
                 {"tests": [test.index for test in self.wanted], "stop": "unless-some"},
-                {"tests": self._passing_near(candidate), "stop": "first"},
+                {"tests": near, "stop": "first"},
             ],
             "factor": effort.factor,
             "ceiling": max(effort.ceiling, 1.5),
             "start": self.cold_start,
         })  # fmt: skip
 
-    async def _try_cold(self, effort: Effort) -> None:
+    async def _try_cold(self, effort: Effort, *, all_of_them: bool) -> None:
         """Candidates outside functions, the likeliest first, as long as they could be chosen."""
         self._cold.sort(key=lambda each: each.rank)
-        while self._in_cold < COLD_AHEAD and self._cold and self._worth_its_cost(self._cold[0]):
+        while (
+            self._in_cold < COLD_AHEAD
+            and self._cold
+            and self._good.worth_a_session(self._cold[0], self._cold_tried)
+        ):
+            if not all_of_them and self._cold_tried * PER_COLD >= self.tried:
+                break
             self._in_cold += 1
             self._cold_tried += 1
             await self._try(self._cold.pop(0), effort, "cold")
@@ -240,20 +315,27 @@ class Search:
         await self.workers[mode].send({"id": name, **message})
 
     def _edits(self, candidate: Candidate) -> list[list[object]]:
-        changes = [(each.path, each.change) for each in candidate.parts]
-        return [[str(self.root / path), each.start, each.end, each.text] for path, each in changes]
+        return [[str(self.root / each.path), each.start, each.end, each.text] for each in candidate.edits]
 
     def _passing_near(self, candidate: Candidate) -> list[int]:
         """Passing tests that run what is changed, in their order."""
         found: set[int] = set()
-        for each in candidate.parts:
-            place = each.path, each.suspect.line
-            if place not in self._near:
+        for path, lines in self._changed_lines(candidate):
+            if (path, lines) not in self._near:
                 passing = self.spectrum.standing("passed")
-                lines = own_lines(each.suspect.statement)
-                self._near[place] = [t.index for t in covering(passing, each.path, lines)]
-            found.update(self._near[place])
+                self._near[path, lines] = [t.index for t in covering(passing, path, lines)]
+            found.update(self._near[path, lines])
         return sorted(found)
+
+    def _changed_lines(self, candidate: Candidate) -> Iterator[tuple[str, range]]:
+        """The lines of the statements that are changed, counted in the text before any change."""
+        first = candidate.parts[0]
+        yield first.path, own_lines(first.suspect.statement)
+        if candidate.base is not None:
+            for edit in candidate.edits:
+                text = self.sources[edit.path].text
+                line = text.count("\n", 0, edit.start) + 1
+                yield edit.path, range(line, line + text.count("\n", edit.start, edit.end) + 1)
 
     async def _judge(self, reply: Message, effort: Effort) -> None:
         about = self._open.pop(reply["id"])
@@ -262,14 +344,24 @@ class Search:
             await self._judge_one(about[0], reply, effort)
             return
         if not reply["steady"]:
+            if (
+                len(about) > FIRST_BATCH
+            ):  # one of them left something changed: the smaller the lot, the fewer suffer
+                for start in range(0, len(about), FIRST_BATCH):
+                    await self._screen(about[start : start + FIRST_BATCH], effort)
+                return
             self._spoilt += 1
-        for candidate, verdict in zip(about, reply["verdicts"], strict=True):
+        self._screened += 1
+        for candidate, verdict, said in zip(about, reply["verdicts"], reply["said"], strict=True):
             if verdict in ("passed", "unknown") or (not reply["steady"] and verdict != "invalid"):
                 await self._try(candidate, effort, "warm")
-            elif verdict == "module":
+            elif verdict == "placed":  # passed, as far as can be told without a new import
+                self._in_cold += 1
+                await self._try(candidate, effort, "cold")
+            elif verdict == "module" or (verdict == "unplaced" and not candidate.suspect.failing):
                 self._cold.append(candidate)
             elif verdict != "invalid":
-                self._note_failure(candidate, effort, slow=verdict == "timeout")
+                self._note_failure(candidate, effort, said, slow=verdict == "timeout")
 
     async def _judge_one(self, candidate: Candidate, reply: Message, effort: Effort) -> None:
         if reply["verdict"] == "module":
@@ -279,58 +371,76 @@ class Search:
         if reply["verdict"] == "passed" and helped:
             self.tried += 1
             near = len(self._passing_near(candidate)) + len(helped)
-            kind = trust(candidate, self.sources)
-            self._good.append(Found(candidate=candidate, helped=helped, trust=kind, near=near))
+            kind = trust(candidate)
+            self._good.found.append(Found(candidate=candidate, helped=helped, trust=kind, near=near))
             self.on_progress(f"{candidate.path}:{candidate.suspect.line}: {candidate.why}")
         else:
             slow = reply["verdict"] == "timeout" and not reply["stage"]
-            self._note_failure(candidate, effort, slow=slow)
+            if helped and candidate.base is None:
+                self._halves.append(Half(candidate=candidate, said=""))
+            self._note_failure(candidate, effort, "", slow=slow)
 
-    def _note_failure(self, candidate: Candidate, effort: Effort, *, slow: bool) -> None:
+    def _note_failure(self, candidate: Candidate, effort: Effort, said: str, *, slow: bool) -> None:
         self.tried += 1
         self._last_rank = max(self._last_rank, candidate.rank)
-        if candidate.also is None and not effort.number:  # tried again, it is noted already
+        if candidate.base is None and not effort.number:  # tried again, it is noted already
             # By rank, not in the order in which the workers happened to end.
             bisect.insort(self._singles, candidate, key=lambda each: each.rank)
             del self._singles[MOST_SINGLES:]
+        if candidate.base is None and said:
+            self._halves.append(Half(candidate=candidate, said=said))
         if slow:
             self._slow.append(candidate)
 
     async def _holds_for_the_whole_suite(self, found: Found, effort: Effort) -> bool:
-        """Every test that passed and those it helps, everything imported anew with the patch, in the original order."""
-        tests = [t.index for t in self.spectrum.tests if t.standing == "passed" or t.index in found.helped]
-        await self._ask("cold", [found.candidate], {
-            "edits": self._edits(found.candidate),
-            "stages": [{"tests": tests, "stop": "first"}],
+        """The whole suite, everything imported anew with the patch, in the original order.
+
+        Every test that passed or is helped must pass. Of tests that were not run before, for they are in files that no
+        target names, those that fail with the patch are run without it as well; when there are too many of them for the
+        time, the named files have the last word.
+        """
+        tests = self.spectrum.tests
+        must = [t.id for t in tests if t.standing == "passed" or t.index in found.helped]
+        stage = {"stop": "whole", "must": must, "skip": sorted({t.id for t in tests} - set(must))}
+        if self.files:
+            named = await self._whole(
+                found.candidate, self._edits(found.candidate), stage, effort, self.files
+            )
+            if named is None or named["verdict"] != "passed":
+                return False
+            self.checked = len(named["passed"])
+        reply = await self._whole(found.candidate, self._edits(found.candidate), stage, effort)
+        if self.files and (
+            reply is None or reply["verdict"] == "timeout" or not (reply["passed"] or reply["failed"])
+        ):
+            self.to_the_end = False
+            return True
+        if reply is None:
+            return False
+        failed, self.checked = reply["failed"], len(reply["passed"])
+        if reply["verdict"] == "failed" and failed and not set(failed) & set(must):
+            stage = {"stop": "whole", "must": [], "skip": [], "those": failed}
+            without = await self._whole(found.candidate, [], stage, effort)
+            return without is not None and sorted(without["failed"]) == sorted(failed)
+        return bool(reply["verdict"] == "passed")
+
+    async def _whole(
+        self,
+        about: Candidate,
+        edits: list[list[object]],
+        stage: Message,
+        effort: Effort,
+        files: Sequence[str] = (),
+    ) -> Message | None:
+        """The answer of a session of some files, or of everything; None when there was no time for it."""
+        await self._ask("cold", [about], {
+            "edits": edits,
+            "files": list(files),
+            "stages": [stage],
             "factor": max(effort.factor, WHOLE_FACTOR),
-            "ceiling": max(effort.ceiling, 1.5) * WHOLE_FACTOR,
             "floor": WHOLE_FLOOR,
+            "ceiling": WHOLE_CEILING,
             "start": self.cold_start,
         })  # fmt: skip
         (name,) = self._open
-        while (reply := await self.replies.next(self.deadline - time.monotonic())) is not None:
-            if reply.get("id") == name:
-                self._open.clear()
-                return bool(reply["verdict"] == "passed")
-            if reply["kind"] == "ended":
-                break
-        self._open.clear()
-        return False
-
-
-class _Feed:
-    """Candidates in lots; the one that was not wanted yet is kept for later."""
-
-    def __init__(self, candidates: Iterator[Candidate]) -> None:
-        self._candidates = candidates
-        self._held: Candidate | None = None
-
-    def batch(self, size: int, wanted: Callable[[Candidate], bool]) -> list[Candidate]:
-        found: list[Candidate] = []
-        while len(found) < size:
-            self._held = self._held or next(self._candidates, None)
-            if self._held is None or not wanted(self._held):
-                break
-            found.append(self._held)
-            self._held = None
-        return found
+        return await self._answer(name)

@@ -25,6 +25,8 @@ Mode = Literal["warm", "cold"]
 WORKER = Path(__file__).parent / "patchwright_worker"
 # Two children at a time at least: one waits for a time limit while the other works.
 JOBS = max(2, os.cpu_count() or 2)
+# CPU seconds after which a test that runs plainly is taken for endless; the same when it is one that was named.
+SLOW, SLOW_NAMED = 2.0, 20.0
 # Between our pipe being full and the worker reading on; it reads between two children.
 _PIPE_PAUSE = 0.002
 
@@ -34,8 +36,9 @@ class Job:
     """What a worker is started with.
 
     overlay: text that stands in for files on disk, by path relative to the root: fixes found earlier
-    arguments: what to collect; empty for everything
-    certain: the failing tests are known, so that nothing need be run twice to tell slow from endless
+    arguments: test files to collect; empty for everything
+    certain: the failing tests are named: they are few, and worth more time to tell slow from endless
+    why: the tests whose first failure is to be traced back; all of them if they hold ""; none if empty
     check: run the tests plainly as well, to learn which of them are steady
     trace_seconds: time for the baseline; what did not run by then stays unknown
     """
@@ -46,6 +49,7 @@ class Job:
     arguments: Sequence[str]
     certain: bool
     check: bool
+    why: Sequence[str] = ()
     trace_seconds: float
     seconds: float
 
@@ -142,9 +146,9 @@ class Worker:
             "trace_seconds": job.trace_seconds,
             # A traced test that works this long is taken for endless, unless a plain run proves otherwise.
             "test_seconds": min(1.0, job.trace_seconds / 4),
-            "slow_seconds": min(2.0, job.trace_seconds / 4),
-            "certain": job.certain,
+            "slow_seconds": min(SLOW_NAMED if job.certain else SLOW, job.trace_seconds / 4),
             "check": job.check,
+            "why": list(job.why),
         }
         (self.folder / "config").write_text(json.dumps(config), encoding="utf-8")
 

@@ -42,6 +42,7 @@ class Test:
 
     standing: "unsteady" is a test that does not come out the same each time, or alone
     endless: it failed by not coming to an end
+    worded: it failed in the same words each time
     limit: CPU seconds it may use when a patch is judged by it
     cpu: CPU seconds that it used, as far as they are known
     """
@@ -55,6 +56,7 @@ class Test:
     endless: bool = False
     error: str = ""
     message: str = ""
+    worded: bool = True
     frames: tuple[Frame, ...] = ()
     lines: Mapping[str, frozenset[int]] = field(default_factory=dict)
     seconds: float = 0.0
@@ -81,16 +83,28 @@ class Test:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """A statement that made a value, with the plain values that were there after it."""
+
+    path: str
+    line: int
+    code: str
+    values: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Spectrum:
     """All tests of one version of the workspace.
 
     imported: lines that ran while modules were imported
     complete: every test was run; False when there was no time for all of them
+    why: what led to the values at which a test failed, last first; of which test
     """
 
     tests: Sequence[Test]
     imported: Mapping[str, frozenset[int]]
     complete: bool
+    why: tuple[str, tuple[Step, ...]] = ("", ())
 
     def standing(self, *standings: Standing) -> list[Test]:
         return [test for test in self.tests if test.standing in standings]
@@ -136,6 +150,13 @@ def load(
         tests=tests,
         imported={path: frozenset(lines) for path, lines in imported.items()},
         complete=len(runs.get("trace", {})) == len(ids),
+        why=next(
+            (
+                (ids[index], tuple(Step(**each) for each in record.get("steps", ())))
+                for index, record in runs.get("why", {}).items()
+            ),
+            ("", ()),
+        ),
     )
 
 
@@ -183,12 +204,18 @@ def _test(runs: Runs, index: int, name: str, file: str, usual: float) -> Test:
         endless=endless,
         error=record.get("type", "") or ("crash" if record["outcome"] == "crashed" else ""),
         message=record.get("message", ""),
+        worded=_words(record) == _words(runs.get("check", {}).get(index, record)),
         frames=frames,
         lines={path: frozenset(lines) for path, lines in record.get("lines", {}).items()},
         seconds=float(record.get("wall", 0.0)),
         cpu=cpu,
         limit=SHORTEST_LIMIT + SLOWDOWN * (usual if standing == "failed" else cpu),
     )
+
+
+def _words(record: dict[str, Any]) -> str:
+    """What a failure said, but for addresses of objects."""
+    return re.sub(r"0[xX][0-9a-fA-F]+", "0x", record.get("message", ""))
 
 
 _BAD = frozenset({"failed", "timeout", "crashed"})

@@ -217,7 +217,7 @@ def _segments(node: Node) -> tuple[str, ...]:
         text, operator = text[: cut.start()], (re.sub(r"\s+", "", text[cut.start() :]),)
     while (bare := re.sub(r"<[^<>]*>|\[[^\[\]]*\]", "", text)) != text:
         text = bare
-    parts = [part.strip(" *&\"'\n\t") for part in re.split(r"::|\.|\\", text)]
+    parts = [part.strip(" *&\"'`\n\t") for part in re.split(r"::?|\.|\\", text)]
     plain = (part for part in parts if part not in _NO_NAMES and re.fullmatch(r"[~#@$\w]+[?!=]?", part))
     return (*plain, *operator)
 

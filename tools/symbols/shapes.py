@@ -29,7 +29,7 @@ class Shape:
     modifiers: frozenset[str] = frozenset()
 
 
-COMMENTS = frozenset({"comment", "line_comment", "block_comment"})
+COMMENTS = frozenset({"comment", "line_comment", "block_comment", "multiline_comment"})
 """Nodes that are comments, in any of the grammars."""
 
 BLOCKS = frozenset({"block", "body_statement", "class_body", "declaration_list", "statement_block"})
@@ -176,6 +176,54 @@ SHAPES: Mapping[str, Shape] = {
         patterns="(package_header (_) @package)",
         decorators=frozenset({"annotation"}),
         modifiers=frozenset({"modifiers"}),
+    ),
+    "swift": Shape(
+        kinds={"type": "associatedtype_declaration"},
+        patterns="""
+        (class_declaration "class" name: (_) @name) @class
+        (class_declaration "actor" name: (_) @name) @class
+        (class_declaration "struct" name: (_) @name) @struct
+        (class_declaration "enum" name: (_) @name) @enum
+        (class_declaration "extension" name: (_) @name) @container
+        (protocol_declaration name: (type_identifier) @name) @interface
+        (function_declaration name: (simple_identifier) @name) @function
+        (protocol_function_declaration name: (simple_identifier) @name) @function
+        (init_declaration "init" @name) @method
+        (deinit_declaration "deinit" @name) @method
+        (subscript_declaration "subscript" @name) @method
+        (property_declaration
+          name: (pattern bound_identifier: (simple_identifier) @name) computed_value: (_)) @property
+        (protocol_property_declaration name: (pattern bound_identifier: (simple_identifier) @name)) @property
+        (typealias_declaration name: (type_identifier) @name) @type
+        """,
+        decorators=frozenset({"attribute"}),
+        modifiers=frozenset({"modifiers"}),
+    ),
+    "scala": Shape(
+        kinds={
+            "class": "class_definition",
+            "object": "object_definition package_object",
+            "trait": "trait_definition",
+            "enum": "enum_definition",
+            "function": "function_definition function_declaration",
+            "type": "type_definition",
+            "given": "given_definition",
+        },
+        patterns="(package_clause name: (_) @package)",
+        decorators=frozenset({"annotation"}),
+    ),
+    "lua": Shape(
+        kinds={"function": "function_declaration"},
+        patterns="""
+        (assignment_statement
+          (variable_list . name: (_) @name .) (expression_list . value: (function_definition) .)) @function
+        (chunk (assignment_statement
+          (variable_list . name: (_) @name .) (expression_list . value: (table_constructor) .)) @object)
+        (chunk (variable_declaration (assignment_statement
+          (variable_list . name: (_) @name .) (expression_list . value: (table_constructor) .)) @object))
+        (field name: (identifier) @name value: (function_definition)) @function
+        """,
+        wrappers=frozenset({"variable_declaration"}),
     ),
 }
 """By the language's name in `tools.languages`."""

@@ -6,6 +6,7 @@ A theme has a tuple `COMMANDS`. Heavy imports belong into the functions: all the
 from __future__ import annotations
 
 import difflib
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from cli.repl.commands import (
@@ -26,7 +27,7 @@ from cli.repl.commands.base import Command
 if TYPE_CHECKING:
     from cli.repl.chat import Chat
 
-COMMANDS: tuple[Command, ...] = (
+_ALL: tuple[Command, ...] = (
     basics.HELP,
     *models.COMMANDS,
     *planning.COMMANDS,
@@ -40,9 +41,24 @@ COMMANDS: tuple[Command, ...] = (
     *sessions.COMMANDS,
     basics.QUIT,
 )
-"""In the order of the help."""
+_NAMED = {each.name: each for each in _ALL}
 
-__all__ = ["BY_NAME", "COMMANDS", "Command", "parse"]
+GROUPS: Mapping[str, tuple[Command, ...]] = {
+    title: tuple(_NAMED[f"/{name}"] for name in names.split())
+    for title, names in {
+        "Work": "plan tests localize repair review init memory",
+        "Changes": "diff undo redo rewind commit hooks",
+        "Model and context": "model cost context compact state",
+        "Reach": "mode approval",
+        "Session": "sessions resume fork rename trace export clear",
+        "Program": "settings help quit",
+    }.items()
+}
+"""As the help shows them."""
+
+COMMANDS = tuple(each for group in GROUPS.values() for each in group)
+
+__all__ = ["BY_NAME", "COMMANDS", "GROUPS", "Command", "parse"]
 
 BY_NAME = {each.name: each for each in COMMANDS} | {"/exit": basics.QUIT}
 

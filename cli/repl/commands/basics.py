@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from cli.render.paint import painter
@@ -17,21 +18,32 @@ NARROW = 60
 
 async def show_help(chat: Chat, argument: str) -> None:
     """All commands and keys, or one command in full."""
-    from cli.repl.commands import COMMANDS, parse
+    from cli.repl.commands import GROUPS, parse
     from cli.repl.custom import custom_commands
 
     if argument:
         found = parse(f"/{argument.lstrip('/')}", chat)
         chat.tell(found.usage if isinstance(found, Command) else str(found or f"no command {argument!r}"))
         return
-    paint = painter(colour=chat.front.terminal.colour)
-    rows = [(f"{each.name} {each.argument}".strip(), each.help) for each in COMMANDS]
-    rows += [(each.name, each.help) for each in custom_commands(chat.home)]
-    lines = []
-    for name, text in [*rows, ("", ""), *PREFIXES, ("", ""), *_keys(chat)]:
-        gap = "\n    " if chat.front.terminal.columns < NARROW and name else " " * max(2, 22 - len(name))
-        lines.append(f"  {paint(name, 'bold')}{gap}{text}" if name else "")
-    chat.view.note("\n".join(lines))
+    own = custom_commands(chat.home)
+    parts: dict[str, Sequence[tuple[str, str, str]]] = {
+        title: [(each.name, each.argument, each.help) for each in group] for title, group in GROUPS.items()
+    }
+    if own:
+        parts["Yours"] = [(each.name, each.argument, each.help) for each in own]
+    parts["In a prompt"], parts["Keys"] = PREFIXES, _keys(chat)
+    chat.view.note("\n\n".join(_part(chat, title, rows) for title, rows in parts.items()))
+
+
+def _part(chat: Chat, title: str, rows: Sequence[tuple[str, str, str]]) -> str:
+    """A heading and its rows: a name, what it takes, what it does."""
+    terminal = chat.front.terminal
+    paint = painter(colour=terminal.colour)
+    lines = [paint(title, "cyan")]
+    for name, takes, text in rows:
+        gap = "\n    " if terminal.columns < NARROW else " " * max(2, 24 - len(f"{name} {takes}".rstrip()))
+        lines.append(f"  {paint(name, 'bold')}{paint(f' {takes}', 'dim') if takes else ''}{gap}{text}")
+    return "\n".join(lines)
 
 
 async def leave(chat: Chat, argument: str) -> None:
@@ -40,16 +52,17 @@ async def leave(chat: Chat, argument: str) -> None:
 
 
 PREFIXES = (
-    ("@", "complete the name of a file"),
-    ("!COMMAND", "run a shell command; the model sees what came of it"),
-    ("#NOTE", "add a line to AGENTS.md"),
+    ("@", "", "complete the name of a file or of a symbol"),
+    ("!", "COMMAND", "run a shell command; the model sees what came of it"),
+    ("#", "NOTE", "add a line to AGENTS.md"),
 )
 
 
-def _keys(chat: Chat) -> list[tuple[str, str]]:
+def _keys(chat: Chat) -> list[tuple[str, str, str]]:
     table = {**ACTIONS, **chat.settings.terminal.keys}
-    rows = [(", ".join(shown(key) for key in table[name]), text) for name, text in MEANING.items()]
-    return [*rows, ("↑", "what is queued, to edit it; the history"), ("Ctrl-R", "search the history")]
+    rows = [(", ".join(shown(key) for key in table[name]), "", text) for name, text in MEANING.items()]
+    more = [("↑", "", "what is queued, to edit it; the history"), ("Ctrl-R", "", "search the history")]
+    return [*rows, *more]
 
 
 HELP = Command(name="/help", argument="[COMMAND]", help="this list, or more on one command", run=show_help)

@@ -1,8 +1,9 @@
-"""/commit and /review."""
+"""/commit, /review and /hooks."""
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from cli.repl.commands.base import Command
@@ -39,9 +40,42 @@ async def review(chat: Chat, argument: str) -> None:
         chat.view.note(inert(said))
 
 
+async def hooks(chat: Chat, argument: str) -> None:
+    """Which git hooks are installed in this repository, and how to have them."""
+    from cli.hooks.install import states
+
+    found = await asyncio.to_thread(lambda: list(states(chat.runtime.workspace.root)))
+    rows = [inert(f"  {name:<20}{'not installed' if state == '-' else state}") for name, state in found]
+    more = "  put in place, taken away: !patchwright hook install [NAME…], !patchwright hook uninstall"
+    chat.view.note("\n".join([*rows, more]))
+
+
+def _commits(chat: Chat) -> Iterator[tuple[str, str]]:
+    """Branches and the latest commits."""
+    from tools.plumbing import Git
+
+    git = Git.here(chat.runtime.workspace.root)
+    for line in git.line("for-each-ref", "--format=%(refname:short)%09%(subject)", "refs/heads").splitlines():
+        name, _, subject = line.partition("\t")
+        yield name, f"branch: {subject}"
+    for line in git.line("log", f"-{COMMITS}", "--format=%h%x09%s", ok=(0, 128)).splitlines():
+        name, _, subject = line.partition("\t")
+        yield name, subject
+
+
+COMMITS = 30
+"""Offered for completion."""
+
 COMMANDS = (
     Command(
         name="/commit", argument="", help="commit what this session changed", run=commit, while_working=False
     ),
-    Command(name="/review", argument="[COMMIT]", help="review what is not committed", run=review),
+    Command(
+        name="/review",
+        argument="[COMMIT]",
+        help="review what is not committed, or a commit",
+        run=review,
+        choices=_commits,
+    ),
+    Command(name="/hooks", argument="", help="the git hooks of this repository", run=hooks),
 )

@@ -42,7 +42,9 @@ async def compact(chat: Chat, argument: str) -> None:
 
 async def state(chat: Chat, argument: str) -> None:
     """The ledger that stands at the end of each request."""
-    chat.tell(chat.runtime.loop.compressor.state() or "nothing to say yet: no plan, no change, no test run")
+    chat.tell(
+        chat.runtime.loop.compressor.whole_state() or "nothing to say yet: no plan, no change, no test run"
+    )
 
 
 async def _overview(chat: Chat, which: str) -> None:

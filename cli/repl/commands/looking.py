@@ -42,13 +42,9 @@ async def settings(chat: Chat, argument: str) -> None:
     if not argument:
         rows = await asyncio.to_thread(explained, chat.home, chat.runtime.workspace.root)
         changed = [f"{row.key} = {row.shown}  ({row.source})" for row in rows if row.source != "built-in"]
-        rest = len(rows) - len(changed)
-        lines = changed or ["all settings have their built-in values"]
-        chat.tell(
-            "\n".join(
-                [*lines, f"{rest} more are as built in: patchwright config", "set one: /settings KEY VALUE"]
-            )
-        )
+        rest = f"{len(rows) - len(changed)} more" if changed else f"all {len(rows)}"
+        more = f"{rest} are as built in: !patchwright config lists them"
+        chat.tell("\n".join([*changed, more, "set one: /settings KEY VALUE"]))
         return
     key, _, value = argument.partition(" ")
     if not value.strip():

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from agent.bill import Item
 from agent.events import Signal
-from cli.render.summary import duration, price, tokens
+from cli.render.amounts import duration, price, tokens
 from cli.repl.commands.base import Command
 from tools.text import plural
 
@@ -44,9 +46,47 @@ def _sum(item: Item) -> str:
     )
 
 
+def _models(chat: Chat) -> Iterator[tuple[str, str]]:
+    """Models that can be asked here: those of the settings, those used before, those of providers with a key."""
+    settings, seen = chat.settings, {chat.runtime.model.name}
+    named = [settings.model, settings.models.fast, settings.models.plan, settings.models.judge]
+    own = [
+        (name, "in your settings") for name in (*named, *settings.models.fallback, *settings.models.catalog)
+    ]
+    for name, about in (*own, *_used(chat), *_offered(chat), ("offline", "the engine that needs no model")):
+        if name and name not in seen:
+            seen.add(name)
+            yield name, about
+
+
+def _used(chat: Chat) -> Iterator[tuple[str, str]]:
+    from agent.index import sessions
+
+    for each in sessions(chat.home, chat.runtime.workspace.root):
+        yield each.model, "used in this project"
+
+
+def _offered(chat: Chat) -> Iterator[tuple[str, str]]:
+    """Of the catalog, for providers whose key is in the environment."""
+    from agent.model.catalog import Catalog
+    from agent.model.providers import BARE, ENDPOINTS
+
+    there = {name for name, each in ENDPOINTS.items() if any(os.environ.get(key) for key in each.keys)}
+    for name, window in Catalog(chat.home.cache).names() if there else ():
+        bare = next((each for start, each in BARE.items() if name.startswith(start)), "")
+        provider = name.partition("/")[0] if "/" in name else bare
+        if provider in there:
+            yield name if "/" in name else f"{provider}/{name}", f"window of {tokens(window)} tokens"
+
+
 COMMANDS = (
     Command(
-        name="/model", argument="[NAME]", help="show or switch the model", run=model, while_working=False
+        name="/model",
+        argument="[NAME]",
+        help="show or switch the model",
+        run=model,
+        choices=_models,
+        while_working=False,
     ),
     Command(name="/cost", argument="", help="tokens and dollars so far", run=cost),
 )

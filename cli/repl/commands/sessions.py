@@ -9,7 +9,7 @@ import time
 from typing import TYPE_CHECKING
 
 from agent.index import Summary
-from cli.render.summary import money
+from cli.render.amounts import money
 from cli.render.terminal import fit
 from cli.repl.commands.base import Command
 from cli.repl.front import Choice

@@ -152,6 +152,23 @@ def test_notes_stay_and_what_is_forgotten_goes(tmp_path: Path) -> None:
     assert [event.stage for event in it.events if isinstance(event, Compaction)] == ["forget"]
 
 
+def test_a_step_is_forgotten_by_its_reference_and_what_is_no_output_is_refused(tmp_path: Path) -> None:
+    last = [
+        {"calls": [call("memory", forget=["e3"])]},  # the first step; its output is e5
+        {"calls": [call("memory", forget=["e2"])]},  # what the user said
+        {"calls": [call("memory", forget=["e900"])]},
+    ]
+    it, model = long_session(tmp_path, 2, 64_000, last)
+    it.turn("Survey.")
+    assert [it.runtime.session.replayed.kind(n) for n in (2, 3)] == ["prompt", "message"]
+    text = text_of(model.requests[-1])
+    assert "SECRET_KNOB_0" not in text
+    assert "SECRET_KNOB_1" in text
+    assert "memory: no output 'e2' to forget" in text
+    assert "memory: no output 'e900' to forget" in text
+    assert sum(isinstance(event, Compaction) for event in it.events) == 1
+
+
 def test_a_compaction_can_be_looked_at_and_taken_back(tmp_path: Path) -> None:
     it, _ = long_session(tmp_path, 12, 64_000)
     it.turn("Survey.")

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import pytest
+
 from agent.model.base import AssistantMessage, Message, ToolMessage
-from agent.model.code_actions import CodeActions
+from agent.model.code_actions import CodeActions, blocks_of
 from tests.support.asking import ask, user
 from tests.support.formats import model
 from tests.support.loopback import Loopback
@@ -25,3 +27,28 @@ def test_what_a_block_printed_cannot_pass_for_the_user_s_words() -> None:
     before, end, after = sent["content"].partition("</tool_response>")
     assert before.startswith("[the block ran]\n<tool_response>\n1]")
     assert (end, after) == ("</tool_response>", "")
+
+
+RUN = "```bash\nls\n```\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "blocks"),
+    [
+        (f"I look.\n{RUN}and\n```python\nprint(1)\n\n```", [("bash", "ls\n"), ("python", "print(1)\n\n")]),
+        ("~~~ sh  \nls\n~~~", [("sh", "ls\n")]),
+        (f"````markdown\n# Use\n{RUN}````\nThat is the page.", []),
+        (f"~~~text\n{RUN}~~~\n", []),
+        (f"```markdown\n# Use\n{RUN}```\n", []),
+        (f"````\n{RUN}````\n", []),
+        ("> ```bash\n> ls\n> ```\n", []),
+        ("    ```bash\n    ls\n    ```\n", []),
+        ("````python\nx = 1\n```bash\nls\n```\n````\n", [("python", "x = 1\n```bash\nls\n```\n")]),
+        ("```text\nls\n```\n" + RUN, [("bash", "ls\n")]),
+        ("```\nstray\n" + RUN, [("bash", "ls\n")]),
+        ("```bash\nls\n", []),
+        ("```bash ls```\n", []),
+    ],
+)
+def test_blocks_that_are_only_shown_do_not_run(text: str, blocks: list[tuple[str, str]]) -> None:
+    assert list(blocks_of(text)) == blocks

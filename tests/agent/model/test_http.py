@@ -7,7 +7,7 @@ import ssl
 import subprocess
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -258,4 +258,55 @@ def test_no_thread_is_left_behind_by_a_closed_client() -> None:
         started = set(threading.enumerate()) - before
         for thread in [each for each in started if each.name == "model-connection"]:
             thread.join(5)
+            assert not thread.is_alive()
+
+
+def test_a_server_that_is_faster_than_its_reader_has_to_wait() -> None:
+    """What is not taken yet is bounded, whatever the length of the answer; and none of it is lost."""
+    piece, pieces = bytes(64 << 10), 1200  # 75 MB
+    sent: list[int] = [0]
+
+    def serve(connection: socket.socket) -> None:
+        request(connection)
+        connection.settimeout(60)
+        connection.sendall(b"HTTP/1.0 200 OK\r\n\r\n")
+        for _ in range(pieces):
+            connection.sendall(piece)
+            sent[0] += 1
+
+    async def read(url: str) -> tuple[int, int]:
+        client = HttpClient(url, connect_timeout=5.0, idle_timeout=60.0)
+        try:
+            answer = await client.post({}, BODY)
+            before = -1
+            while sent[0] != before:  # until nothing more goes out
+                before = sent[0]
+                await asyncio.sleep(0.5)
+            return before, len(await answer.read())
+        finally:
+            client.close()
+
+    with listening(serve) as port:
+        ahead, size = asyncio.run(read(f"http://127.0.0.1:{port}/v1"))
+    assert ahead * len(piece) < 40 << 20
+    assert size == pieces * len(piece)
+
+
+def test_a_client_that_is_closed_while_its_thread_waits_for_room_ends_the_thread() -> None:
+    def serve(connection: socket.socket) -> None:
+        request(connection)
+        with suppress(OSError):  # the client hangs up
+            connection.sendall(b"HTTP/1.0 200 OK\r\n\r\n" + bytes(60 << 20))
+
+    async def ask(url: str) -> None:
+        client = HttpClient(url, connect_timeout=5.0, idle_timeout=60.0)
+        await client.post({}, BODY)
+        await asyncio.sleep(1)
+        client.close()
+
+    before = set(threading.enumerate())
+    with listening(serve) as port:
+        asyncio.run(ask(f"http://127.0.0.1:{port}/v1"))
+        for thread in set(threading.enumerate()) - before:
+            thread.join(10)
             assert not thread.is_alive()

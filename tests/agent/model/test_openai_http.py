@@ -7,20 +7,28 @@ import subprocess
 import sys
 import threading
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from agent.model.base import ReasoningDelta, Reply, Request, TextDelta
 from agent.model.catalog import Listing, Price
-from agent.model.openai_http import Dialect, OpenAIChat
+from agent.model.http_model import HttpModel, Place
+from agent.model.openai_http import ChatWire, Dialect
 from sandbox.errors import Fault, UserError
 from tests.support.asking import READ, answered, ask, deltas, reply, user
+from tests.support.formats import chat_at
 from tests.support.loopback import Loopback, Trouble
 
 
-def chat(server: Loopback, **options: Any) -> OpenAIChat:
-    return OpenAIChat("openai/tiny", "tiny", server.url, "sk-secret", **options)
+def chat(
+    server: Loopback, dialect: Dialect | None = None, key_variable: str = "", **options: Any
+) -> HttpModel:
+    place = Place(
+        name="openai/tiny", model="tiny", base=server.url, key="sk-secret", key_variable=key_variable
+    )
+    return HttpModel(place, wire=ChatWire("tiny", dialect), **options)
 
 
 def sent(server: Loopback, place: int = -1) -> Mapping[str, Any]:
@@ -98,7 +106,7 @@ def test_a_server_that_does_not_stream_is_understood() -> None:
 
 
 def test_one_connection_serves_all_steps() -> None:
-    async def steps(model: OpenAIChat) -> None:
+    async def steps(model: HttpModel) -> None:
         for _ in range(4):
             await reply(model, Request(system="", messages=[user("hi")]))
 
@@ -244,15 +252,16 @@ def test_a_lasting_refusal_is_told_at_once_in_one_line(status: int, fault: Fault
 
 @pytest.mark.parametrize("key", ["sk-…", "sk-1\nsk-2"])
 def test_a_key_that_can_not_be_one_is_refused_without_being_shown(key: str) -> None:
+    place = Place(name="x", model="x", base="http://localhost:1/v1", key=key, key_variable="OPENAI_API_KEY")
     with pytest.raises(UserError, match="OPENAI_API_KEY holds characters") as caught:
-        OpenAIChat("x", "x", "http://localhost:1/v1", key, key_variable="OPENAI_API_KEY")
+        HttpModel(place, wire=ChatWire("x"))
     assert caught.value.fault is Fault.CREDENTIALS
     assert "sk-" not in caught.value.message
 
 
 def test_an_api_base_may_be_the_whole_address() -> None:
     with Loopback() as server:
-        model = OpenAIChat("x", "x", server.url + "/chat/completions/", None)
+        model = chat_at(server.url + "/chat/completions/")
         assert ask(model, [user("hi")]).text == "ok"
 
 
@@ -315,7 +324,7 @@ def test_a_server_that_is_not_there_is_named_with_what_to_do(monkeypatch: pytest
     with socket.create_server(("127.0.0.1", 0)) as listener:
         url = f"http://127.0.0.1:{listener.getsockname()[1]}/v1"
     with pytest.raises(UserError, match="connection refused") as caught:
-        ask(OpenAIChat("openai/x", "x", url, None), [user("hi")])
+        ask(chat_at(url, "openai/x"), [user("hi")])
     assert caught.value.fault is Fault.MODEL_UNREACHABLE
     assert url in caught.value.message
     assert "--api-base" in caught.value.hint
@@ -357,9 +366,7 @@ def test_cancelling_closes_the_connection_at_once() -> None:
             closed.set()
 
     async def interrupted(url: str) -> None:
-        task = asyncio.create_task(
-            reply(OpenAIChat("x", "x", url, None), Request(system="", messages=[user("hi")]))
-        )
+        task = asyncio.create_task(reply(chat_at(url), Request(system="", messages=[user("hi")])))
         await asyncio.sleep(0.1)
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
@@ -374,7 +381,7 @@ def test_cancelling_closes_the_connection_at_once() -> None:
 
 
 def test_leaving_the_stream_early_closes_the_connection_and_the_next_request_gets_a_new_one() -> None:
-    async def leave(model: OpenAIChat) -> None:
+    async def leave(model: HttpModel) -> None:
         request = Request(system="", messages=[user("hi")])
         stream = model.stream(request)
         assert await anext(stream) == TextDelta(text="one")
@@ -386,7 +393,7 @@ def test_leaving_the_stream_early_closes_the_connection_and_the_next_request_get
         assert len({request.connection for request in server.requests}) == 2
 
 
-def test_the_smallest_path_to_a_model_imports_nothing_heavy() -> None:
+def test_the_smallest_path_to_a_model_imports_nothing_heavy(tmp_path: Path) -> None:
     with Loopback([{"text": "ok", "usage": {"input": 1}}]) as server:
         program = f"""
 import asyncio, sys
@@ -395,7 +402,7 @@ from agent.model.base import Request, UserMessage
 from agent.model.resolve import resolve
 
 async def main():
-    model = resolve("openai/unknown-model", {server.url!r}, {{}}, Path({"/nonexistent"!r}))
+    model = resolve("openai/unknown-model", {server.url!r}, {{}}, Path({str(tmp_path)!r}))
     async for item in model.stream(Request(system="", messages=[UserMessage(text="hi")])):
         pass
     print(item.text)

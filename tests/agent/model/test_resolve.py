@@ -152,7 +152,7 @@ def test_every_provider_left_to_litellm_is_one_that_litellm_knows() -> None:
     assert not set(LITELLM) & set(ENDPOINTS)
 
 
-def test_resolving_imports_only_what_the_name_needs() -> None:
+def test_resolving_imports_only_what_the_name_needs(tmp_path: Path) -> None:
     program = """
 import sys
 from pathlib import Path
@@ -160,13 +160,14 @@ from agent.model.resolve import default_model, resolve
 from sandbox.errors import UserError
 default_model({})
 try:
-    resolve("anthropic/without-a-key", None, {}, Path("/nonexistent"))
+    resolve("anthropic/without-a-key", None, {}, Path(sys.argv[1]))
 except UserError:
     pass
 light = set(sys.modules)
-resolve("openai/x", "http://localhost:1/v1", {}, Path("/nonexistent"))
+resolve("openai/x", "http://localhost:1/v1", {}, Path(sys.argv[1]))
 heavy = {"litellm", "httpx", "openai", "pydantic", "yaml", "urllib.request"}
 print(sorted(heavy & set(sys.modules)), "http.client" in light)
 """
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    command = [sys.executable, "-c", program, str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["[]", "False"]

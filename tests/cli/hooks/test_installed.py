@@ -213,6 +213,55 @@ def test_mistakes_are_told_in_a_line(repo: Repo, tmp_path: Path) -> None:
     assert "Traceback" not in run("hook", "run", "pre-commit", cwd=tmp_path).err
 
 
+@pytest.mark.slow
+def test_hooks_that_cannot_be_put_are_told_and_leave_all_as_it_was(repo: Repo, tmp_path: Path) -> None:
+    hooks = repo.root / ".git/hooks"
+
+    def refused(folder: Path = repo.root) -> tuple[int, str]:
+        before = _hooks(hooks)
+        done = run("hook", "install", "pre-commit", "commit-msg", cwd=folder)
+        assert _hooks(hooks) == before
+        assert len(done.err.splitlines()) == 2, done.err
+        return done.code, done.err
+
+    (hooks / "commit-msg").mkdir(parents=True)
+    code, said = refused()
+    assert (code, "is a folder, and git runs files" in said) == (6, True), said
+    (hooks / "commit-msg").rmdir()
+    hooks.rename(tmp_path / "aside")
+    hooks.write_text("not a folder")
+    code, said = refused()
+    assert (code, "which is not a folder" in said) == (6, True), said
+    hooks.unlink()
+    (tmp_path / "aside").rename(hooks)
+    repo.git("config", "core.hooksPath", "/sys/kernel")  # not even root may write there
+    code, said = refused()
+    assert (code, "cannot change '/sys/kernel/pre-commit': " in said) == (12, True), said
+    repo.git("config", "--unset", "core.hooksPath")
+    repo.git("init", "-q", "--bare", str(tmp_path / "bare"))
+    for folder in (tmp_path / "bare", repo.root / ".git"):
+        code, said = refused(folder)
+        assert (code, "without files to work on" in said) == (9, True), said
+
+
+@pytest.mark.slow
+def test_a_link_that_leads_nowhere_comes_back_as_it_was(repo: Repo) -> None:
+    link = repo.root / ".git/hooks/pre-commit"
+    link.parent.mkdir(exist_ok=True)
+    link.symlink_to("../gone")
+    install(repo, "pre-commit")
+    repo.write("cart.py", "x = 1\n")
+    assert git(repo, "commit", "-qam", "Change")[0] == 0
+    assert run("hook", "uninstall", cwd=repo.root).code == 0
+    assert os.readlink(link) == "../gone"  # noqa: PTH115
+
+
+def _hooks(folder: Path) -> dict[str, str]:
+    if not folder.is_dir():
+        return {}
+    return {path.name: path.read_text() for path in folder.iterdir() if path.is_file()}
+
+
 def test_a_hook_does_not_run_inside_itself_and_checks_can_be_left_out(repo: Repo) -> None:
     repo.write("bad.py", BROKEN)
     repo.git("add", "bad.py")

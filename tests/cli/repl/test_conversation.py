@@ -281,9 +281,8 @@ def test_sessions_help_and_cost_are_listed(shop: Path) -> None:
         terminal.type("/cost\r")
         terminal.wait("1 call: 900 tokens in, 90 out; $0.0123")
         terminal.type("/help\r")
-        terminal.wait(
-            lambda: "/undo                 take back the last turn's changes" in terminal.everything
-        )
+        terminal.wait("  /undo                   take back the last turn's changes")
+        assert "\nChanges\n  /diff  " in terminal.everything
         terminal.type("/udno\r")
         terminal.wait("no command '/udno'. Did you mean /undo?")
 

@@ -26,6 +26,7 @@ def settled(terminal: Terminal) -> str:
     text = re.sub(
         r" \(\d+\.\d s\)$", "", text, flags=re.MULTILINE
     )  # of an action that took longer than a second
+    text = re.sub(r"thought for \d+\.\d s$", "thought for a moment", text, flags=re.MULTILINE)
     return re.sub(r"\d+\.\d s\b", "0.0 s", text) + "\n"
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import sys
 from pathlib import Path
 
 import pytest
@@ -136,20 +134,6 @@ def test_tests_are_known_in_several_languages() -> None:
     assert names_of("func TestTotal(t *testing.T) {\n") == ["TestTotal"]
     assert names_of('    @Test\n    @Tag("x")\n    void counts() {\n') == ["counts"]
     assert names_of("#[test]\nfn it_adds() {\n") == ["it_adds"]
-
-
-def test_the_projects_own_linter_is_asked_about_new_lines_of_what_is_staged(
-    repo: Repo, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
-    repo.write("ruff.toml", 'lint.select = ["F"]\n')
-    repo.write("a.py", "import os\n")
-    repo.commit_all()
-    repo.write("a.py", "import os\nimport sys\n")
-    repo.git("add", "-A")
-    repo.write("a.py", "x = 1\n")
-    assert found(repo) == ["a.py:2 linters"]
-    assert found(repo, "linters") == []
 
 
 def test_a_change_between_two_commits_is_read_in_the_same_way(repo: Repo) -> None:

@@ -74,6 +74,38 @@ SAMPLES = {
         "{ helper('ghost()'); } }\n",
         "A A.go", "Shop.Cart.Item:Item near.php:", "helper",
     ),
+    "a.swift": (
+        'import Foundation\n@testable import class Shop.Item\npublic class A<T>: Cart {\n  let size = 1\n'
+        '  var area: Int { helper(size) }\n  init(x: Int) { self.x = x }\n  @objc func go() -> String '
+        '{ "\\(inner(1)) ghost()" } // ghost()\n  enum Kind { case one }\n}\nextension A { func more() {} }\n'
+        'protocol Priced { func price() -> Int }\nlet TOP = 1 /* ghost() */\n',
+        "A A.size A.area A.init A.go A.Kind A.Kind.one A.more Priced Priced.price TOP",
+        "Foundation: Shop.Item:Item", "helper inner",
+    ),
+    "a.scala": (
+        'package shop\nimport shop.cart.{Cart, Item => I}, far.Thing\nimport util._\n'
+        'case class A(x: Int) extends Cart {\n  val size = 1\n'
+        '  def go(x: Int) = helper(s"ghost() ${inner(x)} ghost()") // ghost()\n}\nobject A { type T = Int }\n'
+        'trait P { def price: Int }\nenum Kind { case One }\nval TOP = "ghost()" /* ghost() */\n'
+        'class B:\n  def indented() =\n    1\n',
+        "A A A.T A.size A.go P P.price Kind Kind.One TOP B B.indented",
+        "shop.cart.Cart:Cart shop.cart.Item:Item far.Thing:Thing util:", "helper inner",
+    ),
+    "a.lua": (
+        'local near = require("shop.near")\ndofile "far.lua"\nlocal M = {}\nTOP = 1\n-- ghost()\n'
+        'function M.go(x) return helper(x, "ghost()") end\nfunction M:run() end\nlocal function own() end\n'
+        'M.set = function() end\nM.api = { get = function() end }\n--[[ ghost() ]]\nlocal text = [[ ghost() ]]\n',
+        "near M TOP M.go M.run own M.set M.api M.api.get text", "shop.near: far.lua:", "helper",
+    ),
+    "a.sql": (
+        "-- ghost()\nCREATE TABLE IF NOT EXISTS shop.cart (id INT, name TEXT DEFAULT 'ghost()', PRIMARY KEY (id));\n"
+        "create or replace function total(x int) returns int as $$\nbegin\n"
+        "  create temp table scratch (a int);\n  return helper(x);\nend;\n$$ language plpgsql; /* ghost() */\n"
+        'CREATE UNIQUE INDEX "by_name" ON shop.cart (name);\nCREATE INDEX ON shop.cart (id);\n'
+        "CREATE PROC [dbo].[Go] AS BEGIN SELECT nested(1); SELECT 2; END\nGO\nCREATE VIEW v AS SELECT 1",
+        "shop.cart shop.cart.id shop.cart.name total by_name dbo.Go v",
+        "", "helper nested",
+    ),
     "a.sh": ('source ./near.sh\nTOP=1\ngo() {\n  echo "ghost()"  # ghost()\n}\n', "TOP go", "./near.sh:", ""),
 }  # fmt: skip
 
@@ -109,11 +141,67 @@ def test_a_symbol_is_told_with_its_lines_head_and_first_sentence() -> None:
     assert (other.signature, other.doc) == ("func Go()", "Go does it.")
 
 
+def test_a_keyword_is_a_name_where_it_is_a_member() -> None:
+    found = read("a.js", "if (x) { users.delete(1); }\ndelete users[1];\n")
+    assert found.uses["delete"] == [3]
+    assert "if" not in found.uses
+
+
 def test_words_of_code_and_of_prose_meet() -> None:
     assert parts("HTTPResponses_forUser2") == ("http", "response", "for", "user")
     assert counted("get_querysets QuerySet") == {"get": 1, "queryset": 1, "query": 1, "set": 1}
     assert parts("classes") == ("class",)
     assert parts("x" * 1000) == ()
+
+
+DOCUMENTS = {
+    "a.md": (
+        "# The [Cart](x)\n\ntext\n```sh\n# no heading\n```\nGetting *started*!\n-----\n### Deep ##\n# Last\n#none\n",
+        ["the-cart 1-9", "the-cart.getting-started 7-9", "the-cart.getting-started.deep 9-9", "last 10-12"],
+    ),
+    "a.json": (
+        '{\n "scripts": {"build": "x: {", "a \\"b": 1},\n "files": [{"no": 1}],\n'
+        ' "deep": {"b": {"c": {"d": 1}}}\n}\n',
+        ["scripts 2-2", "scripts.build 2-2",
+         'scripts.a \\"b 2-2', "files 3-3", "deep 4-6", "deep.b 4-6", "deep.b.c 4-6"],
+    ),
+    "a.yaml": (
+        'on:\n  push:\n    branches: [main]\n"run it": |\n  no: key\n'
+        '# not: this\njobs:\n  - name: x\n    uses: y\nend: 1\n',
+        ["on 1-3", "on.push 2-3", "on.push.branches 3-3", "run it 4-6", "jobs 7-9", "jobs.uses 9-9", "end 10-11"],
+    ),
+    "a.toml": (
+        'top = 1\n[project]\nname = "a = b"\ndeps = [\n  "x = 1",\n]\ntext = """\n'
+        'no = 1\n"""\n[[tool.x]]\n"a b".c = 1\n',
+        ["top 1-1", "project 2-9", "project.name 3-3", "project.deps 4-6", "project.text 7-9", "tool.x 10-12",
+         "tool.x.ab.c 11-12"],
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("path", DOCUMENTS)
+def test_documents_and_data_tell_their_headings_and_upper_keys(path: str) -> None:
+    text, expected = DOCUMENTS[path]
+    found = read(path, text)
+    assert [f"{each.name} {each.first}-{each.last}" for each in found.symbols] == expected
+    assert found.uses == {}
+
+
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        ("a.sql", "CREATE FUNCTION f() AS $$ $$;\n" * 20_000),
+        ("a.sql", "CREATE PROC p AS BEGIN SELECT 1;\n" * 20_000),
+        ("a.sql", "CREATE TABLE t(" + "a int,\n" * 50_000),
+        ("a.sql", "CREATE FUNCTION f() AS $$ -- $$\n" * 20_000),
+        ("a.md", ("# " + "[" * 900 + "\n") * 200),
+        ("a.json", '{"a":\n' * 20_000),
+        ("a.yaml", ("  " * 90 + "a:\n") * 1_000),
+    ],
+)  # fmt: skip
+def test_texts_made_to_take_long_take_no_longer_than_others(path: str, text: str) -> None:
+    """Where time grew with the square of the length these would run into the limit of a test."""
+    assert read(path, text).lines > 1
 
 
 @pytest.mark.slow

@@ -6,7 +6,7 @@ import pytest
 
 from tools.edit.changes import Replace
 from tools.edit.engine import EditRefused, patched
-from tools.edit.merge import merged
+from tools.edit.words import merged
 
 
 def block(text: str, old: str, new: str) -> str:

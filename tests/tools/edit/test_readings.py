@@ -55,3 +55,15 @@ def test_the_place_says_what_was_undone() -> None:
     )
     assert result.text == TEXT.replace("return 1", "return 2")
     assert "line numbers removed" in result.places[0].note
+
+
+def test_curly_quotes_of_new_code_are_made_plain_where_it_would_not_parse_with_them() -> None:
+    edits = [Replace(old="    return 1\n", new="    return “one” + ‘two’\n")]
+    result = patched(TEXT, edits, path="a.py")
+    assert result.text == TEXT.replace("1", "\"one\" + 'two'")
+    assert result.places[0].note == "quotes and dashes made plain"
+
+
+def test_curly_quotes_that_new_code_may_have_stay() -> None:
+    result = patched(TEXT, [Replace(old="    return 1\n", new="    return 'don’t'\n")], path="a.py")
+    assert result.text == TEXT.replace("1", "'don’t'")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tools.edit.changes import Replace
+from tools.edit.changes import Hunk, Line, Replace
 from tools.edit.engine import EditRefused, patched
 
 REFUSED = {
@@ -58,9 +58,65 @@ REFUSED = {
         "say(“a”)\nsay(“b”)\n",
         "say(“a”)\nsay(“b”)\nsay(“it’s”)\n",
     ),
+    "lines of `end` alone, and a blank one that the file has not": (
+        "describe do\n  it do\n    x\n    end\n\n  end\n\nend\n",
+        "  end\n\nend\n\n",
+        "  end\n\n  y\n\nend\n\n",
+    ),
+    "one line without its indentation, the block ends behind it": (
+        ".. a::\n\n   text of it\n\nNext\n",
+        "text of it\n\n",
+        "text of it\n\n.. b:\n\n",
+    ),
+    "one line without its indentation, the others deeper": (
+        'def f():\n    """A.\n    :param a: long text of it\n    """\n',
+        ":param a: long text of it",
+        ":param a: longer\n        text of it",
+    ),
+    "a closing line stands for that of another depth": (
+        "fn a {\n    b {\n        c(d)\n    }\n}\n\nfn e\n",
+        "        c(d)\n}\n",
+        "        c(d)\n}\n\nfn f {\n    g\n}\n",
+    ),
+    "a no-break space that may be meant": (
+        "the only one\nof them\n",
+        "the\u00a0only\u00a0one\nof\u00a0them\n",
+        "the\u00a0only\u00a0one\nbut\u00a0one of us\n",
+    ),
+    "white space at the end of a line, before a comment elsewhere": (
+        "if a:\n    return 2\nelse:\n    return 2;  # b\n    return 2;\n",
+        "    return 2;  ",
+        "    log(c)\n    return 3;",
+    ),
+    "white space at the end of a line given without its indentation": (
+        "if a:\n    return 2;\nelse:\n    return 2;  # b\n",
+        "return 2; ",
+        "return 3;",
+    ),
+    "a made-up `end` that `new` has twice": (
+        "require 'helper'\n\nclass Handler::Lobster; end\nclass RockLobster; end\n",
+        "end\n\nclass Handler::Lobster; end\n",
+        "end\n\nseparate do\n  require 'handler'\nend\n\nclass Handler::Lobster; end\n",
+    ),
+    "new words between characters that the file has otherwise": (
+        "  .command('exec')\n  log(\\'exec \"%s\"\\', cmd);\n  });\nend",
+        "  .command(‘exec’)\n  log(‘exec ”%s”’, cmd);\n  });\n",
+        "  .command(‘exec’)\n  log(‘exec ”%s” in %s’, cmd);\n  });\n",
+    ),
+    "a bullet that the model may have bent": (
+        "install: pip\nlist:\n  - a\n",
+        "install: pip\n",
+        "install:\n  – pip\n  – tox\n",
+    ),
 }
 
 MEANT = {
+    "white space at the end of a part of a line, which no other line ends with": (
+        "if a:\n    return 2;  # b\n    return 2\n",
+        "return 2;  ",
+        "return 3; ",
+        "if a:\n    return 3; # b\n    return 2\n",
+    ),
     "blank lines beside one that `old` skips": (
         "r = get(url, timeout=0.001)\nassert r.text is None\nassert isinstance(r.error, Timeout)\n\n\nmain()\nrest()\n",
         "r = get(url, timeout=0.001)\nassert r.text is None\n\n\nmain()\nrest()\n",
@@ -72,6 +128,21 @@ MEANT = {
         "1|  a b c\n2|    end\n3|  end\n4|  \n5|  after d\n",
         "1|  a b c\n2|    end\n3|    \n4|    x y\n5|  end\n6|  \n7|  after d\n",
         "  a b c\n    end\n    \n    x y\n  end\n  \n  after d\n",
+    ),
+    "one numbered line left, whose mark has no space": (
+        "a:\n    return b\n\n\nc\n",
+        "2|    return b\n3|\n",
+        "2|    return b\n",
+        "a:\n    return b\n\nc\n",
+    ),
+    "blank lines at the end, of which one is not in the file": (
+        "a = b\n\n\nc = d\n", "a = b\n\n\n\n", "a = e\n\n\n", "a = e\n\n\nc = d\n",
+    ),
+    "an item of a list is no numbered line": (
+        "3. one\n4. two\n",
+        "    4. two\n",
+        "    4. two\n    5. three\n",
+        "3. one\n4. two\n5. three\n",
     ),
     "one numbered line left": (
         "a = 1\nb = 2\nc = 3\n", "1: a = 1\n2: b = 2\n3: c = 3\n", "1: a = 1\n", "a = 1\n",
@@ -103,6 +174,15 @@ MEANT = {
 def test_what_nobody_can_tell_is_refused(text: str, old: str, new: str) -> None:
     with pytest.raises(EditRefused):
         patched(text, [Replace(old=old, new=new)])
+
+
+def test_a_hunk_whose_lines_stand_again_but_for_a_blank_one_is_refused() -> None:
+    text = "a {\n    close(it)\n}\n\nfor b\n\na {\n    close(it)\n}\nfor b\n"
+    lines = (Line(" ", "    close(it)"), Line(" ", "}"), Line("+", "log(it)"), Line(" ", "for b"))
+    with pytest.raises(EditRefused, match="2 places"):
+        patched(text, [Hunk(lines=lines)])
+    numbered = Hunk(lines=lines, start=8, counted=True)
+    assert patched(text, [numbered]).text == text.removesuffix("for b\n") + "log(it)\nfor b\n"
 
 
 @pytest.mark.parametrize(("text", "old", "new", "meant"), MEANT.values(), ids=MEANT.keys())

@@ -159,3 +159,20 @@ def test_the_command_and_the_tool_answer_alike(root: Path, tmp_path_factory: pyt
 def test_the_rest_of_an_endless_line_is_data_and_not_read() -> None:
     found = read("a title\n" + "-" * 59_000 + " shop/far.py\nand shop/near.py breaks\n")
     assert list(found.paths) == ["shop/near.py"]
+
+
+def test_a_short_function_of_a_class_that_is_spoken_of_comes_before_a_long_one_that_says_the_same(
+    root: Path,
+) -> None:
+    padding = "".join(f"        step_{n} = journal.other_{n}(value_{n})\n" for n in range(80))
+    put(
+        root,
+        {
+            "shop/stock.py": "class Ledger:\n    def everything(self, journal):\n"
+            f"        # the parcel label is missing\n{padding}\n\n"
+            "class ParcelLabel:\n    def write(self, text):\n        missing = not text\n        return missing\n"
+        },
+    )
+    found = located(root, "The label of a parcel is missing")
+    names = [each.symbol.name for each in found.functions]
+    assert names.index("ParcelLabel.write") < names.index("Ledger.everything")

@@ -10,9 +10,10 @@ from textwrap import dedent
 import pytest
 
 from tools.repair.candidates import Candidate, candidates
-from tools.repair.engine import groups, hints, unique_pair
+from tools.repair.failures import groups, hints
 from tools.repair.localization import rank
 from tools.repair.pairs import pairs
+from tools.repair.patches import unique_pair
 from tools.repair.spectrum import Spectrum, Standing, Test, is_test_file, matching
 from tools.repair.templates import TEMPLATES, Hints, Source
 
@@ -129,8 +130,41 @@ def test_every_template_has_candidates_or_waits_for_a_hint() -> None:
             except KeyError:
                 items.appendd("y")
                 return
+
+
+        from practice import counted, _counted
+        NAMES = ["word", "items"]
+
+
+        class Words:
+            def __eq__(self, other):
+                return self.word.__name__ == other.word
+
+            def first(self, strict, kind):
+                self.check("first")
+                return re.match(r"(\\w+)-\\w+", kind) or "an old text"
+
+            def second(self, kind):
+                self.check("second")
+                if isinstance(kind, str) and kind in NAMES:
+                    return counted({"word": [kind, 2, 3]})
+                if kind.other:
+                    return re.sub("a", "b", kind, count=1)
+                return kind
+
+            def third(self, kind):
+                _counted(kind)
+                low = min(kind, 1)
+                high = min(low, 2)
+                if low == kind and high == kind:
+                    low = low.append(high)
         """)
-    told = Hints(missing_attributes=frozenset({"appendd"}), missing_names=frozenset({"totl"}))
+    told = Hints(
+        missing_attributes=frozenset({"appendd"}),
+        missing_names=frozenset({"totl", "re"}),
+        missing_keys=frozenset({"kind"}),
+        texts=(("an old text", "a new text"),),
+    )
     used = {candidate.template for candidate in everything(program, told)}
     assert {template.name for template in TEMPLATES} - used == set()
 
@@ -183,6 +217,21 @@ def test_every_template_has_candidates_or_waits_for_a_hint() -> None:
         ("def f(a, b):\n    def g(c):\n        return a\n    return g\n",
          "def f(a, b):\n    def g(c):\n        return b\n    return g\n"),
         ("def f(a, b):\n    c = a.get(b)\n    return c\n", "def f(a, b):\n    c = b\n    return c\n"),
+        ("def f(a):\n    if a[0] > 1 or not a:\n        return 0\n",
+         "def f(a):\n    if not a or a[0] > 1:\n        return 0\n"),
+        ("def f(a):\n    return reduce(op.and_, a)\n", "def f(a):\n    return reduce(op.or_, a)\n"),
+        ("def f(a, b, x):\n    if a == x and b == x and x:\n        return x\n",
+         "def f(a, b, x):\n    if a != x and b != x and x:\n        return x\n"),
+        ("def f(a, b):\n    c = min(a, 1)\n    d = min(b, 2)\n    return c + d\n",
+         "def f(a, b):\n    c = max(a, 1)\n    d = max(b, 2)\n    return c + d\n"),
+        ("def f(a, b):\n    a = a.append(b)\n    return a\n", "def f(a, b):\n    a.append(b)\n    return a\n"),
+        ("def f(a):\n    sorted(a)\n    return a\n", "def f(a):\n    a = sorted(a)\n    return a\n"),
+        ("def f(a):\n    for b in a:\n        if b > 1:\n            return b\n",
+         "def f(a):\n    for b in a:\n        if b > 1:\n            return b\n    return len(a)\n"),
+        ("def f(n):\n    if n % 3 == 0 and n % k == 0:\n        return n % 5\n",
+         "def f(n):\n    if n % 3 == 0 and n % 5 == 0:\n        return n % 5\n"),
+        ("class A:\n    def f(self, a):\n        def g(b):\n            return self.g(b - 1)\n        return g(a)\n",
+         "class A:\n    def f(self, a):\n        def g(b):\n            return g(b - 1)\n        return g(a)\n"),
     ],
 )  # fmt: skip
 def test_the_fix_is_among_the_candidates_and_leaves_the_rest_as_it_was(before: str, after: str) -> None:

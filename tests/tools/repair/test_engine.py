@@ -11,6 +11,7 @@ import pytest
 from tests.tools.workspaces import workspace
 from tools.repair import engine
 from tools.repair.engine import repair
+from tools.repair.findings import Findings
 from tools.repair.result import Fix, Outcome, RepairResult
 from tools.repair.spectrum import Spectrum, Test
 
@@ -122,6 +123,23 @@ def test_two_faults_that_hide_one_another_are_fixed_together(tmp_path: Path) -> 
     applied(tmp_path / "work", result.fixes)
     text = (tmp_path / "work" / "both.py").read_text("utf-8")
     assert text == "def both(a, b):\n    c = a + b\n    return c * 2\n"
+
+
+def test_a_second_fault_that_no_test_reaches_before_the_first_is_mended_is_found_too(tmp_path: Path) -> None:
+    files = {
+        "runs.py": "def longest(values):\n    best = count = 0\n    before = None\n    for value in vales:\n"
+        "        count = count + 1 if value == before else 0\n        before = value\n"
+        "        best = max(best, count)\n    return best\n",
+        "test_runs.py": "import pytest\nfrom runs import longest\n\n\n@pytest.mark.parametrize('values, expected', "
+        "[([1], 1), ([1, 1, 2], 2), ([3, 1, 1, 1, 2, 2], 3), ([], 0)])\n"
+        "def test_longest(values, expected):\n    assert longest(values) == expected\n",
+    }
+    result = run(tmp_path, files, budget=180)
+    assert result.outcome is Outcome.FIXED
+    applied(tmp_path / "work", result.fixes)
+    text = (tmp_path / "work" / "runs.py").read_text("utf-8")
+    assert "in values:" in text
+    assert "if value == before else 1" in text
 
 
 def test_the_same_failures_get_the_same_fix_in_every_run(tmp_path: Path) -> None:
@@ -316,7 +334,8 @@ def test_source_that_our_own_python_cannot_parse_is_left_out(tmp_path: Path) -> 
     )
     lines = {path: frozenset({1}) for path in ("new.py", "odd.py", "old.py", "gone.py")}
     failing = Test(index=0, id="t", file="t.py", standing="failed", lines=lines)
-    state = engine._State(at=at, targets=(), deadline=0.0, on_progress=print)
+    findings = Findings(targets=(), deadline=0.0)
+    state = engine._Repair(at=at, findings=findings, on_progress=print)
     spectrum = Spectrum(tests=[failing], imported={}, complete=True)
     assert list(state.sources(spectrum, [failing])) == ["old.py"]
 
@@ -404,3 +423,48 @@ def test_unittest_projects_are_repaired_by_their_dotted_names_too(tmp_path: Path
     result = run(tmp_path, files, targets=("test_stack.StackTest.test_last_in_first_out",))
     assert result.outcome is Outcome.FIXED
     assert result.fixes[0].function == "Stack.pop"
+
+
+def test_a_test_that_is_wrong_itself_is_said_to_be_in_doubt(tmp_path: Path) -> None:
+    files = {
+        "area.py": "def area(width, height):\n    return width * height\n",
+        "test_area.py": "from area import area\n\n\ndef test_square():\n    assert area(3, 3) == 9\n\n\n"
+        "def test_flat():\n    assert area(4, 0) == 0\n\n\ndef test_wide():\n    assert area(7, 2) == 14\n\n\n"
+        "def test_high():\n    assert area(2, 5) == 10\n\n\ndef test_wrong():\n    assert area(6, 7) == 41\n",
+    }
+    result = run(tmp_path, files, budget=150)
+    assert result.outcome is Outcome.TEST_IN_DOUBT
+    assert "test_area.py::test_wrong" in result.reason
+    assert "42 == 41" in result.reason
+    assert not result.fixes
+
+
+def test_a_suite_that_does_not_come_to_an_end_in_time_leaves_the_word_to_the_named_files(
+    tmp_path: Path,
+) -> None:
+    files = {
+        "half.py": "def half(n):\n    return n // 3\n",
+        "test_half.py": "from half import half\n\n\ndef test_four():\n    assert half(4) == 2\n\n\n"
+        "def test_ten():\n    assert half(10) == 5\n\n\ndef test_none():\n    assert half(0) == 0\n",
+        "test_long.py": "import time\n\n\ndef test_long():\n    time.sleep(3600)\n",
+    }
+    result = run(tmp_path, files, targets=("test_half.py::test_four", "test_half.py::test_ten"), budget=60)
+    assert result.outcome is Outcome.FIXED
+    assert result.fixes[0].new.strip() == "return n // 2"
+    assert "the rest of the suite was not run to its end" in result.reason
+    assert result.checked == 3
+
+
+def test_tests_of_other_files_that_a_change_breaks_keep_it_from_being_taken(tmp_path: Path) -> None:
+    files = {
+        "step.py": "def step(n):\n    return n + 1\n",
+        "test_step.py": "from step import step\n\n\ndef test_step():\n    assert step(0) == 2\n",
+        "test_other.py": "from step import step\n\n\ndef test_one():\n    assert step(1) == 2\n\n\n"
+        "def test_five():\n    assert step(5) == 6\n\n\ndef test_broken_before():\n    assert step(1) == 'x'\n",
+    }
+    result = run(tmp_path, files, targets=("test_step.py",), budget=100)
+    for fix in result.fixes:
+        text = files["step.py"].replace(fix.old, fix.new)
+        space: dict[str, Callable[[int], int]] = {}
+        exec(text, space)
+        assert [space["step"](n) for n in (0, 1, 5)] == [2, 2, 6]

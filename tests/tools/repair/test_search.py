@@ -9,8 +9,9 @@ from typing import Any, cast
 
 import pytest
 
-from tools.repair import search
+from tools.repair import finds, search
 from tools.repair.candidates import Candidate, candidates
+from tools.repair.finds import ALTERNATIVES
 from tools.repair.localization import Suspect, rank
 from tools.repair.search import Search
 from tools.repair.server import Message, Replies, Worker
@@ -26,7 +27,8 @@ def middle(first, second, third, limit):
 """
 SOURCES = {"a.py": Source("a.py", TEXT)}
 FAILING = Test(index=0, id="t.py::0", file="t.py", standing="failed", lines={"a.py": frozenset(range(1, 6))})
-SPECTRUM = Spectrum(tests=[FAILING], imported={}, complete=True)
+OTHERS = [Test(index=index, id=f"t.py::{index}", file="t.py", standing="passed") for index in (1, 2, 3)]
+SPECTRUM = Spectrum(tests=[FAILING, *OTHERS], imported={}, complete=True)
 
 
 class Answers(Replies):
@@ -45,12 +47,25 @@ class Answers(Replies):
             self.pairs += [edits for edits in every if len(edits) == 2]
             verdicts = ["passed" if self._passes(edits) else "failed" for edits in every]
             self._waiting.append(
-                {"kind": "screened", "verdicts": verdicts, "steady": True, "id": message["id"]}
+                {
+                    "kind": "screened",
+                    "verdicts": verdicts,
+                    "said": [""] * len(every),
+                    "steady": True,
+                    "id": message["id"],
+                }
             )
         elif "id" in message:
             verdict = "passed" if self._passes(message["edits"]) else "failed"
             self._waiting.append(
-                {"kind": "tried", "verdict": verdict, "passed": [0], "stage": 1, "id": message["id"]}
+                {
+                    "kind": "tried",
+                    "verdict": verdict,
+                    "passed": [0],
+                    "failed": [],
+                    "stage": 1,
+                    "id": message["id"],
+                }
             )
 
     def _passes(self, edits: Any) -> bool:
@@ -91,7 +106,7 @@ def test_what_is_found_does_not_depend_on_which_trial_ends_first() -> None:
     """A second change that passes lies beyond what is looked at after the first: one quick worker may meet it."""
     all_of_them = every()
     sure = [each for each in all_of_them if each.precision > 0.9]
-    good = [sure[1], next(each for each in sure if each.rank > sure[1].rank + search.ALTERNATIVES + 5)]
+    good = [sure[1], next(each for each in sure if each.rank > sure[1].rank + ALTERNATIVES + 5)]
     found = []
     for newest_first in (False, True):
         looking = searching(Answers(good, newest_first=newest_first))
@@ -112,6 +127,31 @@ def test_the_same_changes_are_paired_whichever_ends_first(monkeypatch: pytest.Mo
         paired.append(answers.pairs)
     assert paired[0]
     assert paired[0] == paired[1]
+
+
+def test_the_search_for_a_better_one_goes_on_after_the_first_singles(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is at hand is of a kind that passes tests without being right; a better one comes later."""
+    all_of_them = every()
+    doubtful = next(each for each in all_of_them if each.precision < 0.7)
+    better = next(each for each in all_of_them if each.precision > 0.9 and each.rank > doubtful.rank + 20)
+    monkeypatch.setattr(search, "FIRST_SINGLES", doubtful.rank + 2)
+    monkeypatch.setattr(finds, "LESS_ALIKE", 0.0)
+    found = []
+    for newest_first in (False, True):
+        looking = searching(Answers([doubtful, better], newest_first=newest_first))
+        best = asyncio.run(looking.find(iter(all_of_them)))
+        assert best is not None
+        found.append(best.candidate.rank)
+    assert found == [better.rank, better.rank]
+
+
+def test_two_changes_are_not_tried_when_so_few_tests_would_pass_by_chance() -> None:
+    answers = Answers([], newest_first=False)
+    looking = searching(answers)
+    looking.spectrum = Spectrum(tests=[FAILING, *OTHERS[:2]], imported={}, complete=True)
+    assert asyncio.run(looking.find(iter(every()))) is None
+    assert looking.tried == len(every())
+    assert answers.pairs == []
 
 
 class Clock:

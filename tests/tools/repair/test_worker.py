@@ -109,7 +109,7 @@ def test_a_child_that_prints_and_is_asked_nothing_says_what_it_is(tmp_path: Path
     config = {
         "mode": "warm", "root": str(tmp_path), "pipe": str(tmp_path / "pipe"), "records": str(tmp_path / "records"),
         "python_path": [], "overlay": {}, "arguments": [], "jobs": 1, "trace_seconds": 150, "test_seconds": 10,
-        "slow_seconds": 10, "certain": False, "check": True,
+        "slow_seconds": 10, "check": True,
     }  # fmt: skip
     (tmp_path / "config").write_text(json.dumps(config))
     folder = Path(__file__).parents[3] / "tools/repair/patchwright_worker"
@@ -229,7 +229,14 @@ async def screened(folder: Path, files: dict[str, str], edits: list[list[object]
         assert (await replies.expect("traced", 200) or {})["kind"] == "traced", warm.output
         whole = str(at.root.resolve() / path)
         await warm.send({"texts": {whole: at.files.read_text(path).text}, "ids": ["t"], "limits": [5.0]})
-        request = {"id": "1", "screen": 0, "endless": False, "fuel": 20_000, "seconds": 5.0}
+        request = {
+            "id": "1",
+            "screen": [0] * len(edits),
+            "endless": [],
+            "wordless": [],
+            "fuel": 20_000,
+            "seconds": 5.0,
+        }
         await warm.send({**request, "candidates": [[[whole, *edit]] for edit in edits]})
         reply = await replies.expect("screened", 200)
     assert reply is not None

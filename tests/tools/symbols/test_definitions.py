@@ -222,6 +222,59 @@ SOURCES: dict[str, tuple[str, list[str]]] = {
         ["class Cart 3-7", "method Cart.total 5-6", "object Shop 9-11", "method Shop.open 10-10",
          "function twice 13-13"],
     ),
+    "a.swift": (
+        """\
+        /// A cart.
+        @objc
+        public class Cart<T> {
+            @discardableResult
+            func add(_ x: Int) -> Int { 1 }
+            deinit {}
+            subscript(i: Int) -> Int { 1 }
+            static func + (a: Cart, b: Cart) -> Cart { a }
+        }
+        extension Cart where T: Item {
+            var total: Int { 1 }
+        }
+        protocol Priced { func price() -> Int }
+        typealias Id = String
+        """,
+        ["class Cart 2-9", "method Cart.add 4-5", "method Cart.deinit 6-6", "method Cart.subscript 7-7",
+         "property Cart.total 11-11", "interface Priced 13-13", "method Priced.price 13-13", "type Id 14-14"],
+    ),
+    "a.scala": (
+        """\
+        package shop
+
+        @deprecated
+        case class Cart(n: Int) {
+          def total: Int = 1
+        }
+        object Cart { def apply() = 1 }
+        enum Kind:
+          case A
+        given ord: Ordering[Int] = ???
+        extension (s: String)
+          def shout = s
+        """,
+        ["class Cart 3-6", "method Cart.total 5-5", "object Cart 7-7", "method Cart.apply 7-7", "enum Kind 8-9",
+         "given ord 10-10", "function shout 12-12"],
+    ),
+    "a.lua": (
+        """\
+        local M = {}
+        -- Adds.
+        function M.add(x)
+          local inner = {}
+          return x
+        end
+        function M:run() end
+        M.clear = function() end
+        local f = function() end
+        return M
+        """,
+        ["object M 1-1", "function M.add 3-6", "function M.run 7-7", "function M.clear 8-8", "function f 9-9"],
+    ),
     "a.sh": ("f() {\n  a\n}\nfunction g { b; }\n", ["function f 1-3", "function g 4-4"]),
 }  # fmt: skip
 

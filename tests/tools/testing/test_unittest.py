@@ -88,6 +88,36 @@ def test_tests_in_a_folder_that_is_no_package_are_found(
     assert counts(run(at)[1]) == (1, 3, 1, 1)
 
 
+def test_what_broke_or_was_skipped_before_it_began_takes_nothing_from_what_passed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = """\
+        import unittest
+
+        class Sound(unittest.TestCase):
+            def test_one(self):
+                pass
+
+            def test_two(self):
+                pass
+
+        @unittest.skip("later")
+        class Later(unittest.TestCase):
+            def test_three(self):
+                pass
+
+        class Broken(unittest.TestCase):
+            @classmethod
+            def setUpClass(cls):
+                raise OSError
+
+            def test_four(self):
+                pass
+        """
+    at = bare(tmp_path, monkeypatch, {"tests/test_a.py": source})
+    assert counts(run(at)[1]) == (2, 0, 1, 1)
+
+
 @pytest.mark.slow
 def test_targets_may_be_written_as_paths(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     at = bare(tmp_path, monkeypatch, {**CALC, "tests/__init__.py": ""})

@@ -33,8 +33,8 @@ def without_line_numbers(text: str, like: str = "") -> str | None:
         return None
     mark = marks.pop()
     alone = mark not in "\t→" and sum(match is not None for match in matches) == 1
-    if alone and not _is_padded(matches) and not (like and is_numbered(like)):
-        return None
+    if alone and (mark in ".)" or not (_is_padded(matches) or (like and is_numbered(like)))):
+        return None  # one with a dot is an item of a list
     spaced = all(_spaced(*_numbered(each)) for each in (text, like))
     return "\n".join(
         line if match is None else _content(line, match, keeps_space=not spaced)
@@ -45,6 +45,19 @@ def without_line_numbers(text: str, like: str = "") -> str | None:
 def is_numbered(text: str) -> bool:
     """Numbers that count up stand before all lines; there may be only one."""
     return _counted(*_numbered(text))
+
+
+def first_number(text: str) -> int | None:
+    """The number of the first line, where all lines have one behind a mark of `cat -n` (a list has other marks)."""
+    _, matches = _numbered(text)
+    found = [match for match in matches if match]
+    if (
+        not found
+        or not is_numbered(text)
+        or any(match["mark"].strip(" ") in (":", ".", ")") for match in found)
+    ):
+        return None
+    return int(found[0]["number"]) if found[0] is matches[0] else None
 
 
 def _numbered(text: str) -> tuple[list[str], list[re.Match[str] | None]]:

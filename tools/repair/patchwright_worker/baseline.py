@@ -45,8 +45,12 @@ class Baseline:
                 steady = [i for i in range(self._count) if i not in self._hangs]
                 self._follow("check", steady, self._checking(self._limit))
                 self._follow("alone", self._failed, self._checking(self._limit))
-            if self._config["certain"]:
-                return  # what fails is known already
+            if self._config.get("why") and self._failed:
+                names = self._config["why"]
+                index = min(self._failed, key=lambda each: (self._warm.suite.ids[each] not in names, each))
+                self._follow(
+                    "why", [index], lambda rest: lambda send: self._warm.explain(rest, self._limit * 5, send)
+                )
             for index in self._hangs[:1]:  # slow, or without end? one answer stands for all
                 self._follow("slow", [index], self._checking(self._config["slow_seconds"]))
                 if self._slow_one_ended:

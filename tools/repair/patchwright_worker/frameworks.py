@@ -86,6 +86,7 @@ class Pytest(Framework):
     def session(self, take_over: Callable[[Suite], None]) -> None:
         # The plainest tracebacks: nobody reads them, and the others cost more than most tests do.
         options = ["-q", "-s", "--tb=native", "-p", "no:cacheprovider", "--continue-on-collection-errors"]
+        options.append("--rootdir=" + os.getcwd())  # the same names, whichever files are collected
         for module, flags in self.NEUTRAL:
             if importlib.util.find_spec(module):
                 options.extend(flags)
@@ -219,9 +220,9 @@ class Unittest(Framework):
 
         loader = unittest.TestLoader()
         tests: list[Any] = []
-        for start in self.arguments or _unittest_folders(sys.path[0]):
+        for start in self.arguments or _unittest_folders(os.getcwd()):
             folder, name = (start, "test*.py") if os.path.isdir(start) else os.path.split(start)
-            top = sys.path[0] if os.path.exists(os.path.join(folder, "__init__.py")) else None
+            top = os.getcwd() if os.path.exists(os.path.join(folder, "__init__.py")) else None
             tests.extend(_flatten(loader.discover(folder or ".", pattern=name, top_level_dir=top)))
         suite = UnittestSuite([t for t in tests if type(t).__name__ != "_FailedTest"])
         suite.errors = [{"where": "", "message": str(text)[-MESSAGE:]} for text in loader.errors]

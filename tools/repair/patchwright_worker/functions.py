@@ -59,6 +59,20 @@ class Program:
                 return each
         raise Outside
 
+    def top_statement(self, start: int, end: int) -> tuple[Any, int, int]:
+        """The module's own statement that holds the span, with the offsets of its lines. Raises Outside."""
+        for each in self._tree.body:
+            decorated = [node.lineno for node in getattr(each, "decorator_list", ())]
+            begin = self._starts[min([each.lineno, *decorated]) - 1]
+            stop = min(self._starts[each.end_lineno or each.lineno], len(self.text))
+            if begin <= start and end <= stop:
+                return each, begin, stop
+        raise Outside
+
+    def after(self, statement: Any) -> list[Any]:
+        """The module's own statements after one of them."""
+        return self._tree.body[self._tree.body.index(statement) + 1 :]
+
     def original(self, outer: Outer) -> types.CodeType:
         return self._compiled(outer, outer.node, fuelled=False)
 

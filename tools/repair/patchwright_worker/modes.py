@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import sys
 from typing import TYPE_CHECKING
 
 from .baseline import Baseline
@@ -12,6 +13,7 @@ from .frameworks import Framework, Suite
 from .patching import NeedsImport, Overlay, Swapper, apply_edits, compile_source
 from .recorder import Recorder
 from .screening import Screener
+from .slicing import Trail, steps
 from .trials import Server
 
 if TYPE_CHECKING:
@@ -19,6 +21,14 @@ if TYPE_CHECKING:
     from typing import Any
 
     from .wire import Json, Send
+
+
+# Where pytest and unittest put a failing assertion into words, by the objects' own `__repr__`.
+WORDING = (
+    ("_pytest.assertion.rewrite", "_saferepr"),
+    ("_pytest.assertion.rewrite", "_call_reprcompare"),
+    ("unittest.case", "safe_repr"),
+)
 
 
 class Knowledge:
@@ -77,9 +87,37 @@ class Cold(Knowledge):
                 send({"kind": "verdict", "verdict": "invalid"})
                 return
             Overlay.texts.update(texts)
-            self._framework.session(lambda suite: self._judge(suite, request, stage, send))
+            judge = self._judge_whole if stage["stop"] == "whole" else self._judge
+            self._framework.arguments = request.get("files", [])
+            self._framework.session(lambda suite: judge(suite, request, stage, send))
 
         return run
+
+    def _judge_whole(self, suite: Suite, request: Json, stage: Json, send: Send) -> None:
+        """Run every test but those to `skip`, or only `those`; the first failure of a `must` ends it."""
+        must, skip, those = set(stage["must"]), set(stage["skip"]), stage.get("those")
+        if not must <= set(suite.ids):  # the patch keeps a test module from being imported
+            send({"kind": "verdict", "verdict": "failed"})
+            return
+        limits: dict[str, float] = {
+            name: request["floor"] + limit * request["factor"] for name, limit in zip(self.ids, self.limits)
+        }
+        ceiling: float = request["ceiling"]
+        clock = TestClock(send, lambda index: limits.get(suite.ids[index], ceiling), dict)
+
+        def after(index: int, record: Json) -> None:
+            name, spent = suite.ids[index], clock.after()
+            send({"kind": "test", "test": name, "outcome": record["outcome"], **spent})
+            if name in must and record["outcome"] not in ("passed", "skipped"):
+                send({"kind": "over"})
+                os._exit(0)
+
+        wanted = [
+            i for i, name in enumerate(suite.ids) if name not in skip and (those is None or name in those)
+        ]
+        suite.run(wanted, clock.before, after)
+        send({"kind": "over"})
+        os._exit(0)
 
     def _judge(self, suite: Suite, request: Json, stage: Json, send: Send) -> None:
         places = {name: place for place, name in enumerate(suite.ids)}
@@ -104,7 +142,7 @@ class Renumbered(Suite):
 
     def __init__(self, suite: Suite, places: dict[int, int]) -> None:
         super().__init__()
-        self._suite, self._places = suite, places
+        self.suite, self._places = suite, places
         self._back = {there: here for here, there in places.items()}
 
     def run(
@@ -112,7 +150,7 @@ class Renumbered(Suite):
     ) -> None:
         back = self._back
         there = [self._places[index] for index in indexes]
-        self._suite.run(there, lambda i: before(back[i]), lambda i, record: after(back[i], record))
+        self.suite.run(there, lambda i: before(back[i]), lambda i, record: after(back[i], record))
 
 
 class Warm(Knowledge):
@@ -130,7 +168,7 @@ class Warm(Knowledge):
         self.served = True
         self._imported = self._recorder.take()
         self._recorder.stop()
-        self._suite = suite
+        self.suite = suite
         self._swapper = Swapper(self._root)
         self._screener = Screener(suite, self._swapper, self._ran_at_import)
         gc.collect()
@@ -148,6 +186,24 @@ class Warm(Knowledge):
         return lambda send: screener.run(request, done, send)
 
     def work(self, request: Json, stage: Json) -> Callable[[Send], None]:
+        return self._swapped(
+            request, lambda send: self.run(self.suite, stage["tests"], request, stage["stop"], send)
+        )
+
+    def probe(self, request: Json, indexes: Sequence[int]) -> Callable[[Send], None]:
+        """How tests go with a candidate, and what they run."""
+
+        def run(send: Send) -> None:
+            def named(message: Json) -> None:
+                if message["kind"] == "test":
+                    self.name_frames(message)
+                send(message)
+
+            self.trace(indexes, request["seconds"], named)
+
+        return self._swapped(request, run)
+
+    def _swapped(self, request: Json, then: Callable[[Send], None]) -> Callable[[Send], None]:
         def run(send: Send) -> None:
             try:
                 for path, text in self.patched(request).items():
@@ -158,7 +214,7 @@ class Warm(Knowledge):
             except (SyntaxError, ValueError):  # not a program at all
                 send({"kind": "verdict", "verdict": "invalid"})
                 return
-            self.run(self._suite, stage["tests"], request, stage["stop"], send)
+            then(send)
 
         return run
 
@@ -175,16 +231,48 @@ class Warm(Knowledge):
             send({"kind": "test", "test": index, **record, **spent, "lines": self._recorder.take()})
 
         self._recorder.start()
-        self._suite.run(indexes, before, after)
+        for module, name in WORDING:
+            told = getattr(sys.modules.get(module), name, None)
+            if told is not None:
+                setattr(sys.modules[module], name, self._recorder.without(told))
+        self.suite.run(indexes, before, after)
+
+    def explain(self, indexes: Sequence[int], limit: float, send: Send) -> None:
+        """In a child: run a failing test once more and say what led to the values at which it fails."""
+        trail = Trail(self._recorder.name)
+        clock = TestClock(send, lambda index: limit, dict)
+
+        def before(index: int) -> None:
+            clock.before(index)
+            trail.start()
+
+        def after(index: int, record: Json) -> None:
+            trail.stop()
+            self.name_frames(record)
+            found: list[Json] = []
+            if record["frames"]:
+                path, line, _ = record["frames"][-1]
+                found = steps(trail.events, (path, line), self._text)
+            send(
+                {"kind": "test", "test": index, "outcome": record["outcome"], "steps": found, **clock.after()}
+            )
+
+        self.suite.run(indexes, before, after)
+
+    def _text(self, path: str) -> str:
+        whole = os.path.join(self._root, path)
+        with open(whole, encoding="utf-8") as file:
+            return Overlay.texts.get(whole) or file.read()
 
     def check(self, indexes: Sequence[int], limit: float, send: Send) -> None:
         """In a child: run tests as they are, untraced, to learn how long they take and whether they are steady."""
         clock = TestClock(send, lambda index: limit, dict)
 
         def after(index: int, record: Json) -> None:
-            send({"kind": "test", "test": index, "outcome": record["outcome"], **clock.after()})
+            said = {"outcome": record["outcome"], "message": record.get("message", "")}
+            send({"kind": "test", "test": index, **said, **clock.after()})
 
-        self._suite.run(indexes, clock.before, after)
+        self.suite.run(indexes, clock.before, after)
 
     def _ran_at_import(self, path: str) -> set[int]:
         return set(self._imported.get(self._recorder.name(path), ()))

@@ -7,7 +7,10 @@ import os
 import sys
 import threading
 import types
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 # Folders whose files are somebody else's, wherever they stand in a workspace.
 FOREIGN = {"site-packages", "dist-packages", "node_modules", "__pycache__", "venv", "env"}
@@ -39,6 +42,18 @@ class Recorder:
             known = self._names[path] = "" if foreign or not relative.endswith(".py") else relative
         return known
 
+    def without(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """The function, but what it runs is not recorded: the words of a failure are not what failed."""
+
+        def unrecorded(*arguments: Any, **options: Any) -> Any:
+            self._pause()
+            try:
+                return function(*arguments, **options)
+            finally:
+                self._restart()
+
+        return unrecorded
+
     def take(self) -> dict[str, list[int]]:
         lines = {name: sorted(seen) for name, seen in self._seen.items() if seen}
         self._seen.clear()
@@ -59,7 +74,12 @@ class Recorder:
             sys.monitoring.set_events(self._TOOL, 0)
             sys.monitoring.free_tool_id(self._TOOL)
 
+        def _pause(self) -> None:
+            sys.monitoring.set_events(self._TOOL, 0)
+
         def _restart(self) -> None:
+            if sys.monitoring.get_tool(self._TOOL):
+                sys.monitoring.set_events(self._TOOL, sys.monitoring.events.LINE)
             sys.monitoring.restart_events()
 
         def _line(self, code: types.CodeType, line: int) -> Any:
@@ -76,6 +96,10 @@ class Recorder:
 
         def stop(self) -> None:
             self._on = False
+            threading.settrace(None)
+            sys.settrace(None)
+
+        def _pause(self) -> None:
             threading.settrace(None)
             sys.settrace(None)
 

@@ -1,5 +1,8 @@
 """Screening: many candidates in one child, each judged by one failing test alone; most are gone after a millisecond.
 
+Of those that fail it is said how, if that is otherwise than the unchanged program fails: such a change does something,
+and may be one half of what is wanted.
+
 What passes is judged again from fresh state (see `trials`), so a wrong pass costs little. A wrong failure would
 lose a patch: candidates share the child's state, and one may leave it changed. So the unchanged program
 runs at the beginning and at the end; when it does not fail the same way both times, nothing that was said holds.
@@ -16,6 +19,7 @@ from typing import TYPE_CHECKING
 
 from .functions import Fuel, Outer, Outside, Program
 from .patching import NeedsImport, exchange
+from .placing import Placed, Unplaceable
 from .recorder import lines_of
 
 if TYPE_CHECKING:
@@ -27,6 +31,8 @@ if TYPE_CHECKING:
     from .patching import Swapper
     from .wire import Json, Send
 
+# Enough of a failure's words to tell it from another.
+WORDS = 300
 # Wall seconds beyond the CPU limit before a candidate is taken for hung.
 WALL_SLACK = 5.0
 # A program that swallows the exception that ends it is interrupted again, so often and after so long.
@@ -74,24 +80,41 @@ class Screener:
 
     def run(self, request: Json, done: int, send: Send) -> None:
         self._timer, self._fuel = Timer(), Fuel(request["fuel"])
-        self._test, self._seconds = request["screen"], request["seconds"]
-        before = None if request["endless"] else self._canary(send)
-        for place in range(done, len(request["candidates"])):
+        self._seconds = request["seconds"]
+        tests, self._wordless = request["screen"], set(request["wordless"])
+        steady = [test for test in dict.fromkeys(tests) if test not in request["endless"]]
+        before = {test: self._canary(test, send) for test in steady}
+        for place in range(done, len(tests)):
             send({"kind": "start", "place": place, "wall": self._seconds * 4 + WALL_SLACK})
-            send({"kind": "screened", "place": place, "verdict": self._verdict(request["candidates"][place])})
-        if before is not None:
-            send({"kind": "canary", "same": self._canary(send) == before})
+            self._test, self._said = tests[place], ""
+            verdict = self._verdict(request["candidates"][place])
+            said = self._said if self._said != before.get(self._test, "") else ""
+            send({"kind": "screened", "place": place, "verdict": verdict, "said": said})
+        if before:
+            same = all(self._canary(test, send) == said for test, said in before.items())
+            send({"kind": "canary", "same": same})
 
-    def _canary(self, send: Send) -> Json:
+    def _canary(self, test: int, send: Send) -> str:
         send({"kind": "start", "place": -1, "wall": 60.0})
-        found = self._suite.once(self._test)
-        words = re.sub(r"0x[0-9a-f]+", "0x", found.get("message", ""))
-        return {"outcome": found["outcome"], "type": found.get("type"), "words": words}
+        return self._words(test, self._suite.once(test))
+
+    def _words(self, test: int, found: Json) -> str:
+        """How a test ended, in words that are the same each time."""
+        if found["outcome"] != "failed":
+            return str(found["outcome"])
+        message = "" if test in self._wordless else found.get("message", "")
+        words = "%s: %s" % (found.get("type"), message)
+        return re.sub(r"0[xX][0-9a-fA-F]+", "0x", words)[:WORDS]
 
     def _verdict(self, edits: Sequence[Sequence[Any]]) -> str:
+        self._stored = (
+            False  # whether what is changed ran at import, so that results of it may be kept somewhere
+        )
         try:
             exchanged = [pair for function in self._functions(edits) for pair in self._live(*function)]
-        except (Outside, NeedsImport):
+        except Outside:
+            return self._in_place(edits)
+        except NeedsImport:
             return "module"
         except (SyntaxError, ValueError):  # not a program at all
             return "invalid"
@@ -99,12 +122,33 @@ class Screener:
         try:
             for each, code in exchanged:
                 exchange(each, code)
-            return self._outcome()
+            outcome = self._outcome()
         except NeedsImport:
             return "module"
         finally:
             for each, old in before:
                 each.__code__ = old
+        return self._without_import(outcome) if self._stored else outcome
+
+    def _in_place(self, edits: Sequence[Sequence[Any]]) -> str:
+        """A change outside functions, made by executing the changed statement alone where its module stands."""
+        try:
+            (path,) = {edit[0] for edit in edits}
+            placed = Placed(self._programs[path], [edit[1:] for edit in edits])
+        except (Unplaceable, Outside, ValueError):  # ValueError: in more than one file
+            return "module"
+        except SyntaxError:
+            return "invalid"
+        try:
+            with placed:
+                return self._without_import(self._outcome())
+        except Unplaceable:
+            return "module"
+
+    @staticmethod
+    def _without_import(outcome: str) -> str:
+        """What was computed from the old text while modules were imported is still there: no more than a guess."""
+        return {"passed": "placed", "failed": "unplaced"}.get(outcome, outcome)
 
     def _functions(self, edits: Sequence[Sequence[Any]]) -> Iterable[tuple[Program, Outer, types.CodeType]]:
         """The functions that the edits change, each compiled with all that is changed in it."""
@@ -122,8 +166,10 @@ class Screener:
         """The function objects to exchange. Raises NeedsImport when that would not do."""
         live = self._swapper.live(program.path, *outer.key)
         ran = self._imported(program.path)
-        if not live or any(line in ran for line in lines_of(live[0].__code__) - {outer.first_line}):
-            raise NeedsImport("it ran while modules were imported, or nothing refers to it")
+        if not live:
+            raise NeedsImport("nothing refers to it")
+        if any(line in ran for line in lines_of(live[0].__code__) - {outer.first_line}):
+            self._stored = True
         return [(each, code) for each in live]
 
     def _outcome(self) -> str:
@@ -131,8 +177,9 @@ class Screener:
         outcome = "failed"
         try:
             self._timer.start(self._seconds)
-            outcome = self._suite.once(self._test)["outcome"]
+            found = self._suite.once(self._test)
             self._timer.stop()
+            outcome, self._said = found["outcome"], self._words(self._test, found)
         except OutOfTime:  # noted in the timer
             self._timer.stop()
         finally:
@@ -150,8 +197,8 @@ class Screening:
     def __init__(self, request: Json) -> None:
         self.request = request
         count = len(request["candidates"])
-        self.reply: Json = {"kind": "screened", "id": request["id"], "verdicts": [""] * count, "cpu": 0.0}
-        self.reply["steady"] = True
+        self.reply: Json = {"kind": "screened", "id": request["id"], "cpu": 0.0, "steady": True}
+        self.reply.update(verdicts=[""] * count, said=[""] * count)
         self.started = time.monotonic()
         self._done = 0
         self._running = -1
@@ -167,6 +214,7 @@ class Screening:
             child.allow(message["wall"])
         elif message["kind"] == "screened":
             self.reply["verdicts"][message["place"]] = message["verdict"]
+            self.reply["said"][message["place"]] = message["said"]
             self._done = message["place"] + 1
         elif message["kind"] == "canary":
             self.reply["steady"] = message["same"]
@@ -181,7 +229,7 @@ class Screening:
                 self.reply["verdicts"] = [each or "unknown" for each in self.reply["verdicts"]]
                 self._done = len(self.request["candidates"])
             self._done += 1
-        elif not (self._compared or self.request["endless"]):
+        elif not self._compared and set(self.request["screen"]) - set(self.request["endless"]):
             self.reply["steady"] = False  # the unchanged program, run once more, took the child down
         self.reply["seconds"] = round(time.monotonic() - self.started, 4)
         return self._done < len(self.request["candidates"])

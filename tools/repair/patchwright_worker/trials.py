@@ -7,7 +7,7 @@ import os
 import resource
 import select
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Union
 
 from .children import Child
 from .screening import Screening
@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from typing import Any
 
     from .wire import Json, Send
+
+# Tests of a probe that may come to no end before the rest is left alone.
+MOST_HUNG = 1
 
 
 class Trial:
@@ -81,10 +84,51 @@ class Trial:
         return False
 
 
+class Probe:
+    """A candidate that is looked at more closely: how each test goes with it, and which lines it runs."""
+
+    patience = 10.0
+
+    def __init__(self, request: Json) -> None:
+        self.request = request
+        self.reply: Json = {"kind": "probed", "id": request["id"], "tests": {}, "verdict": "", "cpu": 0.0}
+        self.started = time.monotonic()
+        self._rest: list[int] = list(request["probe"])
+        self._over = False
+        self._hung = 0
+
+    def work(self, how: Any) -> Callable[[Send], None]:
+        work: Callable[[Send], None] = how.probe(self.request, list(self._rest))
+        self._over = False
+        return work
+
+    def line(self, child: Child, message: Json) -> None:
+        if message["kind"] == "start":
+            child.allow(message["wall"])
+            self._rest.remove(message["test"])
+        elif message["kind"] == "test":
+            self.reply["tests"][message["test"]] = message
+        elif message["kind"] == "over":
+            self._over = True
+        else:
+            self.reply["verdict"] = message["verdict"]
+
+    def ended(self, killed: bool) -> bool:
+        """True when tests are left to run after one that came to no end."""
+        self._hung += 1
+        again = not self._over and not self.reply["verdict"] and bool(self._rest) and self._hung < MOST_HUNG
+        if not again:
+            self.reply["seconds"] = round(time.monotonic() - self.started, 4)
+        return again
+
+
 def _spent() -> float:
     """CPU seconds of this process and all children that have ended."""
     both = [resource.getrusage(which) for which in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
     return round(sum(each.ru_utime + each.ru_stime for each in both), 3)
+
+
+Request = Union[Trial, Screening, Probe]
 
 
 class Server:
@@ -95,8 +139,8 @@ class Server:
         self._jobs: int = config["jobs"]
         self._buffer = b""
         self._open = True
-        self._queue: list[Trial | Screening] = []
-        self._children: list[tuple[Child, Trial | Screening]] = []
+        self._queue: list[Request] = []
+        self._children: list[tuple[Child, Request]] = []
 
     def serve(self) -> None:
         """Until the other side closes the pipe: whoever asked is gone then, and so are we."""
@@ -109,7 +153,7 @@ class Server:
             for child, _ in self._children:
                 child.end()
 
-    def _fork(self, trial: Trial | Screening) -> None:
+    def _fork(self, trial: Request) -> None:
         holder: list[Child] = []
         child = Child(trial.work(self._how), lambda message: trial.line(holder[0], message), trial.patience)
         holder.append(child)
@@ -144,6 +188,8 @@ class Server:
         for message in map(json.loads, lines):
             if "screen" in message:
                 self._queue.append(Screening(message))
+            elif "probe" in message:
+                self._queue.append(Probe(message))
             elif "id" in message:
                 # One that came through the screening goes before those that wait for theirs.
                 place = sum(isinstance(each, Trial) for each in self._queue)

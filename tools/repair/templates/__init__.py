@@ -6,26 +6,49 @@ applies. Templates that are right less often than they pass tests (guards, reuse
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from tools.repair.templates import (
+    borrowed,
     conditions,
     everywhere,
     names,
     operators,
+    patterns,
+    practice,
+    results,
     shape,
     statements,
     undefined,
     values,
 )
-from tools.repair.templates.base import Change, Hints, Site, Source, Template
+from tools.repair.templates.base import BUILTINS, Change, Hints, Site, Template
+from tools.repair.templates.source import Source
+from tools.repair.templates.weights import WEIGHTS
 
-__all__ = ["PRECISION", "TEMPLATES", "Change", "Hints", "Site", "Source", "Template"]
+__all__ = ["BUILTINS", "PRECISION", "TEMPLATES", "Change", "Hints", "Site", "Source", "Template"]
 
-_MODULES = (names, undefined, operators, values, shape, conditions, statements, everywhere)
+_MODULES = (
+    names,
+    undefined,
+    operators,
+    values,
+    shape,
+    conditions,
+    statements,
+    everywhere,
+    practice,
+    borrowed,
+    patterns,
+    results,
+)
+
+_WRITTEN = [each for module in _MODULES for each in vars(module).values() if isinstance(each, Template)]
 
 # The likeliest first: what several templates would say counts for the first of them.
 TEMPLATES: tuple[Template, ...] = tuple(
     sorted(
-        (each for module in _MODULES for each in vars(module).values() if isinstance(each, Template)),
+        (replace(each, prior=each.prior * WEIGHTS.get(each.name, 1.0)) for each in _WRITTEN),
         key=lambda each: -each.prior,
     )
 )

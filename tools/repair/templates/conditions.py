@@ -5,7 +5,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from tools.repair.templates.base import AND, NOT, Change, Site, template
+from tools.repair.templates.base import Change, Site, template
+from tools.repair.templates.precedence import AND, NOT
 
 
 @template(prior=0.5, precision=0.82)

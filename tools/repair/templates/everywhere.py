@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator, Sequence
 from itertools import combinations
 
-from tools.repair.templates.base import ATOM, Change, Site, template
+from tools.repair.templates import names, operators, values
+from tools.repair.templates.base import BUILTINS, Change, Site, template
+from tools.repair.templates.precedence import ATOM
+from tools.repair.templates.source import header_nodes
 
 # Lines of a statement with its block in which names are exchanged; in longer ones it is never the fault.
 LONGEST = 25
@@ -18,7 +22,8 @@ def replaced_everywhere(site: Site) -> Iterator[Change]:
     """One replacement at every place of the function where the same is written (consistent edits, Meng 2013)."""
     if site.function is None:
         return
-    every = [n for n in ast.walk(site.function) if isinstance(n, ast.expr)]
+    inside = [each for each in site.source.nodes_in(site.function) if isinstance(each, ast.stmt)]
+    every = [node for statement in inside for node in header_nodes(statement)]
     for node in site.nodes:
         if not isinstance(node, ast.Name | ast.Attribute | ast.Subscript | ast.Constant | ast.Call):
             continue
@@ -48,6 +53,71 @@ def exchanged_names(site: Site) -> Iterator[Change]:
         yield from _exchanges(site, region)
 
 
+@template(prior=0.4)
+def comparisons_together(site: Site) -> Iterator[Change]:
+    """The same comparison at several places of one statement, all of them wrong: `a == x and b == x` (Meng 2013)."""
+    kinds: dict[type[ast.cmpop], list[ast.Compare]] = {}
+    for node in site.nodes:
+        if isinstance(node, ast.Compare) and len(node.ops) == 1:
+            kinds.setdefault(type(node.ops[0]), []).append(node)
+    for kind, nodes in kinds.items():
+        if len(nodes) < 2:
+            continue
+        for other in operators.COMPARISONS[operators.SIGNS[kind]]:
+            edits = [(*site.between(n.left, n.comparators[0]), f" {other} ") for n in nodes]
+            if not any(_has_parenthesis(site, start, end) for start, end, _ in edits):
+                yield _at_all(
+                    edits, site, f"`{operators.SIGNS[kind]}` should be `{other}` at {len(nodes)} places"
+                )
+
+
+_TOGETHER = (
+    names.callee,
+    operators.arithmetic_operator,
+    operators.comparison_operator,
+    operators.augmented_assignment,
+    values.integer_constant,
+)
+
+
+@template(prior=0.4, precision=0.9)
+def alike_statements(site: Site) -> Iterator[Change]:
+    """The same operator, function or number in neighbouring statements of one form (consistent edits, Meng 2013)."""
+    block, statement = site.source.block(site.statement), site.statement
+    if statement not in block or not isinstance(
+        statement, ast.Assign | ast.AugAssign | ast.Expr | ast.Return
+    ):
+        return
+    form, first = _form(statement), block.index(statement)
+    if first and _form(block[first - 1]) == form:
+        return  # said of the first of them
+    last = first
+    while last + 1 < len(block) and _form(block[last + 1]) == form:
+        last += 1
+    if last == first:
+        return
+    sites = [
+        site,
+        *(Site(source=site.source, statement=each, hints=site.hints) for each in block[first + 1 : last + 1]),
+    ]
+    for kind in _TOGETHER:
+        every = [list(kind.changes(each)) for each in sites]
+        if len({len(changes) for changes in every}) == 1:
+            for together in zip(*every, strict=True):
+                edits = [(change.start, change.end, change.text) for change in together]
+                yield _at_all(edits, site, f"{together[0].why}, in {len(sites)} statements alike")
+
+
+def _form(statement: ast.stmt) -> str:
+    """What a statement looks like when its names and numbers are left out."""
+    text = ast.dump(statement)
+    return re.sub(r"(id|attr|arg|value)='?[^',()]*'?", r"\1", text)
+
+
+def _has_parenthesis(site: Site, start: int, end: int) -> bool:
+    return any(sign in site.source.text[start:end] for sign in "()#\\\n")
+
+
 def _exchanges(site: Site, region: Sequence[ast.stmt]) -> Iterator[Change]:
     places: dict[str, list[tuple[int, int]]] = {}
     for node in (each for statement in region for each in ast.walk(statement)):
@@ -68,7 +138,7 @@ def _exchanges(site: Site, region: Sequence[ast.stmt]) -> Iterator[Change]:
 
 def _replacements(site: Site, node: ast.expr) -> Iterator[str]:
     if isinstance(node, ast.Name):
-        if isinstance(node.ctx, ast.Load):
+        if isinstance(node.ctx, ast.Load) and node.id not in BUILTINS:
             yield from (name for name in site.variables if name != node.id)
     elif isinstance(node, ast.Attribute | ast.Subscript):
         yield site.operand(node.value, ATOM)

@@ -5,8 +5,11 @@ from __future__ import annotations
 import ast
 import difflib
 from collections.abc import Iterable, Iterator
+from typing import TypeGuard
 
-from tools.repair.templates.base import ATOM, BUILTINS, Change, Function, Site, template
+from tools.repair.templates.base import BUILTINS, Change, Site, template
+from tools.repair.templates.precedence import ATOM
+from tools.repair.templates.source import Function
 
 # Functions that are taken for one another.
 _CALLEES = (
@@ -21,6 +24,8 @@ _CALLEES = (
     ("getattr", "hasattr"),
     ("ord", "chr"),
     ("and_", "or_", "xor"),
+    ("add", "sub", "mul"),
+    ("lt", "le", "gt", "ge"),
     ("defaultdict", "Counter", "dict", "OrderedDict"),
     ("bisect_left", "bisect_right"),
 )
@@ -85,6 +90,10 @@ def callee(site: Site) -> Iterator[Change]:
         elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
             for name in _relatives(node.func.attr, (*_METHODS, *_CALLEES)):
                 yield _renamed(site, node.func, name)
+        elif _is_handed_on(node, site):
+            old = node.id if isinstance(node, ast.Name) else node.attr
+            for name in _relatives(old, _CALLEES):
+                yield site.replace(node, name) if isinstance(node, ast.Name) else _renamed(site, node, name)
 
 
 @template(prior=0.5)
@@ -154,7 +163,7 @@ def assigned_place(site: Site) -> Iterator[Change]:
         return
     places = {
         site.text(node): node
-        for node in ast.walk(site.function)
+        for node in site.source.nodes_in(site.function)
         if isinstance(node, ast.Subscript | ast.Attribute) and not _is_callee(site, node)
     }
     for name in site.variables:
@@ -178,11 +187,11 @@ def attribute(site: Site) -> Iterator[Change]:
                 yield _renamed(site, node, name)
 
 
-@template(prior=0.4)
+@template(prior=0.4, precision=0.8)
 def attribute_owner(site: Site) -> Iterator[Change]:
     """A variable for its attribute, or an attribute for the object itself (PraPR, field replacement)."""
     owned: dict[str, set[str]] = {}
-    for node in ast.walk(site.function) if site.function else ():
+    for node in site.source.nodes_in(site.function):
         if (
             isinstance(node, ast.Attribute)
             and isinstance(node.value, ast.Name)
@@ -232,6 +241,14 @@ def _same_kind(site: Site, func: ast.expr, name: str) -> bool:
 def _is_callee(site: Site, node: ast.AST) -> bool:
     above = site.source.parents.get(node)
     return isinstance(above, ast.Call) and node is above.func
+
+
+def _is_handed_on(node: ast.expr, site: Site) -> TypeGuard[ast.Name | ast.Attribute]:
+    """Names something that is passed to a call: a function, maybe."""
+    above = site.source.parents.get(node)
+    if isinstance(above, ast.keyword):
+        return isinstance(node, ast.Name | ast.Attribute)
+    return isinstance(node, ast.Name | ast.Attribute) and isinstance(above, ast.Call) and node in above.args
 
 
 def _is_head(site: Site, node: ast.expr) -> bool:

@@ -7,10 +7,11 @@ import re
 from collections.abc import Iterator
 from itertools import pairwise
 
-from tools.repair.templates.base import NOT, OR, Change, Site, template
+from tools.repair.templates.base import Change, Site, template
+from tools.repair.templates.precedence import NOT, OR
 
 # Nearest mistakes first: a boundary, then a direction, then equality.
-_COMPARISONS: dict[str, tuple[str, ...]] = {
+COMPARISONS: dict[str, tuple[str, ...]] = {
     "<": ("<=", ">", ">=", "!=", "=="),
     "<=": ("<", ">=", ">", "==", "!="),
     ">": (">=", "<", "<=", "!=", "=="),
@@ -21,6 +22,18 @@ _COMPARISONS: dict[str, tuple[str, ...]] = {
     "is not": ("is", "!="),
     "in": ("not in", "=="),
     "not in": ("in", "!="),
+}
+SIGNS: dict[type[ast.cmpop], str] = {
+    ast.Lt: "<",
+    ast.LtE: "<=",
+    ast.Gt: ">",
+    ast.GtE: ">=",
+    ast.Eq: "==",
+    ast.NotEq: "!=",
+    ast.Is: "is",
+    ast.IsNot: "is not",
+    ast.In: "in",
+    ast.NotIn: "not in",
 }
 _COMPARISON_TOKEN = re.compile(r"not\s+in\b|is\s+not\b|\bis\b|\bin\b|[<>=!]=|[<>]")
 _ARITHMETIC: dict[str, tuple[str, ...]] = {
@@ -48,7 +61,7 @@ def comparison_operator(site: Site) -> Iterator[Change]:
         if isinstance(node, ast.Compare):
             operands = [node.left, *node.comparators]
             for left, right in pairwise(operands):
-                yield from _other_token(site, node, left, right, _COMPARISON_TOKEN, _COMPARISONS)
+                yield from _other_token(site, node, left, right, _COMPARISON_TOKEN, COMPARISONS)
 
 
 @template(prior=0.7)
@@ -60,7 +73,7 @@ def comparison_boundary(site: Site) -> Iterator[Change]:
         right = node.comparators[0]
         if isinstance(right, ast.Constant) and type(right.value) is int:
             token = _COMPARISON_TOKEN.search(site.source.text, *site.between(node.left, right))
-            for other in _COMPARISONS.get(_words(token), ())[:5]:
+            for other in COMPARISONS.get(_words(token), ())[:5]:
                 for value in (right.value + 1, right.value - 1):
                     yield site.replace(node, f"{site.text(node.left)} {other} {value}")
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterator, Sequence
-from itertools import combinations
+from itertools import combinations, pairwise
 
-from tools.repair.templates.base import ATOM, PRODUCT, SUM, Change, Function, Site, template
+from tools.repair.templates.base import Change, Site, template
+from tools.repair.templates.precedence import ATOM, NOT, PRODUCT, SUM
+from tools.repair.templates.source import Function
 
 # Functions of one argument that are forgotten most often.
 _WRAPPERS = (
@@ -34,6 +36,9 @@ def swapped_operands(site: Site) -> Iterator[Change]:
             yield _exchanged(site, node, node.left, node.right)
         elif isinstance(node, ast.Compare) and len(node.ops) == 1:
             yield _exchanged(site, node, node.left, node.comparators[0])
+        elif isinstance(node, ast.BoolOp):  # the check that must come first comes second
+            for first, second in pairwise(node.values):
+                yield _exchanged(site, node, first, second)
 
 
 @template(prior=0.9)
@@ -233,7 +238,7 @@ def reused(site: Site) -> Iterator[Change]:
     if site.function is None:
         return
     pool: dict[str, ast.expr] = {}
-    for node in ast.walk(site.function):
+    for node in site.source.nodes_in(site.function):
         if isinstance(node, ast.Call | ast.Subscript | ast.Attribute | ast.BinOp | ast.Compare) and _is_load(
             node
         ):
@@ -258,7 +263,7 @@ def _exchanged(site: Site, node: ast.expr, first: ast.expr, second: ast.expr) ->
     """The node with two of its parts exchanged, what stands around and between them unchanged."""
     source = site.source
     (start, end), (a, b), (c, d) = source.span(node), source.span(first), source.span(second)
-    level = SUM + 1 if isinstance(node, ast.BinOp) else 1
+    level = SUM + 1 if isinstance(node, ast.BinOp) else NOT if isinstance(node, ast.BoolOp) else 1
     one, two = site.operand(first, level), site.operand(second, level)
     text = source.text[start:a] + two + source.text[b:c] + one + source.text[d:end]
     why = f"`{site.text(first)}` and `{site.text(second)}` should change places in `{site.text(node)}`"

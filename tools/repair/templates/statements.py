@@ -5,7 +5,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from tools.repair.templates.base import BUILTINS, Change, Function, Site, first_line, template
+from tools.repair.templates.base import BUILTINS, Change, Site, template
+from tools.repair.templates.source import Function, first_line
 
 _EXCEPTIONS = (
     "ValueError",
@@ -59,7 +60,7 @@ def moved_into_else(site: Site) -> Iterator[Change]:
     block = site.source.block(site.statement)
     place = block.index(site.statement) if site.statement in block else 0
     before = block[place - 1] if place else None
-    if isinstance(before, ast.If) and not before.orelse and site.alone_on_lines:
+    if isinstance(before, ast.If) and not before.orelse and site.alone_on_lines and _is_open(before):
         start, end = _whole_lines(site, site.statement)
         margin = site.source.indentation(site.statement.lineno)
         inner = site.source.indentation(before.body[-1].lineno)
@@ -117,7 +118,9 @@ def missing_assignment(site: Site) -> Iterator[Change]:
     if site.function is None or not site.alone_on_lines:
         return
     rebound = [
-        n.id for n in ast.walk(site.function) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
+        n.id
+        for n in site.source.nodes_in(site.function)
+        if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
     ]
     for target in dict.fromkeys(rebound):
         for value in site.variables:
@@ -131,7 +134,7 @@ def copied_statement(site: Site) -> Iterator[Change]:
     """A statement of the same function, with one name exchanged, is missing here too (GenProg; TBar FP4)."""
     if site.function is None or not site.alone_on_lines:
         return
-    for other in ast.walk(site.function):
+    for other in site.source.nodes_in(site.function):
         if not isinstance(other, ast.Expr | ast.AugAssign | ast.Assign) or other is site.statement:
             continue
         text = site.text(other)
@@ -296,6 +299,11 @@ def _shifted(lines: str, margin: str, old_margin: str) -> str:
         for line in lines.split("\n")
     ]
     return "\n".join(moved)
+
+
+def _is_open(statement: ast.If) -> bool:
+    """Its body stands on lines of its own."""
+    return statement.body[0].lineno > statement.lineno
 
 
 def _is_elif(site: Site) -> bool:

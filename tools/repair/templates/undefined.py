@@ -8,7 +8,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from tools.repair.templates.base import ATOM, COMPARISON, SUM, Change, Site, template
+from tools.repair.templates.base import Change, Site, template
+from tools.repair.templates.precedence import ATOM, COMPARISON, SUM
 
 _CONSTANTS = ("0", "1", "None", "True", "False", "[]", '""')
 _BUILTINS = ("list", "set", "sum", "len", "max", "min", "sorted", "str", "int", "abs")
@@ -27,7 +28,7 @@ def undefined_name(site: Site) -> Iterator[Change]:
         for name in site.variables:
             if name != node.id:
                 yield site.replace(node, name, f"{why}; `{name}` is meant")
-        for text in _BUILTINS if called else _CONSTANTS:
+        for text in _BUILTINS if called else dict.fromkeys((*_CONSTANTS, *_numbers(site))):
             yield site.replace(node, text, f"{why}; `{text}` is meant")
 
 
@@ -52,7 +53,8 @@ def undefined_part(site: Site) -> Iterator[Change]:
 @template(prior=3.0)
 def undefined_method(site: Site) -> Iterator[Change]:
     """A method that nothing defines: a function of that name, the argument itself, what it may stand for."""
-    defined = {function.name for function in site.source.functions}
+    inside = [each for each in site.source.functions if site.source.enclosing(each) is None]
+    defined = {function.name for function in inside if site.source.enclosing_class(function) is not None}
     for node in site.nodes:
         if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)):
             continue
@@ -92,6 +94,13 @@ def _instead(site: Site, node: ast.Call, name: str) -> Iterator[str]:
         yield from _CONSTANTS
         yield from (repr(each) for each in site.source.strings)
     yield from site.variables
+
+
+def _numbers(site: Site) -> list[str]:
+    """Numbers that the function is written with."""
+    nodes = site.source.nodes_in(site.function) if site.function else []
+    values = {n.value for n in nodes if isinstance(n, ast.Constant) and type(n.value) is int}
+    return [str(value) for value in sorted(values)]
 
 
 def _undefined(site: Site) -> list[ast.Name]:

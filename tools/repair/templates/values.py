@@ -6,7 +6,8 @@ import ast
 import difflib
 from collections.abc import Iterator
 
-from tools.repair.templates.base import PRODUCT, SUM, Change, Site, template
+from tools.repair.templates.base import Change, Site, template
+from tools.repair.templates.precedence import PRODUCT, SUM
 
 
 @template(prior=1.0)
@@ -146,7 +147,7 @@ def _counts(site: Site, node: ast.expr) -> bool:
 
 def _is_counter(site: Site, name: str) -> bool:
     """Compared, counted with or used as an index somewhere in the function."""
-    for node in ast.walk(site.function) if site.function else ():
+    for node in site.source.nodes_in(site.function):
         if isinstance(node, ast.Name) and node.id == name:
             above = site.source.parents.get(node)
             if isinstance(above, ast.Slice | ast.AugAssign):

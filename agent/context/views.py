@@ -1,0 +1,195 @@
+"""Views of files in outputs: numbered lines, found by their form, and what of them is seldom needed.
+
+Left out are the insides of long docstrings and comments, and bodies far from the lines that were asked for; headings
+of definitions stay. A view is of an explicit range, or of what stood around one line, or of a file from its top.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+MIN_VIEW = 30
+"""Numbered lines from which a view is worth shortening."""
+
+SMALL = 150
+"""Lines of a file that is sent whole when it is read whole."""
+
+MIN_GAP = 5
+"""Lines from which leaving them out is worth the note in their place."""
+
+TOP = 25
+"""Lines at the top of a file that stay when none was named: what it is about, and its imports."""
+
+NEAR = 10
+"""Lines on each side of those that were asked for that stay, besides the definition around them."""
+
+LONGEST = 60
+"""Lines of that definition that stay after those that were asked for."""
+
+PROSE = (".md", ".rst", ".txt", ".adoc", ".html")
+"""Ends of the names of files in which nothing is a comment, and no heading stands for what is under it."""
+
+_NUMBERED = re.compile(r"\s*(\d+)(?:[:|\t]|→)(.*)", re.DOTALL)
+_QUOTES = re.compile(r"[rRbBuUfF]{0,2}(\"\"\"|''')")
+_HEADING = re.compile(
+    r"\s*(?:(?:async |export |default |pub(?:\([a-z]+\))? |public |private |protected |static |abstract |final )*"
+    r"(?:def|class|func|function|fn|struct|enum|trait|interface|impl|type|module|mod|namespace|package)\s+\w"
+    r"|@\w|from\s+\S+\s+import\s|import\s|#include\b|use\s+\w)"
+)
+_STATEMENT = re.compile(
+    r"\s*(?:def |class |return\b|raise |import |from \S+ import |@\w|try:|else:|(?:if|for|while|with|elif) .*:$"
+    r"|self\.\w+ ?=|[\w.]+ = )"
+)
+_COMMENT = re.compile(r"\s*(?:#(?=[\s#]|$)|//|/\*|--\s)")
+_BLOCK_COMMENT = re.compile(r"\s*/\*")
+_IN_BLOCK = re.compile(r"\s*\*")
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One line. number: which the output says it has, None if none; text: without the number; raw: as it stands"""
+
+    number: int | None
+    text: str
+    raw: str
+
+
+@lru_cache(maxsize=128)  # a compaction looks at all that stays once more
+def parsed(text: str) -> tuple[Line, ...]:
+    """The lines of an output."""
+    found = []
+    for raw in text.split("\n"):
+        match = _NUMBERED.match(raw) if raw.lstrip()[:1].isdigit() else None
+        found.append(Line(int(match[1]), match[2], raw) if match else Line(None, raw, raw))
+    return tuple(found)
+
+
+def seldom_needed(lines: Sequence[Line], data: Mapping[str, Any]) -> set[int]:
+    """Indices of the lines of a view that can be left out. data: the facts of the output.
+
+    Of these, `asked` names the first and last line that were asked for; without it the view is from the top.
+    """
+    start, end = _view(lines)
+    small, prose = 0 < (data.get("lines") or 0) <= SMALL, str(data.get("path", "")).lower().endswith(PROSE)
+    if end - start < MIN_VIEW or small or prose:
+        return set()
+    view = lines[start:end]
+    near = _near(view, _asked(data))
+    out = {
+        i for block in _quiet_blocks(view) for i in block if not _within(view[i], *(_asked(data) or (0, 0)))
+    }
+    far = [i for i in range(len(view)) if i not in near]
+    if sum(bool(_HEADING.match(view[i].text)) for i in far) > 1:
+        out.update(i for i in far if not _HEADING.match(view[i].text))
+    return {start + i for run in runs(out) if len(run) >= MIN_GAP for i in run}
+
+
+def runs(indices: set[int]) -> Iterator[range]:
+    """Neighbouring indices together, in order."""
+    start = before = None
+    for i in sorted(indices):
+        if before is None or i != before + 1:
+            if start is not None and before is not None:
+                yield range(start, before + 1)
+            start = i
+        before = i
+    if start is not None and before is not None:
+        yield range(start, before + 1)
+
+
+def _view(lines: Sequence[Line]) -> tuple[int, int]:
+    """The longest stretch of lines whose numbers go up one by one."""
+    best = (0, 0)
+    at = 0
+    while at < len(lines):
+        end = at + 1
+        number = lines[at].number
+        while number is not None and end < len(lines) and lines[end].number == number + end - at:
+            end += 1
+        if number is not None and end - at > best[1] - best[0]:
+            best = (at, end)
+        at = end
+    return best
+
+
+def _asked(data: Mapping[str, Any]) -> tuple[int, int] | None:
+    asked = data.get("asked")
+    if isinstance(asked, list | tuple) and len(asked) == 2 and all(isinstance(each, int) for each in asked):
+        return asked[0], asked[1]
+    return None
+
+
+def _near(view: Sequence[Line], asked: tuple[int, int] | None) -> range:
+    """Indices of what stays: the lines asked for with those around, and the whole definition in which they stand."""
+    top = view[0].number or 0
+    if asked is None:
+        return range(TOP)
+    first, last = max(asked[0] - top, 0), min(max(asked[1] - top, 0), len(view) - 1)
+    start = end = min(first, len(view) - 1)
+    while start > 0 and not _HEADING.match(view[start].text):
+        start -= 1
+    depth = _indent(view[start].text)
+    end = max(last, start) + 1
+    while end < len(view) and not (_HEADING.match(view[end].text) and _indent(view[end].text) <= depth):
+        end += 1
+    return range(max(min(start, first - NEAR), 0), max(min(end, last + LONGEST), last + NEAR))
+
+
+def _indent(text: str) -> int:
+    return len(text) - len(text.lstrip())
+
+
+def _within(line: Line, first: int, last: int) -> bool:
+    return line.number is not None and first <= line.number <= last
+
+
+def _quiet_blocks(view: Sequence[Line]) -> Iterator[range]:
+    """The insides of docstrings and of long comments."""
+    at = 0
+    ended = _closed_above(view)
+    if ended:
+        yield range(ended)
+        at = ended + 1
+    while at < len(view):
+        text = view[at].text.strip()
+        if (quotes := _QUOTES.match(text)) and _opens_docstring(view, at):
+            end = at + 1 if text.count(quotes[1]) > 1 else _closing(view, at + 1, quotes[1])
+            yield range(at + (1 if len(text) > len(quotes[0]) else 2), max(end - 1, at))
+            at = end
+        elif _COMMENT.match(view[at].text):
+            goes_on = _IN_BLOCK if _BLOCK_COMMENT.match(view[at].text) else _COMMENT
+            end = at + 1
+            while end < len(view) and goes_on.match(view[end].text):
+                end += 1
+            yield range(at + 2, end)
+            at = end
+        else:
+            at += 1
+
+
+def _closed_above(view: Sequence[Line]) -> int:
+    """Where a docstring that began above the view ends; 0 if the view does not begin in one."""
+    for at, line in enumerate(view):
+        if "'''" in line.text or '"""' in line.text:
+            alone = line.text.strip() in ("'''", '"""')
+            return at if alone and not any(_STATEMENT.match(each.text) for each in view[:at]) else 0
+    return 0
+
+
+def _opens_docstring(view: Sequence[Line], at: int) -> bool:
+    """Whether quotes stand where a docstring begins: under a heading, or at the top of a file."""
+    above = at - 1
+    while above >= 0 and (not view[above].text.strip() or _COMMENT.match(view[above].text)):
+        above -= 1
+    return view[above].text.rstrip().endswith(":") if above >= 0 else view[0].number == 1
+
+
+def _closing(view: Sequence[Line], at: int, quotes: str) -> int:
+    """The index after the line that ends the docstring, or that of the view's end."""
+    while at < len(view) and quotes not in view[at].text:
+        at += 1
+    return min(at + 1, len(view))

@@ -1,0 +1,68 @@
+"""A session that is open, and the conversation about it: its beginning and its end."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from agent.events import End, MessageEvent, ObservationEvent, Prompt
+from agent.home import Home
+from agent.model.base import Model
+from agent.runtime import Runtime
+from cli.repl.chat import Chat
+from cli.repl.front import Front
+from cli.settings.shape import Settings
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Opened:
+    """What a conversation needs.
+
+    make_model: a model by the name that a user gives to /model; raises UserError
+    notice: a line shown first when no model was named
+    """
+
+    runtime: Runtime
+    make_model: Callable[[str], Model]
+    settings: Settings
+    home: Home
+    notice: str = ""
+
+
+def converse(opened: Opened, front: Front) -> Chat:
+    """Begin the conversation: where one was, and what one should know; an unfinished turn goes on."""
+    runtime = opened.runtime
+    chat = Chat(front, runtime, home=opened.home, make_model=opened.make_model, settings=opened.settings)
+    if prompts := runtime.session.points():
+        chat.tell(f"session {runtime.session.id}, turn {len(prompts) + 1}", "dim")
+        chat.view.said(prompts[-1].text)
+        chat.view.recall(*_last_answer(chat))
+    unnamed = not chat.settings.model and runtime.model.name == "offline"
+    for line in filter(None, (opened.notice if unnamed else "", runtime.workspace.sandbox.warning)):
+        chat.tell(line, "yellow")
+    chat.resume()
+    return chat
+
+
+def farewell(chat: Chat) -> None:
+    """How to come back, if there is something to come back to."""
+    if chat.runtime.session.points():
+        with contextlib.suppress(OSError):  # the terminal is gone: nobody wants to know
+            print(f"go on later: patchwright resume {chat.runtime.session.id}", flush=True)
+
+
+def _last_answer(chat: Chat) -> tuple[str, End | None]:
+    """The end of the last turn: what was said, and how it ended; read backwards, so only that much."""
+    end: End | None = None
+    for event in reversed(chat.runtime.session.replayed):
+        match event:
+            case End():
+                end = end or event
+            case ObservationEvent() if event.data.get("summary"):
+                return str(event.data["summary"]), end
+            case MessageEvent() if event.text.strip():
+                return event.text, end
+            case Prompt():
+                break
+    return "", end

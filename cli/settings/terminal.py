@@ -1,0 +1,65 @@
+"""What the terminal can be set to."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal, get_args
+
+from cli.settings.files import FILE, read_file
+from sandbox.errors import UserError
+
+FORBID_UNKNOWN = {"extra": "forbid"}
+"""Pydantic's configuration of all classes of settings: one that does not exist is a mistake to be told."""
+
+
+Theme = Literal["terminal", "dark", "light", "blue-orange", "mono"]
+Editing = Literal["emacs", "vi"]
+Notify = Literal["bell", "osc9", "off"]
+
+
+@dataclass(kw_only=True)
+class TerminalSettings:
+    """The interactive session. `notify`: how it calls when it waits or is done after a while."""
+
+    __pydantic_config__ = FORBID_UNKNOWN
+
+    theme: Theme = "terminal"
+    editing: Editing = "emacs"
+    notify: Notify = "bell"
+    plain: bool = False
+    """Lines only, nothing redrawn: for screen readers."""
+    keys: dict[str, list[str]] = field(default_factory=dict)
+    """Keys by what they do (`patchwright config keys` lists both), such as `unfold = ["c-o", "f2"]`."""
+
+
+def at_once(config: Path, *, plain: bool) -> TerminalSettings:
+    """What the user's file in the folder `config` says of the terminal, before anything is checked.
+
+    The prompt is drawn by it. What is not right there stays as it is built in: the load of all settings, which
+    follows, tells of it and ends the program.
+    """
+    found = TerminalSettings(plain=plain)
+    try:
+        said = read_file(config / FILE).get("terminal")
+    except UserError:
+        return found
+    if not isinstance(said, Mapping):
+        return found
+    for name, words in _WORDS.items():
+        if said.get(name) in words:
+            setattr(found, name, said[name])
+    found.plain = plain or said.get("plain") is True
+    keys = said.get("keys")
+    for action, each in keys.items() if isinstance(keys, Mapping) else ():
+        if isinstance(each, list) and all(isinstance(key, str) for key in each):
+            found.keys[action] = each
+    return found
+
+
+_WORDS: Mapping[str, tuple[object, ...]] = {
+    "theme": get_args(Theme),
+    "editing": get_args(Editing),
+    "notify": get_args(Notify),
+}

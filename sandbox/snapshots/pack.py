@@ -1,0 +1,248 @@
+"""Packs: many objects in one file, in git's own format (gitformat-pack(5)), so that git can look into the store.
+
+Objects are never written as differences from others: a pack is written while someone waits.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import mmap
+import os
+import struct
+import time
+import zlib
+from collections.abc import Collection, Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import BinaryIO
+
+KINDS = {"commit": 1, "tree": 2, "blob": 3, "tag": 4}
+"""Numbers of the kinds of objects in a pack."""
+
+_HEADER = struct.Struct(">4sII")
+_VERSION = 2
+_INDEX = b"\377tOc\0\0\0\2"
+_FAN = 256
+_ID = 20
+# Offsets from here on need the second table of an index, which is not written: a workspace's files are smaller.
+_LARGEST = 1 << 31
+# A folder that changed so shortly before it was listed may change again without its time changing.
+_CLOCK_TICK_NS = 20_000_000
+
+
+class PackWriter:
+    """A pack in the making. Nobody sees it before `finish`; a kill leaves files that pruning removes."""
+
+    def __init__(self, folder: Path, compression: int) -> None:
+        self._folder = folder
+        self._compression = compression
+        self._temporary = folder / f"tmp-{os.getpid()}"
+        self._file: BinaryIO = self._temporary.open("wb")
+        self._file.write(_HEADER.pack(b"PACK", _VERSION, 0))
+        self._offset = _HEADER.size
+        self._found: dict[str, tuple[int, int]] = {}
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._found
+
+    def __len__(self) -> int:
+        return len(self._found)
+
+    @property
+    def full(self) -> bool:
+        """No more may be added: the rest belongs into another one."""
+        return self._offset > _LARGEST // 2
+
+    def add(self, name: str, kind: str, content: bytes) -> None:
+        """Add an object whose id is `name`."""
+        self.add_raw(name, _head(KINDS[kind], len(content)) + zlib.compress(content, self._compression))
+
+    def add_raw(self, name: str, data: bytes) -> None:
+        """Add an object as another pack has it."""
+        self._found[name] = self._offset, zlib.crc32(data)
+        self._file.write(data)
+        self._offset += len(data)
+
+    def finish(self) -> None:
+        """Make it visible: the pack first, then its index, by which readers find it."""
+        self._file.close()
+        if not self._found:
+            self._temporary.unlink()
+            return
+        with self._temporary.open("r+b") as file:
+            file.write(_HEADER.pack(b"PACK", _VERSION, len(self._found)))
+            file.seek(0)
+            checksum = hashlib.file_digest(file, lambda: hashlib.sha1(usedforsecurity=False)).digest()
+            file.seek(0, os.SEEK_END)
+            file.write(checksum)
+        index = self._folder / f"tmp-{os.getpid()}-index"
+        index.write_bytes(_index(self._found, checksum))
+        name = f"pack-{checksum.hex()}"
+        self._temporary.replace(self._folder / f"{name}.pack")
+        index.replace(self._folder / f"{name}.idx")
+
+    def abort(self) -> None:
+        """Leave nothing behind."""
+        self._file.close()
+        self._temporary.unlink(missing_ok=True)
+
+
+class Pack:
+    """A pack to read from. Raises OSError or ValueError where its index is not what it should be.
+
+    index: the path of the index; the pack lies beside it
+    """
+
+    def __init__(self, index: Path) -> None:
+        self.index = index
+        self.file = index.with_suffix(".pack")
+        data = _mapped(index)
+        if data[: len(_INDEX)] != _INDEX:
+            raise ValueError(f"no index of a pack: {str(index)!r}")
+        self._data = data
+        self._fan = struct.unpack_from(f">{_FAN}I", data, len(_INDEX))
+        self._names = len(_INDEX) + 4 * _FAN
+        self._offsets = self._names + (_ID + 4) * len(self)
+        self._pack = _mapped(self.file)
+
+    def __len__(self) -> int:
+        return int(self._fan[-1])
+
+    def __iter__(self) -> Iterator[str]:
+        for number in range(len(self)):
+            yield self._name(number).hex()
+
+    def close(self) -> None:
+        self._data.close()
+        self._pack.close()
+
+    def offset(self, name: str) -> int | None:
+        """Where an object begins, None if it is not in here."""
+        wanted = bytes.fromhex(name)
+        low, high = (self._fan[wanted[0] - 1] if wanted[0] else 0), self._fan[wanted[0]]
+        while low < high:
+            middle = (low + high) // 2
+            found = self._name(middle)
+            if found == wanted:
+                return int(struct.unpack_from(">I", self._data, self._offsets + 4 * middle)[0])
+            low, high = (middle + 1, high) if found < wanted else (low, middle)
+        return None
+
+    def read(self, offset: int) -> bytes:
+        """The content of the object there. Raises zlib.error when it is damaged."""
+        start, shift = offset + 1, 4
+        size = self._pack[offset] & 0xF
+        while self._pack[start - 1] & 0x80:
+            size |= (self._pack[start] & 0x7F) << shift
+            start, shift = start + 1, shift + 7
+        # As many bytes as it can have at most (zlib's compressBound), since what comes behind would be copied.
+        return zlib.decompressobj().decompress(self._pack[start : start + size + size // 1000 + 64])
+
+    def copy(self, keep: Collection[str], to: PackWriter) -> None:
+        """Add those objects to another pack, as they are."""
+        places = sorted((offset, name) for name in self if (offset := self.offset(name)) is not None)
+        ends = [offset for offset, _ in places[1:]] + [len(self._pack) - _ID]
+        for (start, name), end in zip(places, ends, strict=True):
+            if name in keep and name not in to:
+                to.add_raw(name, self._pack[start:end])
+
+    def _name(self, number: int) -> bytes:
+        start = self._names + _ID * number
+        return self._data[start : start + _ID]
+
+
+class Packs:
+    """The packs of one store, as they are found when they are needed. Other processes may add some."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._seen = -1
+        self._packs: list[Pack] = []
+
+    def find(self, name: str) -> tuple[Pack, int] | None:
+        """The pack that holds an object, and where."""
+        self._look()
+        for pack in self._packs:
+            if (offset := pack.offset(name)) is not None:
+                return pack, offset
+        return None
+
+    def prune(self, keep: Collection[str], compression: int) -> int:
+        """Delete packs of which nothing is kept, and halve those of which most is not. Returns the objects deleted."""
+        self._look()
+        removed = 0
+        for pack in self._packs:
+            kept = {name for name in pack if name in keep}
+            if 2 * len(kept) >= len(pack):
+                continue
+            if kept:
+                writer = PackWriter(self.folder, compression)
+                pack.copy(kept, writer)
+                writer.finish()
+            removed += len(pack) - len(kept)
+            pack.index.unlink()
+            pack.file.unlink()
+        self.close()
+        known = {path.stem for path in self.folder.glob("*.idx")}
+        for path in self.folder.glob("*"):  # what a kill left behind
+            if path.stem not in known:
+                path.unlink()
+        return removed
+
+    def close(self) -> None:
+        """Forget what is known of them."""
+        for pack in self._packs:
+            pack.close()
+        self._packs, self._seen = [], -1
+
+    def _look(self) -> None:
+        try:
+            now = self.folder.stat().st_mtime_ns
+        except FileNotFoundError:  # nothing was ever packed
+            return
+        if now == self._seen:
+            return
+        self.close()
+        for index in sorted(self.folder.glob("*.idx")):
+            with suppress(OSError, ValueError, struct.error):  # damaged: what it holds counts as missing
+                self._packs.append(Pack(index))
+        self._seen = now if time.time_ns() - now > _CLOCK_TICK_NS else -1
+
+
+def _mapped(path: Path) -> mmap.mmap:
+    with path.open("rb") as file:
+        return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+
+
+def _head(kind: int, size: int) -> bytes:
+    """Kind and size: four bits of the size, then seven in each byte that follows, the lowest first."""
+    byte, size = kind << 4 | size & 0xF, size >> 4
+    found = bytearray()
+    while size:
+        found.append(byte | 0x80)
+        byte, size = size & 0x7F, size >> 7
+    found.append(byte)
+    return bytes(found)
+
+
+def _index(found: dict[str, tuple[int, int]], checksum: bytes) -> bytes:
+    """Version 2 of git's index: ids in order, how many begin with each byte, checksums, offsets."""
+    entries = sorted((bytes.fromhex(name), *place) for name, place in found.items())
+    counts = [0] * _FAN
+    for name, _, _ in entries:
+        counts[name[0]] += 1
+    fan, total = [], 0
+    for count in counts:
+        total += count
+        fan.append(total)
+    body = b"".join(
+        (
+            _INDEX,
+            struct.pack(f">{_FAN}I", *fan),
+            b"".join(name for name, _, _ in entries),
+            struct.pack(f">{total}I", *(checked for _, _, checked in entries)),
+            struct.pack(f">{total}I", *(offset for _, offset, _ in entries)),
+            checksum,
+        )
+    )
+    return body + hashlib.sha1(body, usedforsecurity=False).digest()

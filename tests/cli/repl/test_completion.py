@@ -1,0 +1,146 @@
+"""What is completed: files and symbols after an @, and what slash commands take; and a picture that is dropped."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+
+import pytest
+
+from agent.home import Home
+from cli.repl.commands import COMMANDS, GROUPS
+from cli.repl.pastes import Pastes
+from cli.repl.symbols import Names
+from tests.support.cli import git
+from tests.support.talking import ask, at_rest, leave, log_of, talk
+
+PNG = b"\x89PNG\r\n\x1a\n" + bytes(64)
+TAB, DOWN = "\t", "\x1b[B"
+
+
+def test_every_command_stands_in_one_group_of_the_help() -> None:
+    names = [each.name for each in COMMANDS]
+    assert len(names) == len(set(names)) == sum(map(len, GROUPS.values()))
+    wanted = (
+        "help model mode plan diff undo redo rewind fork resume sessions compact context cost tests commit review"
+        " localize repair memory init hooks trace export settings clear quit"
+    )
+    assert {f"/{name}" for name in wanted.split()} <= set(names)
+    assert all(each.help and each.usage.startswith(each.name) for each in COMMANDS)
+
+
+@pytest.mark.slow
+def test_symbols_come_with_where_they_are_and_go_into_the_prompt(shop: Path) -> None:
+    (shop / "basket.py").write_text("class Basket:\n    def total_weight(self):\n        return 0\n")
+    with talk(
+        shop, [{"text": "Seen.", "expect": ["@basket.py:Basket.total_weight"]}], columns=100
+    ) as terminal:
+        at_rest(terminal)
+        terminal.type("look at @total")
+        terminal.wait("cart.py:1")
+        terminal.wait("Basket.total_weight")
+        assert "method · basket.py:2" in terminal.text
+        terminal.type("_we")
+        terminal.wait(lambda: "cart.py:1" not in terminal.text)
+        terminal.type(TAB)
+        terminal.wait("> look at @basket.py:Basket.total_weight")
+        terminal.type("\r\r")
+        terminal.wait("Seen.")
+        at_rest(terminal)
+        leave(terminal)
+
+
+@pytest.mark.slow
+def test_models_are_offered_from_settings_use_and_keys(shop: Path) -> None:
+    home = Home.from_environment()
+    home.config.mkdir(parents=True)
+    (home.config / "settings.toml").write_text(
+        '[models]\nfast = "ollama/quick"\nfallback = ["local/spare"]\n'
+    )
+    with talk(shop, [], columns=120, rows=40, ANTHROPIC_API_KEY="sk-ant-x") as terminal:
+        at_rest(terminal)
+        terminal.type("/model qui")
+        terminal.wait("ollama/quick")
+        assert "in your settings" in terminal.text
+        terminal.type("\x15/model spa")
+        terminal.wait("local/spare")
+        terminal.type("\x15/model claude-")
+        terminal.wait("anthropic/claude-")
+        assert "openai/" not in terminal.text  # there is no key for it
+        terminal.type("\x15")
+        at_rest(terminal)
+
+
+@pytest.mark.slow
+def test_branches_and_commits_are_offered_for_a_review_and_hooks_are_listed(shop: Path) -> None:
+    git(shop, "branch", "spring-sale")
+    short = git(shop, "log", "-1", "--format=%h").strip()
+    with talk(shop, [], columns=100, rows=40) as terminal:
+        at_rest(terminal)
+        terminal.type("/review spr")
+        terminal.wait("branch: Start")
+        terminal.type(f"\x15/review {short[:3]}")
+        terminal.wait(f"{short}  ")
+        terminal.type("\x15/hooks\r")
+        terminal.wait("patchwright hook install")
+        at_rest(terminal)
+        assert "pre-commit          not installed" in terminal.text
+        leave(terminal)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("quoting", ["'{}'", '"{}"'])
+def test_a_picture_that_is_dropped_on_the_terminal_is_sent(quoting: str, shop: Path, tmp_path: Path) -> None:
+    picture = tmp_path / "my shot.png"
+    picture.write_bytes(PNG)
+    with talk(shop, [{"text": "A picture."}], columns=160) as terminal:
+        at_rest(terminal)
+        terminal.type("what is ")
+        terminal.paste(quoting.format(picture))
+        terminal.wait(f'> what is @"{picture}"')
+        ask(terminal, "?", "A picture.")
+        [prompt] = [event for event in log_of(shop) if event["kind"] == "prompt"]
+        assert len(prompt["images"]) == 1
+        leave(terminal)
+
+
+def test_only_the_path_of_a_picture_becomes_a_mention(tmp_path: Path) -> None:
+    picture = tmp_path / "a.png"
+    picture.write_bytes(PNG)
+    (tmp_path / "a.txt").write_text("a")
+    pastes = Pastes()
+    assert pastes.folded(f"file://{picture}") == f"@{picture} "
+    assert pastes.folded(str(picture).replace("a.png", "\\a.png")) == f"@{picture} "
+    for text in (
+        f"{picture} {picture}",
+        f"see {picture}",
+        f"{tmp_path}/none.png",
+        f"{tmp_path}/a.txt",
+        "it's",
+    ):
+        assert pastes.folded(text) == text
+
+
+def test_names_are_looked_up_behind_the_typing(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text("class Cart:\n    def total(self): ...\n\ndef tidy(): ...\n")
+    arrived = threading.Event()
+    names = Names(tmp_path, tmp_path / "cache", arrived=arrived.set)
+    assert names.matching("t", 9) == []  # too much would fit
+    assert names.matching("tot", 9) == []
+    assert arrived.wait(60)
+    assert [each.name for each in names.matching("tot", 9)] == ["Cart.total"]
+    assert [each.name for each in names.matching("cart.t", 9)] == ["Cart.total"]
+    assert [each.line for each in names.matching("tidy", 9)] == [4]
+
+
+@pytest.mark.slow
+def test_what_a_completion_is_about_can_be_read(shop: Path) -> None:
+    """On the terminal's own background, in a colour that is not the background's."""
+    with talk(shop, []) as terminal:
+        at_rest(terminal)
+        terminal.type("/sess")
+        terminal.wait("this project's sessions")
+        row = next(y for y, line in enumerate(terminal.screen.display) if "this project's sessions" in line)
+        cell = terminal.screen.buffer[row][terminal.screen.display[row].index("this project")]
+        assert (cell.bg, cell.reverse) == ("default", False)
+        assert cell.fg == "brightblack"

@@ -1,0 +1,164 @@
+"""The prompt comes first: what is typed while the session is still being opened, and what can happen meanwhile."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agent.home import Home
+from agent.outcome import Exit
+from tests.support import cli
+from tests.support.talking import at_rest, leave, logs, prompts
+from tests.support.terminal import Terminal
+
+pytestmark = pytest.mark.slow
+
+OPENING = "opening …"
+
+
+@pytest.fixture
+def pipe(tmp_path: Path) -> Path:
+    """The model's script: until it is written, the session cannot be opened."""
+    path = tmp_path / "turns.json"
+    os.mkfifo(path)
+    return path
+
+
+@pytest.fixture
+def terminal(shop: Path, pipe: Path) -> Iterator[Terminal]:
+    """The program, at the prompt, with its session not open yet."""
+    argv = [*cli.PATCHWRIGHT, "--model", f"scripted:{pipe}"]
+    with Terminal(argv, cwd=shop, env=cli.environment()) as terminal:
+        terminal.wait(OPENING)
+        yield terminal
+
+
+def play(pipe: Path, *turns: Mapping[str, Any]) -> None:
+    """Let the session be opened."""
+    pipe.write_text(json.dumps({"turns": turns}))
+
+
+def test_what_is_said_early_is_delivered_in_its_order(terminal: Terminal, pipe: Path, shop: Path) -> None:
+    terminal.type("/help undo\rfirst\r")
+    terminal.wait("queued: first")
+    play(pipe, {"text": "One."})
+    terminal.wait("One.")
+    at_rest(terminal)
+    seen = terminal.everything
+    assert seen.index("> /help undo") < seen.index("> first") < seen.index("One.")
+    assert OPENING not in terminal.text
+    assert prompts(shop) == ["first"]
+    leave(terminal)
+
+
+def test_it_can_be_taken_back_and_edited(terminal: Terminal, pipe: Path, shop: Path) -> None:
+    terminal.type("frist\r")
+    terminal.wait("queued: frist")
+    terminal.type("\x1b[A")
+    terminal.wait("> frist")
+    terminal.type("\x15first")
+    play(pipe, {"text": "One."})
+    at_rest_with(terminal, "> first")
+    terminal.type("\r")
+    terminal.wait("One.")
+    assert prompts(shop) == ["first"]
+
+
+def test_keys_that_need_a_session_do_no_harm(terminal: Terminal, pipe: Path) -> None:
+    terminal.type("\x0f\x1b[Z\x03/re")
+    terminal.wait("> /re")
+    terminal.type("\x15")
+    play(pipe, {"text": "One."})
+    at_rest(terminal)
+    leave(terminal)
+
+
+def test_one_can_leave_before_it_is_open(terminal: Terminal, pipe: Path) -> None:
+    terminal.type("\x04")
+    play(pipe, {"text": "One."})
+    assert terminal.wait_for_end() == 0
+    assert "go on later" not in terminal.everything
+
+
+@pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGTERM])
+def test_a_signal_meanwhile_ends_it_cleanly(terminal: Terminal, pipe: Path, number: int) -> None:
+    os.kill(terminal.pid, number)
+    play(pipe, {"text": "One."})
+    assert terminal.wait_for_end() == 0
+    [log] = logs()
+    assert [json.loads(line)["kind"] for line in log.read_text().splitlines()] == ["session"]
+
+
+def test_what_keeps_it_from_opening_is_told_and_the_prompt_is_gone(terminal: Terminal, pipe: Path) -> None:
+    pipe.write_text("{")
+    assert terminal.wait_for_end() == Exit.CONFIGURATION
+    assert "turns.json" in terminal.text
+    assert OPENING not in terminal.text
+    assert "Traceback" not in terminal.everything
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ('[terminal]\ntheme = "pink"\n', "terminal.theme"),
+        ("[terminal]\nplain = 3\nkeys = 4\n", "terminal."),
+        ("model = \n", "not valid TOML"),
+        ('[terminal.keys]\nsend = ["wheel"]\n', "there is no key 'wheel'"),
+    ],
+)
+def test_a_mistake_in_the_settings_is_told_as_ever(settings: str, said: str, shop: Path) -> None:
+    config = Home.from_environment().config
+    config.mkdir(parents=True)
+    (config / "settings.toml").write_text(settings)
+    argv = [*cli.PATCHWRIGHT, "--model", "offline"]
+    with Terminal(argv, cwd=shop, env=cli.environment(), columns=160) as terminal:
+        assert terminal.wait_for_end() == Exit.CONFIGURATION
+        assert said in terminal.text
+        assert "Traceback" not in terminal.everything
+
+
+def test_nothing_of_the_session_is_imported_before_the_prompt_stands(shop: Path) -> None:
+    argv = [
+        sys.executable,
+        "-X",
+        "importtime",
+        "-m",
+        "patchwright",
+        "--model",
+        "openai/x",
+        "--api-base",
+        "http://127.0.0.1:9",
+    ]
+    with Terminal(argv, cwd=shop, env=cli.environment(), columns=160) as terminal:
+        terminal.wait(lambda: OPENING.encode() in terminal.raw)
+        before = terminal.raw.partition(OPENING.encode())[0].decode()
+        terminal.wait(lambda: "workspace ·".encode() in terminal.raw)
+        after = terminal.raw.decode("utf-8", "replace")
+    names = imported(before)
+    assert "prompt_toolkit.application" in names
+    heavy = {"agent.runtime", "agent.loop", "agent.events", "cli.run", "cli.repl.chat", "cli.settings.layers"}
+    assert not heavy & names
+    assert not {name.partition(".")[0] for name in names} & {
+        "pydantic",
+        "rich",
+        "tools",
+        "sqlite3",
+        "tree_sitter",
+    }
+    assert heavy <= imported(after)
+
+
+def imported(account: str) -> set[str]:
+    return set(re.findall(r"import time:\s+\d+ \|\s+\d+ \|\s+(\S+)", account))
+
+
+def at_rest_with(terminal: Terminal, prompt: str) -> None:
+    terminal.wait(lambda: prompt in terminal.text and OPENING not in terminal.text)

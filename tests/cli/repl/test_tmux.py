@@ -1,0 +1,113 @@
+"""In tmux, a terminal that nobody here wrote: what stays in its scrollback, windows that change and that vanish."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+import shutil
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from uuid import uuid4
+
+import pytest
+
+from tests.support import cli
+from tests.support.cli import call, script
+from tests.support.talking import log_of, logs, wait_until
+from tests.support.terminal import PATIENCE
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(shutil.which("tmux") is None, reason="tmux is not installed here"),
+]
+
+
+class Tmux:
+    """A server of its own with one window."""
+
+    def __init__(self, cwd: Path, argv: list[str], columns: int, rows: int) -> None:
+        self._name = f"patchwright-{uuid4().hex[:8]}"
+        size = ("-x", f"{columns}", "-y", f"{rows}")
+        self.do("-f", "/dev/null", "new-session", "-d", *size, "-c", str(cwd), shlex.join(argv))
+
+    def do(self, *arguments: str) -> str:
+        """One command of tmux; what it prints."""
+        done = subprocess.run(
+            ["tmux", "-L", self._name, *arguments],
+            env=cli.environment({"TERM": "xterm-256color"}),
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        return done.stdout
+
+    def type(self, *keys: str) -> None:
+        """Keys by tmux's names, or text."""
+        self.do("send-keys", *keys)
+
+    @property
+    def text(self) -> str:
+        """What is seen."""
+        return self.do("capture-pane", "-p").rstrip()
+
+    @property
+    def everything(self) -> str:
+        """The scrollback and what is seen; wrapped lines are joined."""
+        return self.do("capture-pane", "-p", "-J", "-S", "-").rstrip()
+
+    def wait(self, seen: str) -> None:
+        """Until a text is seen."""
+        until = time.monotonic() + PATIENCE
+        while seen not in self.text:
+            assert time.monotonic() < until, f"waited for {seen!r} and saw:\n{self.everything}"
+            time.sleep(0.05)
+
+    def close(self) -> None:
+        """End the server; the program gets SIGHUP."""
+        self.do("kill-server")
+
+
+@pytest.fixture
+def tmux(shop: Path) -> Iterator[Tmux]:
+    """The program, ready, with an answer of 80 lines that is awaited a while and a command that waits."""
+    lines = "\n".join(f"- line {number} of the answer" for number in range(80))
+    turns = [
+        {"text": f"{lines}\n\nThat was all.", "delay": 1.5},
+        {"calls": [call("shell", command="touch started; sleep 60")]},
+    ]
+    model = script(shop.parent, turns)
+    terminal = Tmux(shop, [*cli.PATCHWRIGHT, "--model", model], 80, 24)
+    try:
+        terminal.wait("workspace ·")
+        yield terminal
+    finally:
+        terminal.close()
+
+
+def test_an_answer_stands_once_in_the_scrollback_though_the_window_changes(tmux: Tmux) -> None:
+    tmux.type("go", "Enter")
+    tmux.wait("waiting for")
+    tmux.do("resize-window", "-x", "60", "-y", "18")
+    tmux.wait("That was all.")
+    tmux.do("resize-window", "-x", "100", "-y", "30")
+    tmux.wait("✔ done")
+    seen = re.findall(r"• line (\d+) of the answer", tmux.everything)
+    assert seen == [str(number) for number in range(80)]
+    assert tmux.everything.count("That was all.") == 1
+    assert tmux.text.split("\n")[-2].strip() == ">"
+
+
+def test_a_window_that_is_killed_loses_nothing(tmux: Tmux, shop: Path) -> None:
+    tmux.type("go", "Enter")
+    tmux.wait("✔ done")
+    tmux.type("again", "Enter")
+    wait_until(lambda: (shop / "started").exists())
+    tmux.close()
+    [log] = logs()
+    wait_until(lambda: json.loads(log.read_text().splitlines()[-1])["kind"] == "end")
+    kinds = [event["kind"] for event in log_of(shop)]
+    assert kinds.count("prompt") == kinds.count("end") == 2
+    assert kinds.count("action") == kinds.count("observation") >= 1

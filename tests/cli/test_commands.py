@@ -1,0 +1,29 @@
+"""The table of commands: what is imported only when it is called is still all there."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import cli.commands
+from cli.commands import THEMES, declared
+from tests.support.cli import run
+
+
+def test_the_table_names_what_each_module_declares() -> None:
+    assert {theme: set(declared(theme)) for theme in THEMES} == {
+        theme: set(names) for theme, names in THEMES.items()
+    }
+
+
+def test_no_module_is_forgotten() -> None:
+    modules = {path.stem for path in Path(cli.commands.__file__).parent.glob("*.py")}
+    assert modules - {"__init__", "options"} == set(THEMES)
+
+
+@pytest.mark.slow
+def test_a_command_that_is_misspelt_gets_the_near_ones(tmp_path: Path) -> None:
+    result = run("comit", cwd=tmp_path)
+    assert result.code == 2
+    assert "Did you mean 'commit'?" in result.err

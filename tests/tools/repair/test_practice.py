@@ -1,0 +1,127 @@
+"""Templates for what goes wrong in libraries, and for what stands in strings: the fix is among the candidates."""
+
+from __future__ import annotations
+
+import ast
+from textwrap import dedent
+
+import pytest
+
+from tests.tools.repair.test_candidates import results
+from tools.repair.failures import hints
+from tools.repair.spectrum import Test
+from tools.repair.templates import Hints
+
+NONE = Hints()
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "told"),
+    [
+        # none_for_falsy
+        ("def f(a):\n    if a.b: return 1\n", "def f(a):\n    if a.b is not None: return 1\n", NONE),
+        ("def f(a):\n    if not a: return 1\n", "def f(a):\n    if a is None: return 1\n", NONE),
+        ("def f(a, b):\n    return a or b\n", "def f(a, b):\n    return a if a is not None else b\n", NONE),
+        # normalised, special_name, similar_name
+        ("def f(a):\n    return a.b == 'X'\n", "def f(a):\n    return a.b.upper() == 'X'\n", NONE),
+        ("def f(a):\n    return a.__name__\n", "def f(a):\n    return a.__qualname__\n", NONE),
+        ("from m import read, _read\ndef f(a):\n    return read(a)\n",
+         "from m import read, _read\ndef f(a):\n    return _read(a)\n", NONE),
+        # forwarded_argument
+        ("def f(a, strict=True):\n    return g(a)\n",
+         "def f(a, strict=True):\n    return g(a, strict=strict)\n", NONE),
+        ("def f(a, **kw):\n    return g(a)\n", "def f(a, **kw):\n    return g(a, **kw)\n", NONE),
+        # borrowed_argument, borrowed_condition
+        ("def f(p):\n    p.add('a', action='store_true')\n    p.add('b')\n",
+         "def f(p):\n    p.add('a', action='store_true')\n    p.add('b', action='store_true')\n", NONE),
+        ("def f(a, b):\n    if a.plain: return 1\n    if b: return 2\n",
+         "def f(a, b):\n    if a.plain: return 1\n    if b and not a.plain: return 2\n", NONE),
+        # more_types, membership_for_type, foreign_operand, typed_condition
+        ("def f(a):\n    return isinstance(a, list)\n",
+         "def f(a):\n    return isinstance(a, (list, tuple))\n", NONE),
+        ("def f(a):\n    try:\n        return a()\n    except ValueError:\n        return None\n",
+         "def f(a):\n    try:\n        return a()\n    except (ValueError, OverflowError):\n        return None\n",
+         Hints(errors=frozenset({"OverflowError"}))),
+        ("def f(a, b):\n    return a in b\n", "def f(a, b):\n    return issubclass(a, b)\n", NONE),
+        ("class A:\n    def __eq__(self, other):\n        return self.x == other.x\n",
+         "class A:\n    def __eq__(self, other):\n        if not isinstance(other, A):\n"
+         "            return NotImplemented\n        return self.x == other.x\n", NONE),
+        ("def f(a):\n    if a == 1: return a\n",
+         "def f(a):\n    if isinstance(a, int) and a == 1: return a\n", NONE),
+        # missing_key, more_elements, moved_element
+        ("def f(model):\n    return {'a': 1}\n", "def f(model):\n    return {'a': 1, 'model': model}\n",
+         Hints(missing_keys=frozenset({"model"}))),
+        ("KINDS = ['red', 'blue']\nOTHER = 'green'\n", "KINDS = ['red', 'blue', 'green']\nOTHER = 'green'\n", NONE),
+        ("def f(a, b, c):\n    return [a, b, c]\n", "def f(a, b, c):\n    return [b, c, a]\n", NONE),
+        # moved_further, wrapped_by_module, missing_import
+        ("def f(a):\n    a.x()\n    a.y()\n    a.z()\n    return a\n",
+         "def f(a):\n    a.y()\n    a.z()\n    a.x()\n    return a\n", NONE),
+        ("from m import g\nh = g(1)\ndef f(a):\n    return a\n",
+         "from m import g\nh = g(1)\ndef f(a):\n    return g(a)\n", NONE),
+        ("import os\ndef f(a):\n    return re.sub('a', '', a)\n",
+         "import re\nimport os\ndef f(a):\n    return re.sub('a', '', a)\n",
+         Hints(missing_names=frozenset({"re"}))),
+        # regular expressions
+        (r"A = r'\d+\.\d+'" "\n", r"A = r'\d*\.\d+'" "\n", NONE),
+        (r"A = r'(-+){3,}[ ]*'" "\n", r"A = r'(-+){3,}[ ]*$'" "\n", NONE),
+        (r"A = '[0-9_A-Z]\\s'" "\n", r"A = '[0-9_\\w]\\s'" "\n", NONE),
+        (r"A = r'\d+,\d+'" "\n", r"A = r'\d*,\d*'" "\n", NONE),
+        ("import re\ndef f(a):\n    return re.match(r'a+b', a)\n",
+         "import re\ndef f(a):\n    return re.match(r'a+b', a, flags=re.IGNORECASE)\n", NONE),
+        # expected_text
+        ("A = 'must be in [HH:[MM:]]ss format'\n", "A = 'must be in [[HH:]MM:]ss format'\n",
+         Hints(texts=(("x must be in [HH:[MM:]]ss format.", "x must be in [[HH:]MM:]ss format."),))),
+        ("A = ('must be in '\n     '[HH:[MM:]]ss format')\n", "A = ('must be in '\n     '[[HH:]MM:]ss format')\n",
+         Hints(texts=(("x must be in [HH:[MM:]]ss format.", "x must be in [[HH:]MM:]ss format."),))),
+        ("A = (r'(\\d+)'\n     r'|(\\w+)$')\n", "A = (r'(\\d*)'\n     r'|(\\w+)$')\n", NONE),
+    ],
+)  # fmt: skip
+def test_the_fix_is_among_the_candidates(before: str, after: str, told: Hints) -> None:
+    wanted = ast.dump(ast.parse(after))
+    assert wanted in [ast.dump(ast.parse(each)) for each in results(before, told)]
+
+
+def test_an_opening_that_all_siblings_share_is_added_under_the_functions_own_name() -> None:
+    text = dedent("""\
+        class Query:
+            def update(self):
+                self.check('update')
+                return 1
+
+            def delete(self):
+                self.check('delete')
+                return 2
+
+            def distinct(self):
+                return 3
+        """)
+    wanted = text.replace("        return 3", "        self.check('distinct')\n        return 3")
+    assert wanted in results(text)
+
+
+def failed(message: str, error: str = "AssertionError") -> Test:
+    return Test(index=0, id="t", file="t.py", standing="failed", error=error, message=message)
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "'an old text' != 'a new text'",
+        "assert 'an old text' == 'a new text'",
+        "assert 'an old text...' == 'a new text...'\n  \n  - a new text\n  ? ^\n  + an old text",
+        "Regex pattern did not match.\n Regex: a new text\n Input: an old text",
+    ],
+)
+def test_texts_that_an_assertion_compared_are_known(message: str) -> None:
+    assert ("an old text", "a new text") in hints([failed(message)]).texts
+
+
+def test_a_missing_key_is_known_only_from_a_key_error() -> None:
+    assert hints([failed("'model'", "KeyError")]).missing_keys == {"model"}
+    assert not hints([failed("'model'")]).missing_keys
+
+
+def test_arguments_of_other_calls_may_be_written_with_blanks_and_over_several_lines() -> None:
+    call = "    g(a, key = True, least=1\n        + 2)\n"
+    text = f"def f(a, g):\n{call}{call}    return g(a)\n"
+    assert any("return g(a, key = True)" in each for each in results(text))

@@ -1,0 +1,88 @@
+"""Why a test fails: from the assertion's operands back to the statements that set them."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from tests.tools.workspaces import workspace
+from tools.repair.engine import trace
+from tools.repair.result import why_failing
+
+SHOP = {
+    "cart.py": """\
+        RATE = 2
+
+
+        class Cart:
+            def __init__(self, prices):
+                self.prices = prices
+                self.notes = []
+
+            def total(self):
+                amount = 0
+                for price in self.prices:
+                    amount += price
+                unrelated = len(self.notes)
+                self.notes.append(unrelated)
+                return reduced(amount)
+
+
+        def reduced(amount):
+            cut = amount // 10
+            return amount - cut * RATE
+        """,
+    "test_cart.py": """\
+        from cart import Cart
+
+
+        def test_empty():
+            assert Cart([]).total() == 0
+
+
+        def test_total():
+            other = Cart([1]).total()
+            cart = Cart([30, 20])
+            paid = cart.total()
+            assert paid == 45
+        """,
+}
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(180)
+def test_a_failure_is_traced_back_to_what_made_its_values(tmp_path: Path) -> None:
+    result, _ = asyncio.run(trace(workspace(tmp_path, SHOP), [], 120))
+    test, steps = result.why
+    assert test == "test_cart.py::test_total"
+    codes = [step.code for step in steps]
+    assert codes[0] == "assert paid == 45"
+    assert steps[0].values == {"paid": "40"}
+    assert {"paid = cart.total()", "return reduced(amount)", "return amount - cut * RATE"} <= set(codes)
+    assert {"cut = amount // 10", "amount += price", "cart = Cart([30, 20])"} <= set(codes)
+    assert (
+        codes.index("return amount - cut * RATE")
+        < codes.index("cut = amount // 10")
+        < codes.index("amount += price")
+    )
+    assert not {"unrelated = len(self.notes)", "other = Cart([1]).total()"} & set(codes)
+    assert steps[codes.index("cut = amount // 10")].values == {"cut": "5"}
+    told = why_failing(result)
+    assert told[0] == "why test_cart.py::test_total fails, from the failure back:"
+    assert told[1].endswith("assert paid == 45   (paid = 40)")
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(180)
+def test_an_exception_is_traced_back_from_where_it_was_raised(tmp_path: Path) -> None:
+    files = {
+        "names.py": "def key(word):\n    found = word.strip()\n    first = found[:1] or None\n"
+        "    return first.lower()\n",
+        "test_names.py": "from names import key\n\n\ndef test_key():\n    assert key(' ') == ''\n",
+    }
+    result, _ = asyncio.run(trace(workspace(tmp_path, files), ["test_names.py::test_key"], 120))
+    codes = [step.code for step in result.why[1]]
+    assert codes[:3] == ["return first.lower()", "first = found[:1] or None", "found = word.strip()"]
+    assert result.why[1][1].values == {"first": "None"}

@@ -1,0 +1,59 @@
+"""What somebody else changed, between two steps, in files that the session had changed: a commit must leave it out."""
+
+from __future__ import annotations
+
+import stat
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Literal
+
+from tools.following import Snapshotter
+from tools.workspace import Edit, Workspace
+
+if TYPE_CHECKING:
+    from sandbox.snapshots import State
+
+
+class Between:
+    """Follows the snapshots of a session's log, and keeps what lies between its steps in `Workspace.between`.
+
+    snapshots: those of the session at present; without any nothing is kept
+    tree: the last snapshot of the log so far
+    """
+
+    def __init__(
+        self, workspace: Workspace, snapshots: Callable[[], Snapshotter | None], tree: str = ""
+    ) -> None:
+        self._workspace = workspace
+        self._snapshots = snapshots
+        self._tree = tree
+
+    def snapshot(self, tree: str, when: Literal["before", "after"]) -> None:
+        """The next snapshot around a step."""
+        if when == "before":
+            self._note(tree)
+        self._tree = tree
+
+    def undone(self, before: str, after: str) -> None:
+        """An undo, between its two snapshots: work of the session's, as a step is."""
+        self._note(before)
+        self._tree = after
+
+    def _note(self, tree: str) -> None:
+        at, snapshots = self._workspace, self._snapshots()
+        if snapshots is None or self._tree in ("", tree) or not (at.changed or at.undone):
+            return
+        for change in snapshots.changed(self._tree, tree):
+            path = change.path
+            if path not in at.changed and path not in at.undone:
+                continue
+            states = (change.before, change.after)
+            if any(state and stat.S_ISREG(state.mode) and not state.kept for state in states):
+                at.lost.add(path)
+                continue
+            before, after = (_content(snapshots, state) for state in states)
+            at.between.setdefault(path, []).append(Edit(before=before, after=after))
+
+
+def _content(snapshots: Snapshotter, state: State | None) -> tuple[int, bytes] | None:
+    content = snapshots.content(state) if state else None
+    return None if state is None or content is None else (state.mode, content)

@@ -1,0 +1,242 @@
+"""The manner of a file: added lines take on its indentation, its quotes and, where they are versions, its words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+
+from tools.edit.changes import Line
+from tools.edit.indentation import OPENERS, Mapping, fitted, indent_of, tab_indented, unit_of
+from tools.edit.ladder import LOOK_ALIKES, Rung, Source
+from tools.edit.unclear import Unclear
+from tools.edit.words import merged, versions
+
+APPROXIMATE = (Rung.PUNCTUATION, Rung.ANCHORS)
+"""Rungs at which words of the file and of the model's old lines differ, so that the new lines are merged with them."""
+
+
+_BLOCK = ("{", ":")
+"""How a line ends whose block stands deeper, on the next line."""
+
+_CLOSERS = "})]{"
+
+
+class Adapter:
+    """Brings added lines into the manner of the file, as far as the matched lines show it."""
+
+    def __init__(self, source: Source, lines: Sequence[Line], row_of: dict[int, int], rung: Rung) -> None:
+        self._source, self._lines, self._row_of, self._rung = source, lines, row_of, rung
+        self._indent = self._fit()
+        self._taken_over = self._lines_of_old()
+        self._needs_bases = self._indent is None or rung in APPROXIMATE
+        self._characters = self._learned() if rung is not Rung.EXACT else {}
+        self._strips = rung is not Rung.EXACT and self._spurious_trailing()
+        if rung is not Rung.EXACT:
+            self._refuse_flat()
+
+    def _refuse_flat(self) -> None:
+        """Old lines lack indentation, and a new block opens without any: how deep its lines are is lost."""
+        lost = (
+            given_indent(self._lines[i].text) != indent_of(self._source.lines[row])
+            for i, row in self._row_of.items()
+            if self._lines[i].text.strip() and self._lines[i].text.strip() == self._source.lines[row].strip()
+        )
+        if not any(lost):
+            return
+        new = [line for line in self._lines if line.op != "-" and line.text.strip()]
+        for one, other in pairwise(new):
+            fresh = any(line.op == "+" and line.text not in self._taken_over for line in (one, other))
+            opens = one.text.rstrip().endswith(_BLOCK) and other.text.strip()[0] not in _CLOSERS
+            if fresh and opens and len(indent_of(other.text)) <= len(indent_of(one.text)):
+                raise Unclear(
+                    "the lines are not indented as in the file: give `old` and `new` with their indentation"
+                )
+
+    def _spurious_trailing(self) -> bool:
+        """All lines of the model have white space at their ends, where the file has none. Raises Unclear if only some
+        have it, and some of these are new: then it may be meant."""
+        old = [(self._lines[i].text, self._source.lines[row]) for i, row in self._row_of.items()]
+        old = [(text, line) for text, line in old if text.strip()]
+        new = [line.text for line in self._lines if line.op == "+" and line.text.strip()]
+        if not any(map(_trails, new)) or any(_trails(line) for _, line in old):
+            return False
+        if not any(_trails(text) for text, _ in old):
+            return False
+        if not all(map(_trails, (*new, *(text for text, _ in old)))):
+            raise Unclear(
+                "whether white space at the ends of lines is meant is not clear: give it as in the file"
+            )
+        return True
+
+    def written(self, removed: Sequence[int], added: Sequence[int]) -> Iterator[str]:
+        """The added lines that take the place of removed ones, both by their numbers. Raises Unclear."""
+        for line in self._lines_of(removed, added):
+            yield line.rstrip() if self._strips else line
+
+    def _lines_of(self, removed: Sequence[int], added: Sequence[int]) -> Iterator[str]:
+        bases = dict(versions(self._lines, removed, added)) if self._needs_bases else {}
+        for i in added:
+            text = self._lines[i].text
+            if not text.strip():
+                yield self._blank(text)
+                continue
+            if (known := self._taken_over.get(text)) is not None:
+                yield known
+                continue
+            indented = self._indented(i, text, bases.get(i))
+            yield self._worded(indented, bases.get(i))
+
+    def _lines_of_old(self) -> dict[str, str]:
+        """For a line of the old text the file's: where the new text has it too, moved, that is what is meant."""
+        if self._rung is Rung.EXACT:
+            return {}
+        known: dict[str, set[str]] = {}
+        for i, row in self._row_of.items():
+            known.setdefault(self._lines[i].text, set()).add(self._source.lines[row])
+        return {text: lines.pop() for text, lines in known.items() if len(lines) == 1}
+
+    def _blank(self, text: str) -> str:
+        mapped = self._indent(text) if self._indent and text and self._rung is not Rung.EXACT else text
+        return text if mapped is None else mapped
+
+    def _fit(self) -> Mapping | None:
+        added = [line.text for line in self._lines if line.op == "+"]
+        pairs = [
+            (given_indent(self._lines[i].text), indent_of(self._source.lines[row]))
+            for i, row in self._row_of.items()
+            if self._lines[i].text.strip()
+        ]
+        self._odd_first: tuple[str, str] | None = None
+        first, rest = pairs[:1], pairs[1:]
+        if len(pairs) == 1 and first[0][0] != first[0][1] and self._rung is not Rung.EXACT:
+            self._refuse_two_depths(*first[0])
+        lacks = bool(first) and first[0][0] != first[0][1] and first[0][1].endswith(first[0][0])
+        if lacks and rest and all(m == f for m, f in rest):
+            # a model that starts copying within the indentation gives only the first line without all of it
+            self._odd_first = first[0]
+            pairs = rest
+        return fitted(pairs, added, self._source.lines, self._source.tabs)
+
+    def _refuse_two_depths(self, given: str, indent: str) -> None:
+        """Of one line without its indentation, the others to add may have theirs, or lack as much of it.
+
+        given: the model's indentation of that line; indent: the file's
+        """
+        later = [line.text for line in self._lines if line.op == "+" and line.text.startswith((" ", "\t"))]
+        widths = [len(indent_of(line)) for line in later]
+        unit = 1 if "\t" in indent else unit_of(self._source.lines)
+        if given:
+            unclear = (len(indent) - len(given)) % unit != 0 and any(width != len(given) for width in widths)
+        else:
+            unclear = bool(later) and (
+                min(widths) >= len(indent) or any(width % unit for width in widths) or not self._opens()
+            )
+        if unclear or (not given and self._leaves_the_block(indent)):
+            raise Unclear(
+                "`old` lacks its indentation, so that of the other lines is not clear: give it in both"
+            )
+
+    def _leaves_the_block(self, indent: str) -> bool:
+        """The block ends behind the one line of it that is given, and after a blank line new ones stand at the
+        margin: of the block, or of the file."""
+        last = max(self._row_of.values())
+        below = next((line for line in self._source.lines[last + 1 :] if line.strip()), "")
+        new = [line for line in self._lines if line.op != "-"]
+        apart = any(
+            not one.text.strip() and other.op == "+" and other.text[:1].strip()
+            for one, other in pairwise(new)
+        )
+        return apart and len(indent_of(below)) < len(indent)
+
+    def _opens(self) -> bool:
+        """Before the first of the new lines that is indented stands one that opens a block."""
+        new = [line.text for line in self._lines if line.op != "-" and line.text.strip()]
+        first = next((i for i, text in enumerate(new) if indent_of(text)), 0)
+        return first > 0 and new[first - 1].rstrip().endswith(OPENERS)
+
+    def _indented(self, number: int, text: str, base: int | None) -> str:
+        indent = given_indent(text)
+        if self._odd_first and indent == self._odd_first[0] and not self._new_lines_before(number):
+            return self._odd_first[1] + text.lstrip()
+        if self._rung is Rung.EXACT and tab_indented([text]) is None:
+            return text
+        mapped = self._indent(indent) if self._indent else self._nearest(number, indent, base)
+        if mapped is None:
+            raise Unclear(
+                f"how deep to indent {text.strip()[:60]!r} is not clear: give the indentation as in the file"
+            )
+        return mapped + text[len(indent_of(text)) :]
+
+    def _new_lines_before(self, number: int) -> bool:
+        return any(line.op != "-" for line in self._lines[:number])
+
+    def _nearest(self, number: int, indent: str, base: int | None) -> str | None:
+        """Without one mapping for all lines: that of the line it replaces, or what the indentation means elsewhere."""
+        if base is not None and indent_of(self._lines[base].text) == indent:
+            return indent_of(self._source.lines[self._row_of[base]])
+        meant = {
+            indent_of(self._source.lines[row])
+            for i, row in self._row_of.items()
+            if self._lines[i].text.strip() and indent_of(self._lines[i].text) == indent
+        }
+        return meant.pop() if len(meant) == 1 else None
+
+    def _worded(self, text: str, base: int | None) -> str:
+        if base is not None and self._rung in APPROXIMATE:
+            old, row = self._lines[base].text.strip(), self._source.lines[self._row_of[base]].strip()
+            if old != row:
+                indent = indent_of(text)
+                text = indent + merged(old, row, text[len(indent) :])
+        if self._characters and not text.isascii():
+            return "".join(
+                self._characters.get(character) or self._typographic(character) for character in text
+            )
+        return text
+
+    def _typographic(self, character: str) -> str:
+        """One kind of look-alike is proven to be the model's own. One of another kind may be, too, or be meant: it
+        is, where the file has it, or the model writes the plain one as well."""
+        plain = LOOK_ALIKES.get(ord(character), character)
+        if plain is None:
+            return "" if character not in self._source.text else character
+        if plain == character or character in self._source.text:
+            return character
+        if any(plain in line.text for line in self._lines):
+            return character
+        raise Unclear(
+            f"whether {character!r} is meant or {plain!r} is not clear: write quotes as the file does"
+        )
+
+    def _learned(self) -> dict[str, str]:
+        """Look-alikes of an ASCII character, by the matched lines, in which the file has that character.
+
+        What holds for one of its look-alikes holds for all: opening quotes are learned from closing ones.
+        """
+        learned: set[str | None] = set()
+        spoiled: set[str | None] = set()
+        for i, row in self._row_of.items():
+            mine, there = self._lines[i].text, self._source.lines[row]
+            for character in set(mine):
+                plain = LOOK_ALIKES.get(ord(character), character)
+                if not character.isascii() and plain != character:
+                    (spoiled if character in there else learned).add(plain)
+        added = {character for line in self._lines if line.op == "+" for character in line.text.strip()}
+        unclear = {
+            LOOK_ALIKES.get(ord(character), character) for character in added if not character.isascii()
+        }
+        if learned & (spoiled | added & {"'", '"', " "}) & unclear:
+            raise Unclear(
+                "the file has both look-alikes and plain characters there: give them as the file has them"
+            )
+        plain_of = {chr(code): plain for code, plain in LOOK_ALIKES.items() if plain in learned - spoiled}
+        return {character: plain or "" for character, plain in plain_of.items()}
+
+
+def _trails(line: str) -> bool:
+    return line != line.rstrip()
+
+
+def given_indent(text: str) -> str:
+    """The indentation of a model's line; what looks like a space there is one."""
+    indent = indent_of(text)
+    return indent if indent.isascii() else indent.translate(LOOK_ALIKES)

@@ -1,0 +1,54 @@
+"""Changes made one after the other, said as edits of the text before all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from tools.repair.templates import Change
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Edit:
+    """Replace the characters start…end of a file by `text`."""
+
+    path: str
+    start: int
+    end: int
+    text: str
+
+    @property
+    def growth(self) -> int:
+        return len(self.text) - (self.end - self.start)
+
+
+def composed(changes: Iterable[tuple[str, str, Change]]) -> list[Edit]:
+    """Edits that come to the same as the changes, sorted by place; none overlaps or touches another.
+
+    changes: path, the file's text as the changes before left it, and what is changed in that text
+    """
+    files: dict[str, list[Edit]] = {}
+    for path, text, change in changes:
+        files[path] = _with(files.get(path, []), path, text, change)
+    return [edit for path in sorted(files) for edit in files[path]]
+
+
+def _with(edits: list[Edit], path: str, text: str, change: Change) -> list[Edit]:
+    """The edits with one more: those that it touches become one with it."""
+    before: list[Edit] = []
+    after: list[Edit] = []
+    low, high = change.start, change.end
+    shift = first_shift = last_shift = 0
+    for edit in edits:
+        start, end = edit.start + shift, edit.start + shift + len(edit.text)
+        shift += edit.growth
+        if end < change.start:
+            before.append(edit)
+            first_shift = last_shift = shift
+        elif start > change.end:
+            after.append(edit)
+        else:
+            low, high, last_shift = min(low, start), max(high, end), shift
+    whole = text[low : change.start] + change.text + text[change.end : high]
+    one = Edit(path=path, start=low - first_shift, end=high - last_shift, text=whole)
+    return [*before, one, *after]

@@ -1,0 +1,110 @@
+"""What failing tests tell before any change is tried: which of them are one fault, and what their messages name."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from tools.repair.spectrum import Spectrum, Test
+from tools.repair.templates import Hints
+
+# Failing tests that share this much of what they cover are taken for symptoms of one fault.
+SAME_FAULT = 0.5
+# Passing tests that must run a statement, for its failing one to be doubted.
+ENOUGH_PASSING = 3
+# More failing tests than this say nothing more about one fault.
+MOST_WANTED = 40
+
+
+def groups(failing: Sequence[Test]) -> Iterator[list[Test]]:
+    """Failing tests by likely fault: each begins with the test that runs least, and holds those that run alike."""
+    rest = sorted(failing, key=lambda test: (test.endless, test.slowness, _size(test), test.index))
+    while rest:
+        first, covered = rest[0], _places(rest[0])
+        alike = [test for test in rest if test is first or _likeness(covered, _places(test)) >= SAME_FAULT]
+        # The one that runs least is judged first; after it the quick ones, so that a wrong patch is found out early.
+        yield alike[:MOST_WANTED]
+        rest = [test for test in rest if test not in alike]
+
+
+def hints(failing: Sequence[Test]) -> Hints:
+    """What the failures' own words say about names, attributes and exceptions."""
+    texts = [f"{test.error}: {test.message}" for test in failing]
+    names = {name for text in texts for name in re.findall(r"name '(\w+)' is not defined", text)}
+    attributes = {name for text in texts for name in re.findall(r"has no attribute '(\w+)'", text)}
+    errors = {name for text in texts for name in re.findall(r"\b([A-Z]\w*(?:Error|Exception))\b", text)}
+    keys = {
+        key for test in failing if test.error == "KeyError" for key in re.findall(r"^'(\w+)'$", test.message)
+    }
+    words = {word for text in texts for word in re.findall(r"['\"]([A-Za-z_][\w-]{1,30})['\"]", text)}
+    return Hints(
+        missing_names=frozenset(names),
+        missing_attributes=frozenset(attributes),
+        missing_keys=frozenset(keys),
+        errors=frozenset(errors - {"AssertionError"}),
+        texts=tuple(dict.fromkeys(pair for test in failing for pair in _compared(test.message))),
+        words=frozenset(words),
+    )
+
+
+def alone_against_all(failing: Sequence[Test], spectrum: Spectrum) -> list[Test]:
+    """Failing tests whose own assertion is all that speaks for a fault: enough passing tests run all that they run.
+
+    What they want may be wrong as well as what they test; coverage cannot tell, but a fault that these passing tests
+    do not notice is rare.
+    """
+    counts: Counter[tuple[str, int]] = Counter()
+    for test in spectrum.standing("passed"):
+        counts.update(_places(test))
+    return [
+        test
+        for test in failing
+        if test.error == "AssertionError"
+        and not [frame for frame in test.frames if frame.path != test.file]
+        and _places(test)
+        and all(counts[place] >= ENOUGH_PASSING for place in _places(test))
+    ]
+
+
+def _compared(message: str) -> Iterator[tuple[str, str]]:
+    """Texts that an assertion compared, both ways round: which of them is wanted is a matter of custom."""
+    for pattern in _COMPARISONS:
+        for match in pattern.finditer(message):
+            one, other = (_unquoted(each) for each in match.groups())
+            if one != other:
+                yield one, other
+                yield other, one
+
+
+# The words of unittest, of pytest's rewritten assertions (their first line, and their lines of differences) and of
+# pytest.raises(match=…).
+_STRING = r"(\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*')"
+_COMPARISONS = (
+    re.compile(_STRING + r" (?:==|!=|in|not found in) " + _STRING),
+    re.compile(r"^ *- (.+)\n(?: *\?.*\n)? *\+ (.+)$", re.MULTILINE),
+    re.compile(r"Regex: (.+)\n *Input: (.+)"),
+)
+
+
+def _unquoted(text: str) -> str:
+    try:
+        value = ast.literal_eval(text)
+    except (ValueError, SyntaxError):  # a line of differences, which stands as it is
+        return text
+    return value if isinstance(value, str) else text
+
+
+def _places(test: Test) -> frozenset[tuple[str, int]]:
+    return frozenset(
+        (path, line) for path, lines in test.lines.items() if path != test.file for line in lines
+    )
+
+
+def _size(test: Test) -> int:
+    return sum(len(lines) for path, lines in test.lines.items() if path != test.file)
+
+
+def _likeness(a: frozenset[tuple[str, int]], b: frozenset[tuple[str, int]]) -> float:
+    return len(a & b) / len(a | b) if a | b else 1.0

@@ -1,0 +1,71 @@
+"""The patches that a search has found good, which of them is taken, and what else could still be."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from tools.repair.candidates import Candidate
+from tools.repair.choosing import Found
+
+# A patch that helps only some of the failing tests is taken when this many more candidates, and as many
+# again as it took to find it, brought none that helps them all.
+PATIENCE = 400
+# After the first patch that helps them all, so many more are looked at, while they are about as likely: of
+# patches that pass the same tests, the smallest change is the right one more often than the first. When the
+# first is of a kind that passes tests without being right, the search goes on much longer for a better one.
+ALTERNATIVES, ALIKE = 40, 0.5
+LONGER, LESS_ALIKE = 600, 0.05
+# What takes a test session of its own is tried only so often to find something better than what is at hand.
+MOST_COLD = 6
+
+
+@dataclass(slots=True)
+class Finds:
+    """What helps and breaks nothing, in whatever order it was met. wanted: number of the tests that should pass"""
+
+    wanted: int
+    found: list[Found] = field(default_factory=list)
+
+    def worth_trying(self, candidate: Candidate) -> bool:
+        """Whether a candidate could still be chosen, given what is at hand."""
+        return self._in_reach(candidate, self.found)
+
+    def worth_a_session(self, candidate: Candidate, tried: int) -> bool:
+        """The same, when trying it takes a test session of its own and that was done `tried` times."""
+        leader = self._leader(self.found)
+        if leader is None:
+            return self.worth_trying(candidate)
+        return candidate.rank < leader.candidate.rank and tried < MOST_COLD
+
+    @property
+    def best(self) -> Found | None:
+        """The one to take, None if there is none."""
+        return next(iter(self.in_order()), None)
+
+    def in_order(self) -> list[Found]:
+        """The good ones, best first: those that would have been met one at a time, whoever was quicker."""
+        known: list[Found] = []
+        for each in sorted(self.found, key=lambda each: each.candidate.rank):
+            if not self._in_reach(each.candidate, known):
+                break
+            known.append(each)
+        return sorted(known, key=lambda each: each.preference)
+
+    def _in_reach(self, candidate: Candidate, good: Sequence[Found]) -> bool:
+        leader = self._leader(good)
+        if leader is not None:
+            return _rivals(leader, candidate)
+        first = min((each.candidate.rank for each in good), default=None)
+        return first is None or candidate.rank <= PATIENCE + 2 * first
+
+    def _leader(self, good: Sequence[Found]) -> Found | None:
+        """The likeliest that helps every wanted test; one of a kind to be trusted, if there is any."""
+        full = [found for found in good if len(found.helped) == self.wanted]
+        return min(full, key=lambda each: (each.doubtful, each.candidate.rank), default=None)
+
+
+def _rivals(leader: Found, candidate: Candidate) -> bool:
+    most, alike = (LONGER, LESS_ALIKE) if leader.doubtful else (ALTERNATIVES, ALIKE)
+    first = leader.candidate
+    return candidate.rank <= first.rank + most and candidate.priority >= first.priority * alike

@@ -1,0 +1,191 @@
+"""Templates for what stands inside strings: regular expressions, and texts that a failing test expects otherwise.
+
+Regular expressions are changed as mutation testing does it (MutRex: Arcaini, Gargantini and Riccobene 2017), inverted.
+"""
+
+from __future__ import annotations
+
+import ast
+import difflib
+import re
+import tokenize
+from collections.abc import Iterator
+
+from tools.repair.templates.base import Change, Site, template
+
+# In the text of a string that is a regular expression, as it is written: what is found, and what it may be meant to be.
+_EDITS: tuple[tuple[str, tuple[str, ...]], ...] = (
+    (r"(?<=[\w\]).}])\+", ("*", "?", "{1,2}")),
+    (r"(?<=[\w\]).}])\*(?!\?)", ("+", "*?", "?")),
+    (r"(?<=[\w\]).}])\?", ("*", "")),
+    (r"(?<!\\)\.(?![*+])", (r"\.", "[^\n]")),
+    (r"(?<!\\)\.(?=[*+])", (r"\S", r"[\s\S]")),
+    (r"\\\.", (".",)),
+    (r"\\s(?![*+?{])", (r"\s+", r"\s*")),
+    (r"\\s\+", (r"\s*", r"[ \t]+")),
+    (r"\\s\*", (r"\s+", r"[ \t]*")),
+    (r"\\d(?![*+?{])", (r"\d+", r"\d*")),
+    (r"\\w(?![*+?{\]])", (r"\w+", r"[\w-]", r"[\w.]")),
+    (r"\\d", (r"[0-9]", r"\w")),
+    (r"\\b", ("", r"\B")),
+    (r"(?<![\[\\])\^", ("", r"\A")),
+    (r"(?<!\\)\$", ("", r"\Z")),
+    (r"(?<![A-Z-])a-z(?!A)", ("a-zA-Z", "a-z0-9")),
+    (r"(?<![a-z-])A-Z(?!a)", ("A-Za-z", "A-Z0-9", r"\w")),
+    (r"A-Za-z|a-zA-Z", (r"\w", "A-Za-z0-9")),
+    (r"A-Z[À-ÿ]-[À-ÿ]|0-9", (r"\w", r"\d")),
+    (r"\{(\d+)\}", (r"+", r"*")),
+    (r"\{(\d+),(\d+)\}", ("+", "*")),
+)
+_REGEX = re.compile(r"\\[dDsSwWbB.()\[\]{}$*+?|]|\[\^?.+\]|\(\?|\.[*+]|[)\]][*+?]|^\^|\$$")
+_BODY = re.compile(r"(?s)^([rRbBuU]*)('''|\"\"\"|'|\")(.*)\2$")
+# What a class of characters is extended by, what stands at the end of an expression.
+_MEMBERS = (r"\w", r"\s", r"\-", r"\.", "_", "0-9", "'", '"')
+_LONGEST = 300
+
+
+@template(prior=0.8, precision=0.8)
+def regular_expression(site: Site) -> Iterator[Change]:
+    """A part of a regular expression another way: quantifier, class, anchor, escape, a part made optional (MutRex)."""
+    for node in site.nodes:
+        for start, body, raw in _expressions(site, node):
+            yield from _varied(start, body, raw)
+
+
+@template(prior=0.12, precision=0.75)
+def regular_expression_everywhere(site: Site) -> Iterator[Change]:
+    """The same at every place of the expression."""
+    for node in site.nodes:
+        for start, body, raw in _expressions(site, node):
+            for pattern, others in _EDITS:
+                if len(re.findall(pattern, body)) > 1:
+                    for other in others:
+                        literal = _written(other, raw).replace("\\", "\\\\")
+                        yield _change(start, body, 0, len(body), re.sub(pattern, literal, body))
+
+
+@template(prior=0.4, precision=0.8)
+def expression_flag(site: Site) -> Iterator[Change]:
+    """A flag of a regular expression's function missing or too many (TBar FP10.4)."""
+    for node in site.nodes:
+        if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.args):
+            continue
+        if not (isinstance(node.func.value, ast.Name) and node.func.value.id in ("re", "regex")):
+            continue
+        end = site.source.span(node)[1] - 1
+        given = site.text(node)
+        for flag in ("IGNORECASE", "DOTALL", "MULTILINE", "UNICODE", "VERBOSE"):
+            text = f"re.{flag}"
+            if text not in given:
+                named = "" if node.func.attr == "compile" and len(node.args) == 1 else "flags="
+                why = f"`{text}` is missing in `{given[:60]}`"
+                if "re." in given[len(site.text(node.func)) :]:
+                    last = [*node.args, *(each.value for each in node.keywords)][-1]
+                    at = site.source.span(last)[1]
+                    yield Change(start=at, end=at, text=f" | {text}", why=why)
+                else:
+                    yield Change(start=end, end=end, text=f", {named}{text}", why=why)
+
+
+@template(prior=2.5, precision=0.8)
+def expected_text(site: Site) -> Iterator[Change]:
+    """A string that differs from what the failing assertion expects in one part (constant from the oracle: ARJA-p)."""
+    for node in site.nodes:
+        if not (isinstance(node, ast.Constant) and isinstance(node.value, str) and len(node.value) > 2):
+            continue
+        for start, body, _ in _pieces(site, node):
+            if "\\" not in body and len(body) > 2:
+                for found, wanted in site.hints.texts:
+                    for first, last, text in _difference(body, found, wanted):
+                        yield _change(start, body, first, last, text)
+
+
+def _difference(body: str, found: str, wanted: str) -> Iterator[tuple[int, int, str]]:
+    """Where `body`, being part of the `found` text, must be changed to be part of the `wanted` one."""
+    at = found.find(body)
+    if at < 0 or found == wanted:
+        return
+    matcher = difflib.SequenceMatcher(None, found, wanted, autojunk=False)
+    for tag, a, b, c, d in matcher.get_opcodes():
+        if tag != "equal" and at <= a and b <= at + len(body) and (b - a) + (d - c) < 40:
+            yield a - at, b - at, wanted[c:d]
+    inside = [
+        (a, b, c, d) for tag, a, b, c, d in matcher.get_opcodes()
+        if tag != "equal" and at <= a and b <= at + len(body)
+    ]  # fmt: skip
+    if len(inside) > 1:
+        a, b, c, d = inside[0][0], inside[-1][1], inside[0][2], inside[-1][3]
+        yield a - at, b - at, wanted[c:d]
+
+
+def _expressions(site: Site, node: ast.expr) -> Iterator[tuple[int, str, bool]]:
+    """(offset, text as written, whether it is raw) of a string that is taken for a regular expression."""
+    if not (isinstance(node, ast.Constant) and isinstance(node.value, str | bytes)):
+        return
+    value = node.value if isinstance(node.value, str) else node.value.decode("latin-1")
+    if _REGEX.search(value) and _compiles(value):
+        yield from (piece for piece in _pieces(site, node) if len(piece[1]) <= _LONGEST)
+
+
+def _pieces(site: Site, node: ast.expr) -> Iterator[tuple[int, str, bool]]:
+    """(offset, text as written, whether it is raw) of each literal that a string is put together from."""
+    start, end = site.source.span(node)
+    lines = f"({site.source.text[start:end]})".splitlines(keepends=True)
+    try:
+        tokens = [t for t in tokenize.generate_tokens(iter(lines).__next__) if t.type == tokenize.STRING]
+    except (
+        tokenize.TokenError,
+        IndentationError,
+        StopIteration,
+    ):  # a string inside an f-string, out of its place
+        return
+    for token in tokens:
+        row, column = token.start
+        written = _BODY.match(token.string)
+        if written is not None:
+            place = start - 1 + sum(map(len, lines[: row - 1])) + column + written.start(3)
+            yield place, written[3], "r" in written[1].lower()
+
+
+def _varied(start: int, body: str, raw: bool) -> Iterator[Change]:
+    for pattern, others in _EDITS:
+        for match in re.finditer(pattern, body):
+            for other in others:
+                if _written(other, raw) != match[0]:
+                    yield _change(start, body, match.start(), match.end(), _written(other, raw))
+    for text in ("$", r"\b", r"\Z", r"\s*"):
+        if not body.endswith(text):
+            yield _change(start, body, len(body), len(body), _written(text, raw))
+    for text in ("^", r"\b", r"\s*"):
+        if not body.startswith(text):
+            yield _change(start, body, 0, 0, _written(text, raw))
+    for match in re.finditer(r"(?<!\\)\]", body):
+        for text in _MEMBERS:
+            yield _change(start, body, match.start(), match.start(), _written(text, raw))
+    for match in re.finditer(r"(?<!\\)\)(?![*+?{])", body):
+        for text in ("?", "*", "+"):
+            yield _change(start, body, match.end(), match.end(), text)
+    for match in re.finditer(r"\\[dwsS](?![*+?{])|[^\\\W](?=[^*+?{\w]|$)", body):
+        yield _change(start, body, match.end(), match.end(), "?")
+
+
+def _change(start: int, body: str, first: int, last: int, text: str) -> Change:
+    old, new = body, body[:first] + text + body[last:]
+    why = f"`{_short(old)}` should be `{_short(new)}`"
+    return Change(start=start + first, end=start + last, text=text, why=why)
+
+
+def _written(text: str, raw: bool) -> str:
+    return text if raw else text.replace("\\", "\\\\")
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= 60 else f"{text[:28]}…{text[-28:]}"
+
+
+def _compiles(value: str) -> bool:
+    try:
+        re.compile(value)
+    except (re.error, RecursionError, OverflowError):  # prose, a format, or another dialect
+        return False
+    return True

@@ -1,0 +1,91 @@
+"""How tightly Python's expressions bind: where new text needs parentheses."""
+
+from __future__ import annotations
+
+import ast
+import warnings
+from functools import lru_cache
+
+# How tightly expressions bind (the language reference's table, loosest first); an atom binds tightest.
+LOOSEST, TERNARY, OR, AND, NOT, COMPARISON = 0, 1, 2, 3, 4, 5
+BITOR, BITXOR, BITAND, SHIFT, SUM, PRODUCT, UNARY, POWER, AWAIT, ATOM = 6, 7, 8, 9, 10, 11, 12, 13, 14, 15
+_OPERATORS: dict[type[ast.operator], int] = {
+    ast.BitOr: BITOR,
+    ast.BitXor: BITXOR,
+    ast.BitAnd: BITAND,
+    ast.LShift: SHIFT,
+    ast.RShift: SHIFT,
+    ast.Add: SUM,
+    ast.Sub: SUM,
+    ast.Pow: POWER,
+}
+_KINDS: dict[type[ast.expr], int] = {
+    ast.NamedExpr: LOOSEST,
+    ast.Lambda: TERNARY,
+    ast.IfExp: TERNARY,
+    ast.Yield: LOOSEST,
+    ast.YieldFrom: LOOSEST,
+    ast.Starred: LOOSEST,
+    ast.Compare: COMPARISON,
+    ast.Await: AWAIT,
+}
+
+
+def binding(node: ast.expr) -> int:
+    """How tightly a node holds together when written without parentheses of its own."""
+    if isinstance(node, ast.BinOp):
+        return _OPERATORS.get(type(node.op), PRODUCT)
+    if isinstance(node, ast.BoolOp):
+        return OR if isinstance(node.op, ast.Or) else AND
+    if isinstance(node, ast.UnaryOp):
+        return NOT if isinstance(node.op, ast.Not) else UNARY
+    if (
+        isinstance(node, ast.Constant)
+        and isinstance(node.value, int | float)
+        and str(node.value).startswith("-")
+    ):
+        return UNARY
+    return _KINDS.get(type(node), ATOM)
+
+
+def required(parent: ast.AST | None, node: ast.expr) -> int:
+    """How tightly a child must hold together to stand in its parent as it is."""
+    if isinstance(parent, ast.BinOp):
+        level = binding(parent)
+        if isinstance(parent.op, ast.Pow):
+            return UNARY if node is parent.right else AWAIT
+        return level if node is parent.left else level + 1
+    if isinstance(parent, ast.BoolOp):
+        return binding(parent) + 1
+    if isinstance(parent, ast.Compare):
+        return BITOR
+    if isinstance(parent, ast.UnaryOp):
+        return NOT if isinstance(parent.op, ast.Not) else UNARY
+    if isinstance(parent, ast.IfExp | ast.comprehension):
+        return OR
+    if isinstance(parent, ast.Starred):
+        return BITOR
+    if isinstance(parent, ast.Attribute | ast.Await) or _is_head(parent, node):
+        return ATOM
+    return TERNARY
+
+
+def _is_head(parent: ast.AST | None, node: ast.expr) -> bool:
+    if isinstance(parent, ast.Call):
+        return node is parent.func
+    return isinstance(parent, ast.Subscript) and node is parent.value
+
+
+@lru_cache(maxsize=4096)
+def text_binding(text: str) -> int:
+    if text.isidentifier() or text.isdigit():
+        return ATOM
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", SyntaxWarning)  # of texts such as `0or`, which nobody will see
+            node = ast.parse(text.strip(), mode="eval").body
+    except SyntaxError:  # a slice or a keyword: nothing to put parentheses around
+        return ATOM
+    if isinstance(node, ast.Tuple) and not text.lstrip().startswith("("):
+        return LOOSEST
+    return binding(node)

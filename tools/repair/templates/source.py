@@ -1,0 +1,283 @@
+"""One file as templates see it: its text, its syntax tree, and the names that are bound in it."""
+
+from __future__ import annotations
+
+import ast
+import warnings
+from collections import Counter
+from collections.abc import Iterator
+from functools import cached_property
+
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+class Source:
+    """One file's text with its syntax tree, and the way from tree positions to character offsets."""
+
+    def __init__(self, path: str, text: str) -> None:
+        self.path = path
+        self.text = text
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", SyntaxWarning)  # the project's own affair
+            self.tree = ast.parse(text)
+        self._names_in: dict[Function, list[str]] = {}
+        self._names_of: dict[str, frozenset[str]] = {}
+        self._nodes_in: dict[Function, list[ast.AST]] = {}
+        self._lines = text.split("\n")
+        self._starts = [0]
+        for line in self._lines:
+            self._starts.append(self._starts[-1] + len(line) + 1)
+        self.parents: dict[ast.AST, ast.AST] = {
+            child: node for node in ast.walk(self.tree) for child in ast.iter_child_nodes(node)
+        }
+
+    def offset(self, line: int, column: int) -> int:
+        """Characters before a position whose column counts UTF-8 bytes, as `ast` has it."""
+        text = self._lines[line - 1]
+        if not text.isascii():
+            column = len(text.encode()[:column].decode())
+        return self._starts[line - 1] + column
+
+    def span(self, node: ast.expr | ast.stmt | ast.keyword | ast.excepthandler) -> tuple[int, int]:
+        assert node.end_lineno is not None
+        assert node.end_col_offset is not None
+        return self.offset(node.lineno, node.col_offset), self.offset(node.end_lineno, node.end_col_offset)
+
+    def segment(self, node: ast.expr | ast.stmt | ast.keyword | ast.excepthandler) -> str:
+        start, end = self.span(node)
+        return self.text[start:end]
+
+    def line_start(self, line: int) -> int:
+        return self._starts[line - 1]
+
+    def indentation(self, line: int) -> str:
+        text = self._lines[line - 1]
+        return text[: len(text) - len(text.lstrip())]
+
+    @cached_property
+    def statements(self) -> list[ast.stmt]:
+        return [node for node in ast.walk(self.tree) if isinstance(node, ast.stmt)]
+
+    @cached_property
+    def module_names(self) -> dict[str, ast.AST]:
+        """Names bound at module level, with what binds them."""
+        found: dict[str, ast.AST] = {}
+        for node in _outside_functions(self.tree):
+            for name in _bound(node):
+                found.setdefault(name, node)
+        return found
+
+    @cached_property
+    def imports_everything(self) -> bool:
+        """Some `from … import *` binds names that the text does not show."""
+        imports = (n for n in ast.walk(self.tree) if isinstance(n, ast.ImportFrom))
+        return any(each.name == "*" for node in imports for each in node.names)
+
+    @cached_property
+    def names(self) -> frozenset[str]:
+        """Every name and attribute that the file reads or binds."""
+        every = [node for node in ast.walk(self.tree) if isinstance(node, ast.Name | ast.Attribute)]
+        return frozenset(node.id if isinstance(node, ast.Name) else node.attr for node in every)
+
+    @cached_property
+    def constants(self) -> list[tuple[str, ast.stmt]]:
+        """Names that assignments of the module or of its classes bind, each with its statement."""
+        found: list[tuple[str, ast.stmt]] = []
+        for node in _outside_functions(self.tree):
+            if isinstance(node, ast.ClassDef):
+                inside: list[ast.AST] = [*node.body]
+            else:
+                inside = [node]
+            for each in inside:
+                if isinstance(each, ast.Assign | ast.AnnAssign | ast.AugAssign):
+                    found.extend((name, each) for name in _bound(each))
+        return found
+
+    @cached_property
+    def functions(self) -> list[Function]:
+        return [node for node in ast.walk(self.tree) if isinstance(node, Function)]
+
+    @cached_property
+    def attributes(self) -> list[str]:
+        """Attribute and method names that occur or are defined in the file, sorted."""
+        found = {node.attr for node in ast.walk(self.tree) if isinstance(node, ast.Attribute)}
+        for node in ast.walk(self.tree):
+            if isinstance(node, ast.ClassDef):
+                for each in node.body:
+                    found.update(_bound(each))
+        return sorted(name for name in found if not name.startswith("__"))
+
+    @cached_property
+    def assigned_attributes(self) -> frozenset[str]:
+        """Attributes that are assigned to anywhere in the file."""
+        stored = (
+            n for n in ast.walk(self.tree) if isinstance(n, ast.Attribute) and isinstance(n.ctx, ast.Store)
+        )
+        return frozenset(node.attr for node in stored)
+
+    @cached_property
+    def attributes_bound(self) -> frozenset[str]:
+        """Attributes that something in the file gives a value: methods, class variables, assignments."""
+        classes = [node for node in ast.walk(self.tree) if isinstance(node, ast.ClassDef)]
+        named = {name for node in classes for each in node.body for name in _bound(each)}
+        return self.assigned_attributes | named
+
+    @cached_property
+    def strings(self) -> list[str]:
+        values = {
+            n.value for n in ast.walk(self.tree) if isinstance(n, ast.Constant) and isinstance(n.value, str)
+        }
+        return sorted(value for value in values if 0 < len(value) < 40 and "\n" not in value)
+
+    def names_in(self, function: Function) -> list[str]:
+        if function not in self._names_in:
+            names, around = local_names(function), self.enclosing(function)
+            self._names_in[function] = list(dict.fromkeys(names + (self.names_in(around) if around else [])))
+        return self._names_in[function]
+
+    def nodes_in(self, function: Function | None) -> list[ast.AST]:
+        """All nodes of a function, or none; of the same function they are asked for again and again."""
+        if function is None:
+            return []
+        if function not in self._nodes_in:
+            self._nodes_in[function] = list(ast.walk(function))
+        return self._nodes_in[function]
+
+    @cached_property
+    def keywords(self) -> dict[str, Counter[str]]:
+        """Keyword arguments as they are written, by the last name of what they are passed to; most of one line."""
+        found: dict[str, Counter[str]] = {}
+        for node in ast.walk(self.tree):
+            if isinstance(node, ast.Call):
+                name = (
+                    node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+                )
+                for each in node.keywords:
+                    text = self.segment(each)
+                    if each.arg and "\n" not in text:
+                        found.setdefault(name, Counter())[text] += 1
+        return found
+
+    @cached_property
+    def conditions(self) -> Counter[str]:
+        """Names and attributes whose truth is asked for somewhere in the file."""
+        found: Counter[str] = Counter()
+        todo = [node.test for node in ast.walk(self.tree) if isinstance(node, ast.If | ast.While | ast.IfExp)]
+        while todo:
+            node = todo.pop()
+            if isinstance(node, ast.BoolOp):
+                todo.extend(node.values)
+            elif isinstance(node, ast.UnaryOp):
+                todo.append(node.operand)
+            elif isinstance(node, ast.Name | ast.Attribute):
+                found[self.segment(node)] += 1
+        return found
+
+    def names_of(self, text: str) -> frozenset[str]:
+        """The names that an expression of this file reads."""
+        if text not in self._names_of:
+            nodes = ast.walk(ast.parse(f"({text})", mode="eval"))  # it may go over several lines
+            self._names_of[text] = frozenset(node.id for node in nodes if isinstance(node, ast.Name))
+        return self._names_of[text]
+
+    @cached_property
+    def calls_of_one(self) -> Counter[str]:
+        """How often each function, by the name it is called by, is called with one argument."""
+        every = (n for n in ast.walk(self.tree) if isinstance(n, ast.Call) and len(n.args) == 1)
+        plain = (n.func for n in every if not n.keywords and isinstance(n.func, ast.Name | ast.Attribute))
+        return Counter(self.segment(each) for each in plain)
+
+    def enclosing(self, node: ast.AST) -> Function | None:
+        """The function around a node."""
+        above = self.parents.get(node)
+        while above is not None and not isinstance(above, Function):
+            above = self.parents.get(above)
+        return above
+
+    def enclosing_class(self, node: ast.AST) -> ast.ClassDef | None:
+        above = self.parents.get(node)
+        while above is not None and not isinstance(above, ast.ClassDef):
+            above = self.parents.get(above)
+        return above
+
+    def block(self, statement: ast.stmt) -> list[ast.stmt]:
+        """The list of statements that `statement` is one of."""
+        above = self.parents[statement]
+        for name in ("body", "orelse", "finalbody"):
+            block = getattr(above, name, None)
+            if isinstance(block, list) and statement in block:
+                return block
+        return [statement]
+
+
+def _outside_functions(tree: ast.Module) -> Iterator[ast.AST]:
+    todo: list[ast.AST] = list(tree.body)
+    while todo:
+        node = todo.pop(0)
+        yield node
+        if not isinstance(node, Function | ast.ClassDef | ast.Lambda):
+            todo.extend(ast.iter_child_nodes(node))
+
+
+def _bound(node: ast.AST) -> list[str]:
+    if isinstance(node, Function | ast.ClassDef):
+        return [node.name]
+    if isinstance(node, ast.Import | ast.ImportFrom):
+        return [(each.asname or each.name).split(".")[0] for each in node.names]
+    if isinstance(node, ast.Assign):
+        return [each.id for target in node.targets for each in ast.walk(target) if isinstance(each, ast.Name)]
+    if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
+        return [node.target.id]
+    return []
+
+
+def local_names(function: Function) -> list[str]:
+    """Parameters, then everything assigned in the function, each once."""
+    arguments = function.args
+    every = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
+    names = [each.arg for each in (*every, arguments.vararg, arguments.kwarg) if each is not None]
+    stores = [n for n in ast.walk(function) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)]
+    nested = [n for n in ast.walk(function) if isinstance(n, Function) and n is not function]
+    names += [node.id for node in sorted(stores, key=lambda n: (n.lineno, n.col_offset))]
+    for inner in nested:
+        names += [inner.name, *(each.arg for each in inner.args.args)]
+    return list(dict.fromkeys(names))
+
+
+def first_line(statement: ast.stmt) -> int:
+    """Decorators included."""
+    decorators: list[ast.expr] = getattr(statement, "decorator_list", [])
+    return min([statement.lineno, *(each.lineno for each in decorators)])
+
+
+def header_nodes(statement: ast.stmt) -> list[ast.expr]:
+    """Expressions of a statement itself: of a compound statement, its header's."""
+    found: list[ast.expr] = []
+    todo: list[ast.AST] = _header(statement)
+    while todo:
+        node = todo.pop(0)
+        if isinstance(node, ast.expr):
+            found.append(node)
+        if not isinstance(node, ast.JoinedStr):  # positions inside f-strings are not exact before 3.12
+            todo.extend(ast.iter_child_nodes(node))
+    return found
+
+
+_BODIES = frozenset(
+    {"body", "orelse", "finalbody", "handlers", "cases", "decorator_list", "returns", "annotation"}
+)
+
+
+def _header(statement: ast.stmt) -> list[ast.AST]:
+    """The children of a statement that are not statements, nor annotations of types."""
+    found: list[ast.AST] = []
+    for name, value in ast.iter_fields(statement):
+        if name in _BODIES and not isinstance(statement, ast.Expr):
+            continue
+        found.extend(
+            each for each in (value if isinstance(value, list) else [value]) if isinstance(each, ast.AST)
+        )
+    if isinstance(statement, Function):
+        arguments = statement.args
+        return [each for each in (*arguments.defaults, *arguments.kw_defaults) if each is not None]
+    return found
