@@ -146,7 +146,9 @@ def test_what_a_person_does_beside_a_step_is_told_from_what_its_tools_write(tmp_
 
 
 def test_permissions_of_folders_and_empty_ones_come_back(tmp_path: Path) -> None:
-    commands = "chmod 700 kept; rm -r gone; mkdir -p hollow/deep made; touch made/x; chmod 500 closed; chmod 711 ."
+    commands = (
+        "chmod 700 kept; rm -r gone; mkdir -p hollow/deep made; touch made/x; chmod 500 closed; chmod 711 ."
+    )
     it = bench(tmp_path, [{"calls": [call("shell", command=commands)]}, {"text": "Done."}], [shell])
     root = it.runtime.workspace.root
     root.chmod(0o755)
