@@ -97,13 +97,13 @@ class Chat:
             self.front.queued(self._queued)
         else:
             self.view.said(text)
-            self._start(self._turn(self.planning.framed(text)))
+            self._start(self._turn(self.planning.framed(text)), self._waiting())
 
     def resume(self) -> None:
         """Go on with a turn that was cut off, if the session ended in one."""
         if self._cut_off():
             self.tell("going on with the unfinished turn", "dim")
-            self._start(self._turn(None))
+            self._start(self._turn(None), self._waiting())
 
     def interrupt(self) -> bool:
         """Stop the step, then the turn. False if there was nothing to stop."""
@@ -133,7 +133,7 @@ class Chat:
         from cli.repl.rewinding import offer
 
         if not self.working:
-            self._start(offer(self))
+            self._start(offer(self), "rewind")
 
     def unfold(self) -> None:
         """Show the whole session, nothing folded."""
@@ -228,8 +228,7 @@ class Chat:
         elif self.working:
             self._aside(command.run(self, argument))
         else:
-            self.front.busy(command.name)
-            self._start(command.run(self, argument))
+            self._start(command.run(self, argument), command.name)
         return True
 
     def _cut_off(self) -> bool:
@@ -244,9 +243,14 @@ class Chat:
         if self.working:
             self.tell(f"{what} has to wait until this turn is over; Ctrl-C stops it.", "yellow")
         else:
-            self._start(work())
+            self._start(work(), what)
 
-    def _start(self, work: Coroutine[Any, Any, None]) -> None:
+    def _waiting(self) -> str:
+        return f"waiting for {inert(self.runtime.model.name)}"
+
+    def _start(self, work: Coroutine[Any, Any, None], doing: str) -> None:
+        """Begin; that it has begun is seen with the first frame that shows what was asked for."""
+        self.front.busy(doing)
         self._work = asyncio.create_task(self._guarded(work))
         self._work.add_done_callback(self._over)
 
@@ -269,7 +273,7 @@ class Chat:
                 self.front.refill(left)
             else:
                 self.view.said(left)
-                self._start(self._turn(self.planning.framed(left)))
+                self._start(self._turn(self.planning.framed(left)), self._waiting())
 
     async def _guarded(self, work: Coroutine[Any, Any, None]) -> bool:
         """Whether it came to its end."""
