@@ -158,6 +158,7 @@ def make_runtime(invocation: Invocation, home: Home, settings: Settings) -> Runt
         edit_formats=settings.edit.formats or (),
         refuse_syntax_errors=settings.edit.syntax_errors == "refuse",
         lint=settings.edit.lint,
+        language_servers=settings.language_servers,
         version=VERSION,
     )
     runtime = assemble(options, home)
