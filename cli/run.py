@@ -175,6 +175,7 @@ def make_runtime(
         edit_formats=settings.edit.formats or (),
         refuse_syntax_errors=settings.edit.syntax_errors == "refuse",
         lint=settings.edit.lint,
+        language_servers=settings.language_servers,
         version=VERSION,
     )
     runtime = assemble(options, home)

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from sandbox.snapshots.restore import Restored
     from sandbox.transaction import Transactions
     from tools.kernel.session import KernelSession
+    from tools.lsp.servers import Servers
     from tools.recall import Past
     from tools.seen import Version
 
@@ -87,6 +88,7 @@ class Workspace:
     background: commands that stay, until the session ends
     take_back: undoes what the last command that failed has changed; None if there is nothing
     kernel: runs blocks of Python; None where a session has none
+    servers: language servers that the user's settings name; None where they name none
     past: the session's own history, for `recall`
     progress: called with a line of text while something long runs (shown to a person, never logged)
     """
@@ -109,6 +111,7 @@ class Workspace:
     facts: dict[str, Any] = field(default_factory=dict)
     take_back: Callable[[], Restored] | None = None
     kernel: KernelSession | None = None
+    servers: Servers | None = None
     past: Past | None = None
     background: Backgrounds = field(default_factory=Backgrounds)
     progress: Callable[[str], None] = lambda line: None
