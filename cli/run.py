@@ -159,6 +159,7 @@ def make_runtime(invocation: Invocation, home: Home, settings: Settings) -> Runt
         refuse_syntax_errors=settings.edit.syntax_errors == "refuse",
         lint=settings.edit.lint,
         language_servers=settings.language_servers,
+        mcp=settings.mcp,
         version=VERSION,
     )
     runtime = assemble(options, home)
