@@ -6,7 +6,7 @@ differ, brackets or the syntax decide; where these do not, nobody can know.
 
 from __future__ import annotations
 
-from tools.edit.indentation import OPENERS, indent_of
+from tools.edit.indentation import OPENERS, closes_more, indent_of
 from tools.edit.ladder import Source
 from tools.edit.refusals import EditRefused
 
@@ -69,19 +69,8 @@ def _by_shape(first: str, later: list[str], indent: str, given: str, path: str) 
         opens = first.rstrip().endswith(OPENERS)
         goes_on = len(indent_of(later[0])) > len(indent)
         return 0 if opens == goes_on else None
+    if indent_of(later[0]) and not first.rstrip().endswith(OPENERS):
+        return None  # deeper than the first line for no reason, if all are shifted
     if path.endswith(_BRACES + _BRACES_TOO):
-        return 0 if _closes_more("\n".join([first, *later])) else 1
+        return 0 if closes_more("\n".join([first, *later])) else 1
     return None
-
-
-def _closes_more(text: str) -> bool:
-    """At some point more brackets are closed than opened: the text leaves the block that it begins in."""
-    depth = 0
-    for character in text:
-        if character in "({[":
-            depth += 1
-        elif character in ")}]":
-            depth -= 1
-            if depth < 0:
-                return True
-    return False

@@ -73,6 +73,19 @@ def unit_of(lines: Iterable[str]) -> int:
     return steps.most_common(1)[0][0] if steps else 4
 
 
+def closes_more(text: str) -> bool:
+    """At some point more brackets are closed than opened: the text leaves the block that it begins in."""
+    depth = 0
+    for character in text:
+        if character in "({[":
+            depth += 1
+        elif character in ")}]":
+            depth -= 1
+            if depth < 0:
+                return True
+    return False
+
+
 def _mixes(given: Sequence[str], tabs: bool | None) -> bool:
     """The added lines are indented by tabs where the file has spaces, or the other way round."""
     ours = tab_indented(f"{each}x" for each in given)
