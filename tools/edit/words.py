@@ -16,6 +16,8 @@ def merged(base: str, ours: str, theirs: str) -> str:
     that only `ours` has: if `theirs` has changed what stands beside them, what they are more than, or some but not all
     of what they replace.
     """
+    if ours.split() == theirs.split():
+        return theirs
     base_words, our_words, their_words = _words(base), _words(ours), _words(theirs)
     kept = dict(_equal(base_words, their_words))  # word of base → the same word in theirs
     pieces = ["", *their_words]  # one more before them: what is put in goes behind another
