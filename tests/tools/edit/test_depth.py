@@ -36,3 +36,9 @@ def test_what_neither_decides_is_refused() -> None:
 
 def test_a_whole_line_has_nothing_to_decide() -> None:
     assert part("a\nb\n", "a", "a\n  c", "a.txt") == "a\n  c\nb\n"
+
+
+def test_a_line_that_nothing_opens_is_not_put_deeper() -> None:
+    text = "type A =\n    ? true\n    : false;\n\n  export const b = 1;\n"
+    with pytest.raises(EditRefused, match="lacks its indentation"):
+        part(text, ": false;\n", ": false;\n\n  export type C = 2;\n", "a.ts")
