@@ -73,17 +73,17 @@ def unit_of(lines: Iterable[str]) -> int:
     return steps.most_common(1)[0][0] if steps else 4
 
 
-def closes_more(text: str) -> bool:
-    """At some point more brackets are closed than opened: the text leaves the block that it begins in."""
-    depth = 0
+def lowest(text: str) -> int:
+    """How many more brackets are closed than opened where most are: 0, or below where the text leaves the block that
+    it begins in."""
+    least = depth = 0
     for character in text:
         if character in "({[":
             depth += 1
         elif character in ")}]":
             depth -= 1
-            if depth < 0:
-                return True
-    return False
+            least = min(least, depth)
+    return least
 
 
 def _mixes(given: Sequence[str], tabs: bool | None) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from tools.edit.changes import Line
-from tools.edit.indentation import OPENERS, Mapping, closes_more, fitted, indent_of, tab_indented, unit_of
+from tools.edit.indentation import OPENERS, Mapping, fitted, indent_of, lowest, tab_indented, unit_of
 from tools.edit.ladder import LOOK_ALIKES, Rung, Source
 from tools.edit.unclear import Unclear
 from tools.edit.words import merged, versions
@@ -160,7 +160,7 @@ class Adapter:
             return False
         last = max(self._row_of.values())
         below = next((line for line in self._source.lines[last + 1 :] if line.strip()), "")
-        return len(indent_of(below)) < len(indent) or closes_more("\n".join(line.text for line in new))
+        return len(indent_of(below)) < len(indent) or lowest("\n".join(line.text for line in new)) < 0
 
     def _opens(self) -> bool:
         """Before the first of the new lines that is indented stands one that opens a block."""

@@ -29,6 +29,12 @@ def test_brackets_decide_in_a_language_of_braces() -> None:
     )
 
 
+def test_a_bracket_that_the_old_text_closes_too_leaves_no_block() -> None:
+    text = "if (a) {\n  try {\n    b();\n  } finally\n  {\n  }\n}\n"
+    made = part(text, "} finally", "}\nfinally", "a.unknown.cs")
+    assert made == text.replace("} finally", "}\n  finally")
+
+
 def test_what_neither_decides_is_refused() -> None:
     with pytest.raises(EditRefused, match="lacks its indentation"):
         part("- one\n  - two\n", "- two", "- two\n- three", "a.txt")
