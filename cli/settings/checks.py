@@ -23,6 +23,7 @@ LEAST = {
     "tests.timeout": 1,
     "context.recent": 500,
     "context.batch": 1000,
+    "terminal.pause": 0,
 }
 """The smallest sensible value of each number: less would stop every turn, or every command, before it starts."""
 
@@ -44,7 +45,7 @@ def check(values: Mapping[str, Any], path: Path | None) -> Settings:
     try:
         settings = TypeAdapter(Settings).validate_python(dict(values))
         flat = dict(vars(settings))
-        for part in ("tests", "context"):
+        for part in ("tests", "context", "terminal"):
             flat |= {f"{part}.{key}": each for key, each in vars(getattr(settings, part)).items()}
         check_ranges(flat, Fault.CONFIGURATION, lambda key: f"setting {key!r}{where(key)}")
         _check_formats(settings.edit.formats, where("edit.formats"))
