@@ -7,7 +7,7 @@ import os
 import sys
 import time
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
 from prompt_toolkit.application import Application, in_terminal
@@ -185,8 +185,9 @@ class Screen:
 
     def complete_again(self) -> None:
         """Offer completions anew for what stands in the prompt. Called in any thread."""
-        if (app := self._app) is not None and app.loop is not None:
-            app.loop.call_soon_threadsafe(self._complete)
+        if (app := self._app) is not None and (loop := app.loop) is not None:
+            with suppress(RuntimeError):  # it has just ended
+                loop.call_soon_threadsafe(self._complete)
 
     def close(self) -> None:
         if self._app is not None and self._app.is_running:

@@ -72,10 +72,11 @@ class Tmux:
 
 @pytest.fixture
 def tmux(shop: Path) -> Iterator[Tmux]:
-    """The program, ready, with an answer of 80 lines that is awaited a while and a command that waits."""
+    """The program, ready, with an answer of 80 lines that comes when a file `go` is there, and a command that waits."""
     lines = "\n".join(f"- line {number} of the answer" for number in range(80))
     turns = [
-        {"text": f"{lines}\n\nThat was all.", "delay": 1.5},
+        {"calls": [call("shell", command="until test -e go; do sleep 0.05; done")]},
+        {"text": f"{lines}\n\nThat was all."},
         {"calls": [call("shell", command="touch started; sleep 60")]},
     ]
     model = script(shop.parent, turns)
@@ -87,10 +88,11 @@ def tmux(shop: Path) -> Iterator[Tmux]:
         terminal.close()
 
 
-def test_an_answer_stands_once_in_the_scrollback_though_the_window_changes(tmux: Tmux) -> None:
+def test_an_answer_stands_once_in_the_scrollback_though_the_window_changes(tmux: Tmux, shop: Path) -> None:
     tmux.type("go", "Enter")
-    tmux.wait("waiting for")
+    tmux.wait("until test -e go")
     tmux.do("resize-window", "-x", "60", "-y", "18")
+    (shop / "go").touch()
     tmux.wait("That was all.")
     tmux.do("resize-window", "-x", "100", "-y", "30")
     tmux.wait("✔ done")
@@ -101,6 +103,7 @@ def test_an_answer_stands_once_in_the_scrollback_though_the_window_changes(tmux:
 
 
 def test_a_window_that_is_killed_loses_nothing(tmux: Tmux, shop: Path) -> None:
+    (shop / "go").touch()
     tmux.type("go", "Enter")
     tmux.wait("✔ done")
     tmux.type("again", "Enter")
