@@ -109,8 +109,10 @@ def test_only_the_path_of_a_picture_becomes_a_mention(tmp_path: Path) -> None:
     picture.write_bytes(PNG)
     (tmp_path / "a.txt").write_text("a")
     pastes = Pastes()
-    assert pastes.folded(f"file://{picture}") == f"@{picture} "
-    assert pastes.folded(str(picture).replace("a.png", "\\a.png")) == f"@{picture} "
+    mention = f'@"{picture}" ' if " " in str(picture) else f"@{picture} "  # as a folder for tests may be called
+    assert pastes.folded(picture.as_uri()) == mention
+    escaped = str(picture).replace(" ", "\\ ").replace("a.png", "\\a.png")
+    assert pastes.folded(escaped) == mention
     for text in (
         f"{picture} {picture}",
         f"see {picture}",
