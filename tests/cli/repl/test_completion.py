@@ -109,7 +109,9 @@ def test_only_the_path_of_a_picture_becomes_a_mention(tmp_path: Path) -> None:
     picture.write_bytes(PNG)
     (tmp_path / "a.txt").write_text("a")
     pastes = Pastes()
-    mention = f'@"{picture}" ' if " " in str(picture) else f"@{picture} "  # as a folder for tests may be called
+    mention = (
+        f'@"{picture}" ' if " " in str(picture) else f"@{picture} "
+    )  # as a folder for tests may be called
     assert pastes.folded(picture.as_uri()) == mention
     escaped = str(picture).replace(" ", "\\ ").replace("a.png", "\\a.png")
     assert pastes.folded(escaped) == mention
