@@ -59,7 +59,7 @@ async def repair(
     """
     started = time.monotonic()
     findings = Findings(targets=targets, deadline=started + budget)
-    state = _Repair(at=at, findings=findings, on_progress=on_progress)
+    state = Repair(at=at, findings=findings, on_progress=on_progress)
     result = await state.run()
     return replace(result, seconds=time.monotonic() - started, tried=state.tried, cpu=state.cpu)
 
@@ -67,7 +67,7 @@ async def repair(
 async def trace(at: Workspace, targets: Sequence[str], seconds: float) -> tuple[RepairResult, Spectrum]:
     """Only the ranking: what fails, and which statements are suspicious."""
     findings = Findings(targets=targets, deadline=time.monotonic() + seconds)
-    state = _Repair(at=at, findings=findings, on_progress=lambda line: None)
+    state = Repair(at=at, findings=findings, on_progress=lambda line: None)
     async with AsyncExitStack() as stack:
         try:
             job = replace(await state.job(), why=targets or ("",))
@@ -79,7 +79,7 @@ async def trace(at: Workspace, targets: Sequence[str], seconds: float) -> tuple[
 
 
 @dataclass(slots=True, kw_only=True)
-class _Repair:
+class Repair:
     """One repair under way: `overlay` holds the files that are mended so far, as whole texts."""
 
     at: Workspace
@@ -110,6 +110,11 @@ class _Repair:
                     return self.report(base)
                 if self.findings.all_helped():
                     return self.findings.fixed(base)
+
+    async def baseline(self, stack: AsyncExitStack) -> Baseline:
+        """The tests as they are now, without a search."""
+        base, _ = await baseline(self.at, stack, await self.job(), Replies(), self.unsteady)
+        return base
 
     async def job(self) -> Job:
         if self.python is None:
