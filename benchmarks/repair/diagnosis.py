@@ -24,7 +24,7 @@ from tools.repair.candidates import Candidate, candidates
 from tools.repair.engine import MOST_SUSPECTS, Repair
 from tools.repair.failures import groups, hints
 from tools.repair.findings import Findings
-from tools.repair.localization import Suspect, own_lines, rank
+from tools.repair.localization import Suspect, own_lines
 from tools.repair.templates import Hints, Source
 
 # Candidates that are counted at most, and made at the changed lines at most.
@@ -91,7 +91,7 @@ async def _explain(bug: Bug, repair: Repair) -> Diagnosis:
     parts: list[Part] = []
     if ended is None:
         sources = repair.sources(spectrum, wanted)
-        suspects = rank(sources, wanted, spectrum)
+        suspects = repair.suspects(sources, wanted, spectrum)
         looking = _Look(ranked=suspects, sources=sources, hints=hints(wanted))
         parts = [looking.up(path, lines, text) for path, lines, text in _wants(bug, sources)]
     return Diagnosis(

@@ -47,12 +47,15 @@ LIBRARY = {
         ("def f(a):\n    return g(a.keys)\n", "def f(a):\n    return g(a.keys())\n"),
         ("def f(a):\n    return g(a.size())\n", "def f(a):\n    return g(a.size)\n"),
         # whose attribute it is
-        ("class A:\n    def f(self):\n        return g(self.X)\n", "class A:\n    def f(self):\n        return g(A.X)\n"),
-        ("class A:\n    def h(self, b):\n        self.b = b\n        self.b.c()\n\n    def f(self):\n        return g(self)\n",
+        ("class A:\n    def f(self):\n        return g(self.X)\n",
+         "class A:\n    def f(self):\n        return g(A.X)\n"),
+        ("class A:\n    def h(self, b):\n        self.b = b\n        self.b.c()\n\n    def f(self):\n"
+         "        return g(self)\n",
          "class A:\n    def h(self, b):\n        self.b = b\n        self.b.c()\n\n    def f(self):\n"
          "        return g(self.b)\n"),
         ("class A:\n    def clear(self):\n        pass\n\n    def f(self, a):\n        self.a = a\n",
-         "class A:\n    def clear(self):\n        pass\n\n    def f(self, a):\n        self.a = a\n        self.clear()\n"),
+         "class A:\n    def clear(self):\n        pass\n\n    def f(self, a):\n        self.a = a\n"
+         "        self.clear()\n"),
         # what is written down
         ("def f(a):\n    return a.get(b'x')\n", "def f(a):\n    return a.get('x')\n"),
         ("def f(a):\n    return g('\\n', a)\n", "def f(a):\n    return g(r'\\n', a)\n"),
@@ -60,7 +63,8 @@ LIBRARY = {
         ("def f(a):\n    return a in ['b', 'c', 'd']\n", "def f(a):\n    return a in ['b', 'd']\n"),
         ("def f(a):\n    return a in ['b', 'c', 'd']\n", "def f(a):\n    return a in ['b', 'c']\n"),
         ("def f(a):\n    return a in ('b')\n", "def f(a):\n    return a in ('b',)\n"),
-        ("def f(a, b):\n    if a.startswith(b):\n        return b\n", "def f(a, b):\n    if a == b:\n        return b\n"),
+        ("def f(a, b):\n    if a.startswith(b):\n        return b\n",
+         "def f(a, b):\n    if a == b:\n        return b\n"),
         ("def f(a, b):\n    if a != b:\n        return b\n",
          "def f(a, b):\n    if not a.startswith(b):\n        return b\n"),
         ("def g(c):\n    if c.tag != 'x':\n        return c\n\n\ndef f(a):\n    if a is None:\n        return 1\n",
