@@ -167,8 +167,15 @@ def test_every_template_has_candidates_or_waits_for_a_hint() -> None:
                 if step.kind != 2:
                     items.appendd("z")
 
-            def clear(self):
+            def reset(self):
+                self.count = 0
+
+            def clear(self, wide):
                 self.wide = paint(self.word), isinstance(self, (ast.Add, ast.Sub)), ast.Mult
+                if self.kind == "one" or self.kind == "two":
+                    self.kind = draw(paint(self.kind, 1))
+                for self.deep, self.scale in step["x"]:
+                    self.wide = 7
                 try:
                     self.word.flush()
                 except OSError:

@@ -75,6 +75,17 @@ LIBRARY = {
         ("def f(a, k):\n    return a.pop(k)\n", "def f(a, k):\n    return a.pop(k, None)\n"),
         ("def f(a):\n    try:\n        a()\n    except E:\n        g()\n",
          "def f(a):\n    try:\n        a()\n    except E:\n        g()\n        raise\n"),
+        # what may not be there, what was written down
+        ("def f(a, k):\n    return a[k]\n", "def f(a, k):\n    return a.get(k)\n"),
+        ("def f(a):\n    return g(a.b)\n", "def f(a):\n    return g(a.b or None)\n"),
+        ("def f(a):\n    b = g(a.b)\n    return b\n",
+         "def f(a):\n    b = g(a.b) if a.b is not None else 0\n    return b\n"),
+        ("class A:\n    def f(self, b):\n        self.b = 3\n", "class A:\n    def f(self, b):\n        self.b = b\n"),
+        ("def f(a, i):\n    a.size = 1\n", "def f(a, i):\n    a.size = i\n"),
+        ("def f(a):\n    if a.type == 'for':\n        return a.type == 'while'\n",
+         "def f(a):\n    if a.type in ('for', 'while'):\n        return a.type == 'while'\n"),
+        ("def f(a):\n    return Pen(1, a)\n", "def f(a):\n    return Pen(1, colour=a)\n"),
+        ("R = re.compile(r'( *)x')\n", "R = re.compile(r'(\\s*)x')\n"),
     ],
 )  # fmt: skip
 def test_the_fix_is_among_the_candidates(before: str, after: str) -> None:

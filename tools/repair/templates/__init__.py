@@ -21,6 +21,7 @@ from tools.repair.templates import (
     results,
     shape,
     statements,
+    substitutes,
     undefined,
     values,
 )
@@ -46,6 +47,7 @@ _MODULES = (
     results,
     calls,
     literals,
+    substitutes,
 )
 
 _WRITTEN = [each for module in _MODULES for each in vars(module).values() if isinstance(each, Template)]

@@ -28,6 +28,8 @@ _CALLEES = (
     ("lt", "le", "gt", "ge"),
     ("defaultdict", "Counter", "dict", "OrderedDict"),
     ("bisect_left", "bisect_right"),
+    ("bytes", "bytearray", "str"),
+    ("list", "tuple", "iter", "dict"),
 )
 _METHODS = (
     ("append", "extend", "add", "insert"),

@@ -21,6 +21,7 @@ _EDITS: tuple[tuple[str, tuple[str, ...]], ...] = (
     (r"(?<!\\)\.(?![*+])", (r"\.", "[^\n]")),
     (r"(?<!\\)\.(?=[*+])", (r"\S", r"[\s\S]")),
     (r"\\\.", (".",)),
+    (r" (?=[*+?])", (r"\s", r"[ \t]")),
     (r"\\s(?![*+?{])", (r"\s+", r"\s*")),
     (r"\\s\+", (r"\s*", r"[ \t]+")),
     (r"\\s\*", (r"\s+", r"[ \t]*")),
@@ -37,7 +38,7 @@ _EDITS: tuple[tuple[str, tuple[str, ...]], ...] = (
     (r"\{(\d+)\}", (r"+", r"*")),
     (r"\{(\d+),(\d+)\}", ("+", "*")),
 )
-_REGEX = re.compile(r"\\[dDsSwWbB.()\[\]{}$*+?|]|\[\^?.+\]|\(\?|\.[*+]|[)\]][*+?]|^\^|\$$")
+_REGEX = re.compile(r"\\[dDsSwWbB.()\[\]{}$*+?|]|\[\^?.+\]|\(\?|\.[*+]| [*+]|[)\]][*+?]|^\^|\$$")
 _BODY = re.compile(r"(?s)^([rRbBuU]*)('''|\"\"\"|'|\")(.*)\2$")
 # What a class of characters is extended by, what stands at the end of an expression.
 _MEMBERS = (r"\w", r"\s", r"\-", r"\.", "_", "0-9", "'", '"')

@@ -196,6 +196,20 @@ class Source:
         return found
 
     @cached_property
+    def compared(self) -> dict[str, Counter[str]]:
+        """Constants, by the last name of what they are compared with; those of a display one by one."""
+        found: dict[str, Counter[str]] = {}
+        for node in ast.walk(self.tree):
+            if not isinstance(node, ast.Compare) or len(node.ops) != 1:
+                continue
+            left, right = node.left, node.comparators[0]
+            name = left.attr if isinstance(left, ast.Attribute) else getattr(left, "id", "")
+            for each in right.elts if isinstance(right, ast.Tuple | ast.List | ast.Set) else [right]:
+                if name and isinstance(each, ast.Constant | ast.Attribute):
+                    found.setdefault(name, Counter())[self.segment(each)] += 1
+        return found
+
+    @cached_property
     def conditions(self) -> Counter[str]:
         """Names and attributes whose truth is asked for somewhere in the file."""
         found: Counter[str] = Counter()
