@@ -60,7 +60,7 @@ def argument_of_others(site: Site) -> Iterator[Change]:
 @template(prior=0.6, precision=0.9)
 def missing_parentheses(site: Site) -> Iterator[Change]:
     """A method that is named and not called: `d.keys` → `d.keys()` (PyTER); or called, being a property."""
-    methods = site.package.bare_calls()
+    methods = site.package.bare_calls
     for node in site.nodes:
         above = site.source.parents.get(node)
         if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load):
@@ -78,7 +78,7 @@ def missing_parentheses(site: Site) -> Iterator[Change]:
 @template(prior=0.3, precision=0.75)
 def method_of_others(site: Site) -> Iterator[Change]:
     """`x` → `x.method()`, one that the project often calls so (PraPR, method call insertion; plastic surgery)."""
-    usual = [name for name, _ in site.package.bare_calls().most_common(MOST_METHODS) if name != "append"]
+    usual = [name for name, _ in site.package.bare_calls.most_common(MOST_METHODS) if name != "append"]
     own = [name for name, _ in site.source.bare_calls.most_common(MOST_METHODS)]
     for node in site.nodes:
         above = site.source.parents.get(node)

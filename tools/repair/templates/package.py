@@ -8,16 +8,17 @@ from __future__ import annotations
 import ast
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from functools import cached_property
 
 from tools.repair.templates.source import Source
 
 
-@dataclass(frozen=True, slots=True)
 class Package:
-    """The files that a search looks at, asked together. What is known of each is kept with it."""
+    """The files that a search looks at, asked together. What is known of each is kept with it, what of all here."""
 
-    sources: Sequence[Source]
+    def __init__(self, sources: Sequence[Source]) -> None:
+        self.sources = sources
+        self._members: dict[str, Counter[str]] = {}
 
     def keywords(self, name: str) -> Counter[str]:
         """Keyword arguments as they are written in calls of this name."""
@@ -37,8 +38,11 @@ class Package:
 
     def members(self, root: str) -> Counter[str]:
         """What follows a name and a dot, of a module or class that files import under this name."""
-        return _together(source.members.get(root, Counter()) for source in self.sources)
+        if root not in self._members:
+            self._members[root] = _together(source.members.get(root, Counter()) for source in self.sources)
+        return self._members[root]
 
+    @cached_property
     def bare_calls(self) -> Counter[str]:
         """Methods that are called without arguments, by how often."""
         return _together(source.bare_calls for source in self.sources)
