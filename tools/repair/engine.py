@@ -164,7 +164,7 @@ class Repair:
                 files=self._target_files(),
                 on_progress=self.on_progress,
             )
-            found = await search.find(candidates(suspects, sources, hints(wanted)))
+            found = await search.find(candidates(suspects, sources, hints(wanted)), len(suspects))
             self.tried += search.tried
             self.findings.checked = search.checked
             self.findings.to_the_end &= search.to_the_end

@@ -16,13 +16,14 @@ COMPARISONS: dict[str, tuple[str, ...]] = {
     "<=": ("<", ">=", ">", "==", "!="),
     ">": (">=", "<", "<=", "!=", "=="),
     ">=": (">", "<=", "<", "==", "!="),
-    "==": ("!=", "<=", ">=", "<", ">", "is", "in"),
-    "!=": ("==", "<", ">", "is not", "not in"),
-    "is": ("is not", "=="),
-    "is not": ("is", "!="),
+    "==": ("!=", "<=", ">=", "<", ">", "in"),
+    "!=": ("==", "<", ">", "not in"),
+    "is": ("is not",),
+    "is not": ("is",),
     "in": ("not in", "=="),
     "not in": ("in", "!="),
 }
+_IDENTITY: dict[str, tuple[str, ...]] = {"==": ("is",), "!=": ("is not",), "is": ("==",), "is not": ("!=",)}
 SIGNS: dict[type[ast.cmpop], str] = {
     ast.Lt: "<",
     ast.LtE: "<=",
@@ -62,6 +63,15 @@ def comparison_operator(site: Site) -> Iterator[Change]:
             operands = [node.left, *node.comparators]
             for left, right in pairwise(operands):
                 yield from _other_token(site, node, left, right, _COMPARISON_TOKEN, COMPARISONS)
+
+
+@template(prior=0.5, precision=0.6)
+def identity_comparison(site: Site) -> Iterator[Change]:
+    """The same object for an equal one: of small values both do, so tests that pass say little (TBar FP11.1)."""
+    for node in site.nodes:
+        if isinstance(node, ast.Compare):
+            for left, right in pairwise([node.left, *node.comparators]):
+                yield from _other_token(site, node, left, right, _COMPARISON_TOKEN, _IDENTITY)
 
 
 @template(prior=0.7)
