@@ -75,10 +75,12 @@ class Place:
         withheld = set() if self.is_git else {"git_status", "git_diff"}
         if in_container:  # no descriptor reaches into one, and so no kernel
             withheld.add("python")
+        if in_container or not self.options.language_servers:
+            withheld.add("rename")
         if not (self.options.offer_commit and self.is_git):
             withheld.add("git_commit")
         if mode is Mode.READ_ONLY:
-            withheld |= {"git_commit", *(tool.name for tool in understood)}
+            withheld |= {"git_commit", "rename", *(tool.name for tool in understood)}
         formats = self.options.edit_formats or family(self.model).formats
         tools = [tool for tool in default_tools(formats) if tool.name not in withheld]
         by_calls = mode_of(self.model, self.options.actions) == "tools"
@@ -129,6 +131,8 @@ async def switch_mode(runtime: Runtime, mode: Mode) -> None:
     gateway = runtime.loop.gateway
     if runtime.workspace.kernel is not None:
         await runtime.workspace.kernel.close()
+    if runtime.workspace.servers is not None:
+        await runtime.workspace.servers.close()
     await runtime.workspace.background.close()
     runtime.policy.mode = runtime.workspace.mode = mode
     runtime.workspace.sandbox = found.sandbox

@@ -232,9 +232,11 @@ class Runtime:
         return await self._act(tool, arguments)
 
     async def close(self) -> None:
-        """Release the model's connections, the kernel and the log."""
+        """Release the model's connections, the kernel, language servers and the log."""
         if self.workspace.kernel is not None:
             await self.workspace.kernel.close()
+        if self.workspace.servers is not None:
+            await self.workspace.servers.close()
         self.past.close()
         await self.workspace.background.close()
         await self.model.close()

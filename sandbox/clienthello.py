@@ -13,13 +13,15 @@ from dataclasses import dataclass
 MOST = 64 << 10
 """Bytes of a first message: clients send up to 2 KiB, with keys that resist quantum computers 4."""
 
-_CHANGE_CIPHER_SPEC, _HANDSHAKE, _APPLICATION_DATA = 20, 22, 23
+_CHANGE_CIPHER_SPEC, _ALERT, _HANDSHAKE, _APPLICATION_DATA = 20, 21, 22, 23
+_WARNING = 1
 _CLIENT_HELLO, _SERVER_HELLO = 1, 2
 _SERVER_NAME, _ENCRYPTED_CLIENT_HELLO = 0, 0xFE0D
 _HOST_NAME = 0
 _RECORD_HEAD = 5
 _LONGEST_RECORD = 1 << 14
-
+_MOST_RECORDS = 1024
+"""Of a client's message: those that cut theirs make a handful. All are read again whenever more bytes come."""
 
 _RETRY = bytes.fromhex("cf21ad74e59a6111be1d8c021e65b891c2a211167abb8c5e079e09e2c8a8339c")
 """The random value of a ServerHello that is a HelloRetryRequest (RFC 8446, section 4.1.3)."""
@@ -60,9 +62,12 @@ def client_hello(data: bytes) -> ClientHello | None:
 
 def asks_again(data: bytes) -> bool | None:
     """Whether a server that begins with these bytes wants another greeting; None while more of them are needed."""
+    start = _after_warnings(data)
+    if start is None:
+        return None
     try:
-        found = _message(data, _SERVER_HELLO)
-    except NotTls:  # an alert, or another protocol: no greeting is read after it
+        found = _message(data[start:], _SERVER_HELLO)
+    except NotTls:  # an alert that ends it, or another protocol: no greeting is read after it
         return False
     return None if found is None else found[0][2:34] == _RETRY
 
@@ -81,9 +86,22 @@ def before_hello(data: bytes) -> int | None:
     return at if data[at:] else None
 
 
+def _after_warnings(data: bytes) -> int | None:
+    """Where a server's greeting begins: it may complain first, of a name it does not know (RFC 6066, section 3)."""
+    at = 0
+    while data[at : at + 1] == bytes([_ALERT]):
+        alert = data[at : at + _RECORD_HEAD + 2]
+        if len(alert) < _RECORD_HEAD + 2:
+            return None
+        if alert[3:6] != bytes([0, 2, _WARNING]):
+            break
+        at += len(alert)
+    return at
+
+
 def _message(data: bytes, kind: int) -> tuple[bytes, int] | None:
     """The body of a first message, put together from as many records as it came in, and the bytes of these."""
-    whole, at = bytearray(), 0
+    whole, at, records = bytearray(), 0, 0
     while True:
         if len(whole) >= 4:
             if whole[0] != kind:
@@ -107,6 +125,9 @@ def _message(data: bytes, kind: int) -> tuple[bytes, int] | None:
         if at > len(data):
             return None
         whole += data[start:at]
+        records += 1
+        if records > _MOST_RECORDS and kind == _CLIENT_HELLO:
+            raise NotTls("a greeting in too many pieces")
 
 
 def _extensions(message: bytes) -> Iterator[tuple[int, bytes]]:

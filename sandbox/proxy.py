@@ -256,6 +256,8 @@ class _Traffic:
         while not tunnel.is_open and (data := await reader.read(_CHUNK)):
             await self._pass(tunnel.answered(data), upward, deadline)
             await self._pass(data, writer, deadline)
+        if not tunnel.is_open:
+            tunnel.ended()
         await self._copy(reader, writer, None, deadline)
 
     async def _copy(

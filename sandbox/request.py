@@ -66,7 +66,7 @@ _HTTP_PORT = 80
 _SHOWN = 100  # characters of a stranger's text
 _TOKEN = r"[!#$%&'*+.^_`|~0-9A-Za-z-]+"
 _FIRST = re.compile(rf"({_TOKEN}) ([!-~]+) HTTP/1\.([01])")
-_FIELD = re.compile(rf"({_TOKEN}):[ \t]*([^\x00-\x08\x0a-\x1f\x7f]*?)[ \t]*")
+_FIELD = re.compile(rf"({_TOKEN}):([^\x00-\x08\x0a-\x1f\x7f]*)")
 _URL = re.compile(r"http://(?P<authority>[^/?#@\\]*)(?P<path>/[^#]*)?", re.IGNORECASE)
 _LENGTH = re.compile(r"[0-9]{1,18}", re.ASCII)
 
@@ -82,7 +82,7 @@ def _field(line: str) -> tuple[str, str]:
     found = _FIELD.fullmatch(line)
     if found is None:  # folded, with a space before the colon, a lone CR or LF inside
         raise _malformed(f"a header line that is none: {line[:_SHOWN]!r}")
-    return found[1], found[2]
+    return found[1], found[2].strip(" \t")
 
 
 def _checked(authority: str, default_port: int | None, shown: str) -> Target:

@@ -75,6 +75,10 @@ class Tunnel:
         self.goes_on.set()
         return self.said(b"")
 
+    def ended(self) -> None:
+        """The server says no more: the client need not wait for an answer, and nothing of its is passed on."""
+        self.goes_on.set()
+
     def close(self) -> None:
         """The client says no more. Raises Refused if that leaves half a greeting."""
         if self._waiting in (_Waiting.FIRST, _Waiting.SECOND) and self._said:

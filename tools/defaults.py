@@ -17,6 +17,7 @@ TOOLS = (
     ("tools.edit", "edit_symbol"),
     ("tools.edit", "edit_lines"),
     ("tools.edit", "apply_patch"),
+    ("tools.lsp.renaming", "rename"),
     ("tools.files", "write"),
     ("tools.shell", "shell"),
     ("tools.process", "process"),

@@ -297,7 +297,9 @@ class Projection:
             return slot
         message, text = slot.message, slot.text
         assert isinstance(message, ToolMessage)
-        sent = self._entering.output(text, action, message.data, slot.ref or f"e{slot.first}")
+        sent = self._entering.output(
+            text, action, message.data, slot.ref or f"e{slot.first}", failed=message.failed
+        )
         if sent == message.text:
             return slot
         message = replace(message, text=sent)

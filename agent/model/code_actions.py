@@ -35,7 +35,7 @@ LANGUAGES = {
 
 _ARGUMENT = {"python": "code", "shell": "command"}
 
-_FENCE = re.compile(r"(?P<fence>`{3,}|~{3,})[ \t]*(?P<word>[^`\n]*?)[ \t]*\n?")
+_FENCE = re.compile(r"(?P<fence>`{3,}|~{3,})(?P<word>[^`]*)")
 """A line that begins or ends a block."""
 
 
@@ -101,18 +101,19 @@ def blocks_of(text: str) -> Iterator[tuple[str, str]]:
     without an end. As in CommonMark, a block ends at a fence of its own kind that is as long or longer."""
     fence, word, code = "", "", list[str]()
     for line in text.splitlines(keepends=True):
-        found = _FENCE.fullmatch(line)
-        closes = found is not None and bool(fence) and found["fence"].startswith(fence) and not found["word"]
+        found = _FENCE.fullmatch(line.rstrip())
+        named = found["word"].strip() if found else ""
+        closes = found is not None and bool(fence) and found["fence"].startswith(fence) and not named
         # A lone fence is often a stray end: what it opens yields to a block with a name.
         opens = found is not None and (not fence or (not word and found["fence"].startswith(fence)))
-        if found is None or not (closes or (opens and (found["word"] or not fence))):
+        if found is None or not (closes or (opens and (named or not fence))):
             code.append(line)
         elif closes:
             if word in LANGUAGES:
                 yield word, "".join(code)
             fence = ""
         else:
-            fence, word, code = found["fence"], found["word"], []
+            fence, word, code = found["fence"], named, []
 
 
 def _without_calls(message: Message) -> Message:

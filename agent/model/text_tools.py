@@ -190,33 +190,28 @@ class _Returned:
     """What tools have returned in this session: also what is shortened in, or gone from, the requests since."""
 
     def __init__(self) -> None:
-        self._texts: dict[str, str] = {}
-        self._squeezed: dict[str, str] = {}
+        self._texts: dict[str, str | None] = {}  # text → squeezed. Not by call: servers give an id twice
         self._size = 0
 
     def see(self, messages: Sequence[Message]) -> None:
-        """Keep what is new in a request. Of two texts of one call the longer one is the whole."""
+        """Keep what is new in a request."""
         for message in messages:
-            if not isinstance(message, ToolMessage) or len(message.text) <= len(
-                self._texts.get(message.call, "")
-            ):
-                continue
-            self._size += len(message.text) - len(self._texts.pop(message.call, ""))
-            self._texts[message.call] = message.text
-            self._squeezed.pop(message.call, None)
+            if isinstance(message, ToolMessage) and message.text not in self._texts:
+                self._texts[message.text] = None
+                self._size += len(message.text)
         while self._size > _REMEMBERED:
-            call = next(iter(self._texts))
-            self._size -= len(self._texts.pop(call))
-            self._squeezed.pop(call, None)
+            text = next(iter(self._texts))
+            del self._texts[text]
+            self._size -= len(text)
 
     def squeezed(self) -> Iterator[str]:
         """The texts, squeezed; each is squeezed once."""
         from agent.model.text_calls import squeezed
 
-        for call, text in self._texts.items():
-            if call not in self._squeezed:
-                self._squeezed[call] = squeezed(text)
-            yield self._squeezed[call]
+        for text, known in self._texts.items():
+            plain = squeezed(text) if known is None else known
+            self._texts[text] = plain  # of a key that is there: the order stays, and this goes on
+            yield plain
 
 
 _REMEMBERED = 16 << 20

@@ -34,6 +34,7 @@ from cli.render.terminal import Terminal, wrapped
 from cli.repl.asking import Asking
 from cli.repl.front import Answer, Choice, Host, Pages, Question
 from cli.repl.history import PrivateHistory
+from cli.repl.keyboard import Keyboard
 from cli.repl.keys import Deeds, bindings
 from cli.repl.parts import STYLE, Live
 from cli.repl.pastes import Pastes
@@ -65,16 +66,21 @@ class Screen:
         keys: Mapping[str, Sequence[str]],
         vi: bool = False,
         alert: str = "bell",
+        pause: float = 0.0,
     ) -> None:
+        """pause: seconds without a key after which the keys are a question's that has come meanwhile"""
         self.drawn = asyncio.Event()
         """The prompt has been seen: what takes long may begin."""
         self._pending: list[str] = []
-        self._live = Live(terminal=lambda: self.terminal)
+        self._live = Live(terminal=lambda: self.terminal, held=lambda: self._held())
         self._keys = keys
         self._vi = vi
         self._alert = alert
+        self._pause = pause
+        self._typed = float("-inf")  # when text was last typed
         self._gone = False  # the terminal went away: there is nobody to show anything to
         self._app: Application[None] | None = None
+        self._keyboard = Keyboard()
         self._output = _output()
         self._search = SearchToolbar(ignore_case=True)
         self._pastes = Pastes()
@@ -84,6 +90,7 @@ class Screen:
             history=PrivateHistory(history),
             tempfile_suffix=".md",
             multiline=True,
+            on_text_insert=lambda buffer: self._typing(),
         )
 
     async def run(self, host: Host) -> None:
@@ -93,6 +100,7 @@ class Screen:
             layout=self._layout(),
             key_bindings=bindings(self._deeds(host), self._pastes, self._keys),
             style=STYLE,
+            input=self._keyboard,
             output=self._output,
             editing_mode=EditingMode.VI if self._vi else EditingMode.EMACS,
             erase_when_done=True,
@@ -157,14 +165,19 @@ class Screen:
     async def ask(self, question: Question) -> Answer:
         if self._gone:
             return Answer(kind="no")
-        asking = Asking(question, asyncio.get_running_loop().create_future())
+        asking = Asking(question, asyncio.get_running_loop().create_future(), came=time.monotonic())
         self._live.asking = asking
+        if self._held():
+            asyncio.get_running_loop().call_later(self._pause, self._invalidate)
         self._invalidate()
         try:
             return await asking.answer
         finally:
             asking.back(self._buffer)
             self._live.asking = None
+            self._typed = float(
+                "-inf"
+            )  # a line for this question's answer is no word in whose middle the next comes
             self._invalidate()
 
     async def pick(self, title: str, choices: Sequence[Choice]) -> int | None:
@@ -173,7 +186,7 @@ class Screen:
         from cli.repl.picker import pick
 
         async with self._aside():
-            return await pick(title, choices, self._output, lambda: self.terminal)
+            return await pick(title, choices, self._keyboard, self._output, lambda: self.terminal)
 
     async def view(self, title: str, pages: Pages) -> None:
         if self._gone:
@@ -181,7 +194,7 @@ class Screen:
         from cli.repl.viewer import view
 
         async with self._aside():
-            await view(title, pages, self._output, lambda: self.terminal)
+            await view(title, pages, self._keyboard, self._output, lambda: self.terminal)
 
     def complete_again(self) -> None:
         """Offer completions anew for what stands in the prompt. Called in any thread."""
@@ -195,22 +208,42 @@ class Screen:
     @asynccontextmanager
     async def _aside(self) -> AsyncIterator[None]:
         """Another application has the terminal meanwhile; what is printed waits."""
-        async with in_terminal():
-            self._flush()
-            yield
+        if self._app is None:
+            return
+        with self._keyboard.lent(self._app):
+            async with in_terminal():
+                self._flush()
+                yield
 
     def _deeds(self, host: Host) -> Deeds:
         return Deeds(
-            submit=host.submit,
+            submit=lambda text: self._submit(host, text),
             interrupt=host.interrupt,
             leave=host.quit,
             unfold=host.unfold,
             rewind=host.rewind,
             recall=host.recall,
             cycle=host.toggle_plan,
-            asking=lambda: self._live.asking,
+            asking=lambda: None if self._held() else self._live.asking,
             show=self._show_question,
         )
+
+    def _typing(self) -> None:
+        """Text was typed."""
+        self._typed = time.monotonic()
+        if self._live.asking is not None:
+            asyncio.get_running_loop().call_later(self._pause, self._invalidate)
+
+    def _held(self) -> bool:
+        """Whether a question has come in the middle of a word, and the keys are the prompt's until they pause."""
+        asking = self._live.asking
+        if asking is None or asking.state != "keys":
+            return False
+        return self._typed > asking.came - self._pause and time.monotonic() < self._typed + self._pause
+
+    def _submit(self, host: Host, text: str) -> None:
+        self._typed = float("-inf")  # whoever has sent it is not in the middle of a word
+        host.submit(text)
 
     def _invalidate(self) -> None:
         if self._app is not None and not self._gone:

@@ -6,7 +6,6 @@ Objects are never written as differences from others: a pack is written while so
 from __future__ import annotations
 
 import hashlib
-import mmap
 import os
 import struct
 import time
@@ -36,7 +35,9 @@ class PackWriter:
     def __init__(self, folder: Path, compression: int) -> None:
         self._folder = folder
         self._compression = compression
-        self._temporary = folder / f"tmp-{os.getpid()}"
+        # Another snapshot may be written at the same time, in a container even under the same process id.
+        self._temporary = folder / f"tmp-{os.getpid()}-{os.urandom(4).hex()}"
+        self._index = self._temporary.with_name(f"{self._temporary.name}-index")
         self._file: BinaryIO = self._temporary.open("wb")
         self._file.write(_HEADER.pack(b"PACK", _VERSION, 0))
         self._offset = _HEADER.size
@@ -75,20 +76,23 @@ class PackWriter:
             checksum = hashlib.file_digest(file, lambda: hashlib.sha1(usedforsecurity=False)).digest()
             file.seek(0, os.SEEK_END)
             file.write(checksum)
-        index = self._folder / f"tmp-{os.getpid()}-index"
-        index.write_bytes(_index(self._found, checksum))
+        self._index.write_bytes(_index(self._found, checksum))
         name = f"pack-{checksum.hex()}"
         self._temporary.replace(self._folder / f"{name}.pack")
-        index.replace(self._folder / f"{name}.idx")
+        self._index.replace(self._folder / f"{name}.idx")
 
     def abort(self) -> None:
         """Leave nothing behind."""
-        self._file.close()
+        with suppress(OSError):  # a full disk does not take what is still in the buffer either
+            self._file.close()
         self._temporary.unlink(missing_ok=True)
+        self._index.unlink(missing_ok=True)
 
 
 class Pack:
-    """A pack to read from. Raises OSError or ValueError where its index is not what it should be.
+    """A pack to read from. Raises OSError, ValueError or struct.error where one of its two files is not whole.
+
+    No file stays open: a store may have more packs than a process may have open files.
 
     index: the path of the index; the pack lies beside it
     """
@@ -96,14 +100,18 @@ class Pack:
     def __init__(self, index: Path) -> None:
         self.index = index
         self.file = index.with_suffix(".pack")
-        data = _mapped(index)
+        data = index.read_bytes()
         if data[: len(_INDEX)] != _INDEX:
             raise ValueError(f"no index of a pack: {str(index)!r}")
         self._data = data
         self._fan = struct.unpack_from(f">{_FAN}I", data, len(_INDEX))
         self._names = len(_INDEX) + 4 * _FAN
         self._offsets = self._names + (_ID + 4) * len(self)
-        self._pack = _mapped(self.file)
+        checksum = data[self._offsets + 4 * len(self) : -_ID]
+        with self.file.open("rb") as file:
+            self._end = file.seek(-_ID, os.SEEK_END)
+            if file.read() != checksum:  # a machine that lost power wrote a part of it
+                raise ValueError(f"not the pack of its index: {str(index)!r}")
 
     def __len__(self) -> int:
         return int(self._fan[-1])
@@ -111,10 +119,6 @@ class Pack:
     def __iter__(self) -> Iterator[str]:
         for number in range(len(self)):
             yield self._name(number).hex()
-
-    def close(self) -> None:
-        self._data.close()
-        self._pack.close()
 
     def offset(self, name: str) -> int | None:
         """Where an object begins, None if it is not in here."""
@@ -129,22 +133,27 @@ class Pack:
         return None
 
     def read(self, offset: int) -> bytes:
-        """The content of the object there. Raises zlib.error when it is damaged."""
-        start, shift = offset + 1, 4
-        size = self._pack[offset] & 0xF
-        while self._pack[start - 1] & 0x80:
-            size |= (self._pack[start] & 0x7F) << shift
-            start, shift = start + 1, shift + 7
-        # As many bytes as it can have at most (zlib's compressBound), since what comes behind would be copied.
-        return zlib.decompressobj().decompress(self._pack[start : start + size + size // 1000 + 64])
+        """The content of the object there. Raises OSError, and zlib.error when it is damaged."""
+        with self.file.open("rb", buffering=0) as file:
+            head = os.pread(file.fileno(), _LONGEST_HEAD, offset)
+            size, start = _size(head)
+            # As many bytes as it can have at most (zlib's compressBound): what comes behind is another's.
+            stored = os.pread(file.fileno(), size + size // 1000 + 64, offset + start)
+        reader = zlib.decompressobj()
+        content = reader.decompress(stored)
+        if not reader.eof or len(content) != size:
+            raise zlib.error("the object is not whole")
+        return content
 
     def copy(self, keep: Collection[str], to: PackWriter) -> None:
         """Add those objects to another pack, as they are."""
         places = sorted((offset, name) for name in self if (offset := self.offset(name)) is not None)
-        ends = [offset for offset, _ in places[1:]] + [len(self._pack) - _ID]
-        for (start, name), end in zip(places, ends, strict=True):
-            if name in keep and name not in to:
-                to.add_raw(name, self._pack[start:end])
+        ends = [offset for offset, _ in places[1:]] + [self._end]
+        with self.file.open("rb") as file:
+            for (start, name), end in zip(places, ends, strict=True):
+                if name in keep and name not in to:
+                    file.seek(start)
+                    to.add_raw(name, file.read(end - start))
 
     def _name(self, number: int) -> bytes:
         start = self._names + _ID * number
@@ -191,8 +200,6 @@ class Packs:
 
     def close(self) -> None:
         """Forget what is known of them."""
-        for pack in self._packs:
-            pack.close()
         self._packs, self._seen = [], -1
 
     def _look(self) -> None:
@@ -202,16 +209,29 @@ class Packs:
             return
         if now == self._seen:
             return
-        self.close()
+        known = {pack.index: pack for pack in self._packs}
+        packs = []
         for index in sorted(self.folder.glob("*.idx")):
             with suppress(OSError, ValueError, struct.error):  # damaged: what it holds counts as missing
-                self._packs.append(Pack(index))
+                packs.append(known.get(index) or Pack(index))
+        self._packs = packs  # at once: another thread may be looking for an object
         self._seen = now if time.time_ns() - now > _CLOCK_TICK_NS else -1
 
 
-def _mapped(path: Path) -> mmap.mmap:
-    with path.open("rb") as file:
-        return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+_LONGEST_HEAD = 10
+"""Bytes: kind and size of an object of 64 bits' length."""
+
+
+def _size(head: bytes) -> tuple[int, int]:
+    """Bytes of an object's content, and of the head that says so. Raises zlib.error."""
+    size, shift = head[0] & 0xF if head else 0, 4
+    for place, byte in enumerate(head):
+        if place:
+            size |= (byte & 0x7F) << shift
+            shift += 7
+        if not byte & 0x80:
+            return size, place + 1
+    raise zlib.error("the object has no head")
 
 
 def _head(kind: int, size: int) -> bytes:

@@ -22,6 +22,9 @@ PUBLIC = "93.184.216.34"
 NAMES = {"shop.example": [PUBLIC], "a.b.cdn.example": ["2606:2800:220:1::1"], "other.example": [PUBLIC]}
 HOSTS = ("shop.example", "*.cdn.example:443", "cloud.example", "mixed.example")
 
+Serve = Callable[[StreamReader, StreamWriter], Coroutine[None, None, None]]
+"""What the server does on each connection."""
+
 Answer = TypeVar("Answer")
 
 
@@ -37,11 +40,13 @@ def certified(folder: Path) -> Path:
 
 class Internet:
     """names: addresses by name
+    serve: what the server does instead of answering once
     answers: of the server by path; `answer` for all others
     served: what the server got on each connection; dialled: address and port of each; asked: names resolved
     """
 
-    def __init__(self, names: dict[str, list[str]] | None = None) -> None:
+    def __init__(self, names: dict[str, list[str]] | None = None, *, serve: Serve | None = None) -> None:
+        self._serving = serve or self._serve
         self.names = NAMES | (names or {})
         self.served: list[bytes] = []
         self.dialled: list[tuple[str, int]] = []
@@ -92,7 +97,7 @@ class Internet:
         """The outcome of a story told while the server is up."""
 
         async def told() -> Answer:
-            server = await asyncio.start_server(self._serve, "127.0.0.1", 0, ssl=tls)
+            server = await asyncio.start_server(self._serving, "127.0.0.1", 0, ssl=tls)
             self.port = server.sockets[0].getsockname()[1]
             try:
                 async with asyncio.timeout(60):

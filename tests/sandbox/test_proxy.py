@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import os
 import random
+import socket
 import ssl
 from email.parser import BytesParser
 from pathlib import Path
@@ -14,7 +16,7 @@ import pytest
 from sandbox.clienthello import NotTls, asks_again, client_hello
 from sandbox.errors import Fault, UserError
 from sandbox.hosts import Target, host_rules, is_public, target_of
-from sandbox.proxy import Bounds
+from sandbox.proxy import Bounds, connected
 from sandbox.request import Refused, read_request
 from sandbox.tunnel import Tunnel
 from tests.sandbox.internet import PUBLIC, Internet, ask, certified
@@ -146,6 +148,14 @@ def test_a_greeting_is_read_however_it_is_cut_into_records() -> None:
         assert all(client_hello(cut[:end]) is None for end in range(0, len(cut), 31))
 
 
+def test_a_greeting_in_thousands_of_pieces_is_refused() -> None:
+    whole = greeting("shop.example")
+    message = b"\x01" + (4000).to_bytes(3, "big") + whole[9:] + bytes(4000)
+    tunnel = Tunnel(Target(host="shop.example", port=443))
+    with pytest.raises(Refused, match="too many pieces"):
+        tunnel.said(in_records(whole[:5] + message, 1))
+
+
 def test_no_broken_greeting_is_read_as_anything_but_refused() -> None:
     draw = random.Random(int(os.environ.get("PATCHWRIGHT_SEED", "1")))
     whole = greeting("shop.example")
@@ -234,6 +244,47 @@ def test_a_server_that_does_not_ask_again_opens_the_tunnel() -> None:
         tunnel.said(greeting("shop.example") + b"more")
         assert tunnel.answered(answer) == b"more"
         assert tunnel.is_open
+
+
+def test_a_warning_before_the_answer_does_not_open_the_tunnel(certificate: Path) -> None:
+    first, again, second = asked_again(certificate)
+    warning = b"\x15\x03\x03\x00\x02\x01\x70"  # unrecognized_name
+    other = second.replace(b"shop.example", b"evil.example")
+    for cut in range(len(warning) + 2):
+        tunnel = Tunnel(Target(host="shop.example", port=443))
+        tunnel.said(first)
+        passed = tunnel.answered((warning + again)[:cut]) + tunnel.answered((warning + again)[cut:])
+        assert passed == b""
+        with pytest.raises(Refused, match="its TLS greeting asks for"):
+            tunnel.said(other)
+
+
+def test_a_server_that_hangs_up_on_a_greeting_holds_no_connection() -> None:
+    """Else some dozens of failed greetings would be all that a command may have open at once."""
+
+    async def hang_up(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.read(1 << 16)
+        writer.close()
+
+    async def story() -> int:
+        proxy = internet.proxy(bounds=Bounds(idle=600, connections=1))
+        listener = socket.create_server(("127.0.0.1", 0))
+        serving = asyncio.create_task(proxy.serve(listener, noticed))
+        for _ in range(3):
+            reader, writer = await connected(*listener.getsockname()[:2])
+            writer.write(b"CONNECT shop.example:443 HTTP/1.1\r\n\r\n" + greeting("shop.example"))
+            assert await reader.read() == b"HTTP/1.1 200 Connection established\r\n\r\n"
+            writer.close()
+            while any("_answer" in repr(task) for task in asyncio.all_tasks()):
+                await asyncio.sleep(0)
+        serving.cancel()
+        await asyncio.wait([serving])
+        return len(internet.dialled)
+
+    noticed: list[str] = []
+    internet = Internet(serve=hang_up)
+    assert internet.run(story) == 3
+    assert noticed == []
 
 
 def test_a_greeting_with_another_one_in_its_record_is_refused() -> None:
@@ -332,6 +383,12 @@ def test_a_head_that_could_be_read_twice_is_refused(head: bytes) -> None:
 PIECES = (b"\r\n", b"\n", b"\r", b"\x00", b" ", b"\t", b":", b",", b"/", b"@", b"#", b"\\", b"[", b"%0d%0a", b"\xb2",
           b"http://", b"other.example", b"127.0.0.1", b"Host: ", b"Content-Length: 5\r\n", b"Connection: host\r\n",
           b"Transfer-Encoding: chunked\r\n", b"HTTP/1.1", b"CONNECT ", b"GET ", b"chunked", b"\x85")  # fmt: skip
+
+
+def test_a_head_takes_no_longer_to_read_than_it_is_long() -> None:
+    """White space inside a header line that is none: with two ways to read each blank it would take hours."""
+    with pytest.raises(Refused):
+        read_request(b"GET http://shop.example/ HTTP/1.1\r\nX:" + b" " * 16_000 + b"\0\r\n\r\n")
 
 
 def test_what_is_passed_on_says_what_was_judged_however_the_head_is_broken() -> None:

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import random
+import resource
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -10,7 +14,9 @@ import pytest
 from sandbox.errors import UserError
 from sandbox.snapshots import Snapshots
 from sandbox.snapshots import store as stores
+from sandbox.snapshots.pack import Packs
 from sandbox.snapshots.store import Store
+from tests.sandbox.boxes import bwrap
 
 SIZES = (0, 1, 15, 16, 2047, 2048, 70_000, 3_000_000)
 """Bytes: around the numbers at which the head of an object grows."""
@@ -120,6 +126,97 @@ def test_a_damaged_pack_is_told_as_missing_objects(store: Store) -> None:
     pack.write_bytes(data[:20] + b"\xff" * (len(data) - 20))
     with pytest.raises(UserError, match="missing or damaged"):
         Store(store.folder).read(name)
+
+
+@pytest.mark.parametrize("left", [0.0, 0.5, 0.99])
+def test_a_pack_of_which_only_a_part_was_written_counts_as_missing(store: Store, left: float) -> None:
+    with store.packing():
+        name = store.write("blob", random.Random(1).randbytes(50_000))
+    pack = next((store.folder / "objects/pack").glob("*.pack"))
+    data = pack.read_bytes()
+    pack.write_bytes(data[: int(len(data) * left)])
+    other = Store(store.folder)
+    assert not other.has(name)
+    with pytest.raises(UserError, match="missing or damaged"):
+        other.read(name)
+    assert other.write("blob", random.Random(1).randbytes(50_000)) == name
+    assert len(other.read(name)) == 50_000
+
+
+def test_an_object_is_never_read_in_part(store: Store) -> None:
+    with store.packing():
+        name = store.write("blob", random.Random(1).randbytes(50_000))
+    other = Store(store.folder)
+    assert other.has(name)
+    pack = next((store.folder / "objects/pack").glob("*.pack"))
+    pack.write_bytes(pack.read_bytes()[:30_000])  # after it was found to be whole
+    with pytest.raises(UserError, match="missing or damaged"):
+        other.read(name)
+
+
+def test_what_was_found_can_be_read_while_another_thread_writes_a_pack(store: Store) -> None:
+    with store.packing():
+        name = store.write("blob", b"x" * 100)
+    packs = Packs(store.folder / "objects/pack")
+    found = packs.find(name)
+    assert found
+    packs.close()  # as at the end of a snapshot that became a pack
+    assert found[0].offset(name) == found[1]
+    assert found[0].read(found[1]) == b"x" * 100
+
+
+def test_there_may_be_more_packs_than_open_files(store: Store) -> None:
+    names = []
+    for number in range(60):
+        with store.packing():
+            names.append(store.write("blob", b"%d" % number))
+    limits = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (len(os.listdir("/dev/fd")) + 40, limits[1]))
+    try:
+        other = Store(store.folder)
+        assert [other.read(name) for name in names] == [b"%d" % number for number in range(60)]
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, limits)
+
+
+def test_two_packs_of_one_process_do_not_share_a_file(store: Store) -> None:
+    other = Store(store.folder)
+    with store.packing(), other.packing():
+        first = store.write("blob", b"first" * 1000)
+        second = other.write("blob", b"second" * 1000)
+    assert (Store(store.folder).read(first), Store(store.folder).read(second)) == (
+        b"first" * 1000,
+        b"second" * 1000,
+    )
+    git(store.folder, "fsck", "--strict")
+
+
+ON_A_SMALL_DISK = """
+import random, sys
+from pathlib import Path
+from sandbox.errors import UserError
+from sandbox.snapshots.store import Store
+
+store = Store(Path(sys.argv[1]) / "store")
+try:
+    with store.packing():
+        for number in range(3000):
+            store.write("blob", random.Random(number).randbytes(1000))
+except UserError as error:
+    print(error.fault.name, sorted(path.name for path in (store.folder / "objects/pack").iterdir()))
+"""
+
+
+@pytest.mark.slow
+def test_a_full_disk_is_told_and_not_kept_full(tmp_path: Path) -> None:
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    mount = ["--dev-bind", "/", "/", "--size", str(1 << 20), "--tmpfs", str(disk)]
+    argv = [str(bwrap()), *mount, "--", sys.executable, "-c", ON_A_SMALL_DISK, str(disk)]
+    done = subprocess.run(
+        argv, cwd=Path(__file__).parents[2], capture_output=True, text=True, check=False, timeout=120
+    )
+    assert done.stdout == "STORAGE_FULL []\n", done.stderr
 
 
 def test_a_first_snapshot_of_many_files_is_one_pack_and_is_undone_from_it(tmp_path: Path) -> None:

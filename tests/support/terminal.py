@@ -15,7 +15,7 @@ from typing import Any
 import pexpect
 import pyte
 
-PATIENCE = 30.0
+PATIENCE = 60.0
 """Seconds to wait for something to appear: a loaded machine is slow, and a pass does not wait for it."""
 
 PASTE_BEGIN, PASTE_END = "\x1b[200~", "\x1b[201~"

@@ -31,6 +31,11 @@ class Finds:
         """Whether a candidate could still be chosen, given what is at hand."""
         return self._in_reach(candidate, self.found)
 
+    def worth_waiting(self, candidate: Candidate) -> bool:
+        """The same, when trying it takes seconds: a rival that is less likely is not worth them."""
+        leader = self._leader(self.found)
+        return leader is None or candidate.rank < leader.candidate.rank
+
     def worth_a_session(self, candidate: Candidate, tried: int) -> bool:
         """The same, when trying it takes a test session of its own and that was done `tried` times."""
         leader = self._leader(self.found)

@@ -8,15 +8,16 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from tools.repair.asking import Asking, Effort
 from tools.repair.candidates import Candidate
 from tools.repair.choosing import FEW_TESTS, Found, trust
 from tools.repair.deepening import Base, Half, based, on_top, promising
 from tools.repair.edits import Edit
 from tools.repair.feed import Feed, First
 from tools.repair.finds import Finds
-from tools.repair.localization import covering, own_lines
 from tools.repair.pairs import pairs
 from tools.repair.server import JOBS, Message, Replies, Worker
+from tools.repair.slow import PATIENT, RETRIES, RETRIES_AT_LAST, Retry, SlowOnes
 from tools.repair.spectrum import Spectrum, Test
 from tools.repair.templates import Source
 
@@ -26,41 +27,23 @@ FIRST_BATCH, BATCH = 8, 64
 AHEAD = 2 * JOBS
 # Turns of loops and calls that a candidate gets at first; those that want more come again at the end.
 FUEL = 20_000
-PLENTY = 1 << 40
-# Candidates that were only too slow are tried again, fewer each time: (how many, times the limit, seconds at most).
-RETRIES = ((120, 1.0, 1.5), (24, 50.0, 10.0))
-# The whole suite is the last word: no test may fail there for want of a little time.
-WHOLE_FACTOR, WHOLE_FLOOR = 3.0, 5.0
-# CPU seconds for a test of which nothing is known.
-WHOLE_CEILING = 120.0
 # Of the time for a search, what is kept for that last word once there is something to be said it of.
 RESERVE = 0.25
 # Cold trials at a time: each is a test session of its own, which costs what hundreds of others do. So there is one for
 # every so many others, until those are used up.
 COLD_AHEAD, PER_COLD = 1, 300
-# CPU seconds that a test may take at least when a base is looked at: with its lines noted it is slower.
-PROBE_SECONDS = 0.3
 # Singles that are kept to be paired: those tried first are the likeliest.
 MOST_SINGLES = 400
 # A single change is mostly among the first so many, if there is one; then it is time to look for two, at so many first.
 # Where many statements are suspicious, it is later among as many more candidates.
-FIRST_SINGLES, FIRST_SECONDS, PER_SUSPECT = 1500, 3000, 20
+FIRST_SINGLES, FIRST_SECONDS, PER_SUSPECT = 4000, 3000, 20
 # Second changes that are tried on top of others, and the share of the time for them when something helps in part.
 MOST_SECONDS, IN_PART = 10_000, 0.5
-# Tests that say what a base is worth: failing ones, and passing ones that run the same.
-MOST_PROBED = 12, 12
 # Lots that left the tests' state changed before candidates get a child each, when it is one of so many.
 MOST_SPOILT, OFTEN = 2, 8
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Effort:
-    """How long a candidate may take: turns of loops, times the tests' limits, and CPU seconds a test at most."""
-
-    number: int
-    fuel: int
-    factor: float
-    ceiling: float
+FIRST = Effort(number=0, fuel=FUEL, factor=1.0, ceiling=1.5)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -91,16 +74,14 @@ class Search:
     to_the_end: bool = True
     others: list[Found] = field(default_factory=list)
     _begun: float = field(default_factory=time.monotonic)
-    _asked: int = 0
-    _open: dict[str, list[Candidate]] = field(default_factory=dict)
+    _ask: Asking = field(init=False)
     _good: Finds = field(init=False)
     _singles: list[Candidate] = field(default_factory=list)
     _halves: list[Half] = field(default_factory=list)
     _judged_by: dict[int, Test] = field(default_factory=dict)
     _seen: set[tuple[Edit, ...]] = field(default_factory=set)
     _last_rank: int = 0
-    _slow: list[Candidate] = field(default_factory=list)
-    _near: dict[tuple[str, range], list[int]] = field(default_factory=dict)
+    _slow: SlowOnes = field(default_factory=SlowOnes)
     _cold: list[Candidate] = field(default_factory=list)
     _in_cold: int = 0
     _cold_tried: int = 0
@@ -109,6 +90,15 @@ class Search:
 
     def __post_init__(self) -> None:
         self._good = Finds(len(self.wanted))
+        self._ask = Asking(
+            name=self.name,
+            root=self.root,
+            workers=self.workers,
+            spectrum=self.spectrum,
+            sources=self.sources,
+            wanted=self.wanted,
+            cold_start=self.cold_start,
+        )
 
     async def find(self, candidates: Iterator[Candidate], suspects: int = 0) -> Found | None:
         """The best patch found in time: a single change, else one on top of another, else any two; None if none is.
@@ -127,7 +117,10 @@ class Search:
             self.others = alternatives
             return single
         return (
-            await self.run(candidates) or await self.run_deeper(None, MOST_SECONDS) or await self.run_pairs()
+            await self.run(candidates)
+            or await self.run_deeper(None, MOST_SECONDS)
+            or await self.run_pairs()
+            or await self.run_again(RETRIES_AT_LAST)
         )
 
     def _too_few_tests(self) -> bool:
@@ -139,24 +132,18 @@ class Search:
 
     async def run(self, candidates: Iterator[Candidate]) -> Found | None:
         """The best single change, or None."""
-        tests = self.spectrum.tests
-        brief: Message = {
-            "texts": {str(self.root / path): source.text for path, source in self.sources.items()},
-            "ids": [test.id for test in tests],
-            "limits": [test.limit for test in tests],
-        }
-        for worker in self.workers.values():
-            await worker.send(brief)
+        await self._ask.brief()
         self._good, self.others = Finds(len(self.wanted)), []
-        found = await self._try_all(candidates, Effort(number=0, fuel=FUEL, factor=1.0, ceiling=1.5))
-        for number, (most, factor, ceiling) in enumerate(RETRIES, 1):
-            if found is not None or not self._slow:
-                break
-            again = sorted(self._slow, key=lambda each: each.rank)[:most]
-            self._slow.clear()
-            effort = Effort(number=number, fuel=PLENTY, factor=factor, ceiling=ceiling)
-            found = await self._try_all(iter(again), effort)
-        return found
+        return await self._try_all(candidates, FIRST) or await self.run_again(RETRIES)
+
+    async def run_again(self, retries: Sequence[Retry]) -> Found | None:
+        """The best of the single changes that were only too slow, with more time for each; None if none will do."""
+        for retry in retries:
+            again = self._slow.take(retry)
+            found = await self._try_all(iter(again), retry.effort) if again else None
+            if found is not None:
+                return found
+        return None
 
     async def run_deeper(self, in_part: Found | None, most: int) -> Found | None:
         """A second change on top of a first that got further; `in_part` is what helps some of the tests."""
@@ -170,7 +157,7 @@ class Search:
         bases = await self._bases()
         self._judged_by = {base.candidate.rank: base.failing[0] for base in bases}
         seconds = on_top(bases, self._last_rank + 1, most, self._seen)
-        found = await self._try_all(seconds, Effort(number=0, fuel=FUEL, factor=1.0, ceiling=1.5))
+        found = await self._try_all(seconds, FIRST)
         self.deadline = whole
         return found
 
@@ -180,7 +167,7 @@ class Search:
             return None
         self.on_progress("searching: two changes at once")
         together = pairs(self._singles, first_rank=self._last_rank + 1)
-        return await self._try_all(together, Effort(number=0, fuel=FUEL, factor=1.0, ceiling=1.5))
+        return await self._try_all(together, FIRST)
 
     async def _try_all(self, candidates: Iterator[Candidate], effort: Effort) -> Found | None:
         feed = Feed(candidates)
@@ -194,18 +181,19 @@ class Search:
 
     async def _until_nothing_is_open(self, feed: Feed, effort: Effort) -> None:
         while (left := self._time_left()) > 0:
-            while len(self._open) < AHEAD and (
-                batch := feed.batch(self._size(effort), self._good.worth_trying)
-            ):
+            ahead, wanted = (
+                (JOBS, self._good.worth_waiting) if effort.slow else (AHEAD, self._good.worth_trying)
+            )
+            while len(self._ask.open) < ahead and (batch := feed.batch(self._size(effort), wanted)):
                 await self._screen(batch, effort)
-            await self._try_cold(effort, all_of_them=not self._open)
-            if not self._open:
+            await self._try_cold(effort, all_of_them=not self._ask.open)
+            if not self._ask.open:
                 return
             reply = await self.replies.next(left)
             if reply is None or reply["kind"] == "ended":
                 self._forget()
                 return
-            if reply.get("id") in self._open:
+            if reply.get("id") in self._ask.open:
                 await self._judge(reply, effort)
         self._forget()
 
@@ -215,31 +203,23 @@ class Search:
         return self.deadline - kept - time.monotonic()
 
     def _forget(self) -> None:
-        self._open.clear()
+        self._ask.open.clear()
         self._in_cold = 0
 
     def _size(self, effort: Effort) -> int:
         """How many candidates to hand out at once; slow ones go out in small lots, which several children share."""
         if effort.number:
-            return 4
-        return min(BATCH, FIRST_BATCH << self._asked // AHEAD)
+            return 1 if effort.slow else 4
+        return min(BATCH, FIRST_BATCH << self._ask.asked // AHEAD)
 
     # ── what the workers are asked, and what they say ────────────────────────────────────────────
 
     async def _screen(self, batch: list[Candidate], effort: Effort) -> None:
         if self._spoilt > MOST_SPOILT and self._spoilt * OFTEN > self._screened:
             for candidate in batch:
-                await self._try(candidate, effort, "warm")
+                await self._ask.trial(candidate, effort, "warm")
             return
-        tests = [self._first_test(candidate) for candidate in batch]
-        await self._ask("warm", batch, {
-            "screen": [test.index for test in tests],
-            "endless": sorted({test.index for test in tests if test.endless}),
-            "wordless": sorted({test.index for test in tests if not test.worded}),
-            "candidates": [self._edits(candidate) for candidate in batch],
-            "fuel": effort.fuel,
-            "seconds": min(effort.ceiling, max(test.limit for test in tests) * effort.factor),
-        })  # fmt: skip
+        await self._ask.screen(batch, [self._first_test(candidate) for candidate in batch], effort)
 
     def _first_test(self, candidate: Candidate) -> Test:
         """The test that a candidate is judged by before all others: one that its base does not mend already."""
@@ -248,21 +228,17 @@ class Search:
 
     async def _bases(self) -> list[Base]:
         """What got further, with how tests go with it and what they run then."""
-        failing, passing = MOST_PROBED
         for candidate in promising(self._halves):
-            near = self._passing_near(candidate)[:passing]
-            tests = [*(test.index for test in self.wanted[:failing]), *near]
-            await self._ask("warm", [candidate], {
-                "probe": tests,
-                "edits": self._edits(candidate),
-                "seconds": max(PROBE_SECONDS, *(self.spectrum.tests[index].limit for index in tests)),
-            })  # fmt: skip
+            await self._ask.probe(candidate)
         found = []
-        while self._open and (reply := await self.replies.next(self.deadline - time.monotonic())) is not None:
+        while (
+            self._ask.open
+            and (reply := await self.replies.next(self.deadline - time.monotonic())) is not None
+        ):
             if reply["kind"] == "ended":
                 break
-            if reply.get("id") in self._open:
-                (candidate,) = self._open.pop(reply["id"])
+            if reply.get("id") in self._ask.open:
+                (candidate,) = self._ask.open.pop(reply["id"])
                 if not reply["verdict"]:
                     found.append(based(candidate, reply, self.sources, self.spectrum, self.wanted))
         self._forget()
@@ -276,28 +252,8 @@ class Search:
                 reply = message
             if reply or message["kind"] == "ended":
                 break
-        self._open.clear()
+        self._ask.open.clear()
         return reply
-
-    async def _try(self, candidate: Candidate, effort: Effort, mode: str) -> None:
-        """From fresh state: the failing tests, then the passing ones that run the statement.
-
-        A cold trial collects the failing tests' files alone, so those of other files are left to the whole suite.
-        """
-        near, files = self._passing_near(candidate), sorted({test.file for test in self.wanted})
-        if mode == "cold":
-            near = [index for index in near if self.spectrum.tests[index].file in files]
-        await self._ask(mode, [candidate], {
-            "edits": self._edits(candidate),
-            "files": files if all(files) else [],
-            "stages": [
-                {"tests": [test.index for test in self.wanted], "stop": "unless-some"},
-                {"tests": near, "stop": "first"},
-            ],
-            "factor": effort.factor,
-            "ceiling": max(effort.ceiling, 1.5),
-            "start": self.cold_start,
-        })  # fmt: skip
 
     async def _try_cold(self, effort: Effort, *, all_of_them: bool) -> None:
         """Candidates outside functions, the likeliest first, as long as they could be chosen."""
@@ -311,39 +267,10 @@ class Search:
                 break
             self._in_cold += 1
             self._cold_tried += 1
-            await self._try(self._cold.pop(0), effort, "cold")
-
-    async def _ask(self, mode: str, about: list[Candidate], message: Message) -> None:
-        self._asked += 1
-        name = f"{self.name}.{self._asked}"
-        self._open[name] = about
-        await self.workers[mode].send({"id": name, **message})
-
-    def _edits(self, candidate: Candidate) -> list[list[object]]:
-        return [[str(self.root / each.path), each.start, each.end, each.text] for each in candidate.edits]
-
-    def _passing_near(self, candidate: Candidate) -> list[int]:
-        """Passing tests that run what is changed, in their order."""
-        found: set[int] = set()
-        for path, lines in self._changed_lines(candidate):
-            if (path, lines) not in self._near:
-                passing = self.spectrum.standing("passed")
-                self._near[path, lines] = [t.index for t in covering(passing, path, lines)]
-            found.update(self._near[path, lines])
-        return sorted(found)
-
-    def _changed_lines(self, candidate: Candidate) -> Iterator[tuple[str, range]]:
-        """The lines of the statements that are changed, counted in the text before any change."""
-        first = candidate.parts[0]
-        yield first.path, own_lines(first.suspect.statement)
-        if candidate.base is not None:
-            for edit in candidate.edits:
-                text = self.sources[edit.path].text
-                line = text.count("\n", 0, edit.start) + 1
-                yield edit.path, range(line, line + text.count("\n", edit.start, edit.end) + 1)
+            await self._ask.trial(self._cold.pop(0), effort, "cold")
 
     async def _judge(self, reply: Message, effort: Effort) -> None:
-        about = self._open.pop(reply["id"])
+        about = self._ask.open.pop(reply["id"])
         self._in_cold -= reply["from"] == "cold"
         if reply["kind"] == "tried":
             await self._judge_one(about[0], reply, effort)
@@ -359,10 +286,10 @@ class Search:
         self._screened += 1
         for candidate, verdict, said in zip(about, reply["verdicts"], reply["said"], strict=True):
             if verdict in ("passed", "unknown") or (not reply["steady"] and verdict != "invalid"):
-                await self._try(candidate, effort, "warm")
+                await self._ask.trial(candidate, effort, "warm")
             elif verdict == "placed":  # passed, as far as can be told without a new import
                 self._in_cold += 1
-                await self._try(candidate, effort, "cold")
+                await self._ask.trial(candidate, effort, "cold")
             elif verdict == "module" or (verdict == "unplaced" and not candidate.suspect.failing):
                 self._cold.append(candidate)
             elif verdict != "invalid":
@@ -375,17 +302,22 @@ class Search:
         helped = frozenset(reply["passed"]) & {test.index for test in self.wanted}
         if reply["verdict"] == "passed" and helped:
             self.tried += 1
-            near = len(self._passing_near(candidate)) + len(helped)
+            near = len(self._ask.passing_near(candidate)) + len(helped)
             kind = trust(candidate)
             self._good.found.append(Found(candidate=candidate, helped=helped, trust=kind, near=near))
             self.on_progress(f"{candidate.path}:{candidate.suspect.line}: {candidate.why}")
         else:
             slow = reply["verdict"] == "timeout" and not reply["stage"]
+            if slow and self._slow.deserves(candidate, passed=len(helped), failed=len(reply["failed"])):
+                await self._ask.trial(candidate, PATIENT, "warm")
+                return
             if helped and candidate.base is None:
                 self._halves.append(Half(candidate=candidate, said=""))
-            self._note_failure(candidate, effort, "", slow=slow)
+            self._note_failure(candidate, effort, "", slow=slow, helped=bool(helped))
 
-    def _note_failure(self, candidate: Candidate, effort: Effort, said: str, *, slow: bool) -> None:
+    def _note_failure(
+        self, candidate: Candidate, effort: Effort, said: str, *, slow: bool, helped: bool = False
+    ) -> None:
         self.tried += 1
         self._last_rank = max(self._last_rank, candidate.rank)
         if candidate.base is None and not effort.number:  # tried again, it is noted already
@@ -395,7 +327,7 @@ class Search:
         if candidate.base is None and said:
             self._halves.append(Half(candidate=candidate, said=said))
         if slow:
-            self._slow.append(candidate)
+            self._slow.note(candidate, effort, helped=helped)
 
     async def _holds_for_the_whole_suite(self, found: Found, effort: Effort) -> bool:
         """The whole suite, everything imported anew with the patch, in the original order.
@@ -409,12 +341,12 @@ class Search:
         stage = {"stop": "whole", "must": must, "skip": sorted({t.id for t in tests} - set(must))}
         if self.files:
             named = await self._whole(
-                found.candidate, self._edits(found.candidate), stage, effort, self.files
+                found.candidate, self._ask.edits(found.candidate), stage, effort, self.files
             )
             if named is None or named["verdict"] != "passed":
                 return False
             self.checked = len(named["passed"])
-        reply = await self._whole(found.candidate, self._edits(found.candidate), stage, effort)
+        reply = await self._whole(found.candidate, self._ask.edits(found.candidate), stage, effort)
         if self.files and (
             reply is None or reply["verdict"] == "timeout" or not (reply["passed"] or reply["failed"])
         ):
@@ -438,14 +370,4 @@ class Search:
         files: Sequence[str] = (),
     ) -> Message | None:
         """The answer of a session of some files, or of everything; None when there was no time for it."""
-        await self._ask("cold", [about], {
-            "edits": edits,
-            "files": list(files),
-            "stages": [stage],
-            "factor": max(effort.factor, WHOLE_FACTOR),
-            "floor": WHOLE_FLOOR,
-            "ceiling": WHOLE_CEILING,
-            "start": self.cold_start,
-        })  # fmt: skip
-        (name,) = self._open
-        return await self._answer(name)
+        return await self._answer(await self._ask.whole(about, edits, stage, effort, files))

@@ -25,8 +25,10 @@ Mode = Literal["warm", "cold"]
 WORKER = Path(__file__).parent / "patchwright_worker"
 # Two children at a time at least: one waits for a time limit while the other works.
 JOBS = max(2, os.cpu_count() or 2)
+# CPU seconds after which a test that is traced is taken for endless, until one of those has run plainly.
+TRACED = 0.6
 # CPU seconds after which a test that runs plainly is taken for endless; the same when it is one that was named.
-SLOW, SLOW_NAMED = 2.0, 20.0
+SLOW, SLOW_NAMED = 1.5, 20.0
 # Between our pipe being full and the worker reading on; it reads between two children.
 _PIPE_PAUSE = 0.002
 
@@ -145,7 +147,7 @@ class Worker:
             "jobs": JOBS,
             "trace_seconds": job.trace_seconds,
             # A traced test that works this long is taken for endless, unless a plain run proves otherwise.
-            "test_seconds": min(1.0, job.trace_seconds / 4),
+            "test_seconds": min(TRACED, job.trace_seconds / 4),
             "slow_seconds": min(SLOW_NAMED if job.certain else SLOW, job.trace_seconds / 4),
             "check": job.check,
             "why": list(job.why),

@@ -48,6 +48,8 @@ RUN = "```bash\nls\n```\n"
         ("```\nstray\n" + RUN, [("bash", "ls\n")]),
         ("```bash\nls\n", []),
         ("```bash ls```\n", []),
+        ("```bash\r\nls\r\n```\r\n", [("bash", "ls\r\n")]),
+        ("```" + " " * 20_000 + "`\n" + RUN, [("bash", "ls\n")]),  # at once: no blank is read in two ways
     ],
 )
 def test_blocks_that_are_only_shown_do_not_run(text: str, blocks: list[tuple[str, str]]) -> None:

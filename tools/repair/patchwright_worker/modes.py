@@ -161,13 +161,12 @@ class Warm(Knowledge):
         self.served = False
         self._root = root
         self._recorder = Recorder(root)
-        self._recorder.start()
+        self._recorder.start_with_own_code()
         self._imported: dict[str, list[int]] = {}
 
     def take_over(self, suite: Suite, requests: int, send: Send, config: Json) -> None:
         self.served = True
-        self._imported = self._recorder.take()
-        self._recorder.stop()
+        self._imported = self._recorder.imported()
         self.suite = suite
         self._swapper = Swapper(self._root)
         self._screener = Screener(suite, self._swapper, self._ran_at_import)

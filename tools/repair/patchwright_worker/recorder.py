@@ -31,6 +31,7 @@ class Recorder:
         self._codes: dict[int, tuple[types.CodeType, set[int]]] = {}
         self._tracers: dict[int, Any] = {}
         self._on = False
+        self._waiting = False
 
     def name(self, path: str) -> str:
         """A source file's path relative to the root, "" for files that are not the workspace's own."""
@@ -41,6 +42,32 @@ class Recorder:
             foreign = any(each in FOREIGN or each.startswith(".") for each in folders)
             known = self._names[path] = "" if foreign or not relative.endswith(".py") else relative
         return known
+
+    def start_with_own_code(self) -> None:
+        """Start when the first of the workspace's own modules is executed: what comes before is nobody's business here.
+
+        Imports of a test framework would take half as long again. The hook cannot be removed, so it does next to
+        nothing after that.
+        """
+        if not hasattr(sys, "addaudithook"):  # Python 3.7
+            self.start()
+            return
+        self._waiting = True
+
+        def executed(event: str, arguments: Any) -> None:
+            if self._waiting and event == "exec" and self.name(getattr(arguments[0], "co_filename", "")):
+                self._waiting = False
+                self.start()
+
+        sys.addaudithook(executed)
+
+    def imported(self) -> dict[str, list[int]]:
+        """What ran since `start_with_own_code`; recording stops."""
+        lines = self.take()
+        if not self._waiting:  # some module was the workspace's own
+            self.stop()
+        self._waiting = False
+        return lines
 
     def without(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """The function, but what it runs is not recorded: the words of a failure are not what failed."""

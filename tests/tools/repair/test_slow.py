@@ -1,0 +1,41 @@
+"""Changes that were only too slow: what is tried again, in which order, with how much more time."""
+
+from __future__ import annotations
+
+from tests.tools.repair.test_search import FAILING, SOURCES, SPECTRUM
+from tools.repair.candidates import Candidate, candidates
+from tools.repair.localization import rank
+from tools.repair.search import FIRST
+from tools.repair.slow import AT_ONCE, PATIENT, RETRIES, RETRIES_AT_LAST, SlowOnes
+from tools.repair.templates import Hints
+
+
+def some(number: int) -> list[Candidate]:
+    found = candidates(rank(SOURCES, [FAILING], SPECTRUM), SOURCES, Hints())
+    return [next(found) for _ in range(number)]
+
+
+def test_what_mends_a_test_before_it_is_slow_comes_first_and_what_mends_none_comes_last() -> None:
+    slow, (endless, late, early) = SlowOnes(), some(3)
+    slow.note(early, FIRST, helped=True)
+    slow.note(late, FIRST, helped=True)
+    slow.note(endless, FIRST, helped=False)
+    assert slow.take(RETRIES[0]) == [late, early]  # by rank
+    assert slow.take(RETRIES[1]) == [endless]
+    slow.note(endless, RETRIES[1].effort, helped=False)
+    assert slow.take(RETRIES[2]) == []
+    assert slow.take(RETRIES_AT_LAST[0]) == [endless]
+
+
+def test_what_had_all_the_time_there_is_does_not_come_again() -> None:
+    slow, (candidate,) = SlowOnes(), some(1)
+    slow.note(candidate, PATIENT, helped=True)
+    assert all(slow.take(retry) == [] for retry in (*RETRIES, *RETRIES_AT_LAST))
+
+
+def test_only_the_first_few_that_fail_one_test_by_its_time_are_tried_again_at_once() -> None:
+    slow, every = SlowOnes(), some(AT_ONCE + 3)
+    assert not slow.deserves(every[0], passed=0, failed=1)
+    assert not slow.deserves(every[0], passed=3, failed=2)
+    given = [each for each in every for _ in range(2) if slow.deserves(each, passed=3, failed=1)]
+    assert given == every[:AT_ONCE]

@@ -1,0 +1,162 @@
+"""What the workers are asked: candidates screened in lots, tried one by one, looked at closely, and the whole suite."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tools.repair.candidates import Candidate
+from tools.repair.localization import covering, own_lines
+from tools.repair.server import Message, Worker
+from tools.repair.spectrum import Spectrum, Test
+from tools.repair.templates import Source
+
+# The whole suite is the last word: no test may fail there for want of a little time.
+WHOLE_FACTOR, WHOLE_FLOOR = 3.0, 5.0
+# CPU seconds for a test of which nothing is known.
+WHOLE_CEILING = 120.0
+# CPU seconds that a test may take at least when a base is looked at: with its lines noted it is slower.
+PROBE_SECONDS = 0.3
+# Tests that say what a base is worth: failing ones, and passing ones that run the same.
+MOST_PROBED = 12, 12
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Effort:
+    """How long a candidate may take: turns of loops, times the tests' limits, and CPU seconds a test at most.
+
+    number: 0 for the first time that candidates are tried, more for those that were too slow
+    """
+
+    number: int
+    fuel: int
+    factor: float
+    ceiling: float
+
+    @property
+    def slow(self) -> bool:
+        """A candidate may take so long that no more of them are begun than can be at work."""
+        return self.factor > 1.0
+
+
+@dataclass(slots=True, kw_only=True)
+class Asking:
+    """Sends requests about candidates to the workers and keeps what is `open`: request → its candidates.
+
+    name: tells the replies to this search from late ones to another
+    cold_start: wall seconds that a new session may take to come to its first test
+    """
+
+    name: str
+    root: Path
+    workers: Mapping[str, Worker]
+    spectrum: Spectrum
+    sources: Mapping[str, Source]
+    wanted: Sequence[Test]
+    cold_start: float
+    open: dict[str, list[Candidate]] = field(default_factory=dict)
+    asked: int = 0
+    _near: dict[tuple[str, range], list[int]] = field(default_factory=dict)
+
+    async def brief(self) -> None:
+        """Tell the workers what all requests are about."""
+        message: Message = {
+            "texts": {str(self.root / path): source.text for path, source in self.sources.items()},
+            "ids": [test.id for test in self.spectrum.tests],
+            "limits": [test.limit for test in self.spectrum.tests],
+        }
+        for worker in self.workers.values():
+            await worker.send(message)
+
+    async def screen(self, batch: list[Candidate], tests: Sequence[Test], effort: Effort) -> None:
+        """Each candidate by one test, in one child."""
+        await self._ask("warm", batch, {
+            "screen": [test.index for test in tests],
+            "endless": sorted({test.index for test in tests if test.endless}),
+            "wordless": sorted({test.index for test in tests if not test.worded}),
+            "candidates": [self.edits(candidate) for candidate in batch],
+            "fuel": effort.fuel,
+            "seconds": min(effort.ceiling, max(test.limit for test in tests) * effort.factor),
+        })  # fmt: skip
+
+    async def probe(self, candidate: Candidate) -> None:
+        """How tests go with a candidate, and what they run."""
+        failing, passing = MOST_PROBED
+        near = self.passing_near(candidate)[:passing]
+        tests = [*(test.index for test in self.wanted[:failing]), *near]
+        await self._ask("warm", [candidate], {
+            "probe": tests,
+            "edits": self.edits(candidate),
+            "seconds": max(PROBE_SECONDS, *(self.spectrum.tests[index].limit for index in tests)),
+        })  # fmt: skip
+
+    async def trial(self, candidate: Candidate, effort: Effort, mode: str) -> None:
+        """From fresh state: the failing tests, then the passing ones that run the statement.
+
+        A cold trial collects the failing tests' files alone, so those of other files are left to the whole suite.
+        """
+        near, files = self.passing_near(candidate), sorted({test.file for test in self.wanted})
+        if mode == "cold":
+            near = [index for index in near if self.spectrum.tests[index].file in files]
+        await self._ask(mode, [candidate], {
+            "edits": self.edits(candidate),
+            "files": files if all(files) else [],
+            "stages": [
+                {"tests": [test.index for test in self.wanted], "stop": "unless-some"},
+                {"tests": near, "stop": "first"},
+            ],
+            "factor": effort.factor,
+            "ceiling": max(effort.ceiling, 1.5),
+            "start": self.cold_start,
+        })  # fmt: skip
+
+    async def whole(
+        self,
+        about: Candidate,
+        edits: list[list[object]],
+        stage: Message,
+        effort: Effort,
+        files: Sequence[str] = (),
+    ) -> str:
+        """A session of some files, or of everything; the request's name."""
+        return await self._ask("cold", [about], {
+            "edits": edits,
+            "files": list(files),
+            "stages": [stage],
+            "factor": max(effort.factor, WHOLE_FACTOR),
+            "floor": WHOLE_FLOOR,
+            "ceiling": WHOLE_CEILING,
+            "start": self.cold_start,
+        })  # fmt: skip
+
+    async def _ask(self, mode: str, about: list[Candidate], message: Message) -> str:
+        self.asked += 1
+        name = f"{self.name}.{self.asked}"
+        self.open[name] = about
+        await self.workers[mode].send({"id": name, **message})
+        return name
+
+    def edits(self, candidate: Candidate) -> list[list[object]]:
+        """(absolute path, start, end, text) of each."""
+        return [[str(self.root / each.path), each.start, each.end, each.text] for each in candidate.edits]
+
+    def passing_near(self, candidate: Candidate) -> list[int]:
+        """Passing tests that run what is changed, in their order."""
+        found: set[int] = set()
+        for path, lines in self._changed_lines(candidate):
+            if (path, lines) not in self._near:
+                passing = self.spectrum.standing("passed")
+                self._near[path, lines] = [t.index for t in covering(passing, path, lines)]
+            found.update(self._near[path, lines])
+        return sorted(found)
+
+    def _changed_lines(self, candidate: Candidate) -> Iterator[tuple[str, range]]:
+        """The lines of the statements that are changed, counted in the text before any change."""
+        first = candidate.parts[0]
+        yield first.path, own_lines(first.suspect.statement)
+        if candidate.base is not None:
+            for edit in candidate.edits:
+                text = self.sources[edit.path].text
+                line = text.count("\n", 0, edit.start) + 1
+                yield edit.path, range(line, line + text.count("\n", edit.start, edit.end) + 1)
