@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 import pytest
 
-from tools.repair.candidates import candidates
+from tools.repair.candidates import Candidate, candidates
 from tools.repair.localization import rank
 from tools.repair.spectrum import Spectrum, Test
 from tools.repair.templates import Hints, Source
@@ -14,14 +14,21 @@ from tools.repair.templates import Hints, Source
 pytestmark = pytest.mark.slow
 
 
-def results(text: str, others: Mapping[str, str] | None = None, hints: Hints | None = None) -> list[str]:
-    """What the candidates for a.py come to, every line of it being run by the one failing test."""
+def every(
+    text: str, others: Mapping[str, str] | None = None, hints: Hints | None = None
+) -> Iterator[Candidate]:
+    """The candidates for a.py, every line of it being run by the one failing test."""
     sources = {"a.py": Source("a.py", text)} | {p: Source(p, t) for p, t in (others or {}).items()}
     lines = {"a.py": frozenset(node.lineno for node in sources["a.py"].statements)}
     failing = [Test(index=0, id="t.py::t", file="t.py", standing="failed", lines=lines)]
     suspects = rank(sources, failing, Spectrum(tests=failing, imported={}, complete=True))
-    found = candidates(suspects, sources, hints or Hints())
-    return [text[: c.change.start] + c.change.text + text[c.change.end :] for c in found if c.path == "a.py"]
+    return (c for c in candidates(suspects, sources, hints or Hints()) if c.path == "a.py")
+
+
+def results(text: str, others: Mapping[str, str] | None = None, hints: Hints | None = None) -> list[str]:
+    """What they come to."""
+    found = every(text, others, hints)
+    return [text[: c.change.start] + c.change.text + text[c.change.end :] for c in found]
 
 
 LIBRARY = {
@@ -109,3 +116,13 @@ def test_an_attribute_that_nothing_has_is_mended_wherever_it_stands() -> None:
     found = results(before, hints=Hints(missing_attributes=frozenset({"issupserset"})))
     assert before.replace("issupserset", "issuperset") in found[:5]
     assert before.replace("issupserset", "issuperset", 1) not in found[:20]
+
+
+def test_an_order_of_what_need_not_be_a_number_and_a_lost_anchor_are_doubted() -> None:
+    program = "def f(a, lines):\n    return lines == a.lines or re.match('a[bc]+$', lines) or len(a) == 2\n"
+    found = {program[: c.change.start] + c.change.text + program[c.change.end :]: c for c in every(program)}
+    order = found[program.replace("lines == a", "lines <= a")]
+    assert order.precision < 0.75 <= found[program.replace("lines == a", "lines != a")].precision
+    assert found[program.replace("len(a) == 2", "len(a) <= 2")].precision > 0.75
+    assert found[program.replace("+$", "+")].precision < 0.75
+    assert found[program.replace("lines == a", "lines is a")].precision < 0.75
