@@ -67,10 +67,20 @@ def _ask(at: Workspace, action: str, target: str) -> Answer:
             found = locate(index, target)
             return Answer(text=found.text, data=found.data, empty=not found.files)
         if action == "map":
-            return map_answer(index, target, MAP_TOKENS)
+            return map_answer(index, target, MAP_TOKENS, _at_hand(at))
         return answer(index, action, target)
 
     return asked(at, question)
+
+
+CHANGED, READ, LATELY = 0.5, 0.15, 12
+"""How much a file that the session changed draws the map to it beside what the text speaks of, one that the model
+read, and how many of the latter count: the last ones."""
+
+
+def _at_hand(at: Workspace) -> dict[str, float]:
+    near = dict.fromkeys(list(at.read)[-LATELY:], READ)
+    return near | dict.fromkeys(at.changed, CHANGED)
 
 
 def asked(at: Workspace, question: Callable[[Index], Answered]) -> Answered:

@@ -216,9 +216,9 @@ def _diagnostic(told: object) -> Diagnostic | None:
 
 def _language_id(path: str) -> str:
     """The protocol's name of the file's language."""
-    from tools.languages import languages_of
+    from tools.languages import named_like
 
-    found = languages_of(path)
+    found = named_like(path)
     name = found[-1].name if found else path.rpartition(".")[2]
     return {"tsx": "typescriptreact", "bash": "shellscript"}.get(name, name)
 

@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
-from tools.languages import languages_of
+from tools.languages import named_like
 from tools.lsp.process import ServerGone
 from tools.lsp.server import Server
 
@@ -34,7 +34,7 @@ class Servers:
 
     def of(self, at: Workspace, path: str) -> Server | None:
         """The server for a file; None where its language has none, or the one that it has failed before."""
-        names = [each.name for each in languages_of(path)]
+        names = [each.name for each in named_like(path)]
         command = next((self._commands[each] for each in reversed(names) if each in self._commands), "")
         if not command or command in self._failed:
             return None
