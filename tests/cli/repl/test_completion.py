@@ -23,7 +23,7 @@ def test_every_command_stands_in_one_group_of_the_help() -> None:
     assert len(names) == len(set(names)) == sum(map(len, GROUPS.values()))
     wanted = (
         "help model mode plan diff undo redo rewind fork resume sessions compact context cost tests commit review"
-        " localize repair memory init hooks trace export settings clear quit"
+        " localize repair memory init mcp hooks trace export settings clear quit"
     )
     assert {f"/{name}" for name in wanted.split()} <= set(names)
     assert all(each.help and each.usage.startswith(each.name) for each in COMMANDS)
