@@ -15,8 +15,8 @@ TIERS = (SURE, 0.65, 0.55)
 # few tests that run the place. The values were set by hand, as the templates' were: estimates, fitted to nothing.
 UNUSED, RIVAL, FEWEST_RIVALS = 0.6, 0.97, 0.6
 FEW_TESTS, FEW = 4, 0.75
-# Where the failing tests run so many statements, there are more ways to make them pass by chance: in libraries, of
-# eleven first choices of the development half six were right, at an average of 0.71 without this factor (of four).
+# Where the failing tests run so many statements, there are more ways to make them pass by chance: in libraries half of
+# four first choices of the development half were right, at an average of 0.71 without this factor.
 MANY_STATEMENTS, MANY = 50, 0.75
 
 
