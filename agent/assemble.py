@@ -31,6 +31,7 @@ from tools.workspace import ToolSettings, Workspace
 if TYPE_CHECKING:
     from sandbox.process import Sandbox
     from tools.edit.offer import Format
+    from tools.lsp.servers import Servers
     from tools.registry import Toolbox
 
 
@@ -76,6 +77,8 @@ class Options:
     edit_formats: Sequence[Format] = ()
     refuse_syntax_errors: bool = False
     lint: bool = True
+    language_servers: Mapping[str, str] = field(default_factory=dict)
+    mcp: Mapping[str, str] = field(default_factory=dict)
     version: str = ""
     approver: Approver | None = None
 
@@ -134,7 +137,12 @@ def _runtime(
             shared=home.cache,
         ),
         mode=options.mode,
+        servers=_servers(options, reach.sandbox.name),
     )
+    if options.mcp and reach.sandbox.name != "container":  # no descriptor reaches into one
+        from tools.mcp.servers import McpServers
+
+        workspace.mcp = McpServers(workspace, options.mcp)
     commits = reach.toolbox.get("git_commit") is not None
     snapshots = reach.snapshots
     recovered = _recovered(workspace)
@@ -173,6 +181,20 @@ def _acting(modes: Modes, toolbox: Toolbox, model: Model) -> Model:
     from agent.model.code_actions import CodeActions
 
     return CodeActions(model, toolbox)
+
+
+def _servers(options: Options, sandbox: str) -> Servers | None:
+    """None where the user names none; and in a container, into which no descriptor of ours reaches."""
+    if not options.language_servers or sandbox == "container":
+        return None
+    from sandbox.policy import Effect
+    from tools.lsp.servers import Servers
+
+    def spared(path: str) -> bool:
+        rule = options.rules.of_effect(Effect(kind="write", paths=(path,)))
+        return rule is not None and rule.verdict != "allow"
+
+    return Servers(options.language_servers, spared)
 
 
 def _has_started(session: Session) -> bool:

@@ -1,7 +1,7 @@
 """Undo, redo and rewind: a session's writing steps as its log tells them, and taking them back.
 
-A step is what lay between the snapshot before its first write and the one after its batch: so what a person did
-between two steps, or since, is nobody's to take back. Undoing is logged with its own two snapshots, and by that it
+A step is what its batch of actions did, each between the snapshots before and after it: so what a person did between
+two of them, or since, is nobody's to take back. Undoing is logged with its own two snapshots, and by that it
 can be undone.
 """
 
@@ -41,15 +41,14 @@ class Step:
 
     id: of the event that ends it, by which an undo names it; turn: the number of its turn, from 1
     start: id of the event before it; before its prompt, if it is the first step of its turn
-    before, after: snapshots
+    spans: the snapshots before and after each part of it
     label: what was done, as "edit cart.py"; prompt: what its turn was asked
     """
 
     id: str
     turn: int
     start: str
-    before: str
-    after: str
+    spans: tuple[tuple[str, str], ...]
     label: str
     prompt: str
 
@@ -81,6 +80,7 @@ class Timeline:
     _asked: dict[str, str] = field(default_factory=dict)
     _start: str = ""
     _first: bool = False
+    _going: bool = False  # the last step is of the batch that runs
 
     @classmethod
     def of(cls, events: Iterable[Event]) -> Timeline:
@@ -96,13 +96,16 @@ class Timeline:
             case Prompt():
                 self._turn += 1
                 self._prompt = event.text
-                self._start, self._first = event.parent, True
+                self._start, self._first, self._going = event.parent, True, False
             case MessageEvent():
                 if not self._first:
                     self._start = event.parent
                 self._asked = {each.id: str(each.arguments.get("command", "")) for each in event.actions}
                 self._labels.clear()
+                self._going = False
             case ActionEvent() if event.effect not in ("read", "none"):
+                if event.call not in self._asked and not event.within:  # the harness's own, after the batch
+                    self._going = False
                 what = event.paths[0] if event.paths else self._asked.get(event.call, "")
                 self._labels.append(f"{event.tool} {what}".strip().partition("\n")[0])
             case ObservationEvent() if event.data.get("commit"):
@@ -125,21 +128,23 @@ class Timeline:
 
     def _snapshot(self, event: SnapshotEvent) -> None:
         if event.when == "after" and self._tree and event.tree != self._tree:
+            earlier = self.done.pop() if self._going else None
+            spans, part = earlier.spans if earlier else (), (self._tree, event.tree)
+            if spans and spans[-1][1] == self._tree:
+                spans, part = spans[:-1], (spans[-1][0], event.tree)
             label = "; ".join(dict.fromkeys(self._labels)) or "changes"
-            label = label if len(label) <= LABEL else label[: LABEL - 1] + "…"
             self.done.append(
                 Step(
                     id=event.id,
                     turn=self._turn,
-                    start=self._start,
-                    before=self._tree,
-                    after=event.tree,
-                    label=label,
+                    start=earlier.start if earlier else self._start,
+                    spans=(*spans, part),
+                    label=label if len(label) <= LABEL else label[: LABEL - 1] + "…",
                     prompt=self._prompt,
                 )
             )
             self.undone.clear()
-            self._first = False
+            self._first, self._going = False, True
         self._tree = event.tree
 
     def _undo(self, event: UndoEvent) -> None:
@@ -151,7 +156,7 @@ class Timeline:
             steps = tuple(step for step in self.done if step.id in named)
             self.done = [step for step in self.done if step.id not in named]
             self.undone.append(Undone(steps=steps, before=event.before, after=event.after))
-        self._tree = event.after
+        self._tree, self._going = event.after, False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -224,7 +229,7 @@ def redo(snapshots: Reverter, timeline: Timeline) -> Outcome:
 def _take_back(snapshots: Reverter, timeline: Timeline, action: UndoAction, steps: Sequence[Step]) -> Outcome:
     turns = dict.fromkeys(step.turn for step in steps)
     commits = [commit for turn in turns for commit in timeline.commits.get(turn, ())]
-    spans = [(step.before, step.after) for step in steps]
+    spans = [span for step in steps for span in step.spans]
     return _revert(snapshots, action, steps, spans, commits)
 
 

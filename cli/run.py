@@ -24,6 +24,7 @@ from agent.events import End, ErrorEvent, Event, fields_of, line_of, render
 from agent.home import Home
 from agent.limits import Limit, MaxCost, MaxSteps, MaxTime, MaxTokens
 from agent.locate import locate
+from agent.model.base import Model
 from agent.outcome import Exit
 from agent.runtime import Runtime
 from cli.models import choose_model, role_makers
@@ -50,6 +51,7 @@ class Invocation:
 
     commit: at the end of a verified turn; offer_commit: let the model do it (needs a git repository)
     schema: a file with the JSON schema that the answer has to fit
+    attempts: how often to try, in work trees beside the user's; the best comes back
     """
 
     folder: Path
@@ -59,7 +61,10 @@ class Invocation:
     session: str = ""
     approval: Approval | None = Approval.NEVER
     schema: Path | None = None
+    attempts: int = 1
 
+
+MakeModel = Callable[[Home, Callable[[str], None]], Model]
 
 NO_MODEL = (
     "no model is set up, so the offline engine works on it"
@@ -76,10 +81,17 @@ def one_shot(
     commit: bool,
     session: str = "",
     schema: Path | None = None,
+    attempts: int = 1,
 ) -> int:
     """Run one prompt to its end. Returns the exit code; every path ends with a last event."""
     invocation = Invocation(
-        folder=folder, flags=flags, commit=commit, offer_commit=commit, session=session, schema=schema
+        folder=folder,
+        flags=flags,
+        commit=commit,
+        offer_commit=commit,
+        session=session,
+        schema=schema,
+        attempts=attempts,
     )
     return guarded(output, lambda: _run(invocation, _prompt(prompt), output))
 
@@ -125,11 +137,16 @@ def settings_for(invocation: Invocation, home: Home) -> Settings:
     return load(home, root, invocation.flags)
 
 
-def make_runtime(invocation: Invocation, home: Home, settings: Settings) -> Runtime:
-    """Model and session for an invocation. Raises UserError."""
+def make_runtime(
+    invocation: Invocation, home: Home, settings: Settings, model: MakeModel | None = None
+) -> Runtime:
+    """Model and session for an invocation. Raises UserError.
+
+    model: makes another one than the settings name
+    """
     options = Options(
         working=invocation.folder,
-        model=lambda home, tell: choose_model(settings, home, tell),
+        model=model or (lambda home, tell: choose_model(settings, home, tell)),
         mode=settings.mode,
         approval=invocation.approval,
         rules=settings.rules,
@@ -158,6 +175,8 @@ def make_runtime(invocation: Invocation, home: Home, settings: Settings) -> Runt
         edit_formats=settings.edit.formats or (),
         refuse_syntax_errors=settings.edit.syntax_errors == "refuse",
         lint=settings.edit.lint,
+        language_servers=settings.language_servers,
+        mcp=settings.mcp,
         version=VERSION,
     )
     runtime = assemble(options, home)
@@ -237,7 +256,12 @@ async def _turn(invocation: Invocation, prompt: str | None, output: str) -> int:
         from cli.structured import Structure
 
         structure = Structure.load(invocation.schema)
-    runtime = make_runtime(invocation, home, settings)
+    if invocation.attempts > 1:
+        from cli.attempts import make_attempts
+
+        runtime = make_attempts(invocation, home, settings, prompt or "")
+    else:
+        runtime = make_runtime(invocation, home, settings)
     try:
         notices = Notices(runtime)
         _subscribe(runtime, settings, output)

@@ -168,7 +168,7 @@ def counterparts(old: Sequence[str], new: Sequence[str]) -> Iterator[tuple[int, 
     yield from ((len(old) - i, len(new) - i) for i in range(1, end + 1))
     middle_old, middle_new = old[start : len(old) - end], new[start : len(new) - end]
     if middle_old and middle_new:
-        from difflib import SequenceMatcher
+        from sandbox.matching import opcodes
 
-        for _, a, b, c, d in SequenceMatcher(None, middle_old, middle_new, autojunk=False).get_opcodes():
+        for _, a, b, c, d in opcodes(middle_old, middle_new):
             yield from ((start + a + i, start + c + i) for i in range(min(b - a, d - c)))

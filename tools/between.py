@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import stat
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from tools.following import Snapshotter
 from tools.workspace import Edit, Workspace
-
-if TYPE_CHECKING:
-    from sandbox.snapshots import State
 
 
 class Between:
@@ -50,10 +47,5 @@ class Between:
             if any(state and stat.S_ISREG(state.mode) and not state.kept for state in states):
                 at.lost.add(path)
                 continue
-            before, after = (_content(snapshots, state) for state in states)
-            at.between.setdefault(path, []).append(Edit(before=before, after=after))
-
-
-def _content(snapshots: Snapshotter, state: State | None) -> tuple[int, bytes] | None:
-    content = snapshots.content(state) if state else None
-    return None if state is None or content is None else (state.mode, content)
+            edit = Edit(before=change.before, after=change.after, read=snapshots.content)
+            at.between.setdefault(path, []).append(edit)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Literal
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Literal, TypeVar
 
 from sandbox.errors import UserError
 from tools.action import Observation, ToolFailure
@@ -13,6 +14,9 @@ from tools.workspace import Workspace
 
 if TYPE_CHECKING:
     from tools.codebase.answers import Answer
+    from tools.codebase.index import Index
+
+Answered = TypeVar("Answered")
 
 Action = Literal[
     "outline",
@@ -41,15 +45,21 @@ async def code(action: Action, target: str, *, at: Workspace) -> Observation:
     target: a name ("Cart.total"), a path (outline, imports, tests) or a text (similar, locate, map)
     """
     try:
+        note = ""
+        if at.servers is not None:
+            from tools.lsp.answering import answered
+
+            exact, note = await answered(at, at.servers, lambda question: asked(at, question), action, target)
+            if exact is not None:
+                return Observation(text=exact.text, data={"code": exact.data})
         found = await asyncio.to_thread(_ask, at, action, target)
     except UserError as error:
         raise ToolFailure(f"code: {error.message}. {error.hint}".rstrip(". ")) from None
-    return Observation(text=found.text, data={"code": found.data})
+    return Observation(text=f"{found.text}\n{note}" if note else found.text, data={"code": found.data})
 
 
 def _ask(at: Workspace, action: str, target: str) -> Answer:
     from tools.codebase.answers import Answer, answer
-    from tools.codebase.index import Index, ask
     from tools.localization import locate, map_answer
 
     def question(index: Index) -> Answer:
@@ -57,7 +67,24 @@ def _ask(at: Workspace, action: str, target: str) -> Answer:
             found = locate(index, target)
             return Answer(text=found.text, data=found.data, empty=not found.files)
         if action == "map":
-            return map_answer(index, target, MAP_TOKENS)
+            return map_answer(index, target, MAP_TOKENS, _at_hand(at))
         return answer(index, action, target)
+
+    return asked(at, question)
+
+
+CHANGED, READ, LATELY = 0.5, 0.15, 12
+"""How much a file that the session changed draws the map to it beside what the text speaks of, one that the model
+read, and how many of the latter count: the last ones."""
+
+
+def _at_hand(at: Workspace) -> dict[str, float]:
+    near = dict.fromkeys(list(at.read)[-LATELY:], READ)
+    return near | dict.fromkeys(at.changed, CHANGED)
+
+
+def asked(at: Workspace, question: Callable[[Index], Answered]) -> Answered:
+    """What the workspace's index answers, brought up to date. Raises UserError."""
+    from tools.codebase.index import ask
 
     return ask(at.root, at.settings.shared or at.settings.cache, tuple(closed(at)), question)

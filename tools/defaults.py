@@ -17,6 +17,7 @@ TOOLS = (
     ("tools.edit", "edit_symbol"),
     ("tools.edit", "edit_lines"),
     ("tools.edit", "apply_patch"),
+    ("tools.lsp.renaming", "rename"),
     ("tools.files", "write"),
     ("tools.shell", "shell"),
     ("tools.process", "process"),
@@ -37,6 +38,9 @@ TOOLS = (
 UNTOLD = (
     ("tools.edit.several", "edit_several"),
     ("tools.git.bisect", "git_bisect"),
+    ("tools.git.history", "git_log"),
+    ("tools.git.history", "git_show"),
+    ("tools.git.history", "git_blame"),
     ("tools.kernel.keeping", "keep_function"),
     ("tools.kernel.keeping", "kept_functions"),
     ("tools.kernel.branching", "put_back"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
@@ -24,6 +24,18 @@ MAX_TEXT = 24_000
 
 KEEP_WHOLE = 500
 """Shorter observations are not worth an artifact: leaving them out of the context saves nothing."""
+
+
+_RULES = ".gitignore"
+"""With another one of these, files come into sight, or go out of it, that nobody has touched."""
+
+
+@dataclass(slots=True)
+class _Span:
+    """From before an action that may write until after it, by snapshots; "" until there is one."""
+
+    before: str = ""
+    after: str = ""
 
 
 class Recorder(Protocol):
@@ -77,13 +89,12 @@ class Gateway:
         actions = [self._meant(action) for action in actions]
         answered: dict[int, Observation] = {}
         self._open = {action.id for action in actions}
-        snapped = [False]
         try:
             for group in self._groups(actions):
                 self._passed = {actions[i].id: asyncio.Event() for i in group}
                 # return_exceptions: also when cancelled, each of them is waited for and records its own end
                 results = await asyncio.gather(
-                    *(self._one(actions[i], snapped) for i in group), return_exceptions=True
+                    *(self._one(actions[i], _Span()) for i in group), return_exceptions=True
                 )
                 for i, result in zip(group, results, strict=True):
                     if isinstance(result, BaseException):
@@ -96,18 +107,14 @@ class Gateway:
                         action, Observation(text="not run: the step was interrupted", failed=True), 0.0
                     )
             raise
-        await self.settle()
         return [answered[i] for i in range(len(actions))]
 
     async def nested(self, action: Action) -> Observation:
         """Run an action that the code of a running action asks for: judged, logged and shaped like any other."""
-        return await self._one(self._meant(action), [True])
+        return await self._one(self._meant(action), None)
 
     async def settle(self) -> None:
-        """Record the tree after a batch that may have written. What is done between two batches is a person's.
-
-        A batch that was interrupted is settled by whoever ends the turn.
-        """
+        """Record the tree after an action that was interrupted and may have written; whoever ends the turn does."""
         if self._writing and self.snapshots is not None:
             tree = await asyncio.to_thread(self.snapshots.take)
             self._record_tree(tree, "after")
@@ -135,11 +142,12 @@ class Gateway:
             together = reads
         return groups
 
-    async def _one(self, action: Action, snapped: list[bool]) -> Observation:
+    async def _one(self, action: Action, span: _Span | None) -> Observation:
+        """span: None for an action inside another one, whose span it is part of"""
         started = time.monotonic()
         outer = current_action.set(action.id)
         try:
-            observation = await self._attempt(action, snapped)
+            observation = await self._attempt(action, span)
         except ToolFailure as failure:
             observation = Observation(text=str(failure), data=failure.data, failed=True)
         except UserError as error:
@@ -159,13 +167,16 @@ class Gateway:
         finally:
             self._has_passed(action)  # or failed before it could
             current_action.reset(outer)
-        return self._record(action, observation, self._took(action, started))
+        observation = self._record(action, observation, self._took(action, started))
+        if span is not None and span.before:
+            await self._end(span)
+        return observation
 
     def _took(self, action: Action, started: float) -> float:
         """Seconds since `started`, without those in which a person was asked."""
         return time.monotonic() - started - self._asked.pop(action.id, 0.0)
 
-    async def _attempt(self, action: Action, snapped: list[bool]) -> Observation:
+    async def _attempt(self, action: Action, span: _Span | None) -> Observation:
         tool = self.toolbox.get(action.tool)
         if tool is None:
             raise ToolFailure(self._unknown(action.tool))
@@ -176,26 +187,29 @@ class Gateway:
         self._recorder.action(action, effect)
         await self._permit(action, effect)
         self._ask_guard(action)
-        if effect.kind not in ("none", "read") and not snapped[0]:
-            snapped[0] = True
-            await self._snapshot()
+        if effect.kind not in ("none", "read") and span is not None and self.snapshots is not None:
+            await self._begin(span, self.snapshots)
         if effect.argv and self.snapshots is not None:
-            return await self._follow(tool, arguments, self.snapshots)
+            return await self._follow(tool, arguments, self.snapshots, span)
         if effect.kind == "git" and self._followed_now is not None:
             async with self._followed_now.paused():  # so that it commits what the command changed until now
                 return await tool.run(**arguments, at=self.workspace)
         return await tool.run(**arguments, at=self.workspace)
 
-    async def _follow(self, tool: Tool, arguments: dict[str, Any], snapshots: Snapshotter) -> Observation:
+    async def _follow(
+        self, tool: Tool, arguments: dict[str, Any], snapshots: Snapshotter, span: _Span | None
+    ) -> Observation:
         """Run a command that a model wrote and find out what it changed: a commit or an undo must know."""
         outer, followed = self._followed_now, Followed(snapshots, self.workspace)
-        await followed.begin()
+        await followed.begin(span.before if span is not None else "")
         self._followed_now = followed
         try:
             observation = await tool.run(**arguments, at=self.workspace)
         finally:
             self._followed_now = outer
             await followed.end()
+        if span is not None:
+            span.after = followed.after
         if not followed.paths:
             return observation
         if observation.failed:
@@ -257,7 +271,7 @@ class Gateway:
             return self.policy.decide_command(judge(line, root=root), root=root, confined=confined)
         paths = tuple(self._path(each) for each in effect.paths)
         judged = _with_guard(replace(effect, paths=paths), self.workspace.root)
-        return self.policy.decide(judged, confined=confined, tool=action.tool)
+        return self.policy.decide(judged, confined=confined, tool=effect.server_tool or action.tool)
 
     def _path(self, path: str) -> str:
         """As rules know it: relative, links followed."""
@@ -266,11 +280,25 @@ class Gateway:
         except (ValueError, OSError):  # it leads outside, or nowhere: the tool will say so
             return path
 
-    async def _snapshot(self) -> None:
-        if self.snapshots is None:
-            return
-        self._record_tree(await asyncio.to_thread(self.snapshots.take), "before")
+    async def _begin(self, span: _Span, snapshots: Snapshotter) -> None:
+        span.before = await asyncio.to_thread(snapshots.take)
+        self._record_tree(span.before, "before")
         self._writing = True
+        self.workspace.written = None
+
+    async def _end(self, span: _Span) -> None:
+        """What is done between two spans is a person's, and so is what is done in one beside a tool that knows exactly
+        what it has written."""
+        if self.snapshots is not None:
+            tree = span.after or await asyncio.to_thread(self._after, self.snapshots, span.before)
+            self._record_tree(tree, "after")
+            self._writing = False
+
+    def _after(self, snapshots: Snapshotter, before: str) -> str:
+        tree, written = snapshots.take(), self.workspace.written
+        if tree == before or written is None or any(path.endswith(_RULES) for path in written):
+            return tree
+        return snapshots.narrowed(before, tree, written)
 
     def _record_tree(self, tree: str, when: Literal["before", "after"]) -> None:
         if tree != self._tree:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Protocol
 
@@ -19,6 +19,7 @@ class Snapshotter(Protocol):
 
     def take(self) -> str: ...
     def changed(self, old: str, new: str) -> Sequence[Change]: ...
+    def narrowed(self, before: str, after: str, written: Mapping[str, bytes | None]) -> str: ...
     def content(self, state: State) -> bytes | None: ...
     def restore(self, before: str, after: str) -> Restored: ...
 
@@ -35,8 +36,14 @@ class Followed:
         self._before = self._after = ""
         self.paths: dict[str, None] = {}
 
-    async def begin(self) -> None:
-        self._before = await asyncio.to_thread(self._snapshots.take)
+    async def begin(self, tree: str = "") -> None:
+        """tree: the snapshot that was taken just now, if one was"""
+        self._before = tree or await asyncio.to_thread(self._snapshots.take)
+
+    @property
+    def after(self) -> str:
+        """The snapshot at its end, "" before that."""
+        return self._after
 
     def take_back(self) -> Restored:
         return self._snapshots.restore(self._before, self._after)

@@ -78,9 +78,26 @@ LANGUAGES: tuple[Language, ...] = (
 
 
 def languages_of(path: str) -> tuple[Language, ...]:
-    """The languages that a file of this name may be written in: none, one, or two (a header of C or of C++)."""
+    """The languages that a file of this name may be written in, of those whose grammar is installed.
+
+    None, one, or two (a header of C or of C++). A grammar that is missing (a platform without its wheel, a package
+    that was left out) costs what is known of its language's files, and nothing else.
+    """
+    return tuple(each for each in named_like(path) if installed(each))
+
+
+def named_like(path: str) -> tuple[Language, ...]:
+    """The same, whether their grammars are installed or not."""
     lower = path.lower()
     return tuple(each for each in LANGUAGES if lower.endswith(each.suffixes))
+
+
+@cache
+def installed(language: Language) -> bool:
+    """Whether the language's grammar can be imported. Looked up, not imported."""
+    from importlib.util import find_spec
+
+    return find_spec(language.package) is not None
 
 
 @cache

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from sandbox.snapshots.restore import Restored
     from sandbox.transaction import Transactions
     from tools.kernel.session import KernelSession
+    from tools.lsp.servers import Servers
+    from tools.mcp.servers import McpServers
     from tools.recall import Past
     from tools.seen import Version
 
@@ -62,10 +64,14 @@ class PlanItem:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Edit:
-    """How somebody else changed a file: st_mode and content (a link's text) before and after, None for no file."""
+    """How somebody else changed a file; None for no file. Contents stay in the store of snapshots.
 
-    before: tuple[int, bytes] | None
-    after: tuple[int, bytes] | None
+    read: gives the bytes of a state (a link's text), None if they are not there any more
+    """
+
+    before: State | None
+    after: State | None
+    read: Callable[[State], bytes | None]
 
 
 @dataclass(slots=True, kw_only=True)
@@ -76,12 +82,15 @@ class Workspace:
     modes: st_mode of those files before the change, as far as it was noted (a link's, if the link is meant)
     lost: those of them whose content before was too large to keep: `changed` says None, and nobody knows
     between: what others made of those files between two steps since, the oldest first
+    written: what the running action has written, by path (None: removed); None where that is not known exactly
     undone: those whose changes were taken back: content and mode before, as they stood in `changed` and `modes`
     read: each file as the model last saw it
     journal: private folder in which changes of several files are noted until they are whole
     background: commands that stay, until the session ends
     take_back: undoes what the last command that failed has changed; None if there is nothing
     kernel: runs blocks of Python; None where a session has none
+    servers: language servers that the user's settings name; None where they name none
+    mcp: servers whose tools are offered beside ours; None where the settings name none
     past: the session's own history, for `recall`
     progress: called with a line of text while something long runs (shown to a person, never logged)
     """
@@ -97,12 +106,15 @@ class Workspace:
     modes: dict[str, int] = field(default_factory=dict)
     lost: set[str] = field(default_factory=set)
     between: dict[str, list[Edit]] = field(default_factory=dict)
+    written: dict[str, bytes | None] | None = None
     undone: dict[str, tuple[bytes | None, int | None]] = field(default_factory=dict)
     read: dict[str, Version] = field(default_factory=dict)
     plan: list[PlanItem] = field(default_factory=list)
     facts: dict[str, Any] = field(default_factory=dict)
     take_back: Callable[[], Restored] | None = None
     kernel: KernelSession | None = None
+    servers: Servers | None = None
+    mcp: McpServers | None = None
     past: Past | None = None
     background: Backgrounds = field(default_factory=Backgrounds)
     progress: Callable[[str], None] = lambda line: None

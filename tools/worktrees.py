@@ -15,7 +15,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from tools.plumbing import Git
+from tools.plumbing import Git, GitFailed
 
 LINKED = (".venv", "venv", "node_modules")
 """Folders that a project's commands need and git does not have: linked, when git ignores them, so not made anew."""
@@ -72,6 +72,28 @@ def worktree(git: Git, commit: str, folder: Path) -> Iterator[Worktree]:
         shutil.rmtree(own, ignore_errors=True)  # what cannot be removed now, git forgets below
         os.close(lock)
         git.run("worktree", "prune", ok=range(256))
+
+
+def standing(git: Git) -> str:
+    """A commit of what stands in the work tree, new files included, ignored ones not; neither the index nor any
+    reference knows of it. Raises GitFailed where there is no commit yet."""
+    head = git.line("rev-parse", "--verify", "--quiet", "HEAD^{commit}", ok=(0, 1, 128))
+    if not head:
+        raise GitFailed("there is no commit yet to begin with")
+    index = Path(git.line("rev-parse", "--absolute-git-dir"), "index")
+    with tempfile.TemporaryDirectory(prefix="patchwright-index-") as scratch:
+        own = Path(scratch, "index")
+        if index.exists():
+            shutil.copyfile(index, own)
+        inside = Git(git.root, alone=True, extra={**git.extra, "GIT_INDEX_FILE": str(own)})
+        inside.run("add", "--all", "--", ".")
+        tree = inside.line("write-tree")
+    if tree == git.line("rev-parse", f"{head}^{{tree}}"):
+        return head
+    maker = ("-c", "user.name=Patchwright", "-c", "user.email=patchwright@localhost")
+    return git.line(
+        *maker, "commit-tree", "--no-gpg-sign", "-p", head, "-m", "What an attempt begins with", tree
+    )
 
 
 def bring_back(git: Git, patch: bytes) -> None:

@@ -8,12 +8,13 @@ one of these is shortened, it is done anew for those that follow, and so no refe
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Literal
 
 from agent.context import references
-from agent.context.digest import MAX_NAMES, Known
-from agent.context.repeats import LEAST, Visible
+from agent.context.digest import Known
+from agent.context.repeats import LEAST, Reference, Visible
 from agent.context.views import Line, parsed, runs, seldom_needed
 from agent.model.base import AssistantMessage, Message, ToolMessage
 from tools.action import Action
@@ -24,6 +25,9 @@ views of files are sent without long docstrings and without bodies far from the 
 
 NEVER = frozenset({"recall"})
 """Tools that are asked for just what had been left out."""
+
+MAX_NAMES = 20
+"""Of a part of a view that is left out: what it is about; the part itself is one `read` away."""
 
 _ENDS = "[… ends as before …]"
 
@@ -54,86 +58,129 @@ class Entering:
             self._visible.see(parsed(text))
             self._known.see(text)
 
-    def output(self, text: str, action: Action, data: Mapping[str, Any] | None, ref: str) -> str:
-        """What is sent of an output. ref: brings the whole of it back"""
+    def output(
+        self, text: str, action: Action, data: Mapping[str, Any] | None, ref: str, *, failed: bool = False
+    ) -> str:
+        """What is sent of an output. data: its facts; ref: brings it back; failed: it tells of a failure"""
         if self.how == "whole":
             return text
+        data = data or {}
         lines = list(parsed(text))
+        file = str(data.get("path", "")) if "first" in data else ""
         call = f"{action.tool} {json.dumps(dict(action.arguments), sort_keys=True, default=repr)}"
         ended = self._visible.ends(lines)
         if action.tool in NEVER or self._referred.pop(call, None) == text:
-            self._stand(lines)  # the last: asked for again, because it was not sent whole
+            self._stand(lines, file)  # the last: asked for again, because it was not sent whole
             return text
         if _bytes(lines[len(lines) - ended :]) < len(_ENDS) + LEAST // 2:
             ended = 0
         body = lines[: len(lines) - ended]
-        gaps: dict[int, range] = {}
-        if self.how == "outlined" and data and "first" in data:
-            gaps = {run.start: run for run in runs(seldom_needed(body, data) - self._repeated(body))}
-        sent = "\n".join([*self._parts(body, gaps, action.tool, ref), *([_ENDS] if ended else [])])
-        if sent != text:
+        gaps: list[range] = []
+        if self.how == "outlined" and "first" in data:
+            gaps = list(runs(seldom_needed(body, data) - self._repeated(body, file)))
+        parts = self._parts(body, gaps, Output(tool=action.tool, ref=ref, file=file))
+        sent = "\n".join([*parts, *([_ENDS] if ended else [])])
+        if sent != text and not (failed or "diff" in data or "report" in data):
             self._referred[call] = text
         return sent
 
-    def _parts(self, lines: list[Line], gaps: Mapping[int, range], tool: str, ref: str) -> Iterator[str]:
+    def _parts(self, lines: list[Line], gaps: Sequence[range], of: Output) -> Iterator[str]:
         """The lines that are sent, and notes in the place of those that are not."""
-        stays: list[Line] = []
         at = 0
-        while at < len(lines):
-            if at in gaps:
-                length = len(gaps[at])
-                self._stand(stays)
-                yield self._gap(lines[at : at + length], tool, ref)
-            else:
-                length, note = self._repeat(lines, at, next((gap for gap in gaps if gap > at), len(lines)))
-                if note:
-                    self._stand(stays)
-                    yield note
-                else:
-                    length = 1
-                    stays.append(lines[at])
-                    yield lines[at].raw
-            at += length
-        self._stand(stays)
+        for gap in (*gaps, range(len(lines), len(lines))):
+            yield from self._stretch(lines[: gap.start], at, of.file)
+            if gap:
+                yield self._gap(lines[gap.start : gap.stop], of)
+            at = gap.stop
 
-    def _repeated(self, lines: list[Line]) -> set[int]:
+    def _stretch(self, lines: list[Line], at: int, file: str) -> Iterator[str]:
+        """The lines from `at` on, with references for those that stand above."""
+        stays: list[Line] = []
+        above: Reference | None = None
+        while at < len(lines):
+            if above is not None and (more := self._goes_on(lines, at, above, file)):
+                above, length = more
+                at += length
+                continue
+            if above is not None:
+                yield str(above)
+            length, above = self._repeat(lines, at, file)
+            if above is None:
+                length = 1
+                stays.append(lines[at])
+                yield lines[at].raw
+            else:
+                self._stand(stays, file)
+            at += length
+        if above is not None:
+            yield str(above)
+        self._stand(stays, file)
+
+    def _repeated(self, lines: list[Line], file: str) -> set[int]:
         """Indices of the lines that stand in the request already."""
         found: set[int] = set()
         at = 0
         while at < len(lines):
-            length, note = self._repeat(lines, at, len(lines))
-            if note:
+            length, note = self._repeat(lines, at, file)
+            if note is not None:
                 found.update(range(at, at + length))
-            at += length if note else 1
+            at += length if note is not None else 1
         return found
 
-    def _repeat(self, lines: list[Line], at: int, end: int) -> tuple[int, str]:
-        """(length, reference) of the run that begins at `at` and stands in the request; "" if it is not worth it."""
+    def _repeat(self, lines: list[Line], at: int, file: str) -> tuple[int, Reference | None]:
+        """(length, reference) of the run that begins at `at` and stands in the request; None if it is not worth it."""
         if not lines[at].text.strip():
-            return 0, ""
-        length, place = self._visible.longest(lines[:end] if end < len(lines) else lines, at)
+            return 0, None
+        length, place = self._visible.longest(lines, at)
         run = lines[at : at + length]
         if _bytes(run) < LEAST:
-            return 0, ""
-        note = self._visible.reference(run, place)
-        return (length, note) if _bytes(run) - len(note) >= LEAST else (0, "")
+            return 0, None
+        note = self._visible.reference(run, place, file)
+        return (length, note) if _bytes(run) - len(str(note)) >= LEAST else (0, None)
 
-    def _stand(self, lines: list[Line]) -> None:
+    def _goes_on(
+        self, lines: list[Line], at: int, above: Reference, file: str
+    ) -> tuple[Reference, int] | None:
+        """(reference, length) of `above` and a run after it in one, blank lines between them too; None if none."""
+        start = at
+        while start < len(lines) and not lines[start].text.strip() and lines[start].number is not None:
+            start += 1
+        if start == len(lines):
+            return None
+        length, place = self._visible.longest(lines, start)
+        if not length:
+            return None
+        more = self._visible.reference(lines[start : start + length], place, file)
+        return (more.joined(above), start - at + length) if more.goes_on(above, start - at) else None
+
+    def _stand(self, lines: list[Line], file: str) -> None:
         """These lines are sent."""
         if lines:
-            self._visible.see(lines)
+            self._visible.see(lines, file)
             self._known.see("\n".join(line.text for line in lines))
             lines.clear()
 
-    def _gap(self, lines: list[Line], tool: str, ref: str) -> str:
+    def _gap(self, lines: list[Line], of: Output) -> str:
         first, last = lines[0].number, lines[-1].number
-        how = f"read(start={first}, end={last})" if tool == "read" else f'recall(ref="{ref}")'
+        how = f"read(start={first}, end={last})" if of.tool == "read" else f'recall(ref="{of.ref}")'
         text = "\n".join(line.text for line in lines)
         new = [each for each in references.paths(text) if each not in self._known.paths]
         new += [each for each in references.names(text) if each not in self._known.words]
         names = " ".join(dict.fromkeys(new[:MAX_NAMES]))
         self._known.see(names)
-        return f"[… {first}–{last} left out, {how}{f': {names}' if names else ''} …]"
+        how = "" if of.told else f" left out, {how}"
+        of.told = True
+        return f"[… {first}–{last}{how}{f': {names}' if names else ''} …]"
+
+
+@dataclass(slots=True, kw_only=True)
+class Output:
+    """Where lines come from. told: it has been said how what is left out of it is had back"""
+
+    tool: str
+    ref: str
+    file: str
+    told: bool = False
 
 
 def _bytes(lines: list[Line]) -> int:

@@ -1,13 +1,17 @@
 """What holds of every list of messages that a model is sent, whatever befell the log. Each invariant is an object.
 
-After the view properties of OpenHands' SDK: a rule that has a name can be tested, and told when it is broken.
+After the view properties of OpenHands' SDK: a rule that has a name can be tested, and told when it is broken. Those of
+messages are what providers demand; those of the view say where in the log its messages come from.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from typing import Protocol
 
+from agent.context.projection import FoldMessage, Slot
+from agent.events import Event, MessageEvent
 from agent.model.base import AssistantMessage, Message, ToolMessage
 
 
@@ -85,3 +89,89 @@ INVARIANTS: tuple[Invariant, ...] = (
 def broken(messages: Sequence[Message]) -> list[str]:
     """Every breach of every invariant."""
     return [f"{type(rule).__name__}: {breach}" for rule in INVARIANTS for breach in rule.broken(messages)]
+
+
+class ViewInvariant(Protocol):
+    """`broken` says where a view breaks the rule. events: those of the present branch, by their places"""
+
+    def broken(self, slots: Sequence[Slot], events: Mapping[int, Event]) -> list[str]: ...
+
+
+class WhatPeopleSaidIsInOrder:
+    """Prompts and steers stand in the order in which they were said."""
+
+    def broken(self, slots: Sequence[Slot], events: Mapping[int, Event]) -> list[str]:
+        said = [slot.first for slot in slots if slot.by_person]
+        return [f"e{b} stands after e{a}" for a, b in pairwise(said) if b <= a]
+
+
+class StepsAreInOrder:
+    """Messages of models stand in the order in which they came."""
+
+    def broken(self, slots: Sequence[Slot], events: Mapping[int, Event]) -> list[str]:
+        steps = [slot.first for slot in slots if isinstance(slot.message, AssistantMessage)]
+        return [f"e{b} stands after e{a}" for a, b in pairwise(steps) if b <= a]
+
+
+class NoStepStandsBesideItsRecord:
+    """What a record stands for is not there as well."""
+
+    def broken(self, slots: Sequence[Slot], events: Mapping[int, Event]) -> list[str]:
+        folds = [(slot.first, slot.last) for slot in slots if isinstance(slot.message, FoldMessage)]
+        found = []
+        for at, slot in enumerate(slots):
+            if isinstance(slot.message, AssistantMessage):
+                end = at + len(slot.message.actions)
+                last = max((each.last for each in slots[at : end + 1]), default=slot.last)
+                found += [
+                    f"e{slot.first} stands beside its record {a} to {b}"
+                    for a, b in folds
+                    if a <= slot.first and last <= b
+                ]
+        return found
+
+
+class ReasoningIsReplayedAsItCame:
+    """A message that is sent whole has the reasoning and the signed parts that its provider gave, none else's.
+
+    So a switch of the model needs no other view: each wire format sends the parts that name it and leaves out the rest.
+    """
+
+    def broken(self, slots: Sequence[Slot], events: Mapping[int, Event]) -> list[str]:
+        found = []
+        for slot in slots:
+            event = events.get(slot.first)
+            if isinstance(slot.message, AssistantMessage) and isinstance(event, MessageEvent):
+                as_it_came = (event.reasoning, [dict(part) for part in event.kept])
+                if (slot.message.reasoning, [dict(part) for part in slot.message.kept]) != as_it_came:
+                    found.append(f"e{slot.first} has other reasoning than it came with")
+        return found
+
+
+class EveryMessageIsInTheBranch:
+    """What is sent comes from the present branch: nothing of one that was left, nothing made up but lost results."""
+
+    def broken(self, slots: Sequence[Slot], events: Mapping[int, Event]) -> list[str]:
+        return [
+            f"e{slot.first} is on no branch that holds"
+            for slot in slots
+            if not isinstance(slot.message, FoldMessage) and slot.first not in events
+        ]
+
+
+VIEW_INVARIANTS: tuple[ViewInvariant, ...] = (
+    WhatPeopleSaidIsInOrder(),
+    StepsAreInOrder(),
+    NoStepStandsBesideItsRecord(),
+    ReasoningIsReplayedAsItCame(),
+    EveryMessageIsInTheBranch(),
+)
+
+
+def view_broken(slots: Sequence[Slot], events: Mapping[int, Event]) -> list[str]:
+    """Every breach of every invariant of a view."""
+    return [
+        f"{type(rule).__name__}: {breach}"
+        for rule in VIEW_INVARIANTS
+        for breach in rule.broken(slots, events)
+    ]

@@ -18,16 +18,16 @@ MIN_VIEW = 30
 SMALL = 150
 """Lines of a file that is sent whole when it is read whole."""
 
-MIN_GAP = 5
+MIN_GAP = 3
 """Lines from which leaving them out is worth the note in their place."""
 
-TOP = 25
+TOP = 8
 """Lines at the top of a file that stay when none was named: what it is about, and its imports."""
 
-NEAR = 10
+NEAR = 5
 """Lines on each side of those that were asked for that stay, besides the definition around them."""
 
-LONGEST = 60
+LONGEST = 30
 """Lines of that definition that stay after those that were asked for."""
 
 PROSE = (".md", ".rst", ".txt", ".adoc", ".html")
@@ -37,8 +37,7 @@ _NUMBERED = re.compile(r"\s*(\d+)(?:[:|\t]|→)(.*)", re.DOTALL)
 _QUOTES = re.compile(r"[rRbBuUfF]{0,2}(\"\"\"|''')")
 _HEADING = re.compile(
     r"\s*(?:(?:async |export |default |pub(?:\([a-z]+\))? |public |private |protected |static |abstract |final )*"
-    r"(?:def|class|func|function|fn|struct|enum|trait|interface|impl|type|module|mod|namespace|package)\s+\w"
-    r"|@\w|from\s+\S+\s+import\s|import\s|#include\b|use\s+\w)"
+    r"(?:def|class|func|function|fn|struct|enum|trait|interface|impl|type|module|mod|namespace|package)\s+\w|@\w)"
 )
 _STATEMENT = re.compile(
     r"\s*(?:def |class |return\b|raise |import |from \S+ import |@\w|try:|else:|(?:if|for|while|with|elif) .*:$"
@@ -78,6 +77,8 @@ def seldom_needed(lines: Sequence[Line], data: Mapping[str, Any]) -> set[int]:
     if end - start < MIN_VIEW or small or prose:
         return set()
     view = lines[start:end]
+    if "diff" in data:
+        return _far_from_change(view, start, _asked(data))
     near = _near(view, _asked(data))
     out = {
         i for block in _quiet_blocks(view) for i in block if not _within(view[i], *(_asked(data) or (0, 0)))
@@ -121,6 +122,15 @@ def _asked(data: Mapping[str, Any]) -> tuple[int, int] | None:
     if isinstance(asked, list | tuple) and len(asked) == 2 and all(isinstance(each, int) for each in asked):
         return asked[0], asked[1]
     return None
+
+
+def _far_from_change(view: Sequence[Line], start: int, asked: tuple[int, int] | None) -> set[int]:
+    """What of the view that an edit shows is not around the change: it is no place that anybody wanted to see."""
+    if asked is None:
+        return set()
+    first, last = asked[0] - NEAR, asked[1] + NEAR
+    far = {start + i for i, line in enumerate(view) if not _within(line, first, last)}
+    return {i for run in runs(far) if len(run) >= MIN_GAP for i in run}
 
 
 def _near(view: Sequence[Line], asked: tuple[int, int] | None) -> range:

@@ -28,6 +28,8 @@ from tools.action import Action
 WINDOW = 1_000_000
 # Failing tests named to `repair`; more than this, and it looks at everything that fails.
 MOST_TARGETS = 60
+# Words of a prompt that describes something, not only asks for the tests to pass.
+DESCRIBED = 8
 # A change of lower confidence is named as one to be looked at.
 DOUBTFUL = 0.6
 # What a person says who wants tests to pass or a bug gone; generous, since it can do nothing else.
@@ -40,6 +42,10 @@ _CANNOT = "this needs a model: the offline engine repairs bugs that make tests f
 _HOW_TO_SET_UP = (
     "Set OPENAI_API_KEY or ANTHROPIC_API_KEY, or name a model: --model PROVIDER/NAME"
     " (a local server: --model openai/NAME --api-base http://localhost:8080/v1)."
+)
+_ELSEWHERE = (
+    ": the tests that failed pass where I try changes. There they run in the first Python of the project that can run "
+    "them, without the variables and options of a command that you named"
 )
 _PLAN = (
     "Run the tests to see what fails",
@@ -156,14 +162,13 @@ class _Turn:
         outcome = _report(runs[0]).get("outcome", "")
         if outcome == "passed":
             passed = _report(runs[0]).get("passed", 0)
-            return self.over(
-                f"All {passed} tests pass already, so there is nothing to repair.", "nothing to do"
-            )
+            text = f"All {passed} tests pass already, so there is nothing to repair."
+            return self._located() or self.over(text + self._places(), "nothing to do")
         if outcome in ("no-tests", "no-runner"):
             text = (
                 f"There is nothing to repair by: I work from failing tests.\n\n{_block(runs[0].result.text)}"
             )
-            return self.over(text, "not achieved")
+            return self._located() or self.over(text + self._places(), "not achieved")
         return None
 
     def _search(self) -> Reply | None:
@@ -176,7 +181,9 @@ class _Turn:
             targets = failing if 0 < len(failing) <= MOST_TARGETS else []
             return self.call(text, "repair", {"targets": targets})
         if not self._fixes():
-            return self.over(f"I did not find a fix.\n\n{_block(found[0].result.text)}", "not achieved")
+            why = _ELSEWHERE if found[0].data.get("repair", {}).get("outcome") == "all-pass" else ""
+            text = f"I did not find a fix{why}.\n\n{_block(found[0].result.text)}"
+            return self._located() or self.over(text + self._places(), "not achieved")
         return None
 
     def _edits(self) -> Reply | None:
@@ -229,6 +236,23 @@ class _Turn:
         if "git_commit" not in self.tools or self._made("git_commit"):
             return None
         return self.call("All tests pass.", "git_commit", {"message": commit_message(self._fixes())})
+
+    def _located(self) -> Reply | None:
+        """Where no test leads on, the words do: what the prompt speaks of, if it describes anything."""
+        if len(self.prompt.split()) < DESCRIBED or "code" not in self.tools or self._made("code"):
+            return None
+        return self.call(
+            "No test leads further, so I look for what your words speak of.",
+            "code",
+            {"action": "locate", "target": self.prompt},
+        )
+
+    def _places(self) -> str:
+        """What `_located` found, as the end of an answer."""
+        asked = self._made("code")
+        if not asked or asked[0].result.failed:
+            return ""
+        return f"\n\nWhat your words speak of, as far as words tell:\n\n{_block(asked[0].result.text)}"
 
     # ── what the turn holds so far ───────────────────────────────────────────────────────────────
 

@@ -20,24 +20,27 @@ from benchmarks.context.policies import Ours, policies
 def table(sessions: Sequence[Sequence[Event]], window: int, shares: Shares, only: str) -> None:
     """All policies over all sessions; medians over sessions, references pooled."""
     base: list[Result] = []
-    head = f"{'policy':<36}{'peak':>8}{'cut':>8}{'cost':>8}{'calls':>7}{'ms':>7}{'ms at':>7}"
+    head = f"{'policy':<36}{'peak':>8}{'cut':>8}{'cost':>8}{'charged':>9}{'calls':>7}{'ms':>7}{'ms at':>7}"
     print(f"\nwindow {window:,}\n{head}  identifiers / paths visible; reachable")
     for name, make in policies(window, shares).items():
         if base and only not in name:
             continue
         results = [replay(session, make()) for session in sessions]
+        charged = [replay(session, make(), charged=True) for session in sessions] if base else results
         base = base or results
         cut = statistics.median(1 - r.peak / b.peak for r, b in zip(results, base, strict=True))
         cost = statistics.median(r.cost / b.cost for r, b in zip(results, base, strict=True))
+        honest = statistics.median(r.cost / b.cost for r, b in zip(charged, base, strict=True))
         plain = statistics.median(ms for r in results for ms in r.plain)
         at = statistics.median([ms for r in results for ms in r.compressing] or [0.0])
         print(
-            f"{name:<36}{statistics.median(r.peak for r in results):>8,.0f}{cut:>8.1%}{cost:>8.1%}"
+            f"{name:<36}{statistics.median(r.peak for r in results):>8,.0f}{cut:>8.1%}{cost:>8.1%}{honest:>9.1%}"
             f"{statistics.median(r.compactions for r in results):>7.0f}{plain:>7.2f}{at:>7.1f}"
             f"  {interval([x for r in results for x in r.identifiers])}"
             f" / {interval([x for r in results for x in r.paths])}"
             f"; {interval([x for r in results for x in r.reachable])}"
-            f"; edited {interval([x for r in results for x in r.edited])}",
+            f"; edited {interval([x for r in results for x in r.edited])}"
+            f"; read again {sum(len(r.again) for r in charged)}",
             flush=True,
         )
 

@@ -80,7 +80,15 @@ def main() -> None:
         (own / "cache").mkdir()
         session = Session.create(own / "sessions")
         session.append(
-            SessionStart(session=session.id, project="/p", model="m", mode="full", version="0", system="S")
+            SessionStart(
+                session=session.id,
+                project="/p",
+                model="m",
+                mode="full",
+                version="0",
+                system="S",
+                outputs="outlined",
+            )
         )
         workspace = Workspace(
             root=own / "root",

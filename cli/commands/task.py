@@ -63,6 +63,16 @@ def run(
         Path | None,
         typer.Option("--output-schema", metavar="FILE", help="JSON schema that the final answer has to fit."),
     ] = None,
+    attempts: Annotated[
+        int,
+        typer.Option(
+            "--attempts",
+            metavar="N",
+            min=1,
+            max=16,
+            help="Try it N times, each in a work tree of its own; what the tests like best comes back.",
+        ),
+    ] = 1,
 ) -> None:
     """Do one task without asking; the exit code says how it went."""
     from cli.run import one_shot
@@ -82,6 +92,8 @@ def run(
     if prompt is not None and option_prompt is not None:
         raise typer.BadParameter("two prompts: give one, as PROMPT or with -p")
     text = prompt if prompt is not None else option_prompt
+    if attempts > 1 and (input_ is Input.stream_json or schema is not None or session):
+        raise typer.BadParameter("--attempts goes with neither --input, --output-schema nor --session")
     if input_ is Input.stream_json:
         from cli.run import driven
 
@@ -90,7 +102,16 @@ def run(
         raise typer.Exit(driven(folder, flags, output=output.value, commit=not no_commit, session=session))
     commit = not no_commit
     raise typer.Exit(
-        one_shot(folder, text, flags, output=output.value, commit=commit, session=session, schema=schema)
+        one_shot(
+            folder,
+            text,
+            flags,
+            output=output.value,
+            commit=commit,
+            session=session,
+            schema=schema,
+            attempts=attempts,
+        )
     )
 
 

@@ -154,6 +154,7 @@ def _front(opening: Opening, hosts: list[Lobby]) -> Screen | Plain:
             keys=settings.keys,
             vi=settings.editing == "vi",
             alert=settings.notify,
+            pause=settings.pause,
         )
         return screen
     from cli.repl.plain import Plain

@@ -26,15 +26,20 @@ KEYS: dict[str, str] = {
 }
 """What each key answers, as it is shown."""
 
+HELD = "keys answer it when you pause typing"
+"""Shown in their stead while what is typed is not meant for the question."""
+
 State = Literal["keys", "rule", "word"]
 
 
 @dataclass(slots=True)
 class Asking:
-    """One question while it stands. `state`: a key is awaited, or a line is typed in the prompt."""
+    """One question while it stands. `state`: a key is awaited, or a line is typed in the prompt; `came`: when it was
+    first there, by the monotonic clock."""
 
     question: Question
     answer: asyncio.Future[Answer]
+    came: float
     state: State = "keys"
     _kept: Document = field(default_factory=Document)
 
@@ -70,8 +75,11 @@ class Asking:
             self.state = "keys"
             buffer.set_document(self._kept, bypass_readonly=True)
 
-    def lines(self, terminal: Terminal) -> StyleAndTextTuples:
-        """The whole question, or as much as the window holds and how to see the rest."""
+    def lines(self, terminal: Terminal, *, held: bool) -> StyleAndTextTuples:
+        """The whole question, or as much as the window holds and how to see the rest.
+
+        held: no key answers yet, because the person is in the middle of typing something else
+        """
         text = wrapped(self.question.what, terminal.columns - 1)
         why = wrapped(f"why: {self.question.why}", terminal.columns - 1)
         keys = self.keys(terminal.columns)
@@ -80,12 +88,12 @@ class Asking:
         if len(text) > room:
             more = f"… {len(text) - room + 1} more lines, press v to view them all\n"
             text = text[: room - 1]
-        return [
+        asked: StyleAndTextTuples = [
             ("class:question", "\n" + "\n".join(text)),
             ("class:dim", "\n" + "\n".join(why)),
             ("", f"\n{more}"),
-            *self._painted(keys),
         ]
+        return [*asked, ("class:dim", HELD)] if held else [*asked, *self._painted(keys)]
 
     def keys(self, columns: int) -> str:
         """What can be pressed, or what is being typed."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from agent.events import End, Event, MessageEvent, Prompt, Rewind, Steer
 from agent.home import Home
@@ -22,6 +22,9 @@ from cli.settings.shape import Settings
 from sandbox.errors import UserError
 from sandbox.inert import inert
 from sandbox.secrets import redact
+
+if TYPE_CHECKING:
+    from cli.repl.commands import Command
 
 MakeModel = Callable[[str], Model]
 
@@ -47,6 +50,7 @@ class Chat:
         self.next: str | None = None
         self._make_model = make_model
         self._queued: list[str] = []
+        self._later: list[str] = []  # commands that were given while another one ran
         self._work: asyncio.Task[bool] | None = None
         self._asides: set[asyncio.Task[bool]] = set()
         self._hung_up = False
@@ -94,16 +98,16 @@ class Chat:
         elif self.working:
             self._queued.append(text)
             self.runtime.loop.inbox.append(text)
-            self.front.queued(self._queued)
+            self._show_queued()
         else:
             self.view.said(text)
-            self._start(self._turn(self.planning.framed(text)))
+            self._start(self._turn(self.planning.framed(text)), self._waiting())
 
     def resume(self) -> None:
         """Go on with a turn that was cut off, if the session ended in one."""
         if self._cut_off():
             self.tell("going on with the unfinished turn", "dim")
-            self._start(self._turn(None))
+            self._start(self._turn(None), self._waiting())
 
     def interrupt(self) -> bool:
         """Stop the step, then the turn. False if there was nothing to stop."""
@@ -120,12 +124,12 @@ class Chat:
 
     def recall(self) -> str:
         """Take back the last thing that is queued, to edit it; "" if nothing is."""
-        if not self._queued:
+        if not self._queued and not self._later:
             return ""
-        text = self._queued.pop()
+        text = (self._later or self._queued).pop()
         if text in self.runtime.loop.inbox:
             self.runtime.loop.inbox.remove(text)
-        self.front.queued(self._queued)
+        self._show_queued()
         return text
 
     def rewind(self) -> None:
@@ -133,7 +137,7 @@ class Chat:
         from cli.repl.rewinding import offer
 
         if not self.working:
-            self._start(offer(self))
+            self._start(offer(self), "rewind")
 
     def unfold(self) -> None:
         """Show the whole session, nothing folded."""
@@ -169,10 +173,14 @@ class Chat:
         text = broken(inert(text), terminal.columns)
         self.view.note(painter(colour=terminal.colour)(text, style) if style else text)
 
-    async def turn(self, prompt: str) -> None:
-        """Run a turn on behalf of a command; what is told of it is shown as if the user had typed it."""
-        self.view.said(prompt)
-        await self._turn(prompt)
+    async def turn(self, prompt: str, *, shown: str | None = None) -> None:
+        """Run a turn on behalf of a command, as if the user had typed its prompt.
+
+        shown: what the user sees of it; "" if all of it stands there already
+        """
+        if shown != "":
+            self.view.said(prompt if shown is None else shown)
+        await self._turn(self.planning.framed(prompt))
 
     @asynccontextmanager
     async def borrowed_model(self, name: str) -> AsyncIterator[None]:
@@ -203,9 +211,11 @@ class Chat:
         return inert(" · ".join(parts))
 
     def _facts(self) -> list[str]:
-        """The share of the model's window that the history fills."""
+        """The share of the model's window that the history fills; more than fits is shortened before it is sent."""
         window = self.runtime.model.window
         share = self.runtime.projection.tokens * 100 // window if window else 0
+        if share > 100:
+            return ["context full, shortened next"]
         return [f"context {share} %"] if share else []
 
     def _command(self, text: str, *, shown: bool = True) -> bool:
@@ -215,6 +225,10 @@ class Chat:
         command = parse(text, self)
         if command is None:
             return False
+        if isinstance(command, Command) and self._has_to_wait(command) and not self.runtime.turning:
+            self._later.append(text)  # it is a matter of moments
+            self._show_queued()
+            return True
         if shown:
             self.view.said(text)
         if not isinstance(command, Command):
@@ -223,14 +237,19 @@ class Chat:
         argument = text.partition(" ")[2].strip()
         if argument in ("--help", "-h"):
             self.tell(command.usage)
-        elif self.working and not command.while_working:
+        elif self._has_to_wait(command):
             self.tell(f"{command.name} has to wait until this turn is over; Ctrl-C stops it.", "yellow")
         elif self.working:
             self._aside(command.run(self, argument))
         else:
-            self.front.busy(command.name)
-            self._start(command.run(self, argument))
+            self._start(command.run(self, argument), command.name)
         return True
+
+    def _has_to_wait(self, command: Command) -> bool:
+        return self.working and not command.while_working
+
+    def _show_queued(self) -> None:
+        self.front.queued([*self._queued, *self._later])
 
     def _cut_off(self) -> bool:
         """Whether the session ends in a turn that has no end."""
@@ -244,9 +263,14 @@ class Chat:
         if self.working:
             self.tell(f"{what} has to wait until this turn is over; Ctrl-C stops it.", "yellow")
         else:
-            self._start(work())
+            self._start(work(), what)
 
-    def _start(self, work: Coroutine[Any, Any, None]) -> None:
+    def _waiting(self) -> str:
+        return f"waiting for {inert(self.runtime.model.name)}"
+
+    def _start(self, work: Coroutine[Any, Any, None], doing: str) -> None:
+        """Begin; that it has begun is seen with the first frame that shows what was asked for."""
+        self.front.busy(doing)
         self._work = asyncio.create_task(self._guarded(work))
         self._work.add_done_callback(self._over)
 
@@ -264,12 +288,20 @@ class Chat:
         elif self._queued:  # said while a command ran, which takes no steering
             left, self._queued = "\n".join(self._queued), []
             self.runtime.loop.inbox.clear()
-            self.front.queued([])
+            self._show_queued()
             if work.cancelled() or not work.result():
                 self.front.refill(left)
             else:
                 self.view.said(left)
-                self._start(self._turn(self.planning.framed(left)))
+                self._start(self._turn(self.planning.framed(left)), self._waiting())
+        elif self._later and work.result():
+            text = self._later.pop(0)
+            self._show_queued()
+            self.submit(text)
+        elif self._later:  # they were given in the belief that the one before would do what it says
+            left, self._later = "\n".join(self._later), []
+            self._show_queued()
+            self.front.refill(left)
 
     async def _guarded(self, work: Coroutine[Any, Any, None]) -> bool:
         """Whether it came to its end."""
@@ -295,7 +327,7 @@ class Chat:
             end = await self.runtime.turn(prompt)
             self.runtime.loop.inbox.clear()
             left, self._queued = self._queued, []
-            self.front.queued([])
+            self._show_queued()
             if not left:
                 break
             if end.outcome != "done" or self._hung_up:
@@ -319,7 +351,7 @@ class Chat:
             self.view.event(event)
         elif event.text in self._queued:  # else it is the harness that speaks; a signal has told of it
             self._queued.remove(event.text)
-            self.front.queued(self._queued)
+            self._show_queued()
             self.view.said(event.text)
 
     def _arguments(self, tool: str, paths: tuple[str, ...]) -> list[dict[str, Any]]:

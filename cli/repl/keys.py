@@ -7,7 +7,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from prompt_toolkit.application import get_app
-from prompt_toolkit.filters import Condition, Filter, has_completions, has_selection, vi_insert_mode
+from prompt_toolkit.filters import (
+    Condition,
+    Filter,
+    has_completions,
+    has_selection,
+    is_searching,
+    vi_insert_mode,
+)
 from prompt_toolkit.input.ansi_escape_sequences import ANSI_SEQUENCES
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 from prompt_toolkit.keys import Keys
@@ -51,9 +58,10 @@ def bindings(deeds: Deeds, pastes: Pastes, chosen: Mapping[str, Sequence[str]]) 
     typing = Condition(lambda: (now := deeds.asking()) is not None and now.state != "keys")
     add = _Adder(keys, {**ACTIONS, **chosen})
     _question(keys, deeds, asked & ~typing, typing)
-    _sending(add, keys, deeds, pastes, ~asked)
-    _stopping(add, keys, deeds, ~asked)
-    _looking(add, deeds, ~asked)
+    free = ~asked & ~is_searching  # a search in the history has keys of its own: Enter takes what it found
+    _sending(add, keys, deeds, pastes, free)
+    _stopping(add, keys, deeds, free)
+    _looking(add, deeds, free)
     return keys
 
 

@@ -51,9 +51,11 @@ class Live:
     """What the live region shows now.
 
     draw: the unfinished end of the answer; tail: the last line that a command wrote
+    held: whether the keys are not the question's yet
     """
 
     terminal: Callable[[], Terminal]
+    held: Callable[[], bool]
     footer: Callable[[], str] = str
     draw: Callable[[], str] | None = None
     doing: str = ""
@@ -70,9 +72,7 @@ class Live:
             part(self._answer, self._answering),
             part(self._doing_lines, lambda: bool(self.doing) and self.asking is None),
             part(self._queued_lines, lambda: bool(self.queued)),
-            part(
-                lambda: self.asking.lines(self.terminal()) if self.asking else "", lambda: bool(self.asking)
-            ),
+            part(self._question_lines, lambda: bool(self.asking)),
             part(lambda: "", lambda: True),  # a blank line sets the prompt off
         ]
 
@@ -108,6 +108,9 @@ class Live:
             words = f"plan {done}/{len(self.plan)}" + (f": {now}" if now else "")
             lines.append(("class:plan", "\n  " + fit(inert(words).replace("\n", " "), columns - 4)))
         return lines
+
+    def _question_lines(self) -> StyleAndTextTuples:
+        return self.asking.lines(self.terminal(), held=self.held()) if self.asking else []
 
     def _queued_lines(self) -> StyleAndTextTuples:
         columns = self.terminal().columns

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from prompt_toolkit.application import Application
 from prompt_toolkit.buffer import Buffer
 from prompt_toolkit.formatted_text import StyleAndTextTuples
+from prompt_toolkit.input import Input
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 from prompt_toolkit.layout import BufferControl, Dimension, HSplit, Layout, Window
 from prompt_toolkit.output import Output
@@ -23,10 +24,12 @@ PREVIEW = 5
 
 
 async def pick(
-    title: str, choices: Sequence[Choice], output: Output, terminal: Callable[[], Terminal]
+    title: str, choices: Sequence[Choice], keyboard: Input, output: Output, terminal: Callable[[], Terminal]
 ) -> int | None:
     """The index of the chosen row; None if the person left."""
-    return await _Picker(title, choices, terminal).app(output).run_async(set_exception_handler=False)
+    return (
+        await _Picker(title, choices, terminal).app(keyboard, output).run_async(set_exception_handler=False)
+    )
 
 
 class _Picker:
@@ -39,7 +42,7 @@ class _Picker:
         self._at = 0
         self._previews: dict[int, str] = {}
 
-    def app(self, output: Output) -> Application[int | None]:
+    def app(self, keyboard: Input, output: Output) -> Application[int | None]:
         prompt = Window(
             BufferControl(self._typed),
             height=Dimension.exact(1),
@@ -57,6 +60,7 @@ class _Picker:
             layout=Layout(HSplit(parts), focused_element=prompt),
             key_bindings=self._keys(),
             style=STYLE,
+            input=keyboard,
             output=output,
             erase_when_done=True,
         )

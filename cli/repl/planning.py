@@ -66,7 +66,7 @@ class Planning:
         if chosen in (0, 1, 3):
             await self.leave()
         if chosen == 0:
-            await self._chat.turn(text)
+            await self._chat.turn(text, shown="carry out the plan")  # which stands just above
         elif chosen == 1:
             self._chat.front.refill(inert(text))
         elif chosen == 3:

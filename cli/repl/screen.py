@@ -7,7 +7,7 @@ import os
 import sys
 import time
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
 from prompt_toolkit.application import Application, in_terminal
@@ -34,6 +34,7 @@ from cli.render.terminal import Terminal, wrapped
 from cli.repl.asking import Asking
 from cli.repl.front import Answer, Choice, Host, Pages, Question
 from cli.repl.history import PrivateHistory
+from cli.repl.keyboard import Keyboard
 from cli.repl.keys import Deeds, bindings
 from cli.repl.parts import STYLE, Live
 from cli.repl.pastes import Pastes
@@ -65,25 +66,32 @@ class Screen:
         keys: Mapping[str, Sequence[str]],
         vi: bool = False,
         alert: str = "bell",
+        pause: float = 0.0,
     ) -> None:
+        """pause: seconds without a key after which the keys are a question's that has come meanwhile"""
         self.drawn = asyncio.Event()
         """The prompt has been seen: what takes long may begin."""
         self._pending: list[str] = []
-        self._live = Live(terminal=lambda: self.terminal)
+        self._live = Live(terminal=lambda: self.terminal, held=lambda: self._held())
         self._keys = keys
         self._vi = vi
         self._alert = alert
+        self._pause = pause
+        self._typed = float("-inf")  # when text was last typed
         self._gone = False  # the terminal went away: there is nobody to show anything to
         self._app: Application[None] | None = None
+        self._keyboard = Keyboard()
         self._output = _output()
         self._search = SearchToolbar(ignore_case=True)
         self._pastes = Pastes()
+        self._completer = _Late(completer)
         self._buffer = Buffer(
-            completer=ThreadedCompleter(_Late(completer)),
+            completer=ThreadedCompleter(self._completer),
             complete_while_typing=Condition(self._completable),
             history=PrivateHistory(history),
             tempfile_suffix=".md",
             multiline=True,
+            on_text_insert=lambda buffer: self._typing(),
         )
 
     async def run(self, host: Host) -> None:
@@ -93,6 +101,7 @@ class Screen:
             layout=self._layout(),
             key_bindings=bindings(self._deeds(host), self._pastes, self._keys),
             style=STYLE,
+            input=self._keyboard,
             output=self._output,
             editing_mode=EditingMode.VI if self._vi else EditingMode.EMACS,
             erase_when_done=True,
@@ -157,14 +166,19 @@ class Screen:
     async def ask(self, question: Question) -> Answer:
         if self._gone:
             return Answer(kind="no")
-        asking = Asking(question, asyncio.get_running_loop().create_future())
+        asking = Asking(question, asyncio.get_running_loop().create_future(), came=time.monotonic())
         self._live.asking = asking
+        if self._held():
+            asyncio.get_running_loop().call_later(self._pause, self._invalidate)
         self._invalidate()
         try:
             return await asking.answer
         finally:
             asking.back(self._buffer)
             self._live.asking = None
+            self._typed = float(
+                "-inf"
+            )  # a line for this question's answer is no word in whose middle the next comes
             self._invalidate()
 
     async def pick(self, title: str, choices: Sequence[Choice]) -> int | None:
@@ -173,7 +187,7 @@ class Screen:
         from cli.repl.picker import pick
 
         async with self._aside():
-            return await pick(title, choices, self._output, lambda: self.terminal)
+            return await pick(title, choices, self._keyboard, self._output, lambda: self.terminal)
 
     async def view(self, title: str, pages: Pages) -> None:
         if self._gone:
@@ -181,12 +195,13 @@ class Screen:
         from cli.repl.viewer import view
 
         async with self._aside():
-            await view(title, pages, self._output, lambda: self.terminal)
+            await view(title, pages, self._keyboard, self._output, lambda: self.terminal)
 
     def complete_again(self) -> None:
         """Offer completions anew for what stands in the prompt. Called in any thread."""
-        if (app := self._app) is not None and app.loop is not None:
-            app.loop.call_soon_threadsafe(self._complete)
+        if (app := self._app) is not None and (loop := app.loop) is not None:
+            with suppress(RuntimeError):  # it has just ended
+                loop.call_soon_threadsafe(self._complete, loop, self._completer.asked)
 
     def close(self) -> None:
         if self._app is not None and self._app.is_running:
@@ -195,22 +210,42 @@ class Screen:
     @asynccontextmanager
     async def _aside(self) -> AsyncIterator[None]:
         """Another application has the terminal meanwhile; what is printed waits."""
-        async with in_terminal():
-            self._flush()
-            yield
+        if self._app is None:
+            return
+        with self._keyboard.lent(self._app):
+            async with in_terminal():
+                self._flush()
+                yield
 
     def _deeds(self, host: Host) -> Deeds:
         return Deeds(
-            submit=host.submit,
+            submit=lambda text: self._submit(host, text),
             interrupt=host.interrupt,
             leave=host.quit,
             unfold=host.unfold,
             rewind=host.rewind,
             recall=host.recall,
             cycle=host.toggle_plan,
-            asking=lambda: self._live.asking,
+            asking=lambda: None if self._held() else self._live.asking,
             show=self._show_question,
         )
+
+    def _typing(self) -> None:
+        """Text was typed."""
+        self._typed = time.monotonic()
+        if self._live.asking is not None:
+            asyncio.get_running_loop().call_later(self._pause, self._invalidate)
+
+    def _held(self) -> bool:
+        """Whether a question has come in the middle of a word, and the keys are the prompt's until they pause."""
+        asking = self._live.asking
+        if asking is None or asking.state != "keys":
+            return False
+        return self._typed > asking.came - self._pause and time.monotonic() < self._typed + self._pause
+
+    def _submit(self, host: Host, text: str) -> None:
+        self._typed = float("-inf")  # whoever has sent it is not in the middle of a word
+        host.submit(text)
 
     def _invalidate(self) -> None:
         if self._app is not None and not self._gone:
@@ -241,10 +276,16 @@ class Screen:
         self._output.flush()
         self.drawn.set()
 
-    def _complete(self) -> None:
+    def _complete(self, loop: asyncio.AbstractEventLoop, asked: int) -> None:
+        """Ask for completions until they have been asked for more than so many times: while some are being gathered, or
+        are shown, the buffer passes over it."""
         state = self._buffer.complete_state
-        if self._completable() and (state is None or state.current_completion is None):
-            self._buffer.start_completion()
+        chosen = state is not None and state.current_completion is not None
+        if chosen or not self._completable() or self._completer.asked != asked:
+            return
+        self._buffer.complete_state = None
+        self._buffer.start_completion()
+        loop.call_later(_AGAIN, self._complete, loop, asked)
 
     def _completable(self) -> bool:
         text = self._buffer.document.text_before_cursor
@@ -269,15 +310,24 @@ class Screen:
             self.print("\n".join(lines) + "\n")
 
 
+_AGAIN = 0.05
+"""Seconds until completions are asked for again."""
+
+
 class _Late(Completer):
-    """Made when something is first completed: drawing the prompt does not wait for it. None: nothing can be yet."""
+    """Made when something is first completed: drawing the prompt does not wait for it. None: nothing can be yet.
+
+    asked: how often it was
+    """
 
     def __init__(self, make: Callable[[], Completer | None]) -> None:
+        self.asked = 0
         self._make = make
         self._completer: Completer | None = None
 
     def get_completions(self, document: Document, complete_event: CompleteEvent) -> Iterator[Completion]:
         """See `Completer`."""
+        self.asked += 1
         if self._completer is None:
             self._completer = self._make()
         if self._completer is not None:

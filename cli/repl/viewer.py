@@ -8,6 +8,7 @@ from prompt_toolkit.application import Application
 from prompt_toolkit.buffer import Buffer
 from prompt_toolkit.filters import Condition
 from prompt_toolkit.formatted_text import ANSI, StyleAndTextTuples, to_formatted_text
+from prompt_toolkit.input import Input
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 from prompt_toolkit.layout import (
     BufferControl,
@@ -25,9 +26,11 @@ from cli.repl.front import Pages
 from cli.repl.parts import STYLE
 
 
-async def view(title: str, pages: Pages, output: Output, terminal: Callable[[], Terminal]) -> None:
+async def view(
+    title: str, pages: Pages, keyboard: Input, output: Output, terminal: Callable[[], Terminal]
+) -> None:
     """Show it until the person leaves with q or Esc."""
-    await _Viewer(title, pages, terminal).app(output).run_async(set_exception_handler=False)
+    await _Viewer(title, pages, terminal).app(keyboard, output).run_async(set_exception_handler=False)
 
 
 class _Viewer:
@@ -44,7 +47,7 @@ class _Viewer:
         self._searching = False
         self._found = ""
 
-    def app(self, output: Output) -> Application[None]:
+    def app(self, keyboard: Input, output: Output) -> Application[None]:
         text = Window(FormattedTextControl(self._text, focusable=True), wrap_lines=False)
         prompt = Window(
             BufferControl(self._query),
@@ -62,6 +65,7 @@ class _Viewer:
             layout=Layout(HSplit(parts), focused_element=text),
             key_bindings=self._keys(text, prompt),
             style=STYLE,
+            input=keyboard,
             output=output,
             full_screen=True,
         )

@@ -23,6 +23,7 @@ LEAST = {
     "tests.timeout": 1,
     "context.recent": 500,
     "context.batch": 1000,
+    "terminal.pause": 0,
 }
 """The smallest sensible value of each number: less would stop every turn, or every command, before it starts."""
 
@@ -44,12 +45,14 @@ def check(values: Mapping[str, Any], path: Path | None) -> Settings:
     try:
         settings = TypeAdapter(Settings).validate_python(dict(values))
         flat = dict(vars(settings))
-        for part in ("tests", "context"):
+        for part in ("tests", "context", "terminal"):
             flat |= {f"{part}.{key}": each for key, each in vars(getattr(settings, part)).items()}
         check_ranges(flat, Fault.CONFIGURATION, lambda key: f"setting {key!r}{where(key)}")
         _check_formats(settings.edit.formats, where("edit.formats"))
         _check_rules(settings.discipline.named, where("discipline.named"))
         _check_keys(settings.terminal.keys, where)
+        _check_servers(settings.language_servers, where)
+        _check_mcp(settings.mcp, where)
         return settings
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
@@ -64,6 +67,46 @@ def check(values: Mapping[str, Any], path: Path | None) -> Settings:
     raise UserError(
         Fault.CONFIGURATION, f"setting {key!r}{where(key)}: {first['msg']} (got {first.get('input')!r})"
     )
+
+
+def _check_servers(servers: Mapping[str, str], where: Callable[[str], str]) -> None:
+    """A server is named for a language that we know, by a command line that can be taken apart."""
+    from tools.languages import LANGUAGES
+
+    known = sorted({each.name for each in LANGUAGES})
+    for language, command in servers.items():
+        name = f"language_servers.{language}"
+        if language not in known:
+            raise UserError(
+                Fault.CONFIGURATION,
+                f"setting {name!r}{where(name)}: there is no such language",
+                f"There are: {', '.join(known)}.",
+            )
+        _check_command(name, command, where)
+
+
+def _check_mcp(servers: Mapping[str, str], where: Callable[[str], str]) -> None:
+    """A server's name becomes a part of its tools' names."""
+    for server, command in servers.items():
+        name = f"mcp.{server}"
+        if not server.replace("-", "").replace("_", "").isalnum() or not server.isascii():
+            raise UserError(
+                Fault.CONFIGURATION,
+                f"setting {name!r}{where(name)}: a server's name has letters, digits, - and _ only",
+            )
+        _check_command(name, command, where)
+
+
+def _check_command(name: str, command: str, where: Callable[[str], str]) -> None:
+    """It can be taken apart into words."""
+    import shlex
+
+    try:
+        words = shlex.split(command)
+    except ValueError as error:
+        raise UserError(Fault.CONFIGURATION, f"setting {name!r}{where(name)}: {error}") from None
+    if not words:
+        raise UserError(Fault.CONFIGURATION, f"setting {name!r}{where(name)}: no command is named")
 
 
 def _check_keys(keys: Mapping[str, list[str]], where: Callable[[str], str]) -> None:

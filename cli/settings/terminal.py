@@ -21,13 +21,18 @@ Notify = Literal["bell", "osc9", "off"]
 
 @dataclass(kw_only=True)
 class TerminalSettings:
-    """The interactive session. `notify`: how it calls when it waits or is done after a while."""
+    """The interactive session.
+
+    notify: how it calls when it waits or is done after a while
+    pause: seconds without a key after which the keys answer a question that came while something was typed
+    """
 
     __pydantic_config__ = FORBID_UNKNOWN
 
     theme: Theme = "terminal"
     editing: Editing = "emacs"
     notify: Notify = "bell"
+    pause: float = 0.8
     plain: bool = False
     """Lines only, nothing redrawn: for screen readers."""
     keys: dict[str, list[str]] = field(default_factory=dict)
@@ -50,6 +55,9 @@ def at_once(config: Path, *, plain: bool) -> TerminalSettings:
     for name, words in _WORDS.items():
         if said.get(name) in words:
             setattr(found, name, said[name])
+    pause = said.get("pause")
+    if isinstance(pause, int | float) and not isinstance(pause, bool) and pause >= 0:
+        found.pause = float(pause)
     found.plain = plain or said.get("plain") is True
     keys = said.get("keys")
     for action, each in keys.items() if isinstance(keys, Mapping) else ():

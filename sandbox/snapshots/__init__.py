@@ -14,6 +14,7 @@ from pathlib import Path
 from sandbox.guarded import HELD
 from sandbox.placeholders import is_placeholder
 from sandbox.snapshots import remembered
+from sandbox.snapshots.narrowing import narrowed
 from sandbox.snapshots.present import MAX_FILE_SIZE, large_mark, read_plain
 from sandbox.snapshots.restore import Restored, Span, restore
 from sandbox.snapshots.state import GIT_FILE, GIT_NESTED, GIT_TREE, Change, Extra, State, git_mode
@@ -65,6 +66,18 @@ class Snapshots:
     def changed(self, old: str, new: str) -> list[Change]:
         """Every path that changed between two snapshots, sorted; not those that merely came into sight."""
         return differing(View.load(self._store, old), View.load(self._store, new))
+
+    def narrowed(self, before: str, after: str, written: Mapping[str, bytes | None]) -> str:
+        """The snapshot `before` with nothing changed but what was written; what else `after` has is somebody else's.
+
+        written: content by path, None for what was removed
+        """
+        with self._turn:
+            old, new = View.load(self._store, before), View.load(self._store, after)
+            if (found := narrowed(old, new, written)) is None:
+                return after
+            extra = self._store.write("blob", found.extra.encode())
+            return self._store.write_tree({"extra": (GIT_FILE, extra), "files": (GIT_TREE, found.tree)})
 
     def content(self, state: State) -> bytes | None:
         """The bytes of a file in that state (a link's target), None when they were not kept."""
@@ -125,7 +138,7 @@ class Snapshots:
         self._seen: dict[str, Signature] = {}
         self._unsure: set[str] = set()
         self._nested: dict[str, str] = {}
-        self._walked: list[str] = []
+        self._walked: dict[str, int] = {}
         self._folders: dict[str, dict[str, Entry]] = {"": {}}
         self._dirty: set[str] = set()
         self._tree = EMPTY_TREE
@@ -157,7 +170,7 @@ class Snapshots:
             self._load()
         started = time.time_ns()
         scan = self._walker.scan()
-        found = (scan.files, scan.nested, sorted(scan.folders))
+        found = (scan.files, scan.nested, _modes(scan))
         if self._last and not self._unsure and found == (self._seen, self._nested, self._walked):
             self._seen = scan.files  # the same object compares faster the next time
             return self._last
@@ -246,6 +259,9 @@ class Snapshots:
         files = scan.files.items()
         plain = {path: sign[0] for path, sign in files if stat.S_ISREG(sign[0]) and path not in large}
         usual = self._extra.usual if self._last else _most_common(plain.values())
+        held = self._held()
+        folders = {path: mode for path, mode in _modes(scan).items() if path not in held}
+        folder = self._extra.folder or Counter(folders.values()).most_common(1)[0][0]
         return Extra(
             usual=usual,
             modes={
@@ -254,13 +270,20 @@ class Snapshots:
                 if stat.S_IMODE(mode) != usual[bool(mode & stat.S_IXUSR)] and path not in self._left_out
             },
             large=large,
-            empty=frozenset(scan.folders) - self._folders.keys() - self._held(),
+            empty=frozenset(folders) - self._folders.keys(),
+            folder=folder,
+            folders={path: mode for path, mode in folders.items() if mode != folder},
         )
 
     def _held(self) -> set[str]:
         """Folders that are nobody's: they keep a place while commands run, and undo has to leave them alone."""
         places = ((name, self._root / name) for name in HELD)
         return {name for name, place in places if is_placeholder(place) or not place.exists()}
+
+
+def _modes(scan: Scan) -> dict[str, int]:
+    """Permission bits of every folder that is looked into, or would be if it could be read."""
+    return {path: scan.modes.get(path, 0) for path in (*scan.folders, *scan.unreadable)}
 
 
 def _most_common(modes: Iterable[int]) -> tuple[int, int]:

@@ -92,6 +92,34 @@ class Workspace:
         except OSError:  # not empty, not there, not a folder: then there is nothing to tidy
             return False
 
+    def folder(self, path: str) -> int | None:
+        """Permission bits of the folder at `path` ("" is the workspace); None if there is none."""
+        if not path:
+            return stat.S_IMODE(self._root.stat().st_mode)
+        try:
+            with self._folder(path) as (folder, name):
+                info = os.stat(name, dir_fd=folder, follow_symlinks=False)
+        except OSError:  # gone, or behind what cannot be entered: nothing can be done to it
+            return None
+        return stat.S_IMODE(info.st_mode) if stat.S_ISDIR(info.st_mode) else None
+
+    def set_folder(self, path: str, mode: int) -> None:
+        """Give the folder at `path` other permission bits."""
+        if not path:
+            self._root.chmod(mode)
+            return
+        with self._folder(path) as (folder, name):
+            try:
+                handle = os.open(name, _FOLDER, dir_fd=folder)
+            except PermissionError:  # it cannot be listed, which is what the new bits may be about
+                if stat.S_ISDIR(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode):
+                    os.chmod(name, mode, dir_fd=folder)
+                return
+            try:
+                os.fchmod(handle, mode)
+            finally:
+                os.close(handle)
+
     def clear(self, path: str) -> None:
         """Remove a folder that holds nothing but empty folders."""
         for folder, _, _ in os.walk(self._root / path, topdown=False):

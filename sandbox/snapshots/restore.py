@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
+from sandbox.snapshots.folders import permitted
 from sandbox.snapshots.merging import Clash, without
 from sandbox.snapshots.present import Workspace
 from sandbox.snapshots.state import Change, State
@@ -53,9 +54,13 @@ class _Step:
 def restore(root: Path, store: Store, spans: Sequence[Span], *, skip_clashes: bool, merge: bool) -> Restored:
     """See `Snapshots.revert`. spans: the oldest first"""
     workspace = Workspace(root)
-    with told(root):
+    with (
+        told(root),
+        permitted(workspace, [(span.before, span.after, span.changes) for span in spans]) as modes,
+    ):
         steps, clashes = _plan(workspace, store, spans, merge=merge)
         if clashes and not skip_clashes:
+            modes.clear()
             return Restored(changes=(), clashes=clashes)
         _apply(workspace, store, steps)
         taken = {step.path for step in steps}

@@ -60,12 +60,15 @@ class Extra:
     modes: permission bits of the files that differ from that
     large: "size@mtime" and mode of files too large to keep
     empty: folders that hold no file of the snapshot
+    folder: permission bits of most folders, 0 if nobody noted those of folders; folders: bits of the others
     """
 
     usual: tuple[int, int] = (0o644, 0o755)
     modes: Mapping[str, int] = field(default_factory=dict)
     large: Mapping[str, tuple[int, str]] = field(default_factory=dict)
     empty: frozenset[str] = frozenset()
+    folder: int = 0
+    folders: Mapping[str, int] = field(default_factory=dict)
 
     def state(self, path: str, git_mode: int, object_id: str) -> State:
         """The full state of a tree's entry."""
@@ -83,6 +86,8 @@ class Extra:
             "modes": dict(sorted(self.modes.items())),
             "large": dict(sorted(self.large.items())),
             "empty": sorted(self.empty),
+            "folder": self.folder,
+            "folders": dict(sorted(self.folders.items())),
         }
         return json.dumps(facts, separators=(",", ":")).encode()
 
@@ -95,6 +100,8 @@ class Extra:
             modes=facts["modes"],
             large={path: (mode, mark) for path, (mode, mark) in facts["large"].items()},
             empty=frozenset(facts["empty"]),
+            folder=facts.get("folder", 0),
+            folders=facts.get("folders", {}),
         )
 
 

@@ -44,6 +44,11 @@ class View:
         below = path + "/"
         return any(each == path or each.startswith(below) for each in (*self.extra.empty, *self.extra.large))
 
+    def folder(self, path: str) -> int | None:
+        """Permission bits of the folder at `path` ("" is the workspace), None if there was none."""
+        there = not path or self.has_folder(path)
+        return self.extra.folders.get(path, self.extra.folder) if there else None
+
     def files(self) -> set[str]:
         """All paths that have a state."""
         return {path for path, _ in self.store.differing(EMPTY_TREE, self.tree)} | self.extra.large.keys()

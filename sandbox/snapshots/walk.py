@@ -28,6 +28,7 @@ class Scan:
     files: regular files and symbolic links
     nested: other repositories inside, by their checked-out commit ("" if there is none yet)
     folders: every folder entered, the workspace itself ("") included
+    modes: permission bits of folders, by path
     unreadable: folders that could not be listed
     linked: files with several names: one outside the workspace may be what is written through
     """
@@ -35,6 +36,7 @@ class Scan:
     files: dict[str, Signature] = field(default_factory=dict)
     nested: dict[str, str] = field(default_factory=dict)
     folders: list[str] = field(default_factory=list)
+    modes: dict[str, int] = field(default_factory=dict)
     unreadable: list[str] = field(default_factory=list)
     linked: list[str] = field(default_factory=list)
 
@@ -160,6 +162,7 @@ class Walker:
             files=files,
             nested={path: commit for path, commit in last.nested.items() if stays(path)} | found.nested,
             folders=[path for path in folders if path not in found.unreadable],
+            modes={path: mode for path, mode in last.modes.items() if stays(path)} | found.modes,
             unreadable=[each for each in last.unreadable if stays(each) and each not in touched]
             + found.unreadable,
             linked=[each for each in last.linked if each in files and each not in found.files] + found.linked,
@@ -194,6 +197,8 @@ class Walker:
         try:
             with os.scandir(f"{self._root}/{folder}") as listing:
                 entries = list(listing)
+            if not folder:
+                found.modes[""] = stat.S_IMODE(os.stat(self._root).st_mode)  # noqa: PTH116
         except OSError:  # removed meanwhile, or not ours to read: there is nothing to save in it
             if folder:
                 found.unreadable.append(folder)
@@ -307,6 +312,7 @@ def _sort_in(path: str, signature: Signature, found: Scan, below: list[str]) -> 
     kind = stat.S_IFMT(signature[0])
     if kind == stat.S_IFDIR:
         below.append(path)
+        found.modes[path] = stat.S_IMODE(signature[0])
     elif kind in (stat.S_IFREG, stat.S_IFLNK):  # sockets, pipes and devices have no content to keep
         found.files[path] = signature
 

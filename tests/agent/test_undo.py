@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from agent.events import SnapshotEvent, UndoEvent
+from agent.events import ActionEvent, Event, ObservationEvent, SnapshotEvent, UndoEvent
 from agent.model.scripted import ScriptedModel
 from agent.resume import restore_changes
 from agent.session import read as read_log
@@ -15,6 +15,7 @@ from agent.undo import Outcome, Timeline, forget, log, redo, rewind, told, undo
 from sandbox.snapshots import Snapshots
 from tests.support.bench import Bench, bench, workspace
 from tests.support.cli import call, script
+from tests.support.worlds import image
 from tools.edit import edit
 from tools.files import read, write
 from tools.shell import shell
@@ -49,7 +50,7 @@ def there(it: Bench) -> dict[str, str]:
     return {path.name: path.read_text() for path in sorted(root.iterdir())}
 
 
-def test_a_step_lies_between_the_snapshot_before_its_first_write_and_the_one_after_its_batch(
+def test_a_step_lies_between_the_snapshots_before_and_after_its_batch(
     tmp_path: Path,
 ) -> None:
     it = bench(tmp_path, THREE_STEPS, [read, write, shell])
@@ -62,7 +63,7 @@ def test_a_step_lies_between_the_snapshot_before_its_first_write_and_the_one_aft
     ]
     assert [step.turn for step in steps] == [1, 1, 1]
     trees = [event.tree for event in it.events if isinstance(event, SnapshotEvent)]
-    assert [(step.before, step.after) for step in steps] == list(pairwise(trees))
+    assert [step.spans for step in steps] == [(pair,) for pair in pairwise(trees)]
 
 
 def test_undo_redo_and_rewind(tmp_path: Path) -> None:
@@ -102,6 +103,71 @@ def test_what_a_person_did_between_two_steps_and_since_is_kept(tmp_path: Path) -
     both = rewind(snapshots(it), timeline(it), 1)
     assert both.paths == ("f.txt", "new.txt")
     assert file.read_text() == lines.replace("4", "FOUR, a person's")
+
+
+def test_what_a_person_does_beside_a_step_is_told_from_what_its_tools_write(tmp_path: Path) -> None:
+    lines = "1\n2\n3\n4\n5\n6\n7\n8\n9\n"
+    batch = [
+        call("edit", path="f.txt", old="1\n", new="ONE\n"),
+        call("edit", path="new/g.txt", old="", new=""),  # fails
+        call("write", path="new/g.txt", content="made\n"),
+        call("shell", command="sed -i s/9/NINE/ f.txt"),
+    ]
+    it = bench(tmp_path, [{"calls": batch}, {"text": "Done."}], [edit, read, write, shell])
+    root = it.runtime.workspace.root
+    file = root / "f.txt"
+    file.write_text(lines)
+
+    def person(event: Event) -> None:  # when a tool has written, and the state after it is not recorded yet
+        if isinstance(event, ObservationEvent) and event.tool == "edit" and not event.failed:
+            file.write_text(file.read_text().replace("5", "FIVE, a person's"))
+            (root / "mine").mkdir()
+            (root / "mine/h.txt").write_text("a person's\n")
+            (root / "new").mkdir()
+        if isinstance(event, ActionEvent) and event.tool == "shell":  # before the state before it is recorded
+            (root / "later.txt").write_text("a person's\n")
+
+    it.runtime.session.subscribe(person)
+    it.turn("change them")
+    assert file.read_text() == lines.replace("1", "ONE").replace("5", "FIVE, a person's").replace("9", "NINE")
+    (step,) = timeline(it).done
+    assert len(step.spans) == 3, "one step, in which a person came between"
+    assert [each.before and each.read(each.before) for each in it.runtime.workspace.between["f.txt"]] == [
+        lines.replace("1", "ONE").encode()
+    ], "a commit leaves it out"
+    whole = image(root)
+    assert done(it, undo(snapshots(it), timeline(it))).paths == ("f.txt", "new/g.txt")
+    assert file.read_text() == lines.replace("5", "FIVE, a person's")
+    kept = {name for name in image(root) if not name.endswith("/")}
+    assert kept == {"f.txt", "mine/h.txt", "later.txt"}
+    assert (root / "new").is_dir(), "a person made it"
+    done(it, redo(snapshots(it), timeline(it)))
+    assert image(root) == whole
+
+
+def test_permissions_of_folders_and_empty_ones_come_back(tmp_path: Path) -> None:
+    commands = (
+        "chmod 700 kept; rm -r gone; mkdir -p hollow/deep made; touch made/x; chmod 500 closed; chmod 711 ."
+    )
+    it = bench(tmp_path, [{"calls": [call("shell", command=commands)]}, {"text": "Done."}], [shell])
+    root = it.runtime.workspace.root
+    root.chmod(0o755)
+    for name, mode in (("kept", 0o755), ("closed", 0o755), ("gone", 0o2750), ("theirs", 0o755)):
+        (root / name).mkdir()
+        (root / name / "f").write_text(name)
+        (root / name).chmod(mode)
+    before = image(root)
+    it.turn("change them")
+    whole = image(root)
+    (root / "theirs").chmod(0o711)
+    assert done(it, undo(snapshots(it), timeline(it))).paths == ("gone/f", "made/x")
+    mine = (root / "theirs").stat().st_mode
+    assert image(root) == before | {"theirs/": (mine, b"")}
+    done(it, redo(snapshots(it), timeline(it)))
+    assert image(root) == whole | {"theirs/": (mine, b"")}
+    (root / "kept").chmod(0o750)
+    done(it, undo(snapshots(it), timeline(it)))
+    assert (root / "kept").stat().st_mode & 0o777 == 0o750, "what a person has changed since stays"
 
 
 def test_a_clash_is_told_and_nothing_at_all_is_done(tmp_path: Path) -> None:
@@ -239,6 +305,6 @@ def test_a_persons_edits_between_steps_are_known_to_a_commit_also_when_the_sessi
         (known,) = each.between["f.txt"]
         assert known.before is not None
         assert known.after is not None
-        assert (known.before[1], known.after[1]) == (before, after)
+        assert (known.read(known.before), known.read(known.after)) == (before, after)
     done(it, undo(snapshots(it), timeline(it)))
     assert len(at.between["f.txt"]) == 1, "an undo is no person's edit"

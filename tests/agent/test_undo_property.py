@@ -5,14 +5,16 @@ from __future__ import annotations
 import itertools
 import os
 import random
+import stat
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 import pytest
 
-from agent.events import ObservationEvent, Prompt, SnapshotEvent, UndoEvent
+from agent.events import MessageEvent, ObservationEvent, Prompt, SnapshotEvent, UndoEvent
 from agent.undo import Outcome, Timeline, redo, rewind, undo
+from sandbox.snapshots.view import View
 from tests.support.worlds import TRAITS, Image, Told, World, git_state, image, lines_of, regular, world
 
 SEED = int(os.environ.get("PATCHWRIGHT_SEED", "20261122"))
@@ -35,7 +37,12 @@ class Session:
     timeline: Timeline = field(default_factory=Timeline)
     number: int = 0
 
-    def log(self, event: Prompt | SnapshotEvent | ObservationEvent | UndoEvent) -> None:
+    def agent(self) -> None:
+        """One batch of the agent's, which is one step however many of its actions write."""
+        self.log(MessageEvent(text=""))
+        self.world.agent()
+
+    def log(self, event: MessageEvent | Prompt | SnapshotEvent | ObservationEvent | UndoEvent) -> None:
         self.number += 1
         event.id = f"e{self.number}"
         self.timeline.see(event)
@@ -56,8 +63,9 @@ def test_undo_restores_the_agents_work_and_loses_nothing_of_the_persons(shape: s
                     ObservationEvent(call="c", tool="git_commit", text="", data={"commit": commit})
                 )
                 session.log(Prompt(text="go"))
+                told.beside = place.beside
                 place.meet()
-                place.agent()
+                session.agent()
                 for _ in range(draw.randrange(1, 6)):
                     _deed(session)
                 take_back(session)
@@ -67,9 +75,9 @@ def _deed(session: Session) -> None:
     match session.world.draw.randrange(6):
         case 0:
             session.log(Prompt(text="go"))
-            session.world.agent()
+            session.agent()
         case 1:
-            session.world.agent()
+            session.agent()
         case 2 | 3:
             session.world.person()
         case _:
@@ -86,10 +94,10 @@ def take_back(session: Session) -> None:
     elif timeline.done and draw.random() < 0.4:
         number = draw.randrange(1, len(timeline.done) + 1)
         act = lambda: rewind(snapshots, timeline, number)  # noqa: E731
-        spans = [(step.before, step.after) for step in timeline.done[number - 1 :]]
+        spans = [span for step in timeline.done[number - 1 :] for span in step.spans]
     else:
         act = lambda: undo(snapshots, timeline)  # noqa: E731
-        spans = [(step.before, step.after) for step in timeline.last_turn()] if timeline.done else []
+        spans = [span for step in timeline.last_turn() for span in step.spans] if timeline.done else []
     root, git = session.world.repo.root, git_state(session.world.repo)
     before = image(root)
     outcome = act()
@@ -114,7 +122,9 @@ def check(world: World, spans: Sequence[tuple[str, str]], before: Image, after: 
     """What an undo of these spans may have done to the files, and what it has to have done."""
     changes = [change.path for span in spans for change in world.snapshots.changed(*span)]
     for path in before.keys() | after.keys():
-        if path not in changes:
+        if path.endswith("/"):
+            _check_folder(world, path, spans, before, after)
+        elif path not in changes:
             assert after.get(path) == before.get(path), f"{path!r} was nobody's to touch"
     for path in changes:
         states = [(_state(world, path, old), _state(world, path, new)) for old, new in spans]
@@ -124,6 +134,25 @@ def check(world: World, spans: Sequence[tuple[str, str]], before: Image, after: 
         lost = lines_of(regular(before.get(path)), "person") - lines_of(regular(after.get(path)), "person")
         theirs = {line for _, new in states for line in regular(new).splitlines()}
         assert lost <= theirs, f"{path!r}: a person's lines that no step had taken in are gone: {lost}"
+
+
+def _check_folder(
+    world: World, path: str, spans: Sequence[tuple[str, str]], before: Image, after: Image
+) -> None:
+    """A folder: there, with its permissions, as before the spans, unless somebody else's work is in or at its place."""
+    states = [(_folder(world, path, old), _folder(world, path, new)) for old, new in spans]
+    old, new = (stat.S_IMODE(each[path][0]) if path in each else None for each in (before, after))
+    if all(first == last for first, last in states):
+        made_for = old is None and any(each.startswith(path) and each != path for each in after)
+        assert new == old or made_for, f"{path!r} was nobody's to touch"
+    elif states[-1][1] == old and all(one[1] == two[0] for one, two in itertools.pairwise(states)):
+        filled = states[0][0] is None and any(each.startswith(path) and each != path for each in after)
+        taken = any(str(each) in after for each in (PurePosixPath(path), *PurePosixPath(path).parents))
+        assert new == states[0][0] or filled or taken, f"{path!r} is not as it was before"
+
+
+def _folder(world: World, path: str, tree: str) -> int | None:
+    return View.load(world.store, tree).folder("" if path == "./" else path[:-1])
 
 
 def _state(world: World, path: str, tree: str) -> State:

@@ -32,9 +32,14 @@ NAME = {"bash": "patchwright", "zsh": "_patchwright", "fish": "patchwright.fish"
 
 
 @pytest.fixture(params=sorted(SHELLS))
-def shell(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Terminal]:
-    """A shell that has loaded its script, with the program on its path."""
-    name = str(request.param)
+def name(request: pytest.FixtureRequest) -> str:
+    """Which shell."""
+    return str(request.param)
+
+
+@pytest.fixture
+def shell(name: str, tmp_path: Path) -> Iterator[Terminal]:
+    """It has loaded its script, and the program is on its path."""
     if shutil.which(SHELLS[name][0]) is None:
         pytest.skip(f"{name} is not installed here")
     programs, scripts = tmp_path / "bin", tmp_path / "scripts"
@@ -55,19 +60,23 @@ def shell(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Terminal]:
         yield terminal
 
 
-def test_commands_groups_and_options_are_completed(shell: Terminal) -> None:
-    shell.type("patchwright repl\t")
-    shell.wait("patchwright replay")
-    shell.type(CLEAR)
-    shell.type("pw hook unin\t")
-    shell.wait("pw hook uninstall")
-    shell.type(CLEAR)
-    shell.type("patchwright run --max-co\t")
-    shell.wait("patchwright run --max-cost")
-    shell.type(CLEAR)
-
-
-def test_the_words_of_an_option_are_completed(shell: Terminal) -> None:
-    shell.type("patchwright run --mode read\t")
-    shell.wait("--mode read-only")
-    shell.type(CLEAR)
+def test_commands_options_words_and_files_are_completed_at_the_first_tab(
+    name: str, shell: Terminal, tmp_path: Path
+) -> None:
+    (tmp_path / "edits-of-mine.txt").touch()
+    for typed, seen in (
+        ("patchwright repl", "patchwright replay"),
+        ("pw hook unin", "pw hook uninstall"),
+        ("patchwright run --max-co", "patchwright run --max-cost"),
+        ("patchwright run --mode read", "patchwright run --mode read-only"),
+        ("patchwright apply edits-of", "patchwright apply edits-of-mine.txt"),
+    ):
+        shell.type(f"{typed}\t")
+        shell.wait(seen)
+        shell.type(CLEAR)
+    assert "not found" not in shell.text
+    assert "rror" not in shell.text
+    shell.type("patchwright re\t\t")
+    shell.wait("review")
+    if name != "bash":  # which shows names only
+        shell.wait("session's requests")

@@ -59,10 +59,10 @@ def at_rest(terminal: Terminal) -> None:
 
 
 def ask(terminal: Terminal, prompt: str, answer: str) -> None:
-    """Send a prompt, and wait for its answer and for the next prompt."""
+    """Send a prompt, and wait for its answer (a new one: not what stood there, or was typed) and the next prompt."""
+    there = terminal.everything.count(answer) + prompt.count(answer)
     terminal.type(f"{prompt}\r")
-    terminal.wait(answer)
-    at_rest(terminal)
+    terminal.wait(lambda: terminal.everything.count(answer) > there and ready(terminal))
 
 
 def leave(terminal: Terminal) -> None:

@@ -22,6 +22,7 @@ from sandbox.backends import choose
 from sandbox.policy import Approval, Decision, Effect, Mode, Policy
 from sandbox.repository import common_dir, git_dir
 from sandbox.snapshots import WORTH_PACKING, Snapshots
+from sandbox.snapshots.store import Store
 from tests.support.repo import Repo
 from tools.action import Action, Observation
 from tools.dispatch import Gateway
@@ -37,8 +38,11 @@ NAMES = (*TRACKED, "x", "x/y", "x/y/z", "big.lfs", "-n", "kept.log", "out/made.o
 
 LINES = 12
 
+FOLDERS = ("d", "x", "x/y", "e")
+"""That get other permissions, are made and removed."""
+
 Image = dict[str, tuple[int, bytes]]
-"""Mode and bytes (a link's target) of files by path."""
+"""Mode and bytes (a link's target) of files by path; folders by path and slash."""
 
 
 def repository(root: Path, draw: random.Random, *traits: str) -> Repo:
@@ -125,11 +129,12 @@ TRAITS: Mapping[str, Callable[[Repo], Repo | None]] = {
 
 
 def image(root: Path) -> Image:
-    """Every file and link outside of git's own folders, ignored ones and those of inner repositories included."""
+    """Every file, link and folder outside of git's own, ignored ones and those of inner repositories included."""
     found: Image = {}
     for folder, folders, files in os.walk(root):
         links = [name for name in folders if Path(folder, name).is_symlink()]
         folders[:] = [name for name in folders if name != ".git"]
+        found[os.path.relpath(folder, root) + "/"] = (Path(folder).stat().st_mode, b"")
         for name in (*files, *links):
             path = Path(folder, name)
             if name != ".git":
@@ -168,6 +173,7 @@ class World:
     at: Workspace
     gateway: Gateway
     snapshots: Snapshots
+    store: Store
     names: Sequence[str] = NAMES
     carries: bool = True
 
@@ -190,7 +196,9 @@ class World:
         """An edit, or git: a part staged, a commit, a stash. What is impossible is not done."""
         draw, git = self.draw, self.repo.git
         name = f":(literal){draw.choice(self.names)}"
-        match draw.randrange(14):
+        match draw.randrange(16):
+            case 14:
+                self._folder()
             case 0:
                 git("add", "--", name, check=False)
             case 1:
@@ -203,6 +211,23 @@ class World:
                 git("restore", "--staged", "--", name, check=False)
             case _:
                 self._edit("person")
+
+    def beside(self) -> None:
+        """Now and then a person's edit, in the midst of the agent's batch."""
+        if self.draw.random() < 0.15:
+            self._edit("person")
+
+    def _folder(self) -> None:
+        """A person makes, removes or closes a folder."""
+        path = self.repo.root / self.draw.choice(FOLDERS)
+        with suppress(OSError):
+            match self.draw.randrange(3):
+                case 0:
+                    path.mkdir()
+                case 1:
+                    path.rmdir()
+                case _ if not path.is_symlink() and path.is_dir():
+                    path.chmod(self.draw.choice((0o755, 0o700, 0o711)))
 
     def meddle(self) -> None:
         """A person inserts or changes a line of a file that the session has changed."""
@@ -231,7 +256,7 @@ class World:
         draw = self.draw
         path, other = (f"./{draw.choice(self.names)}" for _ in range(2))
         here, there, above = map(shlex.quote, (path, other, str(Path(path).parent)))
-        mark = self._mark("agent")
+        mark, folder = self._mark("agent"), draw.choice(FOLDERS)
         carrying = (
             f"ln {here} {there}",
             f"mv {here} {there}",
@@ -249,6 +274,9 @@ class World:
                 f"rm -f {here}; ln -s {shlex.quote(draw.choice(('a.py', 'nowhere', 'd')))} {here}",
                 f"chmod {draw.choice(('600', '644', '755', '444'))} {here}",
                 f"mkdir -p {here}",
+                f"mkdir {draw.choice(FOLDERS)}",
+                f"rmdir {draw.choice(FOLDERS)}",
+                f"test ! -L {folder} && chmod {draw.choice(('700', '755', '750', '2755'))} {folder}",
                 f"find {shlex.quote(draw.choice(('d', 'x')))} -type f -delete",
                 f"mkdir -p out && echo '{mark}' > out/made.o",
             )
@@ -297,9 +325,11 @@ class Told:
 
     tree: Callable[[str, Literal["before", "after"]], None] = lambda tree, when: None
     commit: Callable[[str], None] = lambda commit: None
+    beside: Callable[[], None] = lambda: None
     refused: list[str] = field(default_factory=list)
 
-    def action(self, action: Action, effect: Effect) -> None: ...
+    def action(self, action: Action, effect: Effect) -> None:
+        self.beside()  # what was done before it has ended, and it has not begun
 
     def decision(self, action: Action, decision: Decision, by: str) -> None: ...
 
@@ -307,6 +337,8 @@ class Told:
         assert "internal" not in observation.data, observation.text
         if commit := observation.data.get("commit"):
             self.commit(str(commit))
+        if action.tool == "write":
+            self.beside()  # it knows what it has written; until it counts as ended, others write, too
 
     def snapshot(self, tree: str, when: Literal["before", "after"]) -> None:
         self.tree(tree, when)
@@ -328,7 +360,9 @@ def world(place: Path, draw: random.Random, traits: Sequence[str], told: Told) -
         approver=Yes(),
     )
     try:
-        yield World(repo=repo, draw=draw, at=at, gateway=gateway, snapshots=snapshots)
+        yield World(
+            repo=repo, draw=draw, at=at, gateway=gateway, snapshots=snapshots, store=Store(place / "store")
+        )
     finally:
         snapshots.close()
 

@@ -11,6 +11,7 @@ from sandbox.errors import Fault, UserError
 from tools.codebase.index import Index
 from tools.codebase.queries import (
     Found,
+    Use,
     callees,
     find,
     impacted_tests,
@@ -132,11 +133,17 @@ def _callers(index: Index, target: str) -> Answer:
 
 def _used(index: Index, target: str, *, calls: bool) -> Answer:
     uses = list(islice(references(index, target, calls=calls), COUNTED))
-    word = "call" if calls else "use"
     if not uses:
         if find(index, target):
+            word = "call" if calls else "use"
             return Answer(text=f"{target}: no {word} of that name", data=[], empty=True)
         return _unknown(index, target)
+    return used(target, uses, "of that name", calls=calls)
+
+
+def used(target: str, uses: Sequence[Use], whose: str, *, calls: bool) -> Answer:
+    """Uses as lines under their files. whose: what they are uses of, after the count ("of that name")"""
+    word = "call" if calls else "use"
     lines, last = [], ""
     for each in uses:
         if each.path != last:
@@ -146,8 +153,8 @@ def _used(index: Index, target: str, *, calls: bool) -> Answer:
         lines.append(f"    {each.line}: {clip(each.code, MAX_CODE)}{within}")
     files = len({each.path for each in uses})
     more = "+" if len(uses) == COUNTED else ""
-    head = f"{target}: {len(uses)}{more} {word}{'s' if len(uses) != 1 else ''} of that name in {plural(files, 'file')}"
-    return Answer(text=_listed(head, lines, 80), data=[asdict(each) for each in uses])
+    head = f"{target}: {len(uses)}{more} {word}{'s' if len(uses) != 1 else ''} {whose} in {plural(files, 'file')}"
+    return Answer(text=_listed(head, lines, 80), data=[asdict(each) for each in uses], empty=not uses)
 
 
 def _callees(index: Index, target: str) -> Answer:

@@ -109,7 +109,7 @@ def _spans(found: list[_Level], count: int) -> list[Entry]:
 
 
 _FENCE = re.compile(r"\s{0,3}(`{3,}|~{3,})")
-_HEADING = re.compile(r"\s{0,3}(#{1,6})\s+(.*?)(?:\s+#+)?\s*$")
+_HEADING = re.compile(r"\s{0,3}(#{1,6})\s+(.*)")
 
 
 def _markdown(lines: list[str]) -> Iterator[_Level]:
@@ -124,7 +124,7 @@ def _markdown(lines: list[str]) -> Iterator[_Level]:
         elif fence:
             continue
         elif parts := _HEADING.match(line):
-            if name := slug(parts[2]):
+            if name := slug(_heading(parts[2])):
                 yield _Level(len(parts[1]), name, "heading", number)
         elif (
             re.fullmatch(r"\s{0,3}(=+|-{2,})\s*", line)
@@ -135,7 +135,14 @@ def _markdown(lines: list[str]) -> Iterator[_Level]:
             yield _Level(1 if "=" in line else 2, name, "heading", number - 1)
 
 
-_YAML_KEY = re.compile(r"""( *)(?:- +)?(?:([\w.$/-][\w.$/ -]*)|"([^"]+)"|'([^']+)')\s*:(?:\s|$)""")
+def _heading(text: str) -> str:
+    """Without the number signs that may close it."""
+    text = text.strip()
+    bare = text.rstrip("#")
+    return bare.rstrip() if not bare or bare[-1].isspace() else text
+
+
+_YAML_KEY = re.compile(r"""( *)(?:- +)?(?:([\w.$/-][\w.$/ \t-]*)|"([^"]+)"\s*|'([^']+)'\s*):(?:\s|$)""")
 
 
 def _yaml(lines: list[str]) -> Iterator[_Level]:
@@ -158,10 +165,10 @@ def _yaml(lines: list[str]) -> Iterator[_Level]:
             columns.pop()
         columns.append(indent)
         if len(columns) <= MAX_DEPTH and not line.lstrip().startswith("- "):
-            yield _Level(len(columns), parts[2] or parts[3] or parts[4], "key", number)
+            yield _Level(len(columns), (parts[2] or parts[3] or parts[4]).strip(), "key", number)
 
 
-_TABLE = re.compile(r"\s*\[\[?\s*([^\[\]]+?)\s*\]\]?\s*(?:#.*)?$")
+_TABLE = re.compile(r"\s*\[\[?([^\[\]]+)\]\]?\s*(?:#.*)?$")
 _TOML_KEY = re.compile(r"""\s*((?:[\w-]+|"[^"]+"|'[^']+')(?:\s*\.\s*(?:[\w-]+|"[^"]+"|'[^']+'))*)\s*=""")
 
 
@@ -176,9 +183,9 @@ def _toml(lines: list[str]) -> Iterator[_Level]:
         if open_brackets > 0:
             open_brackets += _brackets(line)
             continue
-        if parts := _TABLE.match(line):
+        if (parts := _TABLE.match(line)) and (table := _unquoted(parts[1])):
             depth = 1
-            yield _Level(depth, _unquoted(parts[1]), "key", number)
+            yield _Level(depth, table, "key", number)
         elif parts := _TOML_KEY.match(line):
             value = line[parts.end() :].strip()
             yield _Level(depth + 1, _unquoted(parts[1]), "key", number)
@@ -194,11 +201,14 @@ def _unquoted(name: str) -> str:
 
 def _brackets(line: str) -> int:
     """How many more are opened than closed, outside of strings and comments."""
-    bare = re.sub(r"""\"(?:[^\"\\]|\\.)*\"|'[^']*'|#.*""", "", line)
+    bare = re.sub(r"""\"(?:[^\"\\]|\\.?)*(?:\"|$)|'[^']*'|#.*""", "", line)
     return bare.count("[") + bare.count("{") - bare.count("]") - bare.count("}")
 
 
-_JSON_TOKEN = re.compile(r'"((?:[^"\\\n]|\\.)*)"(\s*:)?|//[^\n]*|/\*.*?\*/|[{}\[\]]', re.DOTALL)
+_JSON_TOKEN = re.compile(
+    r'"((?:[^"\\\n]|\\[^\n]?)*)(?:"(\s*:)?|$)|//[^\n]*|/\*(?s:.*?)(?:\*/|\Z)|[{}\[\]]', re.MULTILINE
+)
+"""A string or comment without an end is one, too: nothing of it is looked at again."""
 
 
 def _json(lines: list[str]) -> Iterator[_Level]:

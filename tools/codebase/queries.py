@@ -16,6 +16,9 @@ from tools.codebase.words import counted
 MAX_FILES = 400
 """Files that a question about a name looks into: beyond that the name is too common to mean anything."""
 
+RAN = 12.0
+"""For a test that ran the file: more than for one that imports it and names some of what it defines."""
+
 _NEAR = 2000
 """Names looked at for those that are most like an unknown one."""
 
@@ -231,8 +234,12 @@ def similar(index: Index, text: str, limit: int = 10) -> list[tuple[str, float]]
 def impacted_tests(index: Index, changed: Iterable[str], limit: int = 20) -> list[tuple[str, str]]:
     """Files of tests that a change of these files may break, the nearest first, and why.
 
-    A test that imports a file and names what it defines is nearer than one that only does either.
+    A test that is known to have run the file is nearest (see `covered`); one that imports it and names what it defines
+    is nearer than one that only does either.
     """
+    from tools.codebase.covered import tests_that_ran
+
+    changed = list(changed)
     modules = Modules(index.code)
     scores: dict[str, float] = {}
     why: dict[str, list[str]] = {}
@@ -243,10 +250,13 @@ def impacted_tests(index: Index, changed: Iterable[str], limit: int = 20) -> lis
         if reason not in there:
             there.append(reason)
 
+    ran = tests_that_ran(index.root, changed, [each for each in index.code if is_test(each)])
     for path in changed:
         if is_test(path):
             add(path, 100.0, "it was changed")
             continue
+        for test in ran.get(path, ()):
+            add(test, RAN, f"ran {path} when coverage was recorded")
         for importer in importers(index, path, modules):
             if is_test(importer):
                 add(importer, 6.0, f"imports {path}")

@@ -52,10 +52,13 @@ def perform(at: Workspace, tool: str, changes: Sequence[FileChange]) -> list[Cha
     Files that come out as they were are among the results, with an empty diff; so are those of a call of which
     every change had been made before.
     """
+    at.written = {}
     transactions = at.transactions
     with transactions.exclusive() as recovery:
         try:
             made = _performed(at, tool, changes, transactions)
+            if recovery is not None:
+                at.written = None
         except ToolFailure as failure:
             if recovery is None:
                 raise
@@ -130,19 +133,29 @@ def _text(at: Workspace, tool: str, problem: Problem) -> str:
 def _write(at: Workspace, transactions: Transactions, tool: str, planned: Sequence[Planned]) -> None:
     """Write everything, having noted what was there; where nothing is written nothing stays noted."""
     changing = [each for each in planned if each.changes]
+    at.written = None
     noted = [each.path for each in changing if each.path not in at.changed]
     try:
         for each in changing:
             with refusals(tool, each.path):
                 at.remember_content(each.path, each.before)
         with refusals(tool, planned[0].path):
+            real = {_real(at, each): each.after for each in changing}
             _commit(at, transactions, tool, changing)
+        at.written = real
     except BaseException:  # a conflict, a full disk, an interrupt: the error goes on
         if not _written(at, changing):
+            at.written = {}
             for path in noted:
                 at.changed.pop(path, None)
                 at.modes.pop(path, None)
         raise
+
+
+def _real(at: Workspace, planned: Planned) -> str:
+    """Where the file lies: what is written through a link lies elsewhere; of what is removed the link itself goes."""
+    with at.files.place(planned.path, follow_last=planned.after is not None) as place:
+        return place.path
 
 
 def _commit(at: Workspace, transactions: Transactions, tool: str, changing: Sequence[Planned]) -> None:

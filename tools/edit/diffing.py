@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from sandbox.matching import opcodes
 from tools.edit.changes import Line
 
 
 def diffed(old: Sequence[str], new: Sequence[str]) -> Iterator[Line]:
     """What both have is context."""
-    from difflib import SequenceMatcher
-
-    for tag, a, b, c, d in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
+    for tag, a, b, c, d in opcodes(old, new):
         if tag == "equal":
             yield from (Line(" ", text) for text in old[a:b])
         else:

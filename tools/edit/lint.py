@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sandbox.errors import UserError
+from sandbox.matching import opcodes
 from sandbox.process import Command
 from tools.linters import MAX_CHARACTERS, Complaint, Found, of_file
 
@@ -18,9 +19,6 @@ TIMEOUT = 3.0
 
 MAX_COMPLAINTS = 5
 """A change that breaks a rule often breaks it many times."""
-
-MAX_DIFFED = 4_000
-"""Lines between the first and the last change. With more of them all count as changed: a diff would take seconds."""
 
 
 async def complaints(at: Workspace, path: str, before: str, after: str) -> list[str]:
@@ -81,23 +79,10 @@ async def _run(at: Workspace, found: Found, path: str, text: str) -> list[Compla
 
 def _changed_lines(before: str, after: str) -> set[int]:
     """Lines of `after`, from 1, that `before` has not."""
-    import difflib
-
     old, new = before.split("\n"), after.split("\n")
-    start = 0
-    while start < min(len(old), len(new)) and old[start] == new[start]:
-        start += 1
-    end = 0
-    while end < min(len(old), len(new)) - start and old[-1 - end] == new[-1 - end]:
-        end += 1
-    if len(old) + len(new) - 2 * (start + end) > MAX_DIFFED:
-        return set(range(start + 1, len(new) - end + 1))
-    matcher = difflib.SequenceMatcher(
-        None, old[start : len(old) - end], new[start : len(new) - end], autojunk=False
-    )
     return {
-        start + row + 1
-        for tag, _, _, first, last in matcher.get_opcodes()
+        row + 1
+        for tag, _, _, first, last in opcodes(old, new)
         if tag != "equal"
         for row in range(first, last)
     }

@@ -10,6 +10,7 @@ from tools.action import Observation
 from tools.edit.change import Change, perform
 from tools.edit.changes import FileChange
 from tools.edit.observation import observed
+from tools.edit.planning import Planned
 from tools.workspace import Workspace
 
 MAX_LINTED = 3
@@ -23,15 +24,23 @@ async def made(at: Workspace, tool: str, changes: Sequence[FileChange]) -> Obser
 
 
 async def advised(at: Workspace, observation: Observation, changes: Sequence[Change]) -> Observation:
-    """The observation with what the project's own linter newly says of the changed lines."""
-    if not at.settings.lint:
-        return observation
+    """The observation with what the project's own linter, and a language server, newly say of the changes."""
+    written = [each.planned for each in changes if each.planned.changes and each.planned.after is not None]
+    notes = await _linted(at, written[:MAX_LINTED]) if at.settings.lint else []
+    if at.servers is not None:
+        from tools.lsp.diagnosing import problems
+
+        found: list[str] = []
+        for planned in written[:MAX_LINTED]:
+            found += await problems(at, planned.path, planned.old_text, planned.new_text)
+        notes += ["new for the language server:", *found] if found else []
+    return replace(observation, text="\n".join([observation.text, *notes])) if notes else observation
+
+
+async def _linted(at: Workspace, written: Sequence[Planned]) -> list[str]:
     from tools.edit.lint import complaints
 
     notes: list[str] = []
-    written = [each.planned for each in changes if each.planned.changes and each.planned.after is not None]
-    for planned in written[:MAX_LINTED]:
+    for planned in written:
         notes += await complaints(at, planned.path, planned.old_text, planned.new_text)
-    if not notes:
-        return observation
-    return replace(observation, text="\n".join([observation.text, "new for the linter:", *notes]))
+    return ["new for the linter:", *notes] if notes else []

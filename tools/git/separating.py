@@ -10,11 +10,15 @@ from __future__ import annotations
 import stat
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from sandbox.snapshots.merging import merged_lines
 from tools.git.broker import Broker
 from tools.git.entries import Entry, blob_id, contents, store_filtered
 from tools.workspace import Edit
+
+if TYPE_CHECKING:
+    from sandbox.snapshots import State
 
 CLASH = "the user has since changed lines that you changed as well"
 
@@ -59,7 +63,7 @@ def separated(
     committed = _Committed(broker, path, head)
     waiting: list[tuple[Version | None, Version | None]] = []
     for edit in edits:
-        before, after = _version(edit.before), _version(edit.after)
+        before, after = _version(edit, edit.before), _version(edit, edit.after)
         if committed.equals(before):  # so the last commit has all that the session had done until then
             base, waiting = before, []
         if (
@@ -128,8 +132,9 @@ def _regular(*versions: Version) -> bool:
     return all(version.mode != "120000" for version in versions)
 
 
-def _version(state: tuple[int, bytes] | None) -> Version | None:
-    return None if state is None else Version(mode=git_mode(state[0]), content=state[1])
+def _version(edit: Edit, state: State | None) -> Version | None:
+    content = edit.read(state) if state is not None else None
+    return None if state is None or content is None else Version(mode=git_mode(state.mode), content=content)
 
 
 def git_mode(mode: int) -> str:

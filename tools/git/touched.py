@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 from collections.abc import Mapping
@@ -126,6 +127,10 @@ def _now(path: Path) -> Version | None:
         return None
     except PermissionError as error:  # not to be taken for a deletion
         raise ToolFailure(f"{str(path)!r} cannot be read, so nothing was done: {error.strerror}") from None
+    except OSError as error:
+        if error.errno == errno.ELOOP:  # its folder is a link to itself now
+            return None
+        raise
     return None  # a folder, socket or pipe stands there: no file to git
 
 

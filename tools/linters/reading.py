@@ -7,6 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
+from sandbox.matching import opcodes
+
 SHOWN = 100
 """Characters of the line that a formatter wants."""
 
@@ -64,13 +66,11 @@ def eslint(text: str, output: str) -> list[Complaint]:
 
 def formatted(text: str, output: str) -> list[Complaint]:
     """A complaint at each line that the formatter would write otherwise; nothing where it printed nothing."""
-    import difflib
-
     if not output or text == output:
         return []
     old, new = text.splitlines(), output.splitlines()
     found = []
-    for tag, first, last, start, end in difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
+    for tag, first, last, start, end in opcodes(old, new):
         if tag == "equal":
             continue
         wanted = next(filter(None, map(str.strip, new[start:end])), "")[:SHOWN]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -71,12 +71,18 @@ def locate(index: Index, text: str, *, files: int = 10, functions: int = 10) -> 
     return Located(files=ranked[:files], functions=ranked_functions(index, evidence, ranked, functions))
 
 
+_NOWHERE: Mapping[str, float] = {}
+
 SEEDS = 8
 """Files that a text speaks of, from which a map's ranks start."""
 
 
-def map_answer(index: Index, text: str, tokens: int) -> Answer:
-    """A map of the code around what a text speaks of, or of the whole if the text is empty or speaks of nothing."""
+def map_answer(index: Index, text: str, tokens: int, near: Mapping[str, float] = _NOWHERE) -> Answer:
+    """A map of the code around what a text speaks of, or of the whole if the text is empty or speaks of nothing.
+
+    near: files that are at hand, with weights beside that of the text's first file, which is 1; they count only
+        where the text speaks of something
+    """
     from tools.codebase.answers import Answer
     from tools.codebase.map import mapped
 
@@ -85,6 +91,10 @@ def map_answer(index: Index, text: str, tokens: int) -> Answer:
         if text
         else {}
     )
+    if most := max(seeds.values(), default=0.0):
+        for path, weight in near.items():
+            if path in index:
+                seeds[path] = seeds.get(path, 0.0) + weight * most
     found = mapped(index, seeds, tokens)
     return Answer(
         text="\n".join(each.text for each in found) or "no code is indexed here",

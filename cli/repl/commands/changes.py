@@ -48,8 +48,9 @@ def _snapshots(chat: Chat) -> Snapshots | None:
 def _first_states(chat: Chat, snapshots: Snapshots) -> dict[str, Change]:
     """Each path that a step changed, with its state before the first of them."""
     first: dict[str, Change] = {}
-    for step in chat.ledger.timeline.done:
-        for change in snapshots.changed(step.before, step.after):
+    spans = [span for step in chat.ledger.timeline.done for span in step.spans]
+    for before, after in spans:
+        for change in snapshots.changed(before, after):
             first.setdefault(change.path, change)
     return first
 

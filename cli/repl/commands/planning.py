@@ -24,7 +24,7 @@ async def plan(chat: Chat, argument: str) -> None:
         await chat.planning.enter()
         chat.tell("plan mode: nothing is changed until you agree to a plan (/plan again leaves it)", "dim")
     if argument:
-        await chat.turn(argument)
+        await chat.turn(argument, shown="")
 
 
 COMMANDS = (

@@ -42,7 +42,7 @@ def test_lines_that_stand_in_the_request_are_referred_to() -> None:
     first = numbered(CODE[:40])
     assert entering.output(first, act(start=1), {}, "e1") == first
     again = entering.output(numbered(CODE[20:60], 21), act(start=21), {}, "e2")
-    assert again.splitlines()[0] == '[… 21–40 as above, from "total += weigh(item_20, scale)" …]'
+    assert again.splitlines()[0] == '[… 21–40 as above, from "total += weigh(item_20, " …]'
     assert again.splitlines()[1:] == numbered(CODE[40:60], 41).splitlines()
 
 
@@ -50,14 +50,14 @@ def test_lines_that_an_edit_moved_say_where_they_stood() -> None:
     entering = Entering("once")
     entering.output(numbered(CODE[:40]), act(start=1), {}, "e1")
     moved = entering.output(numbered(["new = 1", *CODE[:40]]), act(start=2), {}, "e2")
-    assert moved == '1\tnew = 1\n[… 2–41 as above (there 1–40), from "total += weigh(item_0, scale)" …]'
+    assert moved == '1\tnew = 1\n[… 2–41 as above (there 1–40), from "total += weigh(item_0, s" …]'
 
 
 def test_what_the_model_wrote_itself_is_not_shown_to_it_again() -> None:
     entering = Entering("once")
     entering.said(AssistantMessage(text="I write it.", actions=(act("write", content="\n".join(CODE[:9])),)))
     sent = entering.output(numbered(CODE[:9]), act("write"), {}, "e3")
-    assert sent == '[… 1–9 as above, from "total += weigh(item_0, scale)" …]'
+    assert sent == '[… 1–9 as above, from "total += weigh(item_0, s" …]'
 
 
 def test_asked_again_it_comes_whole() -> None:
@@ -76,7 +76,8 @@ def test_an_end_that_every_output_has_is_sent_once() -> None:
     assert entering.output(f"one{end}", act(n=1), {}, "e1").endswith(end)
     assert entering.output(f"two{end}", act(n=2), {}, "e2") == "two\n[… ends as before …]"
     assert entering.output("three", act(n=3), {}, "e3") == "three"
-    assert entering.output(f"four{end}", act(n=4), {}, "e4").endswith("directory: /repository)\n$")
+    again = entering.output(f"four{end}", act(n=4), {}, "e4")
+    assert again == 'four\n[… 3 lines as above: "(Open file: /repository/" …]', "not as the one before it"
 
 
 DOCUMENTED = [
@@ -110,8 +111,11 @@ def test_a_long_file_from_its_top_comes_as_an_outline() -> None:
     assert all(f"\tdef {name}(value):" in text for name in ("first_one", "second_one", "third_one"))
     assert "1\timport os" in text
     assert "value = change_50" not in text
-    assert "change_50" in text, "names of what is left out stay in sight"
-    assert re.search(r"\[… 60–\d+ left out, read\(start=60, end=\d+\): ", text)
+    assert "change_5 " in text, "names of what is left out stay in sight"
+    first, *others = re.findall(r"^\[… .*", text, re.MULTILINE)
+    assert re.match(r"\[… (\d+)–(\d+) left out, read\(start=\1, end=\2\)", first), "how to have it back"
+    assert others
+    assert all(re.match(r"\[… \d+–\d+(: | …)", each) for each in others), "which is said once"
     assert len(text) < len(numbered(DOCUMENTED)) / 2
 
 
@@ -228,3 +232,33 @@ def test_logs_that_do_not_say_how_are_sent_whole() -> None:
     for event in story(1, "whole"):
         projection.add(event)
     assert not any(slot.whole for slot in projection.slots)
+
+
+def test_lines_of_the_same_file_are_named_by_their_numbers_alone() -> None:
+    entering = Entering("once")
+    facts = {"path": "a.py", "first": 1}
+    entering.output(numbered(CODE[:20]), act(start=1), facts, "e1")
+    entering.output(numbered([*CODE[20:40], ""], 21), act(start=21), facts, "e2")
+    both = entering.output(numbered(CODE[:45]), act(start=1, end=45), facts, "e3")
+    assert both.splitlines()[0] == "[… 1–40 as above …]", "although they stand in two outputs"
+    elsewhere = entering.output(
+        numbered(CODE[:20]), act("read", path="b.py"), {"path": "b.py", "first": 1}, "e4"
+    )
+    assert elsewhere == '[… 1–20 as above, from "total += weigh(item_0, s" …]', (
+        "numbers of another file tell nothing"
+    )
+
+
+def test_an_edit_shows_what_is_around_the_change() -> None:
+    facts = {"path": "a.py", "first": 1, "asked": [100, 100], "diff": "changed", "lines": 900}
+    text = Entering("outlined").output(numbered(DOCUMENTED), act("edit"), facts, "e7").splitlines()
+    assert [line for line in text if not line.startswith("[…")] == numbered(DOCUMENTED).splitlines()[94:105]
+
+
+def test_a_failing_call_made_again_shows_nothing_new() -> None:
+    """Whoever repeats a failing edit does not ask to see its answer whole."""
+    entering = Entering("once")
+    text = numbered(CODE)
+    assert entering.output(text, act("edit"), {}, "e1", failed=True) == text
+    for again in ("e2", "e3", "e4"):
+        assert entering.output(text, act("edit"), {}, again, failed=True) != text

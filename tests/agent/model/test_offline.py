@@ -23,6 +23,7 @@ from agent.model.offline import OfflineModel, answer, commit_message
 from sandbox.errors import Fault, UserError
 from tests.tools.workspaces import workspace
 from tools.action import Action, Observation, ToolFailure
+from tools.code import code
 from tools.edit import edit
 from tools.finish import finish
 from tools.plan import plan
@@ -99,14 +100,36 @@ def test_it_fixes_a_project_with_the_ordinary_tools(tmp_path: Path) -> None:
     assert "prices[1:]" not in (at.root / "cart.py").read_text("utf-8")
 
 
-async def drive(at: Workspace, prompt: str) -> tuple[list[Action], Observation]:
+@pytest.mark.slow
+def test_where_all_tests_pass_it_says_what_the_words_of_a_described_bug_speak_of(tmp_path: Path) -> None:
+    at = workspace(
+        tmp_path,
+        {
+            "cart.py": "def total(prices):\n    return sum(prices[1:])\n",
+            "mail.py": "def send_receipt(address):\n    return address\n",
+            "test_cart.py": "from cart import total\n\n\ndef test_total():\n    assert total([]) == 0\n",
+        },
+    )
+    told = "there is a bug: the receipt that we send goes to the wrong address"
+    calls, end = asyncio.run(drive(at, told, (*TOOLS, code)))
+    assert [call.tool for call in calls] == ["plan", "run_tests", "code", "finish"]
+    assert end.data["status"] == "nothing to do"
+    assert "mail.py:1: send_receipt" in end.text
+    calls, _ = asyncio.run(drive(at, "fix the bug", (*TOOLS, code)))
+    assert [call.tool for call in calls] == ["plan", "run_tests", "finish"], "it describes nothing"
+
+
+async def drive(
+    at: Workspace, prompt: str, offered: Sequence[Tool] = TOOLS
+) -> tuple[list[Action], Observation]:
     """The loop at its smallest: ask, do, answer."""
-    tools = {tool.name: tool for tool in TOOLS}
+    tools = {tool.name: tool for tool in offered}
     messages: list[Message] = [UserMessage(text=prompt)]
     calls: list[Action] = []
     while True:
         *deltas, reply = [
-            d async for d in OfflineModel().stream(Request(system="", messages=messages, tools=specs()))
+            d
+            async for d in OfflineModel().stream(Request(system="", messages=messages, tools=specs(offered)))
         ]
         assert isinstance(reply, Reply)
         assert "".join(d.text for d in deltas if isinstance(d, TextDelta)) == reply.text
@@ -191,6 +214,13 @@ def test_what_was_not_found_is_said_with_the_tools_own_words() -> None:
     ended = only(ask(after(PLANNED, RAN_RED, nothing)))
     assert ended.arguments["status"] == "not achieved"
     assert "did not find a fix" in ended.arguments["summary"]
+
+
+def test_failures_that_only_the_users_own_command_shows_are_told_as_such() -> None:
+    nothing = ("repair", {"repair": {"outcome": "all-pass", "fixes": []}}, True)
+    ended = only(ask(after(PLANNED, RAN_RED, nothing)))
+    assert ended.arguments["status"] == "not achieved"
+    assert "without the variables and options of a command that you named" in ended.arguments["summary"]
 
 
 def test_a_missing_tool_is_not_called_done() -> None:

@@ -121,7 +121,9 @@ def test_ctrl_c_stops_the_step_and_the_conversation_goes_on(shop: Path) -> None:
         terminal.wait("I stopped.")
         terminal.wait(lambda: ready(terminal))
         assert "✗ shell touch started; sleep 300" in terminal.text
-        terminal.type("half a line\x03")
+        terminal.type("half a line")
+        terminal.wait("> half a line")
+        terminal.type("\x03")
         terminal.wait(lambda: ready(terminal))
         terminal.type("\x04")
         assert terminal.wait_for_end() == 0
@@ -183,6 +185,7 @@ def test_diff_shows_what_was_changed_and_undo_takes_it_back(shop: Path) -> None:
         terminal.wait(lambda: ready(terminal))
         terminal.type("/diff\r")
         terminal.wait("-STATUS = 'open'")
+        terminal.wait(lambda: ready(terminal))
         assert "cart.py\n@@ -1,2 +1,2 @@" in terminal.text
         assert "made.txt\n@@ -0,0 +1 @@\n+new" in terminal.text
         terminal.type("/undo\r")
@@ -190,8 +193,10 @@ def test_diff_shows_what_was_changed_and_undo_takes_it_back(shop: Path) -> None:
         assert (shop / "cart.py").read_text() == CART
         assert not (shop / "made.txt").exists()
         assert (shop / "order.py").exists()
+        terminal.wait(lambda: ready(terminal))
         terminal.type("what now?\r")
         terminal.wait("I see.")
+        terminal.wait(lambda: ready(terminal))
         terminal.type("/undo\r")
         terminal.wait("nothing to undo")
 
@@ -238,11 +243,12 @@ def test_the_model_can_be_switched_and_a_wrong_name_changes_nothing(shop: Path) 
         terminal.wait(lambda: ready(terminal))
         terminal.type("/model nonsense\r")
         terminal.wait("unknown model 'nonsense'")
+        terminal.wait(lambda: ready(terminal))
         terminal.type("hello\r")
         terminal.wait("First model here.")
         terminal.wait(lambda: ready(terminal))
         terminal.type(f"/model {second}\r")
-        terminal.wait(lambda: "· model: scripted:" in terminal.text)
+        terminal.wait(lambda: "· model: scripted:" in terminal.text and ready(terminal))
         terminal.type("hello again\r")
         terminal.wait("Second model here.")
 

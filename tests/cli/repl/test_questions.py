@@ -62,6 +62,37 @@ def test_each_answer_does_what_it_says(shop: Path) -> None:
 
 
 @pytest.mark.slow
+def test_keys_in_the_middle_of_a_word_are_no_answer(shop: Path) -> None:
+    """They go on into the prompt; Enter sends it, and then the keys are the question's."""
+    home = Home.from_environment()
+    home.config.mkdir(parents=True)
+    (home.config / "settings.toml").write_text("[terminal]\npause = 3600\n")
+    turns = [
+        {"calls": [call("shell", command="touch started; until test -e go; do sleep 0.05; done")]},
+        {"calls": [call("shell", command="git fetch --prune origin")]},
+        {"text": "So be it.", "expect": ["say yes"]},
+    ]
+    with talk(shop, turns) as terminal:
+        at_rest(terminal)
+        terminal.type("go\r")
+        terminal.wait(lambda: (shop / "started").exists())
+        terminal.type("sa")
+        terminal.wait("> sa")
+        (shop / "go").touch()
+        terminal.wait("Allow shell: git fetch")
+        terminal.wait("keys answer it when you pause typing")
+        terminal.type("y yes")
+        terminal.wait("> say yes")
+        assert "Allow shell: git fetch" in terminal.text
+        terminal.type("\r")
+        terminal.wait("y once")
+        terminal.wait("queued: say yes")
+        terminal.type("n")
+        terminal.wait("So be it.")
+        at_rest(terminal)
+
+
+@pytest.mark.slow
 def test_a_question_shows_all_of_what_would_change(shop: Path) -> None:
     """An edit of a file that others act on: its text stands in the question; Esc is a no."""
     workflow = ".github/workflows/ci.yml"

@@ -67,6 +67,26 @@ def test_what_is_said_while_a_command_runs_is_sent_when_it_has_ended(shop: Path)
 
 
 @pytest.mark.slow
+def test_a_command_given_while_another_one_runs_comes_after_it(shop: Path) -> None:
+    with talk(shop, [{"text": "Ok."}], "--tests", "sh -c 'echo 3 passed in 0.02s'") as terminal:
+        at_rest(terminal)
+        terminal.type(f"!{BLOCK}\r")
+        terminal.wait(lambda: (shop / "started").exists())
+        terminal.type("/undo\r/init\r")
+        terminal.wait("queued: /init")
+        terminal.type(f"{ESCAPE}[A")
+        terminal.wait("> /init")
+        terminal.type("\x15/tests\r")
+        terminal.wait("queued: /tests")
+        (shop / "go").touch()
+        terminal.wait("3 passed")
+        at_rest(terminal)
+        seen = terminal.everything
+        assert seen.index("> /undo") < seen.index("nothing to undo") < seen.index("> /tests")
+        assert "/init" not in seen
+
+
+@pytest.mark.slow
 def test_a_turn_that_is_stopped_hands_back_what_was_queued(shop: Path) -> None:
     with talk(shop, [{"text": "slow", "delay": 100}, {"text": "slow", "delay": 100}]) as terminal:
         at_rest(terminal)
@@ -183,9 +203,10 @@ def test_plan_mode_changes_nothing_until_the_plan_is_carried_out(shop: Path) -> 
         terminal.wait("The plan is made. What now?")
         assert " - 1" in (shop / "cart.py").read_text()
         terminal.type("carry\r")
-        terminal.wait("1. take the one away")
+        terminal.wait("> carry out the plan")
         terminal.wait("Carried out.")
         at_rest(terminal)
+        assert terminal.everything.count("take the one away") == 1
         assert " - 1" not in (shop / "cart.py").read_text()
         assert terminal.text.split("\n")[-1].startswith("workspace · ")
         leave(terminal)

@@ -187,6 +187,26 @@ def test_documents_and_data_tell_their_headings_and_upper_keys(path: str) -> Non
     assert found.uses == {}
 
 
+def test_what_is_not_quite_right_in_a_document_hides_nothing_after_it() -> None:
+    assert [each.name for each in read("a.md", "# One ##\n## Two #3\n### C#\n# #\n").symbols] == [
+        "one",
+        "one.two-3",
+        "one.two-3.c",
+    ]
+    assert [each.name for each in read("a.json", '{"a": "open\n, "b": 1, "c": "\\\n, "d": 1}').symbols] == [
+        "a",
+        "b",
+        "c",
+        "d",
+    ]
+    assert [each.name for each in read("a.yaml", 'a b : 1\n"c" : 2\nd\t: 3\n').symbols] == ["a b", "c", "d"]
+    assert [each.name for each in read("a.toml", "[ ]\n[ a . b ]\nc = 1\n").symbols] == ["a.b", "a.b.c"]
+
+
+LINES = "\n" * 1_000
+"""Without them a text of one long line is taken for data, and not read."""
+
+
 @pytest.mark.parametrize(
     ("path", "text"),
     [
@@ -197,6 +217,13 @@ def test_documents_and_data_tell_their_headings_and_upper_keys(path: str) -> Non
         ("a.md", ("# " + "[" * 900 + "\n") * 200),
         ("a.json", '{"a":\n' * 20_000),
         ("a.yaml", ("  " * 90 + "a:\n") * 1_000),
+        ("a.md", "# " + "a " * 20_000 + "\u00a0x " + " " * 100_000 + "x\n" + LINES),
+        ("a.yaml", "a" + " " * 150_000 + "\n" + LINES),
+        ("a.toml", "[" + " " * 150_000 + "\n" + LINES),
+        ("a.toml", "[" + "a" * 150_000 + "\n" + LINES),
+        ("a.toml", "a = [\n" + '"\\' * 70_000 + "\n]\n" + LINES),
+        ("a.json", '"' + '\\"' * 70_000 + "\n" + LINES),
+        ("a.json", "{\n" + "/* " * 60_000 + LINES),
     ],
 )  # fmt: skip
 def test_texts_made_to_take_long_take_no_longer_than_others(path: str, text: str) -> None:

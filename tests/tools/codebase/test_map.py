@@ -8,10 +8,13 @@ from pathlib import Path
 import pytest
 
 from tests.support.cli import run
-from tests.tools.workspaces import put
+from tests.tools.workspaces import call, put, workspace
+from tools.code import code
 from tools.codebase.graph import graph
 from tools.codebase.index import Index
 from tools.codebase.map import CHARACTERS, mapped
+from tools.edit import edit
+from tools.files import read
 
 pytestmark = pytest.mark.timeout(300)  # a busy machine is no finding
 
@@ -64,6 +67,24 @@ def test_seeds_draw_their_surroundings_in(tmp_path: Path) -> None:
             max(mapped(index, {"far/island.py": 1.0}, 100), key=lambda each: each.rank).path
             == "far/island.py"
         )
+
+
+def test_what_a_session_changed_and_read_draws_the_map_to_it(tmp_path: Path) -> None:
+    layout(tmp_path / "work")
+    at = workspace(tmp_path)
+
+    def ranks() -> dict[str, float]:
+        return {
+            each["path"]: each["rank"] for each in call(code, at, action="map", target="part 3").data["code"]
+        }
+
+    before = ranks()
+    assert before["far/island.py"] == 0.0
+    call(read, at, path="parts/p20.py")
+    call(edit, at, path="far/island.py", old="return 1", new="return 2")
+    after = ranks()
+    assert after["far/island.py"] > 0.01
+    assert after["parts/p20.py"] > before["parts/p20.py"]
 
 
 def test_the_graph_follows_the_files(tmp_path: Path) -> None:

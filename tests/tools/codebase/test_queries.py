@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import json
+import sqlite3
+from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from tests.support.cli import run
 from tests.tools.workspaces import call, put, refused, workspace
+from tools import languages
 from tools.code import code
 from tools.codebase.index import Index
 from tools.codebase.modules import Modules
 from tools.codebase.queries import importers, is_test
+from tools.edit import edit, edit_symbol
 
 pytestmark = pytest.mark.timeout(300)  # a busy machine is no finding
 
@@ -165,3 +170,50 @@ def test_the_command_answers_as_text_and_as_json(tmp_path: Path) -> None:
     wrong = run("symbols", "fnid", "price", cwd=tmp_path)
     assert wrong.code == 2
     assert wrong.err.splitlines()[0].startswith("patchwright: no action 'fnid'")
+
+
+COVERAGE = """
+    CREATE TABLE file (id INTEGER PRIMARY KEY, path TEXT, UNIQUE (path));
+    CREATE TABLE context (id INTEGER PRIMARY KEY, context TEXT, UNIQUE (context));
+    CREATE TABLE line_bits (file_id INTEGER, context_id INTEGER, numbits BLOB, UNIQUE (file_id, context_id));
+"""
+"""As coverage.py documents its database."""
+
+
+@pytest.mark.parametrize(
+    "context", ["tests/test_end.py::test_all|run", "tests.test_end.EndTest.test_all", "test_end.test_all"]
+)
+def test_a_test_that_is_known_to_have_run_a_file_comes_first(tmp_path: Path, context: str) -> None:
+    at = workspace(
+        tmp_path, {**SHOP, "tests/test_end.py": "import subprocess\n\n\ndef test_all():\n    pass\n"}
+    )
+
+    def tests() -> list[str]:
+        return [each["path"] for each in call(code, at, action="tests", target="shop/item.py").data["code"]]
+
+    assert "tests/test_end.py" not in tests()
+    with closing(sqlite3.connect(at.root / ".coverage")) as database:
+        database.executescript(COVERAGE)
+        database.execute("INSERT INTO file VALUES (1, ?)", (str(at.root / "shop/item.py"),))
+        database.execute("INSERT INTO context VALUES (1, ''), (2, ?)", (context,))
+        database.executemany("INSERT INTO line_bits VALUES (1, ?, x'ff')", [(1,), (2,)])
+        database.commit()
+    assert tests()[0] == "tests/test_end.py"
+    (at.root / ".coverage").write_bytes(b"no database, but of that name")
+    assert "tests/test_end.py" not in tests()
+
+
+def test_a_grammar_that_is_not_installed_costs_its_own_files_only(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    without = [
+        replace(each, package="tree_sitter_of_nowhere") if each.name == "ruby" else each
+        for each in languages.LANGUAGES
+    ]
+    monkeypatch.setattr(languages, "LANGUAGES", tuple(without))
+    at = workspace(tmp_path, {**SHOP, "tax.rb": "def tax(amount)\n  amount\nend\n"})
+    assert "shop/item.py:5" in call(code, at, action="find", target="price").text
+    assert "nothing of that name" in call(code, at, action="find", target="tax").text
+    call(edit, at, path="tax.rb", old="  amount", new="  amount * 2")
+    assert (at.root / "tax.rb").read_text() == "def tax(amount)\n  amount * 2\nend\n"
+    assert "tax.rb" in refused(edit_symbol, at, path="tax.rb", name="tax", new="def tax(a)\n  a\nend\n")

@@ -1,0 +1,259 @@
+"""Several attempts at one task, each by a session of its own in a work tree of its own; the best one comes back.
+
+Best of n, chosen by what was executed: R2E-Gym (Jain et al. 2025, arXiv 2504.07164) gains most from running tests.
+Of attempts whose tests end alike, one that weakens tests comes after one that does not, and more lines after fewer.
+
+To the loop this is a model: its first answer is made by the attempts and brings back the patch of the best of them.
+All that a session does with a change it does with this one: it can be undone, is tested again where it is to live,
+and a commit has it and nothing of the user's.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import time
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from agent.home import Home
+from agent.model.base import (
+    AssistantMessage,
+    Delta,
+    Reply,
+    Request,
+    TextDelta,
+    ToolMessage,
+    Usage,
+)
+from agent.outcome import BY_FAULT, Exit
+from sandbox.errors import UserError
+from sandbox.watchdog import watched
+from tools.action import Action
+from tools.artifacts import Artifacts
+from tools.checks import weakened
+from tools.checks.staged import between
+from tools.plumbing import Git, without_git
+from tools.text import plural
+from tools.worktrees import Worktree, standing, worktree
+
+PATIENCE = 10.0
+"""Seconds in which an attempt that is to stop ends its commands and its log."""
+
+_TIERS = {Exit.DONE: 0, Exit.NO_TEST_RUNNER: 1, Exit.TESTS_FAIL: 2}
+"""Exit codes of attempts that have changed something, the best first; all others come after."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Attempt:
+    """What came of one. end: its last event; patch: from what stands in the user's work tree; weak: tests weakened"""
+
+    number: int
+    end: Mapping[str, Any]
+    patch: bytes
+    seconds: float
+    weak: int = 0
+
+    @property
+    def code(self) -> int:
+        return int(self.end.get("exit_code", Exit.INTERNAL))
+
+    @property
+    def rank(self) -> tuple[int, ...]:
+        """Less is better."""
+        failed = re.search(r"(\d+) failed", str(self.end.get("verification", "")).partition(";")[0])
+        failures = int(failed[1]) if failed else 0
+        return (
+            not self.patch,
+            _TIERS.get(Exit(self.code), 3),
+            self.weak > 0,
+            failures,
+            *self._size,
+            self.number,
+        )
+
+    @property
+    def _size(self) -> tuple[int, ...]:
+        return (sum(line[:1] in (b"+", b"-") for line in self.patch.splitlines()),)
+
+    def __str__(self) -> str:
+        told = str(self.end.get("verification") or self.end.get("outcome", "internal"))
+        changed = plural(len(self.end.get("files", ())), "file") if self.patch else "nothing changed"
+        weak = f", {plural(self.weak, 'test')} weakened" if self.weak else ""
+        return f"attempt {self.number}: {told}; {changed}{weak}; {self.seconds:.0f} s"
+
+
+@dataclass(slots=True, kw_only=True)
+class Attempts:
+    """Implements `Model`.
+
+    name: of the model that makes the attempts; count: how many; prompt: the task
+    command: starts a session that reads its prompt from standard input and ends with one line of JSON; `-C` is added
+    git: of the user's repository; inner: the folder in it that sessions work from
+    kept: a folder for the logs of the attempts; artifacts: for the patches
+    """
+
+    name: str
+    count: int
+    prompt: str
+    command: Sequence[str]
+    git: Git
+    inner: str
+    home: Home
+    kept: Path = field(init=False)
+    artifacts: Artifacts = field(init=False)
+    window: int = 1_000_000
+    _summary: str = field(default="", init=False)
+    _status: str = field(default="done", init=False)
+
+    async def stream(self, request: Request) -> AsyncIterator[Delta]:
+        made = [each for each in request.messages if isinstance(each, AssistantMessage) and each.actions]
+        if made:
+            yield self._end(request, made[0].actions[0].id)
+            return
+        done: list[Attempt] = []
+        async for attempt in self._all():
+            yield TextDelta(text=f"{attempt}\n")
+            done.append(attempt)
+        best = min(done, key=lambda each: each.rank)
+        usage = _sum([each.end.get("usage") or {} for each in done])
+        self._summary, text = str(best.end.get("summary", "")), "".join(f"{each}\n" for each in done)
+        if not best.patch:
+            yield self._without_change(done, text, usage)
+            return
+        refs = {each.number: self.artifacts.save(each.patch) for each in done if each.patch}
+        others = ", ".join(f"{number}: {ref}" for number, ref in sorted(refs.items()))
+        chosen = f"Attempt {best.number} comes back. (Patches of all: {others})"
+        self._status = "not achieved" if best.code == Exit.NOT_ACHIEVED else "done"
+        action = Action(id="bring-back", tool="bring_back", arguments={"patch": refs[best.number]})
+        yield TextDelta(text=chosen)
+        yield Reply(text=text + chosen, actions=(action,), usage=usage, stop="actions")
+
+    async def close(self) -> None:
+        """Nothing is held open."""
+
+    def _end(self, request: Request, call: str) -> Reply:
+        answers = {each.call: each for each in request.messages if isinstance(each, ToolMessage)}
+        back = answers.get(call)
+        failed = back is None or back.failed
+        summary = (
+            f"The best attempt could not be brought back: {back.text if back else ''}"
+            if failed
+            else self._summary
+        )
+        return _finish(summary, "not achieved" if failed else self._status, Usage(), len(request.messages))
+
+    def _without_change(self, done: Sequence[Attempt], text: str, usage: Usage) -> Reply:
+        """No attempt changed a file: an answer, nothing to do, or what stood in the way of all of them."""
+        best = min(done, key=lambda each: (each.code, each.number))
+        for fault, code in BY_FAULT.items():
+            if best.code == code:
+                raise UserError(fault, f"no attempt came to an end: {best.end.get('summary', '')}")
+        status = {Exit.DONE: "done", Exit.NOTHING_TO_DO: "nothing to do"}.get(Exit(best.code), "not achieved")
+        return _finish(f"{best.end.get('summary', '')}".strip() or text, status, usage, 0)
+
+    async def _all(self) -> AsyncIterator[Attempt]:
+        """Each attempt when it has ended: as many at once as there are processors, all from the same commit."""
+        base = await asyncio.to_thread(standing, self.git)
+        slots, making = asyncio.Semaphore(os.cpu_count() or 1), asyncio.Lock()
+        self.kept.mkdir(mode=0o700, parents=True, exist_ok=True)
+        tasks = [
+            asyncio.ensure_future(self._one(number, base, slots, making))
+            for number in range(1, self.count + 1)
+        ]
+        try:
+            for ended in asyncio.as_completed(tasks):
+                yield await ended
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _one(self, number: int, base: str, slots: asyncio.Semaphore, making: asyncio.Lock) -> Attempt:
+        async with slots:
+            with ExitStack() as stack:
+                async with making:  # git makes one at a time
+                    tree = stack.enter_context(worktree(self.git, base, self.home.cache / "worktrees"))
+                stack.callback(self._keep_log, number, tree.folder)
+                started = time.monotonic()
+                end = await self._session(number, tree.folder / self.inner)
+                seconds = time.monotonic() - started
+                patch, weak = await asyncio.to_thread(_outcome, tree)
+                return Attempt(number=number, end=end, patch=patch, seconds=seconds, weak=weak)
+
+    async def _session(self, number: int, folder: Path) -> Mapping[str, Any]:
+        """Run one to its end; its last event, {} if it left none."""
+        with (self.kept / f"{number}.stderr").open("wb") as errors:
+            process = await asyncio.create_subprocess_exec(
+                *self.command,
+                "-C",
+                str(folder),
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=errors,
+                env=without_git(os.environ),
+                start_new_session=True,
+            )
+        with watched(process.pid):  # should we be killed, it is, too
+            try:
+                output, _ = await process.communicate(self.prompt.encode("utf-8", "replace"))
+            finally:
+                await _stop(process)
+        try:
+            end = json.loads(output.splitlines()[-1])
+        except (IndexError, ValueError):  # killed, or worse: what it said is kept
+            return {}
+        return end if isinstance(end, dict) else {}
+
+    def _keep_log(self, number: int, folder: Path) -> None:
+        """Its log goes to that of this session; what else was kept for a folder that goes away goes away."""
+        project = self.home.project(folder.resolve())
+        for log in (project / "sessions").glob("*/log.jsonl"):
+            with suppress(OSError):
+                log.replace(self.kept / f"{number}.jsonl")
+        shutil.rmtree(project, ignore_errors=True)
+
+
+async def _stop(process: asyncio.subprocess.Process) -> None:
+    """End a session that still runs, with all that it has started."""
+    if process.returncode is not None:
+        return
+    with suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGTERM)
+    try:
+        await asyncio.wait_for(process.wait(), PATIENCE)
+    finally:
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+
+
+def _outcome(tree: Worktree) -> tuple[bytes, int]:
+    """The patch of a work tree, and how many tests it weakens."""
+    patch = tree.patch()
+    if not patch:
+        return b"", 0
+    change = between(tree.git, tree.base, tree.git.line("write-tree"))
+    change.load()
+    return patch, len(list(weakened.check(change)))
+
+
+def _finish(summary: str, status: str, usage: Usage, number: int) -> Reply:
+    arguments = {"summary": summary, "status": status}
+    action = Action(id=f"finish-{number}", tool="finish", arguments=arguments)
+    return Reply(text="", actions=(action,), usage=usage, stop="actions")
+
+
+def _sum(all_used: Sequence[Mapping[str, Any]]) -> Usage:
+    """What the attempts have used together; a price that is not known makes the sum unknown."""
+    names = ("input", "cached", "written", "output", "reasoning")
+    costs = [used.get("cost") for used in all_used]
+    cost = None if any(each is None for each in costs) else float(sum(each or 0.0 for each in costs))
+    return Usage(**{name: sum(int(used.get(name) or 0) for used in all_used) for name in names}, cost=cost)

@@ -1,0 +1,86 @@
+"""`patchwright run --attempts N`: sessions in work trees beside the user's, and one that brings back the best."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from agent.attempts import Attempts
+from agent.home import Home
+from agent.locate import locate
+from agent.runtime import Runtime
+from cli.models import main_name
+from cli.run import Invocation, make_runtime
+from cli.settings.shape import Settings
+from sandbox.errors import Fault, UserError
+from tools.bringing import bring_back
+from tools.git.broker import Broker
+from tools.plumbing import Git
+from tools.registry import Toolbox
+
+_OPTIONS = {
+    "model": "--model",
+    "api_base": "--api-base",
+    "mode": "--mode",
+    "sandbox": "--sandbox",
+    "test_command": "--tests",
+    "actions": "--actions",
+    "max_steps": "--max-steps",
+    "max_cost": "--max-cost",
+    "max_time": "--max-time",
+    "max_tokens": "--max-tokens",
+}
+"""What the flags that each attempt gets, too, are called on the command line."""
+
+_LIMITS: Mapping[str, Any] = {
+    "max_cost": None,
+    "max_time": float("inf"),
+    "max_tokens": None,
+    "actions": "tools",
+}
+"""Settings that are for each attempt, and not for the session that waits for them."""
+
+
+def make_attempts(invocation: Invocation, home: Home, settings: Settings, prompt: str) -> Runtime:
+    """The session in which the attempts are made. Raises UserError."""
+    root, _ = locate(invocation.folder, need_git=True)
+    if settings.mode == "read-only":
+        raise UserError(
+            Fault.USAGE, "--attempts has nothing to bring back in read-only mode", "Leave one of them out."
+        )
+    from sandbox.trust import TrustStore
+
+    broker = Broker.of(root, TrustStore(home.config).of(root))
+    git = Git(broker.root, alone=True, extra=broker.replacements)
+    if not git.line("rev-parse", "--verify", "--quiet", "HEAD^{commit}", ok=(0, 1, 128)):
+        raise UserError(Fault.USAGE, "--attempts needs a commit to begin with", "Make one: git commit")
+    made: list[Attempts] = []
+
+    def model(home: Home, tell: object) -> Attempts:
+        found = Attempts(
+            name=main_name(settings),
+            count=invocation.attempts,
+            prompt=prompt,
+            command=_command(invocation.flags),
+            git=git,
+            inner=str(invocation.folder.resolve().relative_to(root.resolve())),
+            home=home,
+        )
+        made.append(found)
+        return found
+
+    runtime = make_runtime(invocation, home, replace(settings, **_LIMITS), model)
+    made[0].kept = runtime.session.folder / "attempts"
+    made[0].artifacts = runtime.workspace.artifacts
+    runtime.toolbox = runtime.loop.gateway.toolbox = runtime.toolbox.joined(
+        Toolbox([], understood=[bring_back])
+    )
+    return runtime
+
+
+def _command(flags: Mapping[str, Any]) -> list[str]:
+    given = [f"{_OPTIONS[name]}={value}" for name, value in flags.items() if name in _OPTIONS]
+    base = [sys.executable, "-P", "-m", "patchwright", "run", "-", "--no-commit", "--output", "json"]
+    return [*base, *given]

@@ -1,0 +1,301 @@
+"""Walks through every key and every command at three sizes of window: each does what the page on the terminal says."""
+
+from __future__ import annotations
+
+import re
+import time
+from pathlib import Path
+
+import pytest
+
+from agent.home import Home
+from tests.support import cli
+from tests.support.cli import call, git, script
+from tests.support.talking import ask, at_rest, leave, log_of, make_shop, prompts, ready, talk, wait_until
+from tests.support.terminal import Terminal
+
+pytestmark = pytest.mark.slow
+
+SIZES = pytest.mark.parametrize(("columns", "rows"), [(40, 15), (80, 24), (160, 45)])
+ESCAPE, UP, LEFT = "\x1b", "\x1b[A", "\x1b[D"
+
+
+def ctrl(letter: str) -> str:
+    """The key as a terminal sends it."""
+    return chr(ord(letter.upper()) & 0x1F)
+
+
+def editor_of(shop: Path) -> str:
+    """An editor that writes a line more."""
+    path = shop.parent / "editor"
+    path.write_text('#!/bin/sh\nprintf " and more" >> "$1"\n')
+    path.chmod(0o755)
+    return str(path)
+
+
+@SIZES
+def test_every_key_of_the_prompt(columns: int, rows: int, shop: Path) -> None:
+    turns = [{"text": "First answer."}, {"text": "Second answer."}]
+    with talk(shop, turns, columns=columns, rows=rows, EDITOR=editor_of(shop)) as terminal:
+
+        def typed(keys: str, seen: str) -> None:
+            terminal.type(keys)
+            terminal.wait(lambda: f"> {seen}" in terminal.text.split("\n\n")[-1] or f"> {seen}\n" in last())
+
+        def last() -> str:
+            return "\n".join(terminal.text.split("\n")[-8:])
+
+        def cleared(key: str) -> None:
+            terminal.type(key)
+            at_rest(terminal)
+
+        at_rest(terminal)
+        ask(terminal, "a wide 日本 line 🎉 first", "First answer.")
+        # new lines: Alt-Enter, Ctrl-J, a backslash, Shift-Enter as two kinds of terminals report it
+        terminal.type(f"1{ESCAPE}\r2{ctrl('j')}3\\\r4\x1b[13;2u5\x1b[27;2;13~6")
+        terminal.wait("> 1\n  2\n  3\n  4\n  5\n  6")
+        cleared(ctrl("c"))
+        # the line editor's own: to the beginning and the end, words, kill and yank
+        typed("two words", "two words")
+        typed(f"{ctrl('a')}the {ctrl('e')}!", "the two words!")
+        typed(f"{ctrl('w')}", "the two")
+        typed(f"{ESCAPE}b{ctrl('k')}", "the")
+        typed(f"{ctrl('y')}", "the two")
+        typed("日本🎉" + LEFT + "\x7f", "the two 日🎉")
+        cleared(ctrl("c"))
+        # the history and a search in it, the editor by both of its keys
+        typed(UP, "a wide 日本 line 🎉 first")
+        cleared(ctrl("u"))
+        terminal.type(f"{ctrl('r')}wide")
+        terminal.wait("a wide 日本 line")
+        typed("\r", "a wide 日本 line 🎉 first")
+        cleared(ctrl("u"))
+        typed("some", "some")
+        typed(ctrl("g"), "some and more")
+        cleared(ctrl("u"))
+        typed("again", "again")
+        typed(f"{ctrl('x')}{ctrl('e')}", "again and more")
+        cleared(ctrl("c"))
+        # Esc alone does nothing; plan mode on and off; the transcript, by its keys; a list that is left
+        terminal.type("\x1b[Z")
+        terminal.wait("\nplan · ")
+        at_rest(terminal)
+        terminal.type("\x1b[Z")
+        terminal.wait("plan mode is off")
+        at_rest(terminal)
+        for leaving in ("q", ESCAPE, ctrl("o"), ctrl("c")):
+            terminal.type(ctrl("o"))
+            terminal.wait("PgDn" if columns > 50 else "↑↓")
+            cleared(leaving)
+        for leaving in (ESCAPE, ctrl("c"), ctrl("d")):
+            terminal.type(ESCAPE * 2)
+            terminal.wait("Go back to before")
+            terminal.wait("1 of 1")
+            cleared(leaving)
+        ask(terminal, "go on", "Second answer.")
+        assert max(map(len, terminal.text.split("\n"))) <= columns
+        terminal.type(ctrl("d"))
+        assert terminal.wait_for_end() == 0
+    assert prompts(shop) == ["a wide 日本 line 🎉 first", "go on"]
+
+
+@SIZES
+def test_every_command(columns: int, rows: int, shop: Path) -> None:
+    git(shop, "branch", "spring-sale")
+    turns = [
+        {"calls": [call("edit", path="cart.py", old=" - 1", new="")]},
+        {"text": "Mended."},
+        {"text": "My opinion: fine."},
+    ]
+    second = script(shop.parent, [{"text": "unused"}] * 3, name="second.json")
+    with talk(shop, turns, "--tests", "echo 3 passed in 0.02s", columns=columns, rows=rows) as terminal:
+
+        def said(line: str, answer: str) -> None:
+            ask(terminal, line, answer)
+
+        at_rest(terminal)
+        said("/help undo", "last turn's changes" if columns > 50 else "take back the last turn")
+        said("/help", "search the history")
+        said("/memory", "no AGENTS.md or CLAUDE.md")
+        said("#never use tabs", "added to AGENTS.md")
+        said("/memory", "AGENTS.md (1 lines)")
+        said("/init", "AGENTS.md")  # it is there, and left alone
+        assert (shop / "AGENTS.md").read_text() == "- never use tabs\n"
+        said("/undo", "nothing to undo")
+        said("/redo", "nothing to redo")
+        said("/diff", "has changed no file")
+        said("/commit", "nothing to commit")
+        said("mend it", "Mended.")
+        said("/diff", "+    return sum")
+        said("/cost", "2 calls, no tokens used")
+        said("/state", "cart.py")
+        said("/context", "system prompt and tools")
+        said("/undo", "as before that turn")
+        assert " - 1" in (shop / "cart.py").read_text()
+        said("/redo", "cart.py")
+        assert " - 1" not in (shop / "cart.py").read_text()
+        said("/rewind", "cart.py")
+        said("/rewind 1", "cart.py")
+        assert " - 1" in (shop / "cart.py").read_text()
+        said("/redo", "cart.py")
+        said("/tests", "3 passed")
+        said("/commit", "committed ")
+        assert git(shop, "show", "--stat", "--format=", "HEAD").split()[0] == "cart.py"
+        said("/review spring-sale", "checks: nothing found")
+        said("/hooks", "not installed")
+        said("/mode", "* workspace")
+        said("/approval never", "approval: never")
+        said("/settings terminal.notify off", "is stored in")
+        said("/settings", "terminal.notify")
+        said("/rename the first try", "this session is called")
+        said("/sessions", "the first try")
+        said("/compact", "context: summary")
+        said(f"/model {second}", "model: scripted:")
+        said("/export out.md", "written: ")
+        assert (shop / "out.md").stat().st_size
+        said("/nonsense", "no command '/nonsense'")
+        terminal.type("/trace\r")
+        terminal.wait("PgDn" if columns > 50 else "↑↓")
+        terminal.type("q")
+        at_rest(terminal)
+        terminal.type("/fork another try\r")
+        terminal.wait(lambda: "this is a copy now" in terminal.everything and "turn 2" in terminal.everything)
+        at_rest(terminal)
+        there = terminal.everything.count("\npatchwright · ")
+        terminal.type("/clear\r")
+        terminal.wait(lambda: terminal.everything.count("\npatchwright · ") > there and ready(terminal))
+        terminal.type("/resume\r")
+        terminal.wait("Go on with which session?")
+        terminal.wait("2 of 2")
+        terminal.type("first\r")
+        terminal.wait(lambda: "turn 2" in terminal.text and ready(terminal))
+        assert max(map(len, terminal.text.split("\n"))) <= columns
+        leave(terminal)
+
+
+@SIZES
+def test_plans_are_edited_turned_down_and_left(columns: int, rows: int, shop: Path) -> None:
+    plan = call("plan", items=[{"text": "take the one away", "status": "open"}])
+    turns = [
+        {"calls": [plan], "expect": ["Plan mode: only look"]},
+        {"text": "That is the plan."},
+        {"text": "Another plan.", "expect": ["differently"]},
+        {"text": "Carried out.", "expect": ["1. take the one away, carefully"]},
+    ]
+    with talk(shop, turns, columns=columns, rows=rows) as terminal:
+        at_rest(terminal)
+        terminal.type("/plan mend the total\r")
+        terminal.wait("The plan is made.")
+        terminal.type("go on\r")
+        at_rest(terminal)
+        terminal.type("differently\r")
+        terminal.wait("Another plan.")
+        terminal.wait("The plan is made.")
+        terminal.type("edit it\r")
+        terminal.wait("1. take the one away")
+        terminal.type(", carefully\r")
+        terminal.wait("Carried out.")
+        at_rest(terminal)
+        assert terminal.text.split("\n")[-1].startswith("workspace · ")
+        leave(terminal)
+
+
+def test_it_can_be_put_into_the_background(shop: Path) -> None:
+    """Ctrl-Z, under a shell with job control; what was typed is there again."""
+    model = script(shop.parent, [{"text": "Back."}])
+    shell = ["bash", "--norc", "--noprofile", "-i"]
+    with Terminal(shell, cwd=shop, env=cli.environment({"PS1": "$ "})) as terminal:
+        terminal.wait("$")
+        terminal.type(f"{' '.join(cli.PATCHWRIGHT)} --model {model}\r")
+        at_rest(terminal)
+        terminal.type("half a line")
+        terminal.wait("> half a line")
+        terminal.type("\x1a")
+        terminal.wait("Stopped")
+        terminal.type("echo in the sh''ell; fg\r")
+        terminal.wait("in the shell")
+        terminal.wait(lambda: terminal.text.split("\n")[-2:][0] == "> half a line")
+        terminal.type("\r")
+        terminal.wait("Back.")
+        at_rest(terminal)
+        leave_shell(terminal)
+
+
+def leave_shell(terminal: Terminal) -> None:
+    terminal.type("/quit\r")
+    terminal.wait("go on later")
+    terminal.type("exit\r")
+    assert terminal.wait_for_end() == 0
+
+
+@pytest.mark.parametrize(
+    ("notify", "sign"), [("bell", b"\x07"), ("osc9", b"\x1b]9;Patchwright: "), ("off", b"")]
+)
+def test_a_question_calls_the_person(notify: str, sign: bytes, tmp_path: Path) -> None:
+    shop = make_shop(tmp_path / "shop")
+    home = Home.from_environment()
+    home.config.mkdir(parents=True)
+    (home.config / "settings.toml").write_text(f'[terminal]\nnotify = "{notify}"\n')
+    turns = [{"calls": [call("shell", command="git fetch origin")]}, {"text": "So be it."}]
+    with talk(shop, turns) as terminal:
+        at_rest(terminal)
+        assert b"\x07" not in terminal.raw
+        terminal.type("go\r")
+        terminal.wait("Allow shell: git fetch")
+        terminal.type(ctrl("c"))  # a no
+        terminal.wait("So be it.")
+        assert sign in terminal.raw if sign else b"\x07" not in terminal.raw
+        assert (b"\x1b]9;" in terminal.raw) == (notify == "osc9")
+
+
+def test_a_run_of_tests_shows_how_far_it_is_and_is_interrupted(shop: Path) -> None:
+    tests = shop.parent / "tests.sh"
+    tests.write_text(
+        "echo 'tests/test_a.py ..F. [ 42%]'; touch started; until test -e go; do sleep 0.05; done\n"
+    )
+    with talk(shop, [{"text": "Ok."}], "--tests", f"sh {tests}", "--sandbox", "unconfined") as terminal:
+        at_rest(terminal)
+        terminal.type("/tests\r")
+        terminal.wait("Allow run_tests")
+        terminal.type("y")
+        terminal.wait("42 % · 1 failed so far")
+        terminal.type(ctrl("c"))
+        terminal.wait("stopped")
+        at_rest(terminal)
+        terminal.type("!touch begun; sleep 600\r")
+        terminal.wait(lambda: (shop / "begun").exists())
+        terminal.type(ESCAPE)
+        at_rest(terminal)
+        assert terminal.text.count("stopped") == 2
+        ask(terminal, "still there?", "Ok.")
+        assert [event["kind"] for event in log_of(shop)][-1] == "end"
+        leave(terminal)
+
+
+@pytest.mark.skipif(not Path("/proc/self/io").exists(), reason="what a process has written is not told here")
+def test_a_window_that_is_not_read_for_a_while_costs_nothing(shop: Path) -> None:
+    """A terminal that hangs (ssh over a bad line): the answer waits, and Ctrl-C given meanwhile is heeded after it."""
+    answer = "\n\n".join(f"paragraph {number} of an answer that goes on and on" for number in range(4_000))
+    turns = [{"text": answer}, {"text": "I stopped."}]
+    with talk(shop, turns) as terminal:
+        at_rest(terminal)
+        terminal.type("go\r")
+        terminal.wait(lambda: b"paragraph 5 of" in terminal.raw)
+        wait_until(
+            lambda: written(terminal.pid) == (time.sleep(0.2), written(terminal.pid))[1]
+        )  # it cannot write
+        terminal.type(ctrl("c"))
+        terminal.wait("I stopped.")
+        at_rest(terminal)
+        seen = sorted({int(number) for number in re.findall(rb"paragraph (\d+) of an answer", terminal.raw)})
+        assert seen == list(range(len(seen)))
+        assert len(seen) < 4_000
+        peak = re.search(r"VmHWM:\s+(\d+) kB", Path(f"/proc/{terminal.pid}/status").read_text())
+        assert peak is not None
+        assert int(peak[1]) < 150_000
+        leave(terminal)
+
+
+def written(pid: int) -> int:
+    """Bytes that a process has written."""
+    return int(Path(f"/proc/{pid}/io").read_text().split("wchar: ")[1].split()[0])

@@ -1,0 +1,166 @@
+"""`patchwright run --attempts N`: several sessions in work trees of their own, of which the best comes back."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agent.home import Home
+from tests.support.cli import PATCHWRIGHT, Result, call, environment, run, script
+from tests.support.repo import Repo
+from tools.plumbing import Git
+from tools.worktrees import worktree
+
+pytestmark = pytest.mark.slow  # each test starts several sessions
+
+RIGHT = "def total(prices):\n    return sum(prices)\n"
+TESTS = "from cart import total\n\n\ndef test_total():\n    assert total([1, 2]) == 3\n"
+UNCONFINED = ("--sandbox", "unconfined", "--mode", "full")
+"""So that attempts can find out which of them is the first: each is told the same."""
+
+
+@pytest.fixture
+def shop(tmp_path: Path) -> Repo:
+    repo = Repo(tmp_path / "shop")
+    repo.write("cart.py", "def total(prices):\n    return -sum(prices)\n")
+    repo.write("test_cart.py", TESTS)
+    repo.write(".gitignore", "__pycache__/\n.pytest_cache/\n")
+    repo.commit_all()
+    return repo
+
+
+def attempt(repo: Repo, turns: list[dict[str, Any]], *arguments: str) -> Result:
+    model = script(repo.root.parent, turns)
+    return run(
+        "run", "mend the cart", "--attempts", "3", "--model", model, *UNCONFINED, *arguments, cwd=repo.root
+    )
+
+
+def lottery(place: Path, *commands: str) -> str:
+    """A command line of which each attempt runs another part."""
+    parts = [
+        f"if mkdir '{place}/{number}' 2>/dev/null; then {line}\n" for number, line in enumerate(commands)
+    ]
+    return "el".join(parts) + "fi"
+
+
+def nothing_left(repo: Repo) -> None:
+    home = Home.from_environment(environment())
+    assert repo.git("worktree", "list").count("\n") == 1
+    assert list((home.cache / "worktrees").iterdir()) == []
+    assert [path.name.split("-")[0] for path in (home.data / "projects").iterdir()] == ["shop"]
+
+
+def test_the_attempt_that_the_tests_like_best_comes_back_beside_the_users_own_changes(shop: Repo) -> None:
+    draw = lottery(
+        shop.root.parent / "drawn",
+        "printf 'def total(prices):\\n    return 0\\n' > cart.py",
+        "rm test_cart.py; printf 'def test_nothing():\\n    assert True\\n' > test_other.py",
+        f"printf '{RIGHT.replace(chr(10), chr(92) + 'n')}' > cart.py; chmod +x cart.py; printf '\\0' > data.bin",
+    )
+    (shop.root.parent / "drawn").mkdir()
+    shop.write("mine.txt", "mine\n")
+    shop.write("test_cart.py", TESTS + "# mine\n")
+    shop.git("add", "mine.txt")
+    index = shop.index()
+    done = attempt(
+        shop, [{"calls": [call("shell", command=draw)]}, {"text": "Let total add up."}, {"text": "No."}]
+    )
+    assert (done.code, done.out) == (0, "Let total add up.\n"), done.err
+    told = [line for line in done.err.splitlines() if line.startswith("attempt ")]
+    assert len(told) == 3
+    assert sum("1 failed" in line for line in told) == 1
+    assert sum("weakened" in line for line in told) == 1
+    assert shop.read("cart.py") == RIGHT
+    assert sorted(shop.committed()) == ["cart.py", "data.bin"], "and nothing of the user's"
+    assert shop.read("test_cart.py").endswith("# mine\n")
+    assert {path: entry for path, entry in shop.index().items() if path in index and path != "cart.py"} == {
+        path: entry for path, entry in index.items() if path != "cart.py"
+    }
+    nothing_left(shop)
+    (session,) = (Home.from_environment(environment()).data / "projects").glob("shop-*/sessions/*/attempts")
+    assert sorted(path.name for path in session.glob("*.jsonl")) == ["1.jsonl", "2.jsonl", "3.jsonl"]
+    assert run("undo", cwd=shop.root).code == 0
+    assert shop.read("cart.py") != RIGHT
+    assert not (shop.root / "data.bin").exists()
+
+
+def test_what_no_attempt_can_do_is_told_and_changes_nothing(shop: Repo) -> None:
+    refused = attempt(shop, [{"error": "credentials"}])
+    assert refused.code == 8
+    assert "no attempt came to an end" in refused.err
+    answered = attempt(shop, [{"text": "It is a cart."}])
+    assert (answered.code, answered.out) == (0, "It is a cart.\n")
+    assert shop.git("status", "--porcelain") == ""
+    nothing_left(shop)
+
+
+def test_what_changed_here_meanwhile_is_not_overwritten_and_the_patch_is_kept(shop: Repo) -> None:
+    command = f"printf 'def total(prices):\\n    return sum(prices)\\n' > cart.py; echo mine > '{shop.root}/cart.py'"
+    done = attempt(shop, [{"calls": [call("shell", command=command)]}, {"text": "Done."}])
+    assert done.code == 13, done.err
+    assert "git apply --3way" in done.out
+    assert shop.read("cart.py") == "mine\n"
+    assert shop.git("log", "--format=%s").count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("--mode", "read-only"), "read-only"),
+        (("--session", "x"), "--attempts goes with neither"),
+        (("--attempts", "17"), "17"),
+    ],
+)
+def test_mistakes_are_told_before_anything_begins(shop: Repo, arguments: tuple[str, ...], words: str) -> None:
+    done = run("run", "x", "--attempts", "2", "--model", "offline", *arguments, cwd=shop.root)
+    assert done.code == 2
+    assert words in done.err
+
+
+def test_a_repository_without_a_commit_has_nothing_to_begin_with(tmp_path: Path) -> None:
+    repo = Repo(tmp_path / "new")
+    done = run("run", "x", "--attempts", "2", "--model", "offline", cwd=repo.root)
+    assert done.code == 2
+    assert "needs a commit" in done.err
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+def test_attempts_end_with_the_session_that_waits_for_them(shop: Repo, number: signal.Signals) -> None:
+    pids = shop.root.parent / "pids"
+    pids.mkdir()
+    turns = [{"calls": [call("shell", command=f"echo > '{pids}'/$$; exec sleep 300")]}, {"text": "Done."}]
+    model = script(shop.root.parent, turns)
+    command = [*PATCHWRIGHT, "run", "x", "--attempts", "2", "--model", model, *UNCONFINED]
+    quiet = subprocess.DEVNULL
+    with subprocess.Popen(
+        command, cwd=shop.root, env=environment(), stdin=quiet, stdout=quiet, stderr=quiet
+    ) as process:
+        wanted = min(2, os.cpu_count() or 1)
+        _until(lambda: len(list(pids.iterdir())) == wanted or process.poll() is not None)
+        assert process.poll() is None
+        process.send_signal(number)
+        process.wait(60)
+    running = [int(path.name) for path in pids.iterdir()]
+    _until(lambda: not any(Path(f"/proc/{pid}").exists() for pid in running))
+    if number is signal.SIGKILL:  # which lets nobody clean up: the next one does
+        with worktree(Git(shop.root), "HEAD", Home.from_environment(environment()).cache / "worktrees"):
+            pass
+        assert shop.git("worktree", "list").count("\n") == 1
+    else:
+        assert process.returncode == 130
+        nothing_left(shop)
+    assert shop.git("status", "--porcelain") == ""
+
+
+def _until(holds: Any) -> None:
+    deadline = time.monotonic() + 100
+    while not holds():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)

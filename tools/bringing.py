@@ -1,0 +1,82 @@
+"""`bring_back`: the patch that an attempt has left in a work tree of its own, applied to the user's."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from tools.action import Effect, Observation, ToolFailure
+from tools.git.broker import Broker
+from tools.plumbing import Git, GitFailed
+from tools.registry import tool
+from tools.text import listed, plural
+from tools.workspace import Workspace
+from tools.worktrees import bring_back as apply
+
+
+def _effect(arguments: Mapping[str, Any], at: Workspace) -> Effect:
+    return Effect(kind="write", paths=tuple(_paths(at, str(arguments["patch"]))))
+
+
+@tool(effect=_effect)
+async def bring_back(patch: str, *, at: Workspace) -> Observation:
+    """Apply the patch of an attempt to the work tree: wholly, or not at all.
+
+    patch: reference of the artifact that holds it
+    """
+    return await asyncio.to_thread(_bring_back, at, patch)
+
+
+def _bring_back(at: Workspace, ref: str) -> Observation:
+    paths = _paths(at, ref)
+    if not paths:
+        raise ToolFailure(f"bring_back: there is no patch {ref!r}")
+    noted = [path for path in paths if path not in at.changed]
+    for path in noted:
+        at.remember_content(path, _content(at.root / path))
+    at.written = {}
+    try:
+        apply(_git(at), _patch(at, ref))
+    except GitFailed as error:
+        for path in noted:
+            at.changed.pop(path, None)
+            at.modes.pop(path, None)
+        kept = at.artifacts.path(ref)
+        raise ToolFailure(
+            f"bring_back: nothing was changed, since what stands here is no longer what the attempt began with: "
+            f"{error}\nThe patch is kept: git apply --3way {kept}"
+        ) from None
+    at.written = {path: _content(at.root / path) for path in paths}
+    return Observation(
+        text=f"{plural(len(paths), 'file')} changed: {listed(paths, 20)}", data={"changed": paths}
+    )
+
+
+def _git(at: Workspace) -> Git:
+    """As the user has it, without the filters of a repository that they do not trust."""
+    broker = Broker.of(at.root, at.settings.trusts)
+    return Git(at.root, alone=True, extra=broker.replacements)
+
+
+def _patch(at: Workspace, ref: str) -> bytes:
+    path = at.artifacts.path(ref)
+    return path.read_bytes() if path is not None and path.is_file() else b""
+
+
+def _paths(at: Workspace, ref: str) -> list[str]:
+    """The files that a patch changes. Renames are not in it: it was made without."""
+    patch = _patch(at, ref)
+    if not patch:
+        return []
+    fields = _git(at).run("apply", "--numstat", "-z", "-", stdin=patch).split(b"\0")
+    return [os.fsdecode(field.split(b"\t", 2)[2]) for field in fields if field]
+
+
+def _content(path: Path) -> bytes | None:
+    """Of a link its text; None where there is no file."""
+    if path.is_symlink():
+        return os.fsencode(path.readlink())
+    return path.read_bytes() if path.is_file() else None

@@ -1,0 +1,62 @@
+"""The tool `code` with a language server: what it answers, or why the index has to."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+from tools.lsp.asking import ACTIONS, Ask, Named, named, uses
+from tools.lsp.positions import Place
+from tools.lsp.process import ServerGone
+from tools.text import clip, plural
+
+if TYPE_CHECKING:
+    from tools.codebase.answers import Answer
+    from tools.codebase.index import Index
+    from tools.lsp.server import Server
+    from tools.lsp.servers import Servers
+    from tools.workspace import Workspace
+
+MAX_CODE = 120
+"""Characters of a line of code."""
+
+
+async def answered(
+    at: Workspace, servers: Servers, ask: Ask, action: str, target: str
+) -> tuple[Answer | None, str]:
+    """The answer of the target's language server, None where the index has to give it; and a note on why, or ""."""
+    if action not in ACTIONS:
+        return None, ""
+    where = await asyncio.to_thread(ask, lambda index: named(index, target))
+    if where is None or (action == "find" and not where.given):
+        return None, ""
+    server = servers.of(at, where.place.path)
+    if server is None:
+        return None, ""
+    try:
+        if action == "find":
+            places = await server.definitions(where.place)
+        else:
+            places = await server.references(where.place)
+    except ServerGone as gone:
+        return None, await servers.give_up(server, gone)
+    if not places:  # it may not have read everything yet: the index has
+        return None, ""
+    return await asyncio.to_thread(ask, lambda index: _told(index, action, where, places, server)), ""
+
+
+def _told(index: Index, action: str, where: Named, places: list[Place], server: Server) -> Answer:
+    from tools.codebase.answers import Answer, used
+
+    place = f"{where.place.path}:{where.place.line}"
+    if action != "find":
+        told = uses(index, where.name, places, calls=action == "callers")
+        return used(
+            where.name, told, f"of the one at {place}, as {server.name} tells,", calls=action == "callers"
+        )
+    lines = [f"{where.name} at {place}: {plural(len(places), 'definition')}, as {server.name} tells"]
+    for each in places:
+        code = index.source(each.path).split("\n")[each.line - 1 : each.line]
+        lines.append(f"  {each.path}:{each.line}: {clip(''.join(code).strip(), MAX_CODE)}")
+    data = [{"path": each.path, "line": each.line, "column": each.column} for each in places]
+    return Answer(text="\n".join(lines), data=data)
