@@ -170,6 +170,26 @@ def test_permissions_of_folders_and_empty_ones_come_back(tmp_path: Path) -> None
     assert (root / "kept").stat().st_mode & 0o777 == 0o750, "what a person has changed since stays"
 
 
+def test_a_folder_of_the_agents_goes_also_when_a_person_has_emptied_it(tmp_path: Path) -> None:
+    turns = [
+        {
+            "calls": [
+                call("write", path="new/deep/a.txt", content="a"),
+                call("write", path="b.txt", content="b"),
+            ]
+        }
+    ]
+    it = bench(tmp_path, [*turns, {"text": "Done."}], [write])
+    root = it.runtime.workspace.root
+    it.turn("make them")
+    (root / "new/deep/a.txt").unlink()
+    emptied = image(root)
+    assert done(it, undo(snapshots(it), timeline(it))).paths == ("b.txt",)
+    assert list(root.iterdir()) == []
+    done(it, redo(snapshots(it), timeline(it)))
+    assert image(root) == emptied
+
+
 def test_a_folder_that_was_closed_is_opened_for_what_was_done_in_it_and_stays_closed_at_a_clash(
     tmp_path: Path,
 ) -> None:
