@@ -137,6 +137,8 @@ async def switch_mode(runtime: Runtime, mode: Mode) -> None:
         await runtime.workspace.kernel.close()
     if runtime.workspace.servers is not None:
         await runtime.workspace.servers.close()
+    if runtime.workspace.mcp is not None:
+        await runtime.workspace.mcp.close()
     await runtime.workspace.background.close()
     runtime.policy.mode = runtime.workspace.mode = mode
     runtime.workspace.sandbox = found.sandbox

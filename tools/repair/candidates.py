@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from tools.repair.edits import Edit, composed
 from tools.repair.localization import Suspect
-from tools.repair.templates import PRECISION, TEMPLATES, Change, Hints, Site, Source, Template
+from tools.repair.templates import PRECISION, TEMPLATES, Change, Hints, Package, Site, Source, Template
 
 # A template that has many candidates at a line spreads its chance over them; not wholly, since the
 # likelier of them come first (0.75 was the best of the exponents tried on small programs).
@@ -88,7 +88,11 @@ def candidates(
     written: set[str] = set()
     meant: set[tuple[str, int, str] | None] = {None}
     number = rank = 0
-    sites = [Site(source=sources[each.path], statement=each.statement, hints=hints) for each in suspects]
+    around = Package(list(sources.values()))
+    sites = [
+        Site(source=sources[each.path], statement=each.statement, hints=hints, around=around)
+        for each in suspects
+    ]
     # No candidate of a group at a statement is likelier than its score times the group's highest prior.
     turns = sorted(
         (-suspect.score * group[0].prior, place, position)

@@ -13,8 +13,9 @@ from tools.repair.baseline import Baseline, baseline
 from tools.repair.candidates import candidates
 from tools.repair.failures import groups, hints
 from tools.repair.findings import Findings
-from tools.repair.localization import rank
+from tools.repair.localization import Suspect, rank
 from tools.repair.patches import described
+from tools.repair.relevance import reordered, words_of
 from tools.repair.result import Outcome, RepairResult
 from tools.repair.search import Search
 from tools.repair.server import Job, Replies, Worker
@@ -26,8 +27,9 @@ from tools.workspace import Workspace
 
 # Of what is left of the budget, the baseline may take this share: without candidates tried it is of no use.
 TRACE_SHARE = 0.5
-# Statements that candidates are made for; the fault is among them or coverage did not help.
-MOST_SUSPECTS = 200
+# Statements that candidates are made for, when their turn comes. In libraries where all tests run the same lines the
+# fault was the 230th and the 270th.
+MOST_SUSPECTS = 1000
 # Searches that find nothing leave time for the other faults: each gets this share of what is left.
 SEARCH_SHARE = 0.6
 
@@ -59,7 +61,7 @@ async def repair(
     """
     started = time.monotonic()
     findings = Findings(targets=targets, deadline=started + budget)
-    state = _Repair(at=at, findings=findings, on_progress=on_progress)
+    state = Repair(at=at, findings=findings, on_progress=on_progress)
     result = await state.run()
     return replace(result, seconds=time.monotonic() - started, tried=state.tried, cpu=state.cpu)
 
@@ -67,7 +69,7 @@ async def repair(
 async def trace(at: Workspace, targets: Sequence[str], seconds: float) -> tuple[RepairResult, Spectrum]:
     """Only the ranking: what fails, and which statements are suspicious."""
     findings = Findings(targets=targets, deadline=time.monotonic() + seconds)
-    state = _Repair(at=at, findings=findings, on_progress=lambda line: None)
+    state = Repair(at=at, findings=findings, on_progress=lambda line: None)
     async with AsyncExitStack() as stack:
         try:
             job = replace(await state.job(), why=targets or ("",))
@@ -79,7 +81,7 @@ async def trace(at: Workspace, targets: Sequence[str], seconds: float) -> tuple[
 
 
 @dataclass(slots=True, kw_only=True)
-class _Repair:
+class Repair:
     """One repair under way: `overlay` holds the files that are mended so far, as whole texts."""
 
     at: Workspace
@@ -110,6 +112,11 @@ class _Repair:
                     return self.report(base)
                 if self.findings.all_helped():
                     return self.findings.fixed(base)
+
+    async def baseline(self, stack: AsyncExitStack) -> Baseline:
+        """The tests as they are now, without a search."""
+        base, _ = await baseline(self.at, stack, await self.job(), Replies(), self.unsteady)
+        return base
 
     async def job(self) -> Job:
         if self.python is None:
@@ -142,7 +149,7 @@ class _Repair:
             if left <= 0:
                 return False
             sources = self.sources(spectrum, wanted)
-            suspects = rank(sources, wanted, spectrum)[:MOST_SUSPECTS]
+            suspects = self.suspects(sources, wanted, spectrum)[:MOST_SUSPECTS]
             self.on_progress(f"searching: {len(wanted)} failing tests, {len(suspects)} suspicious statements")
             search = Search(
                 name=f"{len(self.findings.fixes)}.{place}",
@@ -157,7 +164,7 @@ class _Repair:
                 files=self._target_files(),
                 on_progress=self.on_progress,
             )
-            found = await search.find(candidates(suspects, sources, hints(wanted)))
+            found = await search.find(candidates(suspects, sources, hints(wanted)), len(suspects))
             self.tried += search.tried
             self.findings.checked = search.checked
             self.findings.to_the_end &= search.to_the_end
@@ -201,6 +208,16 @@ class _Repair:
                         found[path] = self._source(path)
         return found
 
+    def suspects(
+        self, sources: Mapping[str, Source], wanted: Sequence[Test], spectrum: Spectrum
+    ) -> list[Suspect]:
+        """Statements by what tests run them, then by what they have in common with the failing ones."""
+        files: dict[str, str] = {}
+        for path in sorted({test.file for test in wanted}):
+            with suppress(OSError, ValueError):  # tests that come from no file
+                files[path] = self._text(path)
+        return reordered(rank(sources, wanted, spectrum), words_of(wanted, files))
+
     def _source(self, path: str) -> Source:
         return Source(path, self._text(path))
 
@@ -210,5 +227,6 @@ class _Repair:
     def report(self, base: Baseline) -> RepairResult:
         """What was found, when the search is over."""
         failing = self.findings.now_failing(base.spectrum)
-        suspects = rank(self.sources(base.spectrum, failing), failing, base.spectrum) if failing else []
+        sources = self.sources(base.spectrum, failing) if failing else {}
+        suspects = self.suspects(sources, failing, base.spectrum) if failing else []
         return self.findings.report(base, suspects)
