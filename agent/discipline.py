@@ -13,7 +13,9 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from agent.context.facts import Facts, File
 from agent.events import ActionEvent, Event, MessageEvent, ObservationEvent, PhaseEvent, Prompt
+from agent.log_index import place
 from agent.phases import Guidance, Phases
 from tools.guarding import Advice
 from tools.temporal import Always, Breach, Happening, Monitor, Rule, Since, event, once
@@ -107,6 +109,20 @@ class Discipline:
         self._told: set[tuple[str, str]] = set()
         self._news = ""
         self.phases = Phases()
+
+    def catch_up(self, facts: Facts) -> None:
+        """Take in what a session that is taken up again did before, as far as its facts tell: the rules still hold."""
+        tested = place(facts.tests_at) if facts.tests_at else 0
+        done = [(place(each.read), Happening(name="read", keys=_one(path))) for path, each in _read(facts)]
+        done += [
+            (place(facts.files[path].changed), Happening(name="edit", keys=_one(path)))
+            for path in facts.changed()
+        ]
+        if tested:
+            done.append((tested, Happening(name="tests-failed" if facts.failing else "tests-passed")))
+        for _, happening in sorted(done, key=lambda each: each[0]):
+            for monitor in self._monitors:
+                monitor.see(happening)
 
     def check(self, call: str) -> Advice:
         """What to say to an action that has been logged as begun and has not run."""
@@ -214,6 +230,14 @@ class Discipline:
             return self._workspace.files.is_file(path)
         except (ValueError, OSError):
             return False
+
+
+def _read(facts: Facts) -> Iterator[tuple[str, File]]:
+    return ((path, each) for path, each in facts.files.items() if each.read)
+
+
+def _one(path: str) -> Mapping[str, frozenset[str]]:
+    return {"path": frozenset({path})}
 
 
 def _outcome(data: Mapping[str, Any]) -> str:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from agent.events import End, Event, MessageEvent, ObservationEvent, Prompt, Steer, Title, parse
+from agent.events import End, Event, MessageEvent, NewerFormat, ObservationEvent, Prompt, Steer, Title, parse
 from agent.home import Home, private_folder
 from agent.sqlite_cache import opened, prepared
 from sandbox.errors import UserError
@@ -105,16 +105,19 @@ def _refresh(db: sqlite3.Connection, logs: Sequence[Path]) -> None:
 
 
 def _take_in(db: sqlite3.Connection, log: Path, start: int) -> int:
-    """Add the events after byte `start`; how far the log has whole lines."""
+    """Add the events after byte `start`; how far the log has whole lines of a format that is known."""
     with log.open("rb") as file:
         file.seek(start)
         while (line := file.readline()).endswith(b"\n"):
-            start += len(line)
             with contextlib.suppress(ValueError):  # damage is told when the session is opened
-                event = parse(line)
+                try:
+                    event = parse(line)
+                except NewerFormat:  # left for a program that knows it, from here on
+                    return start
                 if text := searchable(event):
                     row = (text[:MAX_TEXT], str(log), event.id, event.kind, event.time)
                     db.execute("insert into texts values (?, ?, ?, ?, ?)", row)
+            start += len(line)
     return start
 
 

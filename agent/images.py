@@ -97,9 +97,15 @@ def _kind(content: bytes) -> tuple[str, str] | None:
     return next((kind for head, kind in _KINDS.items() if content.startswith(head)), None)
 
 
-def _keep(content: bytes, session: Path, called: str) -> str:
+def own_name(content: bytes) -> str:
+    """The name under which a session keeps a picture; "" if it is none that models take."""
     import hashlib
 
+    kind = _kind(content) if len(content) <= LARGEST else None
+    return f"{hashlib.sha256(content).hexdigest()[:16]}.{kind[1]}" if kind else ""
+
+
+def _keep(content: bytes, session: Path, called: str) -> str:
     if len(content) > LARGEST:
         size = f"{len(content) / 1e6:.1f} MB"
         raise UserError(
@@ -107,9 +113,8 @@ def _keep(content: bytes, session: Path, called: str) -> str:
             f"{called!r} is too large for a model ({size})",
             f"Make it smaller than {LARGEST / 1e6:.1f} MB.",
         )
-    kind = _kind(content)
-    assert kind is not None, "it was looked at"
-    name = f"{hashlib.sha256(content).hexdigest()[:16]}.{kind[1]}"
+    name = own_name(content)
+    assert name, "it was looked at"
     path = private_folder(session / FOLDER) / name
     if not path.exists() or path.stat().st_size != len(content):
         _put(path, content)

@@ -17,7 +17,7 @@ from typing import Literal
 from agent.committing import Committer, When
 from agent.conclusion import Conclusion
 from agent.context.budget import DEFAULT_SHARES, Shares
-from agent.context.compressor import Compressor
+from agent.context.compressor import Compressor, Summarise
 from agent.context.facts import Facts
 from agent.context.past import LogPast
 from agent.context.projection import Projection
@@ -143,6 +143,8 @@ class Runtime:
                 shares=self.shares,
                 running=lambda: [f"{each.name}: {each.line}" for each in self.workspace.background.alive],
                 summarise=self._summarise if self.summaries == "model" else None,
+                summarise_here=self._summarising_here,
+                cold=bool(self.projection.slots),
             ),
             model=self.model,
             gateway=gateway,
@@ -174,6 +176,7 @@ class Runtime:
                 self.session.append(Prompt(text=text, images=images))
             else:
                 cut_off = self._catch_up()
+            await self.join_servers()
             end = await self._turn(cut_off)
         except UserError as error:
             end = self._failed(error)
@@ -189,9 +192,20 @@ class Runtime:
         self._announce(end)
         return end
 
+    async def join_servers(self) -> None:
+        """Start the servers that the settings name, once, and offer their tools from the next request on."""
+        if self.workspace.mcp is None:
+            return
+        for each in await self.workspace.mcp.join():
+            self.session.append(Signal(name="mcp", detail=each))
+        if new := [each for each in self.workspace.mcp.tools if self.toolbox.get(each.name) is None]:
+            self.toolbox = self.loop.gateway.toolbox = self.toolbox.joined(Toolbox(new))
+            self.projection.tools = tuple(specs(self.toolbox))
+
     def _disciplined(self) -> Discipline:
         ends = frozenset(tool.name for tool in self.toolbox if tool.ends)
         discipline = Discipline(self.workspace, ends=ends, levels=self.discipline, tell=self.session.append)
+        discipline.catch_up(self.facts)
         self.session.subscribe(discipline.see)
         return discipline
 
@@ -199,6 +213,7 @@ class Runtime:
         """Ask another model from the next request on."""
         old, self.model = self.model, self.acting(model)
         self.loop.model = self.model
+        self.loop.compressor.cold = True
         self.workspace.facts["model"] = model.name
         await old.close()
 
@@ -206,6 +221,18 @@ class Runtime:
         """A summary of the past by the fast model; "" leaves it to code."""
         try:
             return await self.side.text(prompt, purpose="summary of the past", max_output=3_000)
+        except UserError:  # told in the log; code writes the summary
+            return ""
+
+    def _summarising_here(self) -> Summarise | None:
+        """The model of the conversation, where it would be asked anyhow: all of the past is in its cache."""
+        return None if self.side.roles.has_own(Role.FAST) else self._summarise_here
+
+    async def _summarise_here(self, prompt: str) -> str:
+        try:
+            return await self.side.in_context(
+                self.projection.request(), prompt, purpose="summary of the past", max_output=3_000
+            )
         except UserError:  # told in the log; code writes the summary
             return ""
 
@@ -237,6 +264,8 @@ class Runtime:
             await self.workspace.kernel.close()
         if self.workspace.servers is not None:
             await self.workspace.servers.close()
+        if self.workspace.mcp is not None:
+            await self.workspace.mcp.close()
         self.past.close()
         await self.workspace.background.close()
         await self.model.close()

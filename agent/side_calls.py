@@ -6,6 +6,7 @@ import asyncio
 import time
 from collections.abc import Callable
 from contextlib import aclosing
+from dataclasses import replace
 from typing import Protocol
 
 from agent.events import SideCall, Spent
@@ -70,6 +71,21 @@ class SideCalls:
             return ""
         request = Request(system=system, messages=[UserMessage(text=redact(prompt))], max_output=max_output)
         reply = await self.ask(model, request, purpose=purpose, role=role, patience=patience)
+        return reply.text.strip()
+
+    async def in_context(
+        self, request: Request, prompt: str, *, purpose: str, max_output: int, patience: float = PATIENCE
+    ) -> str:
+        """What the conversation's own model answers to a prompt at its end, out of its cache; as `text` otherwise.
+
+        Actions that it asks for are left aside.
+        """
+        model = self.roles.writer(Role.MAIN)
+        if model is None or self._refusal():
+            return ""
+        messages = [*request.messages, UserMessage(text=redact(prompt))]
+        whole = replace(request, messages=messages, max_output=max_output)
+        reply = await self.ask(model, whole, purpose=purpose, role=Role.MAIN, patience=patience)
         return reply.text.strip()
 
     async def ask(

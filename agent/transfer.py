@@ -30,13 +30,15 @@ from agent.events import (
 )
 from agent.home import private_folder
 from agent.images import FOLDER as IMAGES
+from agent.images import own_name
 from agent.log_index import place
 from agent.session import Session, read
 from sandbox.errors import Fault, UserError
 from sandbox.secrets import redact_bytes
 
-EXPORT_FORMAT = 1
-"""Version of the export: a head, the events as they stand in the log, the artifacts; one JSON object a line."""
+EXPORT_FORMAT, WITH_IMAGES = 1, 2
+"""Version of the export: a head, the events as they stand in the log, the artifacts; one JSON object a line. The second
+also holds pictures, where there are any."""
 
 MAX_ARTIFACT = 64 << 20
 """Bytes of one artifact in an import: outputs are capped at less when they are taken."""
@@ -73,13 +75,18 @@ def fork(folder: Path, at: str = "", *, title: str = "") -> Session:
 
 
 def export(folder: Path, to: IO[bytes]) -> None:
-    """Write a session, all branches and artifacts of it, as JSON lines. Raises UserError without such a session."""
-    to.write(line_of({"patchwright_export": EXPORT_FORMAT, "session": folder.name}))
+    """Write a session, all branches, artifacts and pictures of it, as JSON lines. Raises UserError if there is none."""
+    images = sorted((folder / IMAGES).glob("[!.]*"))
+    version = WITH_IMAGES if images else EXPORT_FORMAT
+    to.write(line_of({"patchwright_export": version, "session": folder.name}))
     for event in _events(folder):
         to.write(render(event))
     for path in sorted((folder / "artifacts").glob("out-*"), key=lambda each: (len(each.name), each.name)):
         content = base64.b64encode(path.read_bytes()).decode("ascii")
         to.write(line_of({"artifact": path.name.replace("out-", "out:"), "base64": content}))
+    for path in images:
+        content = base64.b64encode(path.read_bytes()).decode("ascii")
+        to.write(line_of({"image": path.name, "base64": content}))
 
 
 def imported(source: IO[bytes], sessions: Path) -> Session:
@@ -92,6 +99,7 @@ def imported(source: IO[bytes], sessions: Path) -> Session:
     _check_head(source.readline())
     lines: list[bytes] = []
     artifacts: dict[str, bytes] = {}
+    images: dict[str, bytes] = {}
     for number, line in enumerate(source, 2):
         try:
             fields = json.loads(line)
@@ -100,6 +108,9 @@ def imported(source: IO[bytes], sessions: Path) -> Session:
                 if name in artifacts:
                     raise ValueError(f"artifact {fields['artifact']!r} is there twice")
                 artifacts[name] = content
+            elif "image" in fields:
+                name, content = _image(fields)
+                images[name] = content
             else:
                 event = _foreign(parse(line))
                 if place(event.id) != len(lines) + 1:
@@ -119,6 +130,8 @@ def imported(source: IO[bytes], sessions: Path) -> Session:
     folder = private_folder(copy / "artifacts")
     for name, content in artifacts.items():
         _write(folder / name, redact_bytes(content))
+    for name, content in images.items():
+        _write(private_folder(copy / IMAGES) / name, content)
     return Session.open(copy)
 
 
@@ -160,10 +173,10 @@ def _check_head(line: bytes) -> None:
         raise UserError(
             Fault.USAGE, "this is no export of a session", "Make one: patchwright session export ID"
         ) from None
-    if version != EXPORT_FORMAT:
+    if version not in (EXPORT_FORMAT, WITH_IMAGES):
         raise UserError(
             Fault.USAGE,
-            f"the export has format {version!r}, this program knows {EXPORT_FORMAT}",
+            f"the export has format {version!r}, this program knows {EXPORT_FORMAT} and {WITH_IMAGES}",
             "Import it with the version that made it, or a later one.",
         )
 
@@ -176,6 +189,14 @@ def _artifact(fields: dict[str, Any]) -> tuple[str, bytes]:
     if len(content) > MAX_ARTIFACT:
         raise ValueError(f"artifact {fields['artifact']!r} is too large")
     return f"out-{int(number)}", content
+
+
+def _image(fields: dict[str, Any]) -> tuple[str, bytes]:
+    name = str(fields["image"])
+    content = base64.b64decode(fields["base64"], validate=True)
+    if name != own_name(content):
+        raise ValueError(f"{name[:60]!r} is no picture")
+    return name, content
 
 
 def _foreign(event: Event) -> Event:

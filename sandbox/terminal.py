@@ -24,12 +24,15 @@ def opened() -> tuple[int, int]:
 
 def on_terminal() -> tuple[str, ...]:
     """Comes before an argv whose standard input is a terminal: that becomes its output too, and its controlling
-    terminal, so that Ctrl-C reaches what runs in the foreground."""
+    terminal, so that Ctrl-C reaches what runs in the foreground: also if the keys' signals were ignored where we were
+    started (a shell does that for `patchwright run … &` in a script), which every child would inherit."""
     return prefix(_TAKE)
 
 
 _TAKE = """
-import fcntl, termios
+import fcntl, termios, _signal
+for each in (_signal.SIGINT, _signal.SIGQUIT, _signal.SIGTSTP):
+    _signal.signal(each, _signal.SIG_DFL)
 try:
     os.setsid()
 except OSError:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from pathlib import Path
 
 import pytest
@@ -19,6 +20,13 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile("patchwright")
+
+# A script's `make test &` and nohup leave keys' signals ignored, and every program under test would inherit that.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+for each in (signal.SIGQUIT, signal.SIGTSTP):
+    if signal.getsignal(each) is signal.SIG_IGN:
+        signal.signal(each, signal.SIG_DFL)
 
 # What a developer's shell may hold that would change what a test sees: keys and servers of model providers,
 # a repository chosen by a git hook that runs the tests, switches of Python and of ripgrep, our settings.

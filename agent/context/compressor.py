@@ -10,17 +10,23 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from agent.context import folding, masking, summary
+from agent.context import cutting, folding, masking, paying, summary
 from agent.context.budget import DEFAULT_SHARES, Budget, Shares
 from agent.context.digest import Known
 from agent.context.facts import Facts
 from agent.context.ledger import ledger
 from agent.context.projection import FoldMessage, Projection, Slot, size, steps
 from agent.events import Compaction, Fold
-from agent.model.base import ToolMessage, UserMessage
+from agent.model.base import AssistantMessage, ToolMessage
 
 WORTH = 0.10
 """Of the history: what a compaction has to save at least, or it is not done."""
+
+LOOK_EVERY = 1_000
+"""Tokens of new steps after which it is worth looking for outputs that were superseded."""
+
+SOFT = 300
+"""Tokens that masking has to save at least where nothing forces it."""
 
 Summarise = Callable[[str], Awaitable[str]]
 """Has a model write a summary; "" when none can be asked or it fails."""
@@ -31,7 +37,9 @@ class Compressor:
     """Decides for one session.
 
     window: of the model in tokens, now; summarise: has a model write summaries, None: code does
+    summarise_here: the same at the end of the conversation, by its own model; None where another one writes summaries
     running: background processes, each in a few words
+    cold: the provider's cache holds nothing of the history (another model was taken, a session taken up again)
     """
 
     projection: Projection
@@ -39,8 +47,11 @@ class Compressor:
     window: Callable[[], int]
     shares: Shares = DEFAULT_SHARES
     summarise: Summarise | None = None
+    summarise_here: Callable[[], Summarise | None] = lambda: None
     running: Callable[[], Iterable[str]] = tuple
+    cold: bool = False
     _tried_at: int = 0
+    _looked_at: int = 0
 
     async def due(self) -> AsyncIterator[Compaction]:
         """The compactions to be logged before the next request, one by one; none while there is room."""
@@ -53,8 +64,11 @@ class Compressor:
                 self._recent_from(budget.recent), f"{budget.batch} tokens of steps to fold"
             ):
                 yield event
+                self.cold = True  # from the first change on, and that is all that stays whole
             else:  # not worth it yet: look again when there is more
                 self._tried_at = self.projection.raw_tokens + budget.batch // 2
+        if event := self._mask_superseded(budget):
+            yield event
         if self.projection.fold_tokens > budget.past:
             yield await self.summed_up("the records of the past have grown too long")
         if self.total > budget.hard:
@@ -70,23 +84,33 @@ class Compressor:
     async def forced(self, limit: int) -> AsyncIterator[Compaction]:
         """Whatever brings the next request under `limit` tokens, the mildest first; the last stages always save."""
         reason = f"over {limit} tokens"
-        for stage in (self._fold_all, self._mask_all, self._sum_up_all, self._shorten_prompts, self._cut_all):
+        for stage in (self._fold_all, self._mask_all, self._sum_up_all, self._shorten_prompts):
             if self.total <= limit:
                 return
             if event := stage(reason):
                 yield event
+        if self.total > limit and (event := self._cut_all(reason, limit)):
+            yield event
 
     async def summed_up(self, reason: str, *, focus: str = "", recent: int | None = None) -> Compaction:
         """All of the past in one text; by a model if there is one, checked by code."""
         budget = self.budget()
         slots = self.projection.slots[: self._recent_from(budget.recent if recent is None else recent)]
+        self.facts.used = summary.in_use(self.projection.slots, self.facts.used)
         text = ""
-        if self.summarise is not None:
-            asked = summary.request(slots, self.facts, focus=focus, guideline=summary.guideline())
-            if written := await self.summarise(asked):
-                head = f"[summary up to e{max(s.last for s in slots)}; recall(find=WORDS) searches what it leaves out]"
-                text = f"{head}\n{summary.checked(written, self.facts)}"
+        if self.summarise is not None and (written := await self._written(self.summarise, slots, focus)):
+            head = f"[summary up to e{max(s.last for s in slots)}; recall(find=WORDS) searches what it leaves out]"
+            text = f"{head}\n{summary.checked(written, self.facts)}"
         return self._summary(slots, text, reason)
+
+    async def _written(self, summarise: Summarise, slots: Sequence[Slot], focus: str) -> str:
+        """A model's summary: of the conversation's own model where that keeps its cache, and where there is room."""
+        guideline = summary.guideline()
+        here = self.summarise_here()
+        asked = summary.request_here(self.facts, focus=focus, guideline=guideline)
+        if here is not None and self.total + self.projection.tokens_of(size(asked)) < self.budget().hard:
+            return await here(asked)
+        return await summarise(summary.request(slots, self.facts, focus=focus, guideline=guideline))
 
     def state(self, left: str = "", running: Iterable[str] | None = None) -> str:
         """The state ledger, for the end of the next request. left: what remains of the limits; running: see above"""
@@ -120,13 +144,15 @@ class Compressor:
         """Index of the first slot that stays whole: the last step always, and others while they fit into `recent`."""
         slots = self.projection.slots
         start, used = len(slots), 0
-        for number, step in enumerate(reversed(steps(slots))):
+        whole = 0
+        for step in reversed(steps(slots)):
             used += sum(slots[i].size for i in step)
             if isinstance(slots[step.start].message, FoldMessage):
                 break
-            if number and self.projection.tokens_of(used) > recent:
+            if whole and self.projection.tokens_of(used) > recent:
                 break
             start = step.start
+            whole += isinstance(slots[step.start].message, AssistantMessage)
         return start
 
     def _fold(self, end: int, reason: str, *, worth: float = WORTH) -> Compaction | None:
@@ -136,6 +162,26 @@ class Compressor:
         if not folds or self.projection.tokens_of(saved) < worth * self.projection.tokens:
             return None
         return self._event("folding", saved, reason, folds=folds)
+
+    def _mask_superseded(self, budget: Budget) -> Compaction | None:
+        """The soft trigger: outputs that later ones take the place of, when that pays for the broken cache."""
+        raw, cold = self.projection.raw_tokens, self.cold
+        self._looked_at = min(self._looked_at, raw)
+        if not cold and raw - self._looked_at < LOOK_EVERY:
+            return None
+        self._looked_at, self.cold = raw, False
+        slots = self.projection.slots
+        texts = masking.masked(slots, 0, len(slots), _staying(slots), only=masking.superseded(slots))
+        done = sum(isinstance(slot.message, AssistantMessage) for slot in slots) or 1
+        left = max(budget.batch + budget.recent - raw, 0) / max(raw / done, 1.0)
+        if not (texts := paying.worth_it(slots, texts, steps=left, cold=cold)):
+            return None
+        event = self._event("masking", 0, "superseded, and masking them pays", masked=texts)
+        saved = self.projection.bytes - self.projection.bytes_after(event)
+        if self.projection.tokens_of(saved) < max(SOFT, int(WORTH * self.projection.raw_tokens)):
+            return None  # what is referred to would only come back in another place
+        event.tokens_after = event.tokens_before - self.projection.tokens_of(saved)
+        return event
 
     def _forget(self, refs: Sequence[str]) -> Compaction:
         """The outputs that the model named, by themselves or by their step, by one line each."""
@@ -162,6 +208,7 @@ class Compressor:
 
     def _sum_up_all(self, reason: str) -> Compaction | None:
         slots = self.projection.slots[: self._recent_from(0)]
+        self.facts.used = summary.in_use(self.projection.slots, self.facts.used)
         return self._summary(slots, "", reason) if any(not slot.by_person for slot in slots) else None
 
     def _shorten_prompts(self, reason: str) -> Compaction | None:
@@ -175,16 +222,19 @@ class Compressor:
         saved = sum(slot.size - size(texts[f"e{slot.first}"]) for slot in said if f"e{slot.first}" in texts)
         return self._event("masking", saved, reason, masked=texts) if texts else None
 
-    def _cut_all(self, reason: str) -> Compaction | None:
-        """The last resort: every output and prompt by its beginning and a reference."""
-        texts: dict[str, str] = {}
-        saved = 0
-        for slot in self.projection.slots:
-            if slot.size > 1_500 and isinstance(slot.message, ToolMessage | UserMessage):
-                how = f'\n[… cut; recall(ref="{slot.ref or f"e{slot.first}"}") shows all]'
-                texts[f"e{slot.first}"] = slot.message.text[:300] + how
-                saved += slot.size - size(texts[f"e{slot.first}"])
-        return self._event("masking", saved, reason, masked=texts) if texts else None
+    def _cut_all(self, reason: str, limit: int) -> Compaction | None:
+        """The last resort: every long message by its beginning and end, arguments by their beginnings."""
+        projection = self.projection
+        slots = projection.slots
+        others = projection.bytes - sum(slot.size for slot in cutting.long(slots))
+        room = projection.bytes_of(limit - projection.fixed_tokens) * 9 // 10 - others
+        if not (texts := cutting.cut(slots, room)):
+            return None
+        event = self._event("masking", 0, reason, masked=texts)
+        event.tokens_after = event.tokens_before - projection.tokens_of(
+            projection.bytes - projection.bytes_after(event)
+        )
+        return event
 
     def _summary(self, slots: Sequence[Slot], text: str, reason: str) -> Compaction:
         inside = [slot for slot in slots if not slot.by_person]

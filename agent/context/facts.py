@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from agent.context import references
+from agent.context.demands import demand, sentences
 from agent.context.masking import touched
 from agent.events import Compaction, Event, MessageEvent, ObservationEvent, PlanEvent, Prompt, Steer
 from sandbox.inert import inert
@@ -22,17 +23,11 @@ MAX_FILES = 300
 MAX_KEPT = 30
 """Of decisions, failures and commits: the latest."""
 
-_DEMAND = re.compile(
-    r"\b(?:must|never|always|do not|don't|doesn't|should not|shouldn't|may not|cannot|can't|only|without|no longer|keep"
-    r"|avoid|leave|make sure|ensure|important|require[sd]?|at most|at least|not allowed|prefer|instead of|use)\b",
-    re.IGNORECASE,
-)
 _DECISION = re.compile(
     r"\b(?:because|instead of|rather than|decided|decision|so I(?:'ll| will)|I(?:'ll| will) (?:use|keep|go with)"
     r"|the (?:cause|reason|root cause|fix) is)\b",
     re.IGNORECASE,
 )
-_SENTENCE = re.compile(r"(?<=[.!?;])\s+|\n+")
 _ENCLOSED = re.compile(r"<([a-z-]+)(?: [^>\n]*)?>\n.*?\n</\1>", re.DOTALL)
 _FOREIGN_LINE = re.compile(r"^\s*\|.*$|^\s*>.*$|^```.*?^```\s*$", re.MULTILINE | re.DOTALL)
 _OUR_NOTE = re.compile(r"\A\[I have .*?\]\n\n", re.DOTALL)
@@ -53,6 +48,7 @@ class Facts:
     """Kept up to date by `see`, one event at a time.
 
     constraints, decisions, notes, tried, errors, commits: text → id of the event that it stands in
+    used: names of earlier outputs that later actions asked for, as of the last summary → event that used them
     forget: references that the model wants left out, until that is done
     failing: tests that fail in the last report; fixed: those that failed in an earlier one and pass now
     """
@@ -65,6 +61,7 @@ class Facts:
     errors: dict[str, str] = field(default_factory=dict)
     commits: dict[str, str] = field(default_factory=dict)
     files: dict[str, File] = field(default_factory=dict)
+    used: dict[str, str] = field(default_factory=dict)
     plan: list[tuple[str, str]] = field(default_factory=list)
     failing: list[str] = field(default_factory=list)
     fixed: list[str] = field(default_factory=list)
@@ -103,7 +100,7 @@ class Facts:
                 self._demands(event.text, event.id)
             case MessageEvent():
                 self.steps += 1
-                for sentence in _sentences(event.text):
+                for sentence in sentences(event.text):
                     if _DECISION.search(sentence):
                         _remember(self.decisions, sentence[:240], event.id)
             case PlanEvent():
@@ -112,6 +109,8 @@ class Facts:
                 self._observe(event)
             case Compaction() if event.stage == "forget":
                 self.forget.clear()
+            case Compaction() if event.state:
+                self.used = {str(word): str(at) for word, at in event.state.get("used", {}).items()}
 
     def open_items(self) -> list[str]:
         """Items of the plan that are not done."""
@@ -122,9 +121,9 @@ class Facts:
         return [path for path, each in self.files.items() if each.changed]
 
     def _demands(self, text: str, event_id: str) -> None:
-        for sentence in _sentences(by_person(text)):
-            if (found := _DEMAND.search(sentence)) and len(self.constraints) < MAX_CONSTRAINTS:
-                start = max(found.start() - 100, 0) if len(sentence) > 300 else 0
+        for sentence in sentences(by_person(text)):
+            if (cue := demand(sentence)) is not None and len(self.constraints) < MAX_CONSTRAINTS:
+                start = max(cue - 100, 0) if len(sentence) > 300 else 0
                 self.constraints.setdefault(sentence[start : start + 300], event_id)
 
     def _observe(self, event: ObservationEvent) -> None:
@@ -181,10 +180,6 @@ def one_line(text: str, limit: int) -> str:
     line = next((each for each in text.splitlines() if each.strip()), "")
     line = inert(" ".join(line.split()))
     return line if len(line) <= limit else line[: limit - 1] + "…"
-
-
-def _sentences(text: str) -> list[str]:
-    return [found for each in _SENTENCE.split(text) if len(found := " ".join(each.split()).strip("-* ")) >= 8]
 
 
 def _remember(kept: dict[str, str], text: str, event_id: str, limit: int = MAX_KEPT) -> None:

@@ -48,7 +48,9 @@ def record(slots: Sequence[Slot], segment: Sequence[range], known: Known) -> str
     lines: list[str] = []
     for step in segment:
         said, *outputs = (slots[i] for i in step)
-        assert isinstance(said.message, AssistantMessage)
+        if not isinstance(said.message, AssistantMessage):  # a note of the program
+            lines.append(f"e{said.first} told: {_first_sentence(said.message.text)}")
+            continue
         thought = _first_sentence(said.message.text)
         asked = "; ".join(_call(action) for action in said.message.actions)
         failed = (
@@ -79,7 +81,7 @@ def _closed(slots: Sequence[Slot], segment: list[range], known: Known, found: li
 def _ends_segment(slots: Sequence[Slot], step: range) -> bool:
     message = slots[step.start].message
     if not isinstance(message, AssistantMessage):
-        return True
+        return False
     return not message.actions or any(action.tool in MARKS for action in message.actions)
 
 

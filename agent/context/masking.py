@@ -18,12 +18,20 @@ WORTH = 400
 """Bytes from which an output is worth a digest: the line that replaces it has a hundred."""
 
 
-def masked(slots: Sequence[Slot], start: int, end: int, known: Known) -> dict[str, str]:
+def masked(
+    slots: Sequence[Slot], start: int, end: int, known: Known, *, only: Mapping[int, str] | None = None
+) -> dict[str, str]:
     """What is sent for each output in `slots[start:end]` that is long and still whole: event id → text.
 
     known: what stands in the part that stays; what the digests add is put in
+    only: indices of the outputs that may be masked, each with the id of the event that supersedes it; None: all may
     """
-    gone = superseded(slots)
+    gone = superseded(slots) if only is None else only
+    for at, slot in enumerate(slots):
+        if only is not None and at not in only:
+            known.see(
+                spoken(slot.message) if isinstance(slot.message, AssistantMessage) else slot.message.text
+            )
     texts: dict[str, str] = {}
     for at in range(start, end):
         slot = slots[at]
@@ -31,7 +39,7 @@ def masked(slots: Sequence[Slot], start: int, end: int, known: Known) -> dict[st
             if isinstance(slot.message, AssistantMessage):
                 known.see(spoken(slot.message))
             continue
-        if slot.short or slot.size < WORTH:
+        if slot.short or slot.size < WORTH or (only is not None and at not in only):
             known.see(slot.message.text)
             continue
         reference = slot.ref or f"e{slot.first}"

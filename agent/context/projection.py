@@ -8,6 +8,7 @@ and a provider's prompt cache holds.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from copy import copy
 from dataclasses import dataclass, replace
 
 from agent.context.entering import Entering
@@ -59,12 +60,18 @@ class Slot:
 
     @property
     def by_person(self) -> bool:
-        """Whether a person (or the harness on their behalf) said it; a fold's text is nobody's."""
-        return isinstance(self.message, UserMessage) and not isinstance(self.message, FoldMessage)
+        """Whether a person said it, so that it stays; a fold's text is nobody's, a note is the program's."""
+        return isinstance(self.message, UserMessage) and not isinstance(
+            self.message, FoldMessage | NoteMessage
+        )
 
 
 class FoldMessage(UserMessage):
     """The short form of a run of steps. It is sent as a user's message is, for want of another voice."""
+
+
+class NoteMessage(UserMessage):
+    """What the program told the model meanwhile (files changed, tests fail). It is folded as steps are."""
 
 
 class StateMessage(UserMessage):
@@ -179,6 +186,23 @@ class Projection:
         """Estimated tokens of so many bytes."""
         return int(size_ * self._tokens_per_byte)
 
+    def bytes_of(self, tokens: int) -> int:
+        """Bytes that make so many tokens."""
+        return int(tokens / self._tokens_per_byte)
+
+    def bytes_after(self, event: Compaction) -> int:
+        """Bytes of the messages if this compaction were made: what is referred to comes back with its first place."""
+        tried = copy(self)
+        tried.slots = list(self.slots)
+        tried._entering = Entering(self._entering.how)
+        tried._compact(event)
+        return tried._bytes
+
+    @property
+    def bytes(self) -> int:
+        """Bytes of the messages."""
+        return self._bytes
+
     def correct(self, reported: int) -> None:
         """Take a provider's count of the input tokens of the last request to correct the estimate."""
         sent = self._bytes + self._fixed_bytes()
@@ -195,7 +219,8 @@ class Projection:
     def _say(self, event: Prompt | Steer) -> None:
         number = _place(event)
         images = tuple(image for name in getattr(event, "images", ()) if (image := self.picture(name)))
-        message = UserMessage(text=event.text, images=images)
+        of = NoteMessage if isinstance(event, Steer) and event.by == "harness" else UserMessage
+        message = of(text=event.text, images=images)
         slot = Slot(message, number, number, size(event.text) + len(images) * IMAGE_BYTES)
         if self._batch:
             self._waiting.append(slot)
@@ -370,6 +395,11 @@ def _shortened(slot: Slot, text: str) -> Slot:
         )
     elif isinstance(old, UserMessage) and text:
         message = type(old)(text=text)
+    elif isinstance(old, AssistantMessage) and text:
+        from agent.context.cutting import without_long_arguments  # which knows of slots
+
+        message = without_long_arguments(old, text)
+        return Slot(message, slot.first, slot.last, _asked_size(message), short=True)
     else:
         return slot
     return Slot(message, slot.first, slot.last, size(text), short=True, ref=slot.ref)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from agent.context.compressor import Compressor
 from agent.context.past import LogPast
-from agent.context.projection import FoldMessage, Slot, size
+from agent.context.projection import FoldMessage, NoteMessage, Slot, size
 from agent.context.replay import undone
 from agent.events import Compaction
 from agent.history import History
@@ -74,4 +74,4 @@ def _kind(slot: Slot) -> str:
         return "the model's messages"
     if isinstance(message, ToolMessage):
         return f"outputs of {message.name}" if not slot.short else "outputs in short form"
-    return "your messages"
+    return "notes of the program" if isinstance(message, NoteMessage) else "your messages"

@@ -26,8 +26,8 @@ def table(sessions: Sequence[Sequence[Event]], window: int, shares: Shares, only
         if base and only not in name:
             continue
         results = [replay(session, make()) for session in sessions]
+        charged = [replay(session, make(), charged=True) for session in sessions] if base else results
         base = base or results
-        charged = [replay(session, make(), charged=True) for session in sessions]
         cut = statistics.median(1 - r.peak / b.peak for r, b in zip(results, base, strict=True))
         cost = statistics.median(r.cost / b.cost for r, b in zip(results, base, strict=True))
         honest = statistics.median(r.cost / b.cost for r, b in zip(charged, base, strict=True))

@@ -49,7 +49,12 @@ def verdict(draft: Draft) -> Verdict:
         return Verdict.REFUSE
     if draft.elided:
         return _of_elided(draft, given)
-    return _of_lines(draft, given) or _of_filled(draft, given) or _of_likeness(draft, given)
+    return (
+        _of_lines(draft, given)
+        or _of_filled(draft, given)
+        or _of_another_place(draft, given)
+        or _of_likeness(draft, given)
+    )
 
 
 def exact_places(lines: Sequence[str], wanted: Sequence[str]) -> list[int]:
@@ -103,6 +108,14 @@ def _of_filled(draft: Draft, given: tuple[str, ...]) -> Verdict | None:
     if not others or here[0] < others[0]:
         return Verdict.APPLY
     return Verdict.REFUSE if here[0] == others[0] else Verdict.DROP
+
+
+def _of_another_place(draft: Draft, given: tuple[str, ...]) -> Verdict | None:
+    """Where the lines as they are written stand to the letter at one place, which is not where they were taken from:
+    then they are a perfectly right edit, of that place."""
+    places = exact_places(draft.text.lines, given)
+    elsewhere = len(places) == 1 and not draft.start <= places[0] < draft.stop
+    return Verdict.DROP if elsewhere else None
 
 
 def _of_likeness(draft: Draft, given: tuple[str, ...]) -> Verdict:

@@ -174,6 +174,16 @@ def test_lines_that_say_another_place_are_dropped() -> None:
     assert verdict(elsewhere) is not Verdict.APPLY
 
 
+def test_what_stands_to_the_letter_at_one_other_place_is_dropped() -> None:
+    long = "compute the sum of everything that is in the cart"
+    file = f"{long}\nb\n{long} again\n\n{long}\nc\n{long} again\n"
+    here = draft(f" {long}\n b\n-{long} again\n", file)
+    drifted = [Line(" ", long), Line(" ", "c"), Line("-", f"{long} again")]
+    assert verdict(here) is Verdict.APPLY
+    assert verdict(here.written(drifted)) is Verdict.DROP
+    assert verdict(here.written([Line(" ", long), Line(" ", "d"), *drifted[2:]])) is Verdict.REFUSE
+
+
 def test_an_answer_is_judged_by_its_bytes() -> None:
     case = next(case for case in all_cases(draft(TOTAL)) if case.name == "none")
     wrong = case.right.replace(b"max", b"min")

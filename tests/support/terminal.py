@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import os
 import re
-import signal
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -19,12 +18,6 @@ PATIENCE = 60.0
 """Seconds to wait for something to appear: a loaded machine is slow, and a pass does not wait for it."""
 
 PASTE_BEGIN, PASTE_END = "\x1b[200~", "\x1b[201~"
-
-
-def _keys_interrupt() -> None:
-    """Undo what a job in the background (`make test &`) hands down: a terminal's shell ignores no key's signal."""
-    for key in (signal.SIGINT, signal.SIGQUIT, signal.SIGTSTP):
-        signal.signal(key, signal.SIG_DFL)
 
 
 class Terminal:
@@ -50,7 +43,6 @@ class Terminal:
             env={**os.environ, "TERM": "xterm-256color", "LANG": "C.UTF-8", **env},
             dimensions=(rows, columns),
             timeout=PATIENCE,
-            preexec_fn=_keys_interrupt,
         )
         self._process.delaybeforesend = None
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import signal
 import sys
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -93,7 +94,13 @@ except KeyboardInterrupt:
 """
 
 
-def test_a_program_with_a_terminal_heeds_ctrl_c(at: Workspace) -> None:
+@pytest.mark.parametrize("inherited", [signal.default_int_handler, signal.SIG_IGN], ids=["", "ignored"])
+def test_a_program_with_a_terminal_heeds_ctrl_c(
+    at: Workspace, inherited: Callable[..., Any] | signal.Handlers, request: pytest.FixtureRequest
+) -> None:
+    before = signal.signal(signal.SIGINT, inherited)
+    request.addfinalizer(lambda: signal.signal(signal.SIGINT, before))
+
     async def story(call: Call) -> None:
         (at.root / "wait.py").write_text(WAITS)
         said = await call("start", command=f"exec {sys.executable} wait.py", tty=True, wait=0)

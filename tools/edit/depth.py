@@ -6,7 +6,7 @@ differ, brackets or the syntax decide; where these do not, nobody can know.
 
 from __future__ import annotations
 
-from tools.edit.indentation import OPENERS, indent_of
+from tools.edit.indentation import OPENERS, indent_of, lowest
 from tools.edit.ladder import Source
 from tools.edit.refusals import EditRefused
 
@@ -44,7 +44,7 @@ def settled(source: Source, start: int, old: str, new: str, path: str) -> str:
     end = start + len(old)
     decided = _by_syntax(path, text, [text[:start] + each + text[end:] for each in (new, shifted)])
     if decided is None:
-        decided = _by_shape(first, later, indent + indent_of(old), indent_of(old), path)
+        decided = _by_shape(old, first, later, indent, path)
     if decided is None:
         raise EditRefused(
             f"`old` was found at line {source.line_at(start) + 1}, but lacks its indentation, so how deep the "
@@ -60,8 +60,10 @@ def _by_syntax(path: str, before: str, results: list[str]) -> int | None:
     return wrong.index(False) if wrong[0] != wrong[1] else None
 
 
-def _by_shape(first: str, later: list[str], indent: str, given: str, path: str) -> int | None:
-    """0: as given, 1: all shifted. indent: of the file's line. given: what of it `old` has"""
+def _by_shape(old: str, first: str, later: list[str], indent: str, path: str) -> int | None:
+    """0: as given, 1: all shifted. indent: what of the file's `old` has not"""
+    given = indent_of(old)
+    indent += given
     least = min((indent_of(line) for line in later), key=len)
     if given and len(least) < len(indent):
         return 1 if least.startswith(given) else None
@@ -69,19 +71,8 @@ def _by_shape(first: str, later: list[str], indent: str, given: str, path: str) 
         opens = first.rstrip().endswith(OPENERS)
         goes_on = len(indent_of(later[0])) > len(indent)
         return 0 if opens == goes_on else None
+    if indent_of(later[0]) and not first.rstrip().endswith(OPENERS):
+        return None  # deeper than the first line for no reason, if all are shifted
     if path.endswith(_BRACES + _BRACES_TOO):
-        return 0 if _closes_more("\n".join([first, *later])) else 1
+        return 0 if lowest("\n".join([first, *later])) < lowest(old) else 1
     return None
-
-
-def _closes_more(text: str) -> bool:
-    """At some point more brackets are closed than opened: the text leaves the block that it begins in."""
-    depth = 0
-    for character in text:
-        if character in "({[":
-            depth += 1
-        elif character in ")}]":
-            depth -= 1
-            if depth < 0:
-                return True
-    return False

@@ -73,6 +73,19 @@ def unit_of(lines: Iterable[str]) -> int:
     return steps.most_common(1)[0][0] if steps else 4
 
 
+def lowest(text: str) -> int:
+    """How many more brackets are closed than opened where most are: 0, or below where the text leaves the block that
+    it begins in."""
+    least = depth = 0
+    for character in text:
+        if character in "({[":
+            depth += 1
+        elif character in ")}]":
+            depth -= 1
+            least = min(least, depth)
+    return least
+
+
 def _mixes(given: Sequence[str], tabs: bool | None) -> bool:
     """The added lines are indented by tabs where the file has spaces, or the other way round."""
     ours = tab_indented(f"{each}x" for each in given)

@@ -202,6 +202,7 @@ def site_of(source: Source, wanted: Sequence[str], pairs: Sequence[tuple[int, in
     for (one, above), (other, below) in pairwise(pairs):
         given, there = range(one + 1, other), range(above + 1, below)
         if any(wanted[i].strip() for i in given):
+            complete += _blank_edges(lines, wanted, given, there)
             continue
         if not any(lines[row].strip() for row in there):
             complete += zip(given, there, strict=False)
@@ -215,6 +216,20 @@ def site_of(source: Source, wanted: Sequence[str], pairs: Sequence[tuple[int, in
             complete.append((number, row))
             number, row = number + by, row + by
     return _plain(sorted(complete))
+
+
+def _blank_edges(
+    lines: Sequence[str], wanted: Sequence[str], given: range, there: range
+) -> Iterator[tuple[int, int]]:
+    """Blank lines right below and right above matched ones, where both have as many: lines that differ lie between."""
+    for mine, theirs in ((given, there), (given[::-1], there[::-1])):
+        count = _leading_blank([wanted[i] for i in mine])
+        if count == _leading_blank([lines[row] for row in theirs]) < len(theirs):
+            yield from zip(mine[:count], theirs[:count], strict=True)
+
+
+def _leading_blank(lines: Sequence[str]) -> int:
+    return next((i for i, line in enumerate(lines) if line.strip()), len(lines))
 
 
 def _blank_beside(lines: Sequence[str], given: range, there: range) -> Iterator[tuple[int, int]]:

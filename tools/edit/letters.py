@@ -24,7 +24,7 @@ def twins(source: Source, wanted: Sequence[str]) -> tuple[Rung, list[Site]]:
     own = has_own_word("\n".join(wanted))
     step = STEPS[2] if own else STEPS[4]
     longest = max((line.strip() for line in wanted), key=len)
-    if len(wanted) < 2 or source.text.count(longest) < 2:
+    if (own and len(wanted) < 2) or source.text.count(longest) < 2:
         return step.rung, []
     if own and not all(line.strip() for line in wanted[1:-1]):
         return step.rung, []  # it has blank lines, so none was dropped

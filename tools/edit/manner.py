@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from tools.edit.changes import Line
-from tools.edit.indentation import OPENERS, Mapping, fitted, indent_of, tab_indented, unit_of
+from tools.edit.indentation import OPENERS, Mapping, fitted, indent_of, lowest, tab_indented, unit_of
 from tools.edit.ladder import LOOK_ALIKES, Rung, Source
 from tools.edit.unclear import Unclear
 from tools.edit.words import merged, versions
@@ -87,13 +88,16 @@ class Adapter:
             yield self._worded(indented, bases.get(i))
 
     def _lines_of_old(self) -> dict[str, str]:
-        """For a line of the old text the file's: where the new text has it too, moved, that is what is meant."""
+        """For a line of the old text the file's: where the new text has it too, moved, that is what is meant. Where it
+        has more of them, some are new."""
         if self._rung is Rung.EXACT:
             return {}
         known: dict[str, set[str]] = {}
         for i, row in self._row_of.items():
             known.setdefault(self._lines[i].text, set()).add(self._source.lines[row])
-        return {text: lines.pop() for text, lines in known.items() if len(lines) == 1}
+        more = Counter(line.text for line in self._lines if line.op == "+")
+        more.subtract(line.text for line in self._lines if line.op == "-")
+        return {text: lines.pop() for text, lines in known.items() if len(lines) == 1 and more[text] <= 0}
 
     def _blank(self, text: str) -> str:
         mapped = self._indent(text) if self._indent and text and self._rung is not Rung.EXACT else text
@@ -131,7 +135,7 @@ class Adapter:
             unclear = bool(later) and (
                 min(widths) >= len(indent) or any(width % unit for width in widths) or not self._opens()
             )
-        if unclear or (not given and self._leaves_the_block(indent)):
+        if unclear or (not given and (self._leaves_the_block(indent) or self._goes_on_outside(indent))):
             raise Unclear(
                 "`old` lacks its indentation, so that of the other lines is not clear: give it in both"
             )
@@ -147,6 +151,16 @@ class Adapter:
             for one, other in pairwise(new)
         )
         return apart and len(indent_of(below)) < len(indent)
+
+    def _goes_on_outside(self, indent: str) -> bool:
+        """New lines at the margin, behind the one that is given without its indentation, may be meant there: the file
+        goes on less deep, or they close what that line stands in."""
+        new = [line for line in self._lines if line.op != "-" and line.text.strip()]
+        if not any(line.op == "+" and not indent_of(line.text) for line in new[1:]):
+            return False
+        last = max(self._row_of.values())
+        below = next((line for line in self._source.lines[last + 1 :] if line.strip()), "")
+        return len(indent_of(below)) < len(indent) or lowest("\n".join(line.text for line in new)) < 0
 
     def _opens(self) -> bool:
         """Before the first of the new lines that is indented stands one that opens a block."""

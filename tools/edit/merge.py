@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from tools.edit.changes import Line
 from tools.edit.formats.placeholders import stands_for_lines
@@ -25,9 +25,10 @@ class Splice:
 class _Block:
     """Removed and added lines that stand together, and the file's lines that context before and after them is.
 
-    torn: a line of context within it is not in the file
+    torn: a line of context within it, or right behind it, is not in the file
+    loose: the line of context right before it is not in the file
     ghost: a blank line of context beside them is not in the file; ghost_first: one before them
-    lost: a blank line to be removed is not in the file
+    lost: blank lines to be removed that are not in the file
     """
 
     removed: list[int]
@@ -35,9 +36,10 @@ class _Block:
     before: int | None
     after: int | None = None
     torn: bool = False
+    loose: bool = False
     ghost: bool = False
     ghost_first: bool = False
-    lost: bool = False
+    lost: list[int] = field(default_factory=list)
 
 
 def splices(source: Source, lines: Sequence[Line], site: Site, rung: Rung) -> list[Splice]:
@@ -58,7 +60,7 @@ def splices(source: Source, lines: Sequence[Line], site: Site, rung: Rung) -> li
         blank = any(not lines[i].text.strip() for i in block.added)
         inside = block.removed and (block.before is not None or not block.ghost_first)
         if (block.ghost and block.added and not framed and not (inside and not blank)) or (
-            block.lost and blank
+            block.lost and (blank or _may_be_there(source, block.lost, row_of))
         ):
             raise Unclear(
                 "`old` has a blank line that the file has not, beside the lines to add: leave it out"
@@ -106,36 +108,52 @@ def _elided(lines: Sequence[Line], site: Site, row: int) -> bool:
 def _blocks(lines: Sequence[Line], row_of: dict[int, int]) -> Iterator[_Block]:
     block: _Block | None = None
     last: int | None = None
-    ghost = False
+    ghost = loose = False
     for i, line in enumerate(lines):
         if line.op == " ":
             if i not in row_of:
                 ghost = ghost or not line.text.strip()
+                loose = loose or bool(line.text.strip())
                 if block:
                     block.ghost = block.ghost or ghost
                     block.torn = block.torn or bool(line.text.strip())
                 if stands_for_lines(line.text):  # what follows stands somewhere else
                     if block:
                         yield block
-                    block, last, ghost = None, None, False
+                    block, last, ghost, loose = None, None, False, False
                 continue  # else a blank line, or one that the model made up: nothing in the file stands for it
             if block:
                 block.after = row_of[i]
                 yield block
                 block = None
-            last, ghost = row_of[i], False
+            last, ghost, loose = row_of[i], False, False
             continue
         if block and block.torn:
             raise Unclear("a line between those to change is not in the file: give it as the file has it")
-        block = block or _Block(removed=[], added=[], before=last, ghost=ghost, ghost_first=ghost)
+        block = block or _Block(
+            removed=[], added=[], before=last, loose=loose, ghost=ghost, ghost_first=ghost
+        )
         if line.op == "+":
             block.added.append(i)
         elif i in row_of:
             block.removed.append(i)
         elif not line.text.strip():
-            block.lost = True
+            block.lost.append(i)
     if block:
         yield block
+
+
+def _may_be_there(source: Source, lost: Sequence[int], row_of: dict[int, int]) -> bool:
+    """A blank line that is to go may be one of the file's, between matched lines, for which `old` has no other."""
+    known = set(row_of.values())
+    for number in lost:
+        above = max((row for i, row in row_of.items() if i < number), default=None)
+        below = min((row for i, row in row_of.items() if i > number), default=None)
+        if above is not None and below is not None:
+            rows = set(range(above + 1, below)) - known
+            if not all(source.lines[row].strip() for row in rows):
+                return True
+    return False
 
 
 def _framed(lines: Sequence[Line], row_of: dict[int, int]) -> bool:
@@ -165,6 +183,9 @@ def _range(source: Source, lines: Sequence[Line], block: _Block, row_of: dict[in
         return rows[0], rows[-1] + 1
     if block.before is None and block.after is None:
         raise Unclear("it adds lines, but no line of the file says where")
+    beside = block.before is not None and block.after == block.before + 1
+    if not beside and (block.before is None or block.loose) and (block.after is None or block.torn):
+        raise Unclear("the lines beside those to add are not in the file: give them as the file has them")
     if block.before is None:
         assert block.after is not None
         return block.after, block.after

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from tools.edit.changes import Line
 from tools.edit.unclear import Unclear
@@ -12,25 +12,60 @@ from tools.edit.unclear import Unclear
 def merged(base: str, ours: str, theirs: str) -> str:
     """Three-way merge of one line by words: what changed from `base` to `theirs`, done to `ours`.
 
-    Where both changed the same words, and for white space, `theirs` stands. Raises Unclear if `theirs` has words
-    between some that `ours` replaces by others: which of these belong on which side is not known.
+    Where both changed the same words, and for white space, `theirs` stands. Raises Unclear where that would lose words
+    that only `ours` has: if `theirs` has changed what stands beside them, what they are more than, or some but not all
+    of what they replace.
     """
+    if ours.split() == theirs.split():
+        return theirs
     base_words, our_words, their_words = _words(base), _words(ours), _words(theirs)
     kept = dict(_equal(base_words, their_words))  # word of base → the same word in theirs
-    changed = _replaced(base_words, our_words)
-    replacement: dict[int, str] = {}
-    dropped: set[int] = set()
-    for start, end, words in changed:
-        if start == end or not all(i in kept for i in range(start, end)):
+    pieces = ["", *their_words]  # one more before them: what is put in goes behind another
+    for start, end, words in _replaced(base_words, our_words):
+        solid = [i for i in range(start, end) if base_words[i].strip(" \t")]
+        if not solid:
+            if not _brings(base_words, their_words, words):
+                left = _left_of(base_words, their_words, kept, start, end, ours)
+                pieces[left] += "".join(words)
+                pieces[left + 1 : left + 1 + end - start] = [""] * (end - start)
             continue
-        first = kept[start]
-        if kept[end - 1] - first != end - 1 - start:
-            raise Unclear(
-                f"a line that `new` changes is in the file otherwise: {ours[:60]!r}; give it as it is there"
-            )
-        replacement[first] = "".join(words)
-        dropped |= {kept[i] for i in range(start + 1, end)}
-    return "".join(replacement.get(i, word) for i, word in enumerate(their_words) if i not in dropped)
+        if not any(i in kept for i in solid):
+            if sum(1 for word in words if word.strip(" \t")) > len(solid):
+                raise _not_as_given(ours)
+            continue
+        if any(kept.get(i) != kept.get(start, 0) + i - start for i in range(start, end)):
+            raise _not_as_given(ours)
+        pieces[1 + kept[start] : 1 + kept[end - 1] + 1] = ["".join(words), *[""] * (end - 1 - start)]
+    return "".join(pieces)
+
+
+def _left_of(
+    base: Sequence[str], theirs: Sequence[str], kept: Mapping[int, int], start: int, end: int, ours: str
+) -> int:
+    """The word of `theirs`, from 1 (0: none), behind which that goes which the file has in place of base's white space,
+    or of nothing, from `start` to `end`. Raises Unclear unless in `theirs` the same stands on both sides of it."""
+    left = kept.get(start - 1) if start else -1
+    right = kept.get(end) if end < len(base) else len(theirs)
+    if left is None or right is None or list(theirs[left + 1 : right]) != list(base[start:end]):
+        raise _not_as_given(ours)
+    return left + 1
+
+
+def _brings(base: Sequence[str], theirs: Sequence[str], words: Sequence[str]) -> bool:
+    """The words that the file has, and `base` lacks, come with `theirs`."""
+    wanted = [word for word in words if word.strip(" \t")]
+    return _runs(theirs, wanted) > _runs(base, wanted)
+
+
+def _runs(words: Sequence[str], wanted: Sequence[str]) -> int:
+    filled = [word for word in words if word.strip(" \t")]
+    return sum(filled[i : i + len(wanted)] == wanted for i in range(len(filled)))
+
+
+def _not_as_given(line: str) -> Unclear:
+    return Unclear(
+        f"a line that `new` changes is in the file otherwise: {line[:60]!r}; give it as it is there"
+    )
 
 
 _WORDS = re.compile(r"\w+|[ \t]+|[^\w \t]")

@@ -29,6 +29,12 @@ def test_brackets_decide_in_a_language_of_braces() -> None:
     )
 
 
+def test_a_bracket_that_the_old_text_closes_too_leaves_no_block() -> None:
+    text = "if (a) {\n  try {\n    b();\n  } finally\n  {\n  }\n}\n"
+    made = part(text, "} finally", "}\nfinally", "a.unknown.cs")
+    assert made == text.replace("} finally", "}\n  finally")
+
+
 def test_what_neither_decides_is_refused() -> None:
     with pytest.raises(EditRefused, match="lacks its indentation"):
         part("- one\n  - two\n", "- two", "- two\n- three", "a.txt")
@@ -36,3 +42,9 @@ def test_what_neither_decides_is_refused() -> None:
 
 def test_a_whole_line_has_nothing_to_decide() -> None:
     assert part("a\nb\n", "a", "a\n  c", "a.txt") == "a\n  c\nb\n"
+
+
+def test_a_line_that_nothing_opens_is_not_put_deeper() -> None:
+    text = "type A =\n    ? true\n    : false;\n\n  export const b = 1;\n"
+    with pytest.raises(EditRefused, match="lacks its indentation"):
+        part(text, ": false;\n", ": false;\n\n  export type C = 2;\n", "a.ts")

@@ -103,6 +103,31 @@ REFUSED = {
         "  .command(‘exec’)\n  log(‘exec ”%s”’, cmd);\n  });\n",
         "  .command(‘exec’)\n  log(‘exec ”%s” in %s’, cmd);\n  });\n",
     ),
+    "lines added behind one that stands further off than it can": (
+        "class Alpha(Beta):\n    one = compute(first)\n  a\n  b\n  c\n  d\n  e\n  f\n    two = run(last)\n    end\n",
+        "class Alpha(Beta):\n    one = compute(first)\n    ...\n    two = run(last)\n    end\n",
+        "class Alpha(Beta):\n    one = compute(first)\n    ...\n    two = run(last)\n    end\n    more()\n",
+    ),
+    "lines added before one that is not in the file": (
+        "alpha beta gamma\ndelta epsilon zeta\neta theta iota\nkappa\n",
+        "start\nalpha beta gamma\ndelta epsilon zeta\neta theta iota\n",
+        "new\nstart\nalpha beta gamma\ndelta epsilon zeta\neta theta iota\n",
+    ),
+    "a line that an item goes on with, without its indentation, and another item": (
+        "* a item of it\n  goes on here\n* b\n",
+        "goes on here\n",
+        "goes on here\n* c\n",
+    ),
+    "one line without its indentation, and a bracket that closes what it stands in": (
+        "x = [\n  call(a,\n    b_word)\n]\ny\n",
+        "b_word)\n",
+        "b_word),\n]\n",
+    ),
+    "a line of brackets alone at two depths": (
+        "a(() => {\n\t\tb({\n\t\t});\n});\nc({\n\t});\n\nThe end\n",
+        "\t\t});\n",
+        "\t\t});\n\n\tWe use:\n",
+    ),
     "a bullet that the model may have bent": (
         "install: pip\nlist:\n  - a\n",
         "install: pip\n",
@@ -111,6 +136,18 @@ REFUSED = {
 }
 
 MEANT = {
+    "an item of a list with no space behind its dash is no line of a diff": (
+        "- one of them\n- the other one\n- last\n",
+        "-the other one\n",
+        "",
+        "- one of them\n- last\n",
+    ),
+    "a bracket with white space behind it, and a new one": (
+        "a()\n{ \n    b(c);\n}\n",
+        "a()\n{\n    b(c);\n}\n",
+        "a()\n{\n    b(c);\n}\nd()\n{\n    e();\n}\n",
+        "a()\n{ \n    b(c);\n}\nd()\n{\n    e();\n}\n",
+    ),
     "white space at the end of a part of a line, which no other line ends with": (
         "if a:\n    return 2;  # b\n    return 2\n",
         "return 2;  ",
@@ -172,8 +209,24 @@ MEANT = {
 
 @pytest.mark.parametrize(("text", "old", "new"), REFUSED.values(), ids=REFUSED.keys())
 def test_what_nobody_can_tell_is_refused(text: str, old: str, new: str) -> None:
-    with pytest.raises(EditRefused):
+    for whole_lines in {False, old.endswith("\n") and new.endswith("\n")}:
+        with pytest.raises(EditRefused):
+            patched(text, [Replace(old=old, new=new, whole_lines=whole_lines)])
+
+
+def test_a_blank_line_that_is_to_go_goes_or_nothing_does() -> None:
+    head = "<A>\n  <Path Condition='release'>artifacts/bin/name</Path>\n"
+    text = f"{head}  <Out Condition='release'>artifacts/out</Out>\n  </Group>\n\n  <Prop>\n"
+    bent = text.replace("</Group>", "</x>")
+    old, new = bent, bent.replace("artifacts/out", "artifacts").replace("\n\n", "\n")
+    with pytest.raises(EditRefused, match="is not in the file"):
         patched(text, [Replace(old=old, new=new)])
+    lines = (
+        *(Line(" ", line) for line in bent.splitlines()[:4]),
+        Line("-", ""),
+        Line(" ", "  <Prop>"),
+    )
+    assert patched(text, [Hunk(lines=lines)]).text == text.replace("\n\n", "\n")
 
 
 def test_a_hunk_whose_lines_stand_again_but_for_a_blank_one_is_refused() -> None:
