@@ -136,6 +136,12 @@ REFUSED = {
 }
 
 MEANT = {
+    "an item of a list with no space behind its dash is no line of a diff": (
+        "- one of them\n- the other one\n- last\n",
+        "-the other one\n",
+        "",
+        "- one of them\n- last\n",
+    ),
     "a bracket with white space behind it, and a new one": (
         "a()\n{ \n    b(c);\n}\n",
         "a()\n{\n    b(c);\n}\n",
