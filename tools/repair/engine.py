@@ -190,11 +190,11 @@ class Repair:
                 rivals = sum(len(each.helped) == len(found.helped) for each in search.others)
                 before = {path: source.text for path, source in sources.items()}
                 self.findings.alternatives += [
-                    tuple(described(each, dict(before), rivals, spectrum))
+                    tuple(described(each, dict(before), rivals, spectrum, len(suspects)))
                     for each in search.others[:MOST_ALTERNATIVES]
                 ]
                 texts = dict(before)
-                fixes = described(found, texts, rivals, spectrum)
+                fixes = described(found, texts, rivals, spectrum, len(suspects))
                 self.findings.fixes += fixes
                 self.overlay.update({fix.path: texts[fix.path] for fix in fixes})
                 return True
