@@ -78,6 +78,7 @@ class Options:
     refuse_syntax_errors: bool = False
     lint: bool = True
     language_servers: Mapping[str, str] = field(default_factory=dict)
+    mcp: Mapping[str, str] = field(default_factory=dict)
     version: str = ""
     approver: Approver | None = None
 
@@ -138,6 +139,10 @@ def _runtime(
         mode=options.mode,
         servers=_servers(options, reach.sandbox.name),
     )
+    if options.mcp and reach.sandbox.name != "container":  # no descriptor reaches into one
+        from tools.mcp.servers import McpServers
+
+        workspace.mcp = McpServers(workspace, options.mcp)
     commits = reach.toolbox.get("git_commit") is not None
     snapshots = reach.snapshots
     recovered = _recovered(workspace)

@@ -22,6 +22,10 @@ if TYPE_CHECKING:
     from sandbox.snapshots import Snapshots
 
 
+_OF_REPOSITORIES = ("git_status", "git_diff", "git_bisect", "git_log", "git_show", "git_blame")
+"""Tools that have nothing to read where there is none."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reach:
     """What a mode gives a session. snapshots: None where nothing can be written"""
@@ -72,7 +76,7 @@ class Place:
         from tools.defaults import default_tools, understood_tools
 
         understood = understood_tools()
-        withheld = set() if self.is_git else {"git_status", "git_diff"}
+        withheld = set() if self.is_git else set(_OF_REPOSITORIES)
         if in_container:  # no descriptor reaches into one, and so no kernel
             withheld.add("python")
         if in_container or not self.options.language_servers:
@@ -80,7 +84,7 @@ class Place:
         if not (self.options.offer_commit and self.is_git):
             withheld.add("git_commit")
         if mode is Mode.READ_ONLY:
-            withheld |= {"git_commit", "rename", *(tool.name for tool in understood)}
+            withheld |= {"git_commit", "rename", *(tool.name for tool in understood if not tool.reads_only)}
         formats = self.options.edit_formats or family(self.model).formats
         tools = [tool for tool in default_tools(formats) if tool.name not in withheld]
         by_calls = mode_of(self.model, self.options.actions) == "tools"
@@ -133,6 +137,8 @@ async def switch_mode(runtime: Runtime, mode: Mode) -> None:
         await runtime.workspace.kernel.close()
     if runtime.workspace.servers is not None:
         await runtime.workspace.servers.close()
+    if runtime.workspace.mcp is not None:
+        await runtime.workspace.mcp.close()
     await runtime.workspace.background.close()
     runtime.policy.mode = runtime.workspace.mode = mode
     runtime.workspace.sandbox = found.sandbox

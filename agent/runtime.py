@@ -176,6 +176,7 @@ class Runtime:
                 self.session.append(Prompt(text=text, images=images))
             else:
                 cut_off = self._catch_up()
+            await self.join_servers()
             end = await self._turn(cut_off)
         except UserError as error:
             end = self._failed(error)
@@ -190,6 +191,16 @@ class Runtime:
         await self._snapshot_after()
         self._announce(end)
         return end
+
+    async def join_servers(self) -> None:
+        """Start the servers that the settings name, once, and offer their tools from the next request on."""
+        if self.workspace.mcp is None:
+            return
+        for each in await self.workspace.mcp.join():
+            self.session.append(Signal(name="mcp", detail=each))
+        if new := [each for each in self.workspace.mcp.tools if self.toolbox.get(each.name) is None]:
+            self.toolbox = self.loop.gateway.toolbox = self.toolbox.joined(Toolbox(new))
+            self.projection.tools = tuple(specs(self.toolbox))
 
     def _disciplined(self) -> Discipline:
         ends = frozenset(tool.name for tool in self.toolbox if tool.ends)
@@ -253,6 +264,8 @@ class Runtime:
             await self.workspace.kernel.close()
         if self.workspace.servers is not None:
             await self.workspace.servers.close()
+        if self.workspace.mcp is not None:
+            await self.workspace.mcp.close()
         self.past.close()
         await self.workspace.background.close()
         await self.model.close()

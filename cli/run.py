@@ -176,6 +176,7 @@ def make_runtime(
         refuse_syntax_errors=settings.edit.syntax_errors == "refuse",
         lint=settings.edit.lint,
         language_servers=settings.language_servers,
+        mcp=settings.mcp,
         version=VERSION,
     )
     runtime = assemble(options, home)

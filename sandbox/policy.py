@@ -13,7 +13,7 @@ from sandbox.rules import NO_RULES, VERDICTS, Rule, Rules, Verdict
 if TYPE_CHECKING:
     from sandbox.shell import Judgement, Segment
 
-EffectKind = Literal["none", "read", "write", "execute", "network", "git", "destructive", "unknown"]
+EffectKind = Literal["none", "read", "write", "execute", "network", "git", "destructive", "mcp", "unknown"]
 """What is "unknown" was not understood: it is to be asked about, never taken for harmless."""
 
 
@@ -24,6 +24,7 @@ class Effect:
     paths: relative to the workspace; absolute when `outside`
     argv: the command line, for kind "execute"
     outside: the paths lie outside the workspace, or are protected inside it
+    server_tool, call: for kind "mcp", the tool as `server.tool`, and all that it is called with
     reason: why this is so, as a clause; "" when the kind says it all
     """
 
@@ -32,6 +33,8 @@ class Effect:
     hosts: tuple[str, ...] = ()
     argv: tuple[str, ...] = ()
     outside: bool = False
+    server_tool: str = ""
+    call: str = ""
     reason: str = ""
 
 
@@ -104,6 +107,7 @@ INSTEAD: Mapping[EffectKind, str] = {
     "write": "write inside the workspace, or have the user allow it by a rule like edit(.github/**)",
     "read": "leave keys and tokens alone",
     "execute": "use the tools for reading, editing and testing",
+    "mcp": "do without, or have the user allow it by a rule like mcp(server.tool)",
     "unknown": "write it as plain commands with known arguments",
 }
 """For a model whose command is denied because nobody can be asked."""
@@ -196,7 +200,7 @@ class Policy:
             return Decision(verdict="allow", reason="unconfined, as warned")
         if effect.kind == "execute":
             return Decision(verdict="ask", reason="commands are not confined on this machine")
-        return Decision(verdict="ask", reason=f"{effect.kind} leaves the workspace")
+        return Decision(verdict="ask", reason=effect.reason or f"{effect.kind} leaves the workspace")
 
     def _of_reach(self, reach: Reach, effect: Effect, *, confined: bool) -> Decision:
         asked, auto = COMMANDS[self.mode, confined][reach]
@@ -235,6 +239,7 @@ _WORDS: Mapping[EffectKind, str] = {
     "network": "uses the network",
     "git": "writes git's data",
     "destructive": "may lose work",
+    "mcp": "asks a server",
     "unknown": "is not understood",
 }
 

@@ -38,6 +38,9 @@ TOOLS = (
 UNTOLD = (
     ("tools.edit.several", "edit_several"),
     ("tools.git.bisect", "git_bisect"),
+    ("tools.git.history", "git_log"),
+    ("tools.git.history", "git_show"),
+    ("tools.git.history", "git_blame"),
     ("tools.kernel.keeping", "keep_function"),
     ("tools.kernel.keeping", "kept_functions"),
     ("tools.kernel.branching", "put_back"),

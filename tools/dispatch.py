@@ -271,7 +271,7 @@ class Gateway:
             return self.policy.decide_command(judge(line, root=root), root=root, confined=confined)
         paths = tuple(self._path(each) for each in effect.paths)
         judged = _with_guard(replace(effect, paths=paths), self.workspace.root)
-        return self.policy.decide(judged, confined=confined, tool=action.tool)
+        return self.policy.decide(judged, confined=confined, tool=effect.server_tool or action.tool)
 
     def _path(self, path: str) -> str:
         """As rules know it: relative, links followed."""

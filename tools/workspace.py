@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from sandbox.transaction import Transactions
     from tools.kernel.session import KernelSession
     from tools.lsp.servers import Servers
+    from tools.mcp.servers import McpServers
     from tools.recall import Past
     from tools.seen import Version
 
@@ -89,6 +90,7 @@ class Workspace:
     take_back: undoes what the last command that failed has changed; None if there is nothing
     kernel: runs blocks of Python; None where a session has none
     servers: language servers that the user's settings name; None where they name none
+    mcp: servers whose tools are offered beside ours; None where the settings name none
     past: the session's own history, for `recall`
     progress: called with a line of text while something long runs (shown to a person, never logged)
     """
@@ -112,6 +114,7 @@ class Workspace:
     take_back: Callable[[], Restored] | None = None
     kernel: KernelSession | None = None
     servers: Servers | None = None
+    mcp: McpServers | None = None
     past: Past | None = None
     background: Backgrounds = field(default_factory=Backgrounds)
     progress: Callable[[str], None] = lambda line: None

@@ -112,7 +112,7 @@ class Catalog:
         stamp = f"{_FORMAT} {status.st_size} {status.st_mtime_ns}"
         try:
             found, _, lines = extract.read_text(encoding="utf-8").partition("\n")
-            if found == stamp:
+            if found == stamp and lines.endswith("\n"):  # else a part of it was lost
                 return "\n" + lines
         except (OSError, ValueError):  # not there yet, not readable, or not ours: made anew
             pass

@@ -43,6 +43,10 @@ _HOW_TO_SET_UP = (
     "Set OPENAI_API_KEY or ANTHROPIC_API_KEY, or name a model: --model PROVIDER/NAME"
     " (a local server: --model openai/NAME --api-base http://localhost:8080/v1)."
 )
+_ELSEWHERE = (
+    ": the tests that failed pass where I try changes. There they run in the first Python of the project that can run "
+    "them, without the variables and options of a command that you named"
+)
 _PLAN = (
     "Run the tests to see what fails",
     "Locate the faults and search for changes",
@@ -177,7 +181,8 @@ class _Turn:
             targets = failing if 0 < len(failing) <= MOST_TARGETS else []
             return self.call(text, "repair", {"targets": targets})
         if not self._fixes():
-            text = f"I did not find a fix.\n\n{_block(found[0].result.text)}"
+            why = _ELSEWHERE if found[0].data.get("repair", {}).get("outcome") == "all-pass" else ""
+            text = f"I did not find a fix{why}.\n\n{_block(found[0].result.text)}"
             return self._located() or self.over(text + self._places(), "not achieved")
         return None
 

@@ -23,7 +23,7 @@ from typing import Any
 
 from tools.repair.spectrum import is_test_file
 
-_SAYS_FIX = re.compile(
+SAYS_FIX = re.compile(
     r"\b(fix\w*|bug\w*|regression|crash\w*|wrong\w*|incorrect\w*|correct\w*|broken|fail\w*|issue|closes?|resolves?)\b",
     re.IGNORECASE,
 )
@@ -196,7 +196,7 @@ def _fixes(clone: Path, newest: int) -> Iterator[tuple[str, str, list[str], list
     for record in log.split("\0")[1:]:
         head, _, files = record.partition("\x02")
         commit, subject, body = head.split("\x01")
-        if not _SAYS_FIX.search(f"{subject}\n{body}"):
+        if not SAYS_FIX.search(f"{subject}\n{body}"):
             continue
         named = [line.split("\t") for line in files.strip().splitlines() if "\t" in line]
         programs = {path: status for status, path in named if path.endswith(".py")}

@@ -1,4 +1,4 @@
-"""Measure the repair engine on real projects: `python -m benchmarks.repair.projects mine|run|report` (`--help`)."""
+"""Measure the repair engine on real projects: `python -m benchmarks.repair.projects COMMAND` (`--help`)."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from benchmarks.repair.diagnosis import explain
 from benchmarks.repair.measure import workspace
 from benchmarks.repair.mining import Bug, blob, load, mine, outcomes, plain, unpack
 from tools.repair import engine
@@ -61,6 +62,11 @@ def main() -> None:
                     )
     elif options.command == "run":
         _run(options)
+    elif options.command == "explain":
+        for bug in load(options.bugs):
+            # Of the held-out half nobody is to know more than how many were found.
+            if bug.half == "development" and (not options.only or any(p in bug.name for p in options.only)):
+                print(f"{explain(bug, options.python)}\n", flush=True)
     else:
         results = [Result(**json.loads(line)) for line in options.results.read_text().splitlines()]
         verdicts = json.loads(options.reviewed.read_text()) if options.reviewed else {}
@@ -190,7 +196,10 @@ def _parser() -> argparse.ArgumentParser:
     )
     running.add_argument("--only", nargs="*", default=(), help="parts of names")
     running.add_argument("--show", action="store_true", help="print the changes found")
-    for each in (mining, running):
+    explaining = commands.add_parser("explain", help="where the real fix stands, in the development half")
+    explaining.add_argument("bugs", type=Path)
+    explaining.add_argument("--only", nargs="*", default=(), help="parts of names")
+    for each in (mining, running, explaining):
         each.add_argument(
             "--python", type=Path, default=Path(sys.executable), help="has pytest and the projects' needs"
         )

@@ -94,6 +94,8 @@ class Asker:
 
 def _what(effect: Effect) -> str:
     """All that would run or be touched, as it stands."""
+    if effect.call:
+        return exact(effect.call)
     if effect.argv:
         import shlex
 

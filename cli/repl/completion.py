@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,6 +16,7 @@ from cli.repl.custom import custom_commands
 from cli.repl.files import list_files
 from cli.repl.fuzzy import ranked
 from cli.repl.symbols import Names
+from sandbox.errors import UserError
 from sandbox.inert import inert
 from tools.search import closed
 
@@ -81,7 +83,9 @@ class Completions(Completer):
         command = next((each for each in self._all() if each.name == name), None)
         if command is None or command.choices is None or " " in argument:
             return
-        choices = list(command.choices(self._chat))
+        choices: list[tuple[str, str]] = []
+        with suppress(UserError, OSError):  # no git repository, a closed folder: the command will say so
+            choices += command.choices(self._chat)
         for index in ranked(argument, [text for text, _ in choices], SHOWN):
             text, about = choices[index]
             yield Completion(

@@ -7,7 +7,7 @@ import os
 import sys
 import time
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
 from prompt_toolkit.application import Application, in_terminal
@@ -84,8 +84,9 @@ class Screen:
         self._output = _output()
         self._search = SearchToolbar(ignore_case=True)
         self._pastes = Pastes()
+        self._completer = _Late(completer)
         self._buffer = Buffer(
-            completer=ThreadedCompleter(_Late(completer)),
+            completer=ThreadedCompleter(self._completer),
             complete_while_typing=Condition(self._completable),
             history=PrivateHistory(history),
             tempfile_suffix=".md",
@@ -198,8 +199,9 @@ class Screen:
 
     def complete_again(self) -> None:
         """Offer completions anew for what stands in the prompt. Called in any thread."""
-        if (app := self._app) is not None and app.loop is not None:
-            app.loop.call_soon_threadsafe(self._complete)
+        if (app := self._app) is not None and (loop := app.loop) is not None:
+            with suppress(RuntimeError):  # it has just ended
+                loop.call_soon_threadsafe(self._complete, loop, self._completer.asked)
 
     def close(self) -> None:
         if self._app is not None and self._app.is_running:
@@ -274,10 +276,16 @@ class Screen:
         self._output.flush()
         self.drawn.set()
 
-    def _complete(self) -> None:
+    def _complete(self, loop: asyncio.AbstractEventLoop, asked: int) -> None:
+        """Ask for completions until they have been asked for more than so many times: while some are being gathered, or
+        are shown, the buffer passes over it."""
         state = self._buffer.complete_state
-        if self._completable() and (state is None or state.current_completion is None):
-            self._buffer.start_completion()
+        chosen = state is not None and state.current_completion is not None
+        if chosen or not self._completable() or self._completer.asked != asked:
+            return
+        self._buffer.complete_state = None
+        self._buffer.start_completion()
+        loop.call_later(_AGAIN, self._complete, loop, asked)
 
     def _completable(self) -> bool:
         text = self._buffer.document.text_before_cursor
@@ -302,15 +310,24 @@ class Screen:
             self.print("\n".join(lines) + "\n")
 
 
+_AGAIN = 0.05
+"""Seconds until completions are asked for again."""
+
+
 class _Late(Completer):
-    """Made when something is first completed: drawing the prompt does not wait for it. None: nothing can be yet."""
+    """Made when something is first completed: drawing the prompt does not wait for it. None: nothing can be yet.
+
+    asked: how often it was
+    """
 
     def __init__(self, make: Callable[[], Completer | None]) -> None:
+        self.asked = 0
         self._make = make
         self._completer: Completer | None = None
 
     def get_completions(self, document: Document, complete_event: CompleteEvent) -> Iterator[Completion]:
         """See `Completer`."""
+        self.asked += 1
         if self._completer is None:
             self._completer = self._make()
         if self._completer is not None:

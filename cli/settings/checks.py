@@ -52,6 +52,7 @@ def check(values: Mapping[str, Any], path: Path | None) -> Settings:
         _check_rules(settings.discipline.named, where("discipline.named"))
         _check_keys(settings.terminal.keys, where)
         _check_servers(settings.language_servers, where)
+        _check_mcp(settings.mcp, where)
         return settings
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
@@ -70,8 +71,6 @@ def check(values: Mapping[str, Any], path: Path | None) -> Settings:
 
 def _check_servers(servers: Mapping[str, str], where: Callable[[str], str]) -> None:
     """A server is named for a language that we know, by a command line that can be taken apart."""
-    import shlex
-
     from tools.languages import LANGUAGES
 
     known = sorted({each.name for each in LANGUAGES})
@@ -83,12 +82,31 @@ def _check_servers(servers: Mapping[str, str], where: Callable[[str], str]) -> N
                 f"setting {name!r}{where(name)}: there is no such language",
                 f"There are: {', '.join(known)}.",
             )
-        try:
-            words = shlex.split(command)
-        except ValueError as error:
-            raise UserError(Fault.CONFIGURATION, f"setting {name!r}{where(name)}: {error}") from None
-        if not words:
-            raise UserError(Fault.CONFIGURATION, f"setting {name!r}{where(name)}: no command is named")
+        _check_command(name, command, where)
+
+
+def _check_mcp(servers: Mapping[str, str], where: Callable[[str], str]) -> None:
+    """A server's name becomes a part of its tools' names."""
+    for server, command in servers.items():
+        name = f"mcp.{server}"
+        if not server.replace("-", "").replace("_", "").isalnum() or not server.isascii():
+            raise UserError(
+                Fault.CONFIGURATION,
+                f"setting {name!r}{where(name)}: a server's name has letters, digits, - and _ only",
+            )
+        _check_command(name, command, where)
+
+
+def _check_command(name: str, command: str, where: Callable[[str], str]) -> None:
+    """It can be taken apart into words."""
+    import shlex
+
+    try:
+        words = shlex.split(command)
+    except ValueError as error:
+        raise UserError(Fault.CONFIGURATION, f"setting {name!r}{where(name)}: {error}") from None
+    if not words:
+        raise UserError(Fault.CONFIGURATION, f"setting {name!r}{where(name)}: no command is named")
 
 
 def _check_keys(keys: Mapping[str, list[str]], where: Callable[[str], str]) -> None:

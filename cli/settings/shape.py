@@ -151,6 +151,8 @@ class Settings:
     secrets_allowed: list[str] = field(default_factory=list)
     """Patterns of paths (`tests/fixtures/*`) whose new keys and tokens may be committed: made-up ones."""
     language_servers: dict[str, str] = field(default_factory=dict)
+    mcp: dict[str, str] = field(default_factory=dict)
+    """Servers of the Model Context Protocol, by a name for each: the command line that starts it."""
     """By language (`python`, `c`, `typescript`) the command line of a server that the session may ask. They run in
     the sandbox, but read what the project configures: name those that you trust with it."""
     commit: When | None = None

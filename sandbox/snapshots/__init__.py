@@ -135,6 +135,7 @@ class Snapshots:
         self._walker.forget()
         self._news = False
         self._last = ""
+        self._scan: Scan | None = None
         self._seen: dict[str, Signature] = {}
         self._unsure: set[str] = set()
         self._nested: dict[str, str] = {}
@@ -170,9 +171,12 @@ class Snapshots:
             self._load()
         started = time.time_ns()
         scan = self._walker.scan()
+        if scan is self._scan and not self._unsure:
+            return self._last
         found = (scan.files, scan.nested, _modes(scan))
         if self._last and not self._unsure and found == (self._seen, self._nested, self._walked):
             self._seen = scan.files  # the same object compares faster the next time
+            self._scan = scan
             return self._last
         with self._writing(scan):
             self._record(scan)
@@ -181,6 +185,7 @@ class Snapshots:
         extra = self._store.write("blob", self._extra.encode())
         self._last = self._store.write_tree({"extra": (GIT_FILE, extra), "files": (GIT_TREE, self._tree)})
         self._seen, self._nested, self._walked = found
+        self._scan = scan
         self._news = True
         self._unsure = {path for path, sign in scan.files.items() if sign[3] >= started - _CLOCK_TICK_NS}
         return self._last

@@ -63,9 +63,8 @@ def restore(root: Path, store: Store, spans: Sequence[Span], *, skip_clashes: bo
             modes.clear()
             return Restored(changes=(), clashes=clashes)
         _apply(workspace, store, steps)
-        taken = {step.path for step in steps}
         for span in reversed(spans):
-            _tidy(workspace, taken, span)
+            _tidy(workspace, span)
     changes = (Change.of(step.path, step.wanted, step.present) for step in steps)
     return Restored(changes=tuple(changes), clashes=clashes)
 
@@ -125,12 +124,14 @@ def _apply(workspace: Workspace, store: Store, steps: Sequence[_Step]) -> None:
         workspace.write(step.path, step.wanted, store.read(step.wanted.id))
 
 
-def _tidy(workspace: Workspace, taken: set[str], span: Span) -> None:
+def _tidy(workspace: Workspace, span: Span) -> None:
     """Bring back folders that are gone, remove those that are new and empty."""
     before, after = span.before, span.after
     hollow = after.extra.empty - before.extra.empty
-    removed = {each.path for each in span.changes if each.before is None and each.path in taken}
-    made = hollow | {parent for path in removed | hollow for parent in _parents(path)}
+    added = {
+        each.path for each in span.changes if each.before is None
+    }  # also what somebody has removed since
+    made = hollow | {parent for path in added | hollow for parent in _parents(path)}
     for path in sorted(made, reverse=True):  # what lies deeper comes first
         if not before.has_folder(path):
             workspace.remove_empty(path)

@@ -170,6 +170,49 @@ def test_permissions_of_folders_and_empty_ones_come_back(tmp_path: Path) -> None
     assert (root / "kept").stat().st_mode & 0o777 == 0o750, "what a person has changed since stays"
 
 
+def test_a_folder_of_the_agents_goes_also_when_a_person_has_emptied_it(tmp_path: Path) -> None:
+    turns = [
+        {
+            "calls": [
+                call("write", path="new/deep/a.txt", content="a"),
+                call("write", path="b.txt", content="b"),
+            ]
+        }
+    ]
+    it = bench(tmp_path, [*turns, {"text": "Done."}], [write])
+    root = it.runtime.workspace.root
+    it.turn("make them")
+    (root / "new/deep/a.txt").unlink()
+    emptied = image(root)
+    assert done(it, undo(snapshots(it), timeline(it))).paths == ("b.txt",)
+    assert list(root.iterdir()) == []
+    done(it, redo(snapshots(it), timeline(it)))
+    assert image(root) == emptied
+
+
+def test_a_folder_that_was_closed_is_opened_for_what_was_done_in_it_and_stays_closed_at_a_clash(
+    tmp_path: Path,
+) -> None:
+    commands = "rm closed/f; chmod 000 closed; echo agent > g"
+    it = bench(tmp_path, [{"calls": [call("shell", command=commands)]}, {"text": "Done."}], [shell])
+    root = it.runtime.workspace.root
+    (root / "closed").mkdir(mode=0o755)
+    (root / "closed/f").write_text("f")
+    (root / "g").write_text("g")
+    before = image(root)
+    it.turn("close it")
+    (root / "g").write_text("mine")
+    assert undo(snapshots(it), timeline(it)).clashes == {"g": "changed since, in the same lines"}
+    assert (root / "closed").stat().st_mode & 0o777 == 0
+    (root / "g").write_text("agent\n")
+    done(it, undo(snapshots(it), timeline(it)))
+    assert image(root) == before
+    done(it, redo(snapshots(it), timeline(it)))
+    assert (root / "closed").stat().st_mode & 0o777 == 0
+    done(it, undo(snapshots(it), timeline(it)))
+    assert image(root) == before
+
+
 def test_a_clash_is_told_and_nothing_at_all_is_done(tmp_path: Path) -> None:
     it = bench(tmp_path, THREE_STEPS, [read, write, shell])
     it.turn("make them")

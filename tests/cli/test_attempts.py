@@ -35,11 +35,9 @@ def shop(tmp_path: Path) -> Repo:
     return repo
 
 
-def attempt(repo: Repo, turns: list[dict[str, Any]], *arguments: str) -> Result:
+def attempt(repo: Repo, turns: list[dict[str, Any]], count: int = 2) -> Result:
     model = script(repo.root.parent, turns)
-    return run(
-        "run", "mend the cart", "--attempts", "3", "--model", model, *UNCONFINED, *arguments, cwd=repo.root
-    )
+    return run("run", "mend the cart", "--attempts", str(count), "--model", model, *UNCONFINED, cwd=repo.root)
 
 
 def lottery(place: Path, *commands: str) -> str:
@@ -70,7 +68,7 @@ def test_the_attempt_that_the_tests_like_best_comes_back_beside_the_users_own_ch
     shop.git("add", "mine.txt")
     index = shop.index()
     done = attempt(
-        shop, [{"calls": [call("shell", command=draw)]}, {"text": "Let total add up."}, {"text": "No."}]
+        shop, [{"calls": [call("shell", command=draw)]}, {"text": "Let total add up."}, {"text": "No."}], 3
     )
     assert (done.code, done.out) == (0, "Let total add up.\n"), done.err
     told = [line for line in done.err.splitlines() if line.startswith("attempt ")]

@@ -101,6 +101,9 @@ def test_a_setting_is_stored_with_its_comments_and_a_wrong_one_is_not(tmp_path: 
         ("\n\nmax_steps = 0\n", 3),
         ("[tests]\n\ncommnd = 'x'\n", 3),
         ("[terminal.keys]\nnothing = ['c-o']\n", 2),
+        ("[terminal]\npause = -1\n", 2),
+        ("[mcp]\ngood = 'x'\nbad = ''\n", 3),
+        ("[mcp]\nopen = 'x \"'\n", 2),
     ],
 )
 def test_an_error_in_the_settings_names_the_line(text: str, line: int, tmp_path: Path) -> None:

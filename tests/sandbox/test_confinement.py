@@ -107,7 +107,7 @@ def test_extra_folders_are_readable_or_writable_as_asked(
     reports.mkdir()
     script.write_text("hello")
     shown = {"readable": (script,), "writable": (reports,)}
-    done = sh(confined, workspace, f"cat {script} > {reports}/copy; echo x >> {script}", **shown)
+    done = sh(confined, workspace, f"cat '{script}' > '{reports}'/copy; echo x >> '{script}'", **shown)
     assert done.returncode != 0
     assert (reports / "copy").read_text() == "hello"
     assert script.read_text() == "hello"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 from functools import cache
 
@@ -82,13 +82,37 @@ def anchored(source: Source, wanted: Sequence[str], removed: Sequence[bool]) -> 
     best = _best(view.keys, keys, starts, likeness)
     if best is None or not _holds(best, keys, [removed[i] for i in numbers]):
         return []
-    hidden = list(view.keys)  # what the best place takes is nobody else's: so that one beside it is seen, too
+    if (again := _shifted(best, view.keys)) is not None:
+        found = [best, again]
+    else:
+        found = [best, *_rivals(best, view.keys, keys, starts, likeness)]
+    rows = view.rows(0, len(view.keys))
+    return [site_of(source, wanted, [(numbers[i], rows[row]) for i, row, _ in each.pairs]) for each in found]
+
+
+def _rivals(
+    best: _Alignment, lines: Sequence[str], keys: Sequence[str], starts: Sequence[int], likeness: _Measure
+) -> list[_Alignment]:
+    """The next best, if it might be meant as well."""
+    hidden = list(lines)  # what the best place takes is nobody else's: so that one beside it is seen, too
     for _, row, _ in best.pairs:
         hidden[row] = "\0"
     other = _best(hidden, keys, starts, likeness)
-    found = [best, other] if other is not None and other.rivals(best) else [best]
-    rows = view.rows(0, len(view.keys))
-    return [site_of(source, wanted, [(numbers[i], rows[row]) for i, row, _ in each.pairs]) for each in found]
+    return [other] if other is not None and other.rivals(best) else []
+
+
+def _shifted(best: _Alignment, lines: Sequence[str]) -> _Alignment | None:
+    """The same alignment some lines further down or up, where all that stands exactly does so again: lines that
+    repeat one another overlap with themselves."""
+    exact = [row for _, row, likeness in best.pairs if likeness == 1.0]
+    for by in range(1, exact[-1] - exact[0] + 2):
+        for shift in (by, -by):
+            rows = range(best.pairs[0][1] + shift, best.pairs[-1][1] + shift + 1)
+            inside = rows.start >= 0 and rows.stop <= len(lines)
+            if inside and all(lines[row + shift] == lines[row] for row in exact):
+                pairs = tuple((i, row + shift, likeness) for i, row, likeness in best.pairs)
+                return replace(best, pairs=pairs)
+    return None
 
 
 _Measure = Callable[[str, str], float]

@@ -28,6 +28,8 @@ def refuse_lost_indentation(old: Sequence[str], new: Sequence[str]) -> None:
     pairs = list(shared(old, new))
     if len(pairs) == _filled(old) == _filled(new) or not _filled(new) or not _filled(old):
         return
+    # a bracket at two depths: which of them stands for which is not known
+    pairs = [(i, j) for i, j in pairs if indent_of(old[i]) == indent_of(new[j]) or new[j] not in old]
     moved = [(i, j) for i, j in pairs if indent_of(old[i]) != indent_of(new[j])]
     indents = [(indent_of(old[i]), indent_of(new[j])) for i, j in moved]
     if any(("\t" in mine) != ("\t" in theirs) for mine, theirs in indents if mine and theirs):

@@ -18,7 +18,7 @@ from tools.edit.heads import scopes
 from tools.edit.ladder import STEPS, Rung, Site, Source, says_enough, sites
 from tools.edit.letters import is_shallow, refuse_ended_lines, refuse_twins, rest_of_lines, twins
 from tools.edit.merge import Splice, refuse_invented, splices
-from tools.edit.readings import NUMBERED, Reading, readings
+from tools.edit.readings import NUMBERED, UNMARKED, Reading, readings
 from tools.edit.refusals import EditRefused, not_found, several
 from tools.edit.splicing import TextSplice, as_text, ended, spliced
 from tools.edit.typography import refuse_bent_bullets
@@ -166,7 +166,7 @@ def _exact(
         starts = [source.offset(number) for number in exact.line_sites(source.text, hunk.old)]
     else:
         starts = exact.sites(source.text, reading.old)
-    if NUMBERED in reading.note:  # lines that had numbers are whole ones
+    if NUMBERED in reading.note or UNMARKED in reading.note:  # lines that had such are whole ones
         starts = [at for at in starts if not source.text[source.text.rfind("\n", 0, at) + 1 : at].strip()]
     starts = _outside(starts, len(reading.old), written)
     if not starts or (not edit.all and is_shallow(source.text, starts[0], reading.old)):

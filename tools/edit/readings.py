@@ -15,8 +15,8 @@ from tools.edit.formats.clean import (
     without_line_numbers,
 )
 
-NUMBERED = "line numbers removed"
-"""What a note says, or begins with, where lines had numbers."""
+NUMBERED, UNMARKED = "line numbers removed", "diff marks removed"
+"""What a note says, or begins with, where lines had numbers, or the marks of a diff."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,7 +105,7 @@ _WRAPPINGS: tuple[tuple[str, Callable[[str], str | None]], ...] = (
     (NUMBERED, without_line_numbers),
     (f"{NUMBERED}, their space kept", with_their_space),
     ("escapes undone", unescaped),
-    ("diff marks removed", without_diff_marks),
+    (UNMARKED, without_diff_marks),
     ("HTML entities undone", _entities),
 )
 """What models leave around or in the text that they copy."""

@@ -32,7 +32,12 @@ class ServerProcess:
     """A running server. Make it with `start`.
 
     notified: called with the method and parameters of what it says unasked
+    most_line, farewell: bytes of a line, and whether it is told to shut down; servers of another protocol that speak
+        JSON-RPC as well have others, and their own way to write, read, answer and cancel
     """
+
+    most_line = 1 << 20
+    farewell = True
 
     def __init__(self, at: Workspace, notified: Callable[[str, Any], None]) -> None:
         self._at = at
@@ -62,7 +67,7 @@ class ServerProcess:
         theirs_in, ours_out = os.pipe()
         ours_in, theirs_out = os.pipe()
         try:
-            reader = asyncio.StreamReader(limit=1 << 20)
+            reader = asyncio.StreamReader(limit=self.most_line)
             protocol = asyncio.StreamReaderProtocol(reader)
             self._transport, _ = await loop.connect_read_pipe(lambda: protocol, os.fdopen(ours_in, "rb", 0))
             transport, flow = await loop.connect_write_pipe(
@@ -103,10 +108,29 @@ class ServerProcess:
             async with asyncio.timeout(seconds):
                 return await answer
         except TimeoutError:
-            self.notify("$/cancelRequest", {"id": number})
+            self.cancel(number)
             raise ServerGone(f"it did not answer within {seconds:g} s") from None
+        except asyncio.CancelledError:
+            self.cancel(number)
+            raise
         finally:
             del self._waiting[number]
+
+    def cancel(self, number: int) -> None:
+        """Tell it that nobody waits for an answer any more."""
+        self.notify("$/cancelRequest", {"id": number})
+
+    def written(self, content: Mapping[str, Any]) -> bytes:
+        """A message's bytes."""
+        return as_message(content)
+
+    async def read(self, reader: asyncio.StreamReader) -> dict[str, Any] | None:
+        """The next message, None at the end. Raises BadMessage, ValueError (a line that does not end)."""
+        return await read_message(reader)
+
+    def answered(self, method: str, parameters: object) -> dict[str, Any]:
+        """Our answer to what it asks of us."""
+        return _answered(method, parameters)
 
     def notify(self, method: str, parameters: Mapping[str, Any] | None = None) -> None:
         """Tell it something."""
@@ -114,7 +138,7 @@ class ServerProcess:
 
     async def close(self) -> None:
         """End the server and all that it started; safe to call twice."""
-        if self.alive:
+        if self.alive and self.farewell:
             with suppress(ServerGone):
                 await self.request("shutdown", {}, GRACE)
                 self.notify("exit")
@@ -134,7 +158,7 @@ class ServerProcess:
 
     def _send(self, content: Mapping[str, Any]) -> None:
         if self._writer is not None and not self._writer.is_closing():
-            self._writer.write(as_message(content))
+            self._writer.write(self.written(content))
 
     async def _run(self, command: Command) -> None:
         try:
@@ -147,7 +171,7 @@ class ServerProcess:
     async def _read(self, reader: asyncio.StreamReader) -> None:
         """Take messages as they come. What they say is a stranger's word."""
         try:
-            while (message := await read_message(reader)) is not None:
+            while (message := await self.read(reader)) is not None:
                 self._take(message)
         except (BadMessage, ValueError) as bad:  # ValueError: a line that does not end
             self._leave(str(bad))
@@ -157,7 +181,7 @@ class ServerProcess:
     def _take(self, message: Mapping[str, Any]) -> None:
         method, number = message.get("method"), message.get("id")
         if isinstance(method, str) and number is not None:
-            self._send({"id": number, **_answered(method, message.get("params"))})
+            self._send({"id": number, **self.answered(method, message.get("params"))})
         elif isinstance(method, str):
             self._notified(method, message.get("params"))
         elif isinstance(number, int) and (waiting := self._waiting.get(number)) and not waiting.done():

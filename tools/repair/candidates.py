@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from tools.repair.edits import Edit, composed
 from tools.repair.localization import Suspect
-from tools.repair.templates import PRECISION, TEMPLATES, Change, Hints, Site, Source, Template
+from tools.repair.templates import PRECISION, TEMPLATES, Change, Hints, Package, Site, Source, Template
 
 # A template that has many candidates at a line spreads its chance over them; not wholly, since the
 # likelier of them come first (0.75 was the best of the exponents tried on small programs).
@@ -27,11 +27,17 @@ _TOKEN = re.compile(r"\w+|[<>=!*/]=|\*\*|//|\S")
 # Templates by their priors, likeliest first: those of one group are asked together about a statement, and the
 # unlikely ones only when nothing likelier is left anywhere, so that the first candidate need not wait for them all.
 _STEPS = (1.2, 0.65, 0.4, 0.25, 0.0)
-GROUPS = tuple(
-    group
-    for low, high in zip(_STEPS, (math.inf, *_STEPS), strict=False)
-    if (group := tuple(each for each in TEMPLATES if low < each.prior <= high))
-)
+
+
+def grouped(templates: Sequence[Template]) -> tuple[tuple[Template, ...], ...]:
+    """The templates, the likeliest first, in such groups."""
+    ordered = sorted(templates, key=lambda each: -each.prior)
+    steps = zip(_STEPS, (math.inf, *_STEPS), strict=False)
+    groups = (tuple(each for each in ordered if low < each.prior <= high) for low, high in steps)
+    return tuple(group for group in groups if group)
+
+
+GROUPS = grouped(TEMPLATES)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,23 +87,30 @@ class Candidate:
 
 
 def candidates(
-    suspects: Sequence[Suspect], sources: Mapping[str, Source], hints: Hints
+    suspects: Sequence[Suspect],
+    sources: Mapping[str, Source],
+    hints: Hints,
+    groups: Sequence[Sequence[Template]] = GROUPS,
 ) -> Iterator[Candidate]:
     """Every candidate once, by falling suspiciousness × prior ÷ number of like candidates at that line."""
     heap: list[tuple[float, int, int, Suspect, str, Change]] = []
     written: set[str] = set()
     meant: set[tuple[str, int, str] | None] = {None}
     number = rank = 0
-    sites = [Site(source=sources[each.path], statement=each.statement, hints=hints) for each in suspects]
+    around = Package(list(sources.values()))
+    sites = [
+        Site(source=sources[each.path], statement=each.statement, hints=hints, around=around)
+        for each in suspects
+    ]
     # No candidate of a group at a statement is likelier than its score times the group's highest prior.
     turns = sorted(
         (-suspect.score * group[0].prior, place, position)
         for position, suspect in enumerate(suspects)
-        for place, group in enumerate(GROUPS)
+        for place, group in enumerate(groups)
     )
     for turn, (_, place, position) in enumerate(turns):
         suspect, following = suspects[position], -turns[turn + 1][0] if turn + 1 < len(turns) else 0.0
-        found = at_statement(suspect, sites[position], GROUPS[place], written)
+        found = at_statement(suspect, sites[position], groups[place], written)
         for order, (priority, name, change) in enumerate(found):
             heapq.heappush(heap, (-priority, number, order, suspect, name, change))
             number += 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -10,24 +11,28 @@ from dataclasses import dataclass, field, replace
 
 from sandbox.errors import UserError
 from tools.repair.baseline import Baseline, baseline
-from tools.repair.candidates import candidates
+from tools.repair.candidates import GROUPS, candidates, grouped
 from tools.repair.failures import groups, hints
 from tools.repair.findings import Findings
-from tools.repair.localization import rank
+from tools.repair.hinting import NO_HINT, Hint
+from tools.repair.localization import Suspect, rank
 from tools.repair.patches import described
+from tools.repair.relevance import reordered, words_of
 from tools.repair.result import Outcome, RepairResult
 from tools.repair.search import Search
 from tools.repair.server import Job, Replies, Worker
 from tools.repair.spectrum import Spectrum, Test, is_test_file
-from tools.repair.templates import Source
+from tools.repair.templates import TEMPLATES, Source, Template
 from tools.testing.project import Project, TestsNotRunnable
 from tools.testing.python import interpreter
+from tools.testing.runners import is_python
 from tools.workspace import Workspace
 
 # Of what is left of the budget, the baseline may take this share: without candidates tried it is of no use.
 TRACE_SHARE = 0.5
-# Statements that candidates are made for; the fault is among them or coverage did not help.
-MOST_SUSPECTS = 200
+# Statements that candidates are made for, when their turn comes. In libraries where all tests run the same lines the
+# fault was the 230th and the 270th.
+MOST_SUSPECTS = 1000
 # Searches that find nothing leave time for the other faults: each gets this share of what is left.
 SEARCH_SHARE = 0.6
 
@@ -49,25 +54,38 @@ async def repair(
     at: Workspace,
     *,
     targets: Sequence[str] = (),
+    hint: str = "",
     budget: float = 60.0,
     on_progress: Progress = lambda line: None,
 ) -> RepairResult:
     """Look for patches that make failing tests pass and break no passing one. Nothing is written to disk.
 
     targets: tests to repair (files or node ids); all that fail when empty
+    hint: where the fault may be and of which kind (see `hinting`)
     budget: seconds of wall time
     """
+    if not await asyncio.to_thread(is_python, at, targets):
+        from tools.repair.anylang import engine as other
+
+        return await other.repair(
+            at, targets=targets, hint=Hint(hint), budget=budget, on_progress=on_progress
+        )
     started = time.monotonic()
     findings = Findings(targets=targets, deadline=started + budget)
-    state = _Repair(at=at, findings=findings, on_progress=on_progress)
+    state = Repair(at=at, findings=findings, hint=Hint(hint), on_progress=on_progress)
     result = await state.run()
     return replace(result, seconds=time.monotonic() - started, tried=state.tried, cpu=state.cpu)
 
 
 async def trace(at: Workspace, targets: Sequence[str], seconds: float) -> tuple[RepairResult, Spectrum]:
-    """Only the ranking: what fails, and which statements are suspicious."""
+    """Only the ranking: what fails, and which statements are suspicious (in Python, else functions; no spectrum)."""
+    if not await asyncio.to_thread(is_python, at, targets):
+        from tools.repair.anylang import engine as other
+
+        nothing = Spectrum(tests=(), imported={}, complete=False)
+        return await other.trace(at, targets, seconds), nothing
     findings = Findings(targets=targets, deadline=time.monotonic() + seconds)
-    state = _Repair(at=at, findings=findings, on_progress=lambda line: None)
+    state = Repair(at=at, findings=findings, on_progress=lambda line: None)
     async with AsyncExitStack() as stack:
         try:
             job = replace(await state.job(), why=targets or ("",))
@@ -79,12 +97,13 @@ async def trace(at: Workspace, targets: Sequence[str], seconds: float) -> tuple[
 
 
 @dataclass(slots=True, kw_only=True)
-class _Repair:
+class Repair:
     """One repair under way: `overlay` holds the files that are mended so far, as whole texts."""
 
     at: Workspace
     findings: Findings
     on_progress: Progress
+    hint: Hint = NO_HINT
     overlay: dict[str, str] = field(default_factory=dict)
     unsteady: frozenset[str] = frozenset()
     tried: int = 0
@@ -110,6 +129,11 @@ class _Repair:
                     return self.report(base)
                 if self.findings.all_helped():
                     return self.findings.fixed(base)
+
+    async def baseline(self, stack: AsyncExitStack) -> Baseline:
+        """The tests as they are now, without a search."""
+        base, _ = await baseline(self.at, stack, await self.job(), Replies(), self.unsteady)
+        return base
 
     async def job(self) -> Job:
         if self.python is None:
@@ -142,7 +166,7 @@ class _Repair:
             if left <= 0:
                 return False
             sources = self.sources(spectrum, wanted)
-            suspects = rank(sources, wanted, spectrum)[:MOST_SUSPECTS]
+            suspects = self._hinted(self.suspects(sources, wanted, spectrum))[:MOST_SUSPECTS]
             self.on_progress(f"searching: {len(wanted)} failing tests, {len(suspects)} suspicious statements")
             search = Search(
                 name=f"{len(self.findings.fixes)}.{place}",
@@ -157,7 +181,8 @@ class _Repair:
                 files=self._target_files(),
                 on_progress=self.on_progress,
             )
-            found = await search.find(candidates(suspects, sources, hints(wanted)))
+            ordered = candidates(suspects, sources, hints(wanted), self._groups())
+            found = await search.find(ordered, len(suspects))
             self.tried += search.tried
             self.findings.checked = search.checked
             self.findings.to_the_end &= search.to_the_end
@@ -165,16 +190,27 @@ class _Repair:
                 rivals = sum(len(each.helped) == len(found.helped) for each in search.others)
                 before = {path: source.text for path, source in sources.items()}
                 self.findings.alternatives += [
-                    tuple(described(each, dict(before), rivals, spectrum))
+                    tuple(described(each, dict(before), rivals, spectrum, len(suspects)))
                     for each in search.others[:MOST_ALTERNATIVES]
                 ]
                 texts = dict(before)
-                fixes = described(found, texts, rivals, spectrum)
+                fixes = described(found, texts, rivals, spectrum, len(suspects))
                 self.findings.fixes += fixes
                 self.overlay.update({fix.path: texts[fix.path] for fix in fixes})
                 return True
             self.findings.given_up.update(test.id for test in wanted)
         return False
+
+    def _hinted(self, suspects: list[Suspect]) -> list[Suspect]:
+        if not self.hint.said:
+            return suspects
+        weighed = [replace(s, score=s.score * self.hint.place(s.path, s.function)) for s in suspects]
+        return sorted(weighed, key=lambda each: -each.score)
+
+    def _groups(self) -> Sequence[Sequence[Template]]:
+        if not self.hint.said:
+            return GROUPS
+        return grouped([replace(each, prior=each.prior * self.hint.kind(each.name)) for each in TEMPLATES])
 
     def _wanted(self, spectrum: Spectrum) -> list[Test]:
         failing = self.findings.now_failing(spectrum)
@@ -201,6 +237,16 @@ class _Repair:
                         found[path] = self._source(path)
         return found
 
+    def suspects(
+        self, sources: Mapping[str, Source], wanted: Sequence[Test], spectrum: Spectrum
+    ) -> list[Suspect]:
+        """Statements by what tests run them, then by what they have in common with the failing ones."""
+        files: dict[str, str] = {}
+        for path in sorted({test.file for test in wanted}):
+            with suppress(OSError, ValueError):  # tests that come from no file
+                files[path] = self._text(path)
+        return reordered(rank(sources, wanted, spectrum), words_of(wanted, files))
+
     def _source(self, path: str) -> Source:
         return Source(path, self._text(path))
 
@@ -210,5 +256,6 @@ class _Repair:
     def report(self, base: Baseline) -> RepairResult:
         """What was found, when the search is over."""
         failing = self.findings.now_failing(base.spectrum)
-        suspects = rank(self.sources(base.spectrum, failing), failing, base.spectrum) if failing else []
+        sources = self.sources(base.spectrum, failing) if failing else {}
+        suspects = self.suspects(sources, failing, base.spectrum) if failing else []
         return self.findings.report(base, suspects)

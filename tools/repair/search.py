@@ -35,7 +35,8 @@ COLD_AHEAD, PER_COLD = 1, 300
 # Singles that are kept to be paired: those tried first are the likeliest.
 MOST_SINGLES = 400
 # A single change is mostly among the first so many, if there is one; then it is time to look for two, at so many first.
-FIRST_SINGLES, FIRST_SECONDS = 4000, 3000
+# Where many statements are suspicious, it is later among as many more candidates.
+FIRST_SINGLES, FIRST_SECONDS, PER_SUSPECT = 4000, 3000, 20
 # Second changes that are tried on top of others, and the share of the time for them when something helps in part.
 MOST_SECONDS, IN_PART = 10_000, 0.5
 # Lots that left the tests' state changed before candidates get a child each, when it is one of so many.
@@ -99,9 +100,13 @@ class Search:
             cold_start=self.cold_start,
         )
 
-    async def find(self, candidates: Iterator[Candidate]) -> Found | None:
-        """The best patch found in time: a single change, else one on top of another, else any two; None if none is."""
-        single = await self.run(First(candidates, FIRST_SINGLES, lambda: bool(self._good.found)))
+    async def find(self, candidates: Iterator[Candidate], suspects: int = 0) -> Found | None:
+        """The best patch found in time: a single change, else one on top of another, else any two; None if none is.
+
+        suspects: how many statements the candidates are for
+        """
+        singles = max(FIRST_SINGLES, PER_SUSPECT * suspects)
+        single = await self.run(First(candidates, singles, lambda: bool(self._good.found)))
         if self._helps_all(single):
             return single
         alternatives = self.others

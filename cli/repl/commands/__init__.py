@@ -19,6 +19,7 @@ from cli.repl.commands import (
     planning,
     project,
     reach,
+    servers,
     sessions,
     undoing,
 )
@@ -32,6 +33,7 @@ _ALL: tuple[Command, ...] = (
     *models.COMMANDS,
     *planning.COMMANDS,
     *reach.COMMANDS,
+    *servers.COMMANDS,
     *changes.COMMANDS,
     *undoing.COMMANDS,
     *committing.COMMANDS,
@@ -49,7 +51,7 @@ GROUPS: Mapping[str, tuple[Command, ...]] = {
         "Work": "plan tests localize repair review init memory",
         "Changes": "diff undo redo rewind commit hooks",
         "Model and context": "model cost context compact state",
-        "Reach": "mode approval",
+        "Reach": "mode approval mcp",
         "Session": "sessions resume fork rename trace export clear",
         "Program": "settings help quit",
     }.items()

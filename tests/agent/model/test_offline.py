@@ -216,6 +216,13 @@ def test_what_was_not_found_is_said_with_the_tools_own_words() -> None:
     assert "did not find a fix" in ended.arguments["summary"]
 
 
+def test_failures_that_only_the_users_own_command_shows_are_told_as_such() -> None:
+    nothing = ("repair", {"repair": {"outcome": "all-pass", "fixes": []}}, True)
+    ended = only(ask(after(PLANNED, RAN_RED, nothing)))
+    assert ended.arguments["status"] == "not achieved"
+    assert "without the variables and options of a command that you named" in ended.arguments["summary"]
+
+
 def test_a_missing_tool_is_not_called_done() -> None:
     without = [spec for spec in specs() if spec.name != "repair"]
     ended = only(ask(after(PLANNED, RAN_RED, tools=without), without))

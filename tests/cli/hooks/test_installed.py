@@ -123,6 +123,28 @@ def test_it_holds_in_merges_rebases_cherry_picks_and_worktrees(repo: Repo, tmp_p
 
 
 @pytest.mark.slow
+def test_after_a_merge_and_a_pull_it_is_told_what_has_to_be_installed(repo: Repo, tmp_path: Path) -> None:
+    repo.git("clone", "-q", str(repo.root), str(tmp_path / "clone"))
+    clone = Repo(tmp_path / "clone", init=False)
+    install(clone, "post-merge")
+    install(repo, "post-merge")
+    repo.git("switch", "-qc", "side")
+    repo.write("package-lock.json", "{}\n")
+    repo.write("shop/migrations/0002_add.py", "x = 1\n")
+    repo.commit_all("Side")
+    repo.git("switch", "-q", "main")
+    code, said = git(repo, "merge", "-q", "side")
+    assert (code, "npm dependencies: package-lock.json" in said) == (0, True), said
+    assert "database migrations: shop/migrations/0002_add.py" in said
+    code, said = git(clone, "pull", "-q", "--ff-only")
+    assert (code, "npm dependencies: package-lock.json" in said) == (0, True), said
+    repo.write("cart.py", "TOTAL = 1\n")
+    repo.commit_all("Nothing to install")
+    code, said = git(clone, "pull", "-q", "--ff-only")
+    assert (code, said) == (0, ""), said
+
+
+@pytest.mark.slow
 def test_a_message_is_prepared_and_one_that_was_given_is_never_overwritten(repo: Repo) -> None:
     install(repo, "prepare-commit-msg")
     repo.write(

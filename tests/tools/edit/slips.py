@@ -50,7 +50,15 @@ def other_white_space(edit: Drawn) -> list[Line]:
 
 
 def no_blank_lines(edit: Drawn) -> list[Line]:
-    return [line for line in edit.diff if line.op != " " or line.text.strip()]
+    """But for those beside what changes: without them it would be another place that is said."""
+    lines = list(edit.diff)
+    changed = [i for i, line in enumerate(lines) if line.op != " "]
+    first, last = changed[0], changed[-1]
+    while first and not lines[first - 1].text.strip():
+        first -= 1
+    while last + 1 < len(lines) and not lines[last + 1].text.strip():
+        last += 1
+    return [line for i, line in enumerate(lines) if first <= i <= last or line.text.strip()]
 
 
 def elided_middle(edit: Drawn) -> list[Line]:

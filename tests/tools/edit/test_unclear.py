@@ -128,6 +128,11 @@ REFUSED = {
         "\t\t});\n",
         "\t\t});\n\n\tWe use:\n",
     ),
+    "a tab in a file of spaces, and no quoted line shows which": (
+        "/* chain */\nint f() {\n  g();\n}\n",
+        "/* chain */\n",
+        "#define TRY(L) \\\n\ttry { a }\n/* chain */\n",
+    ),
     "a bullet that the model may have bent": (
         "install: pip\nlist:\n  - a\n",
         "install: pip\n",
@@ -136,6 +141,12 @@ REFUSED = {
 }
 
 MEANT = {
+    "an item of a list with no space behind its dash is no line of a diff": (
+        "- one of them\n- the other one\n- last\n",
+        "-the other one\n",
+        "",
+        "- one of them\n- last\n",
+    ),
     "a bracket with white space behind it, and a new one": (
         "a()\n{ \n    b(c);\n}\n",
         "a()\n{\n    b(c);\n}\n",

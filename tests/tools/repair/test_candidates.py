@@ -71,12 +71,12 @@ NO_HINTS = Hints()
 
 
 @functools.cache
-def everything(text: str, hints: Hints = NO_HINTS) -> list[Candidate]:
+def everything(text: str, hints: Hints = NO_HINTS, beside: str = "") -> list[Candidate]:
     source = Source("a.py", text)
     every = {node.lineno for node in source.statements}
     failing = [test(0, "failed", every)]
     spectrum = Spectrum(tests=failing, imported={}, complete=True)
-    sources = {"a.py": source}
+    sources = {"a.py": source, "b.py": Source("b.py", beside)}
     return list(candidates(rank(sources, failing, spectrum), sources, hints))
 
 
@@ -132,6 +132,7 @@ def test_every_template_has_candidates_or_waits_for_a_hint() -> None:
                 return
 
 
+        import math
         from practice import counted, _counted
         NAMES = ["word", "items"]
 
@@ -142,7 +143,7 @@ def test_every_template_has_candidates_or_waits_for_a_hint() -> None:
 
             def first(self, strict, kind):
                 self.check("first")
-                return re.match(r"(\\w+)-\\w+", kind) or "an old text"
+                return re.match(r"(\\w+)-\\w+$", kind) or "an old text"
 
             def second(self, kind):
                 self.check("second")
@@ -158,14 +159,36 @@ def test_every_template_has_candidates_or_waits_for_a_hint() -> None:
                 high = min(low, 2)
                 if low == kind and high == kind:
                     low = low.append(high)
+                del kind["x"]
+                return counted(self) != ("one")
+
+            def fourth(self, scale, step):
+                area(1, 2), step.area(deep=True), Words.word, self.word.keys, rex(self), draw(step)
+                if step.kind != 2:
+                    items.appendd("z")
+
+            def reset(self):
+                self.count = 0
+
+            def clear(self, wide):
+                self.wide = paint(self.word), isinstance(self, (ast.Add, ast.Sub)), ast.Mult
+                if self.kind == "one" or self.kind == "two":
+                    self.kind = draw(paint(self.kind, 1))
+                for self.deep, self.scale in step["x"]:
+                    self.wide = 7
+                try:
+                    self.word.flush()
+                except OSError:
+                    self.wide = 0
         """)
+    beside = "def paint(word, thick=False):\n    draw(word, deep=True).flush()\n"
     told = Hints(
         missing_attributes=frozenset({"appendd"}),
-        missing_names=frozenset({"totl", "re"}),
+        missing_names=frozenset({"totl", "re", "rex"}),
         missing_keys=frozenset({"kind"}),
         texts=(("an old text", "a new text"),),
     )
-    used = {candidate.template for candidate in everything(program, told)}
+    used = {candidate.template for candidate in everything(program, told, beside)}
     assert {template.name for template in TEMPLATES} - used == set()
 
 

@@ -335,7 +335,7 @@ def test_source_that_our_own_python_cannot_parse_is_left_out(tmp_path: Path) -> 
     lines = {path: frozenset({1}) for path in ("new.py", "odd.py", "old.py", "gone.py")}
     failing = Test(index=0, id="t", file="t.py", standing="failed", lines=lines)
     findings = Findings(targets=(), deadline=0.0)
-    state = engine._Repair(at=at, findings=findings, on_progress=print)
+    state = engine.Repair(at=at, findings=findings, on_progress=print)
     spectrum = Spectrum(tests=[failing], imported={}, complete=True)
     assert list(state.sources(spectrum, [failing])) == ["old.py"]
 

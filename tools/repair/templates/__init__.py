@@ -10,8 +10,10 @@ from dataclasses import replace
 
 from tools.repair.templates import (
     borrowed,
+    calls,
     conditions,
     everywhere,
+    literals,
     names,
     operators,
     patterns,
@@ -19,14 +21,16 @@ from tools.repair.templates import (
     results,
     shape,
     statements,
+    substitutes,
     undefined,
     values,
 )
 from tools.repair.templates.base import BUILTINS, Change, Hints, Site, Template
+from tools.repair.templates.package import Package
 from tools.repair.templates.source import Source
 from tools.repair.templates.weights import WEIGHTS
 
-__all__ = ["BUILTINS", "PRECISION", "TEMPLATES", "Change", "Hints", "Site", "Source", "Template"]
+__all__ = ["BUILTINS", "PRECISION", "TEMPLATES", "Change", "Hints", "Package", "Site", "Source", "Template"]
 
 _MODULES = (
     names,
@@ -41,6 +45,9 @@ _MODULES = (
     borrowed,
     patterns,
     results,
+    calls,
+    literals,
+    substitutes,
 )
 
 _WRITTEN = [each for module in _MODULES for each in vars(module).values() if isinstance(each, Template)]

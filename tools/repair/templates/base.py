@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from tools.repair.templates.package import Package
 from tools.repair.templates.precedence import binding, required, text_binding
 from tools.repair.templates.source import Function, Source, first_line, header_nodes
 
@@ -68,11 +69,17 @@ def template(prior: float, precision: float = 0.95) -> Callable[[Generator], Tem
 
 @dataclass(frozen=True, kw_only=True)
 class Site:
-    """A suspicious statement, with what surrounds it."""
+    """A suspicious statement, with what surrounds it; `around`: the project's files, if there are others."""
 
     source: Source
     statement: ast.stmt
     hints: Hints = field(default_factory=Hints)
+    around: Package | None = None
+
+    @cached_property
+    def package(self) -> Package:
+        """The files whose ways of doing things can be borrowed, its own among them."""
+        return self.around or Package((self.source,))
 
     @cached_property
     def function(self) -> Function | None:

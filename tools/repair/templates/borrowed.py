@@ -127,7 +127,9 @@ def wrapped_by_module(site: Site) -> Iterator[Change]:
         above = site.source.parents.get(node)
         if (
             is_place(node)
-            and isinstance(above, ast.Call | ast.Assign | ast.Return | ast.Compare)
+            and isinstance(
+                above, ast.Call | ast.Assign | ast.Return | ast.Compare | ast.BinOp | ast.keyword | ast.Dict
+            )
             and node is not getattr(above, "func", 0)
         ):
             for name in counted:

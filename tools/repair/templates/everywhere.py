@@ -37,6 +37,20 @@ def replaced_everywhere(site: Site) -> Iterator[Change]:
             yield _at_all([(start, end, new) for start, end in spans], site, why)
 
 
+@template(prior=3.5)
+def misspelt_everywhere(site: Site) -> Iterator[Change]:
+    """An attribute of which the failing tests say that it does not exist, at all its places in the file (Meng 2013)."""
+    wrong = site.hints.missing_attributes
+    for node in site.nodes:
+        if not (isinstance(node, ast.Attribute) and node.attr in wrong):
+            continue
+        ends = [site.source.span(each)[1] for each in names.misspelt_alike(site, node)]
+        if len(ends) > 1:
+            for near in names.respelt(site, node):
+                why = f"`.{node.attr}` should be `.{near}` at {len(ends)} places"
+                yield _at_all([(end - len(node.attr), end, near) for end in ends], site, why)
+
+
 @template(prior=0.3)
 def exchanged_names(site: Site) -> Iterator[Change]:
     """Two variables or attributes taken for one another all over a statement and its block, or two neighbours."""

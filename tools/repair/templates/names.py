@@ -28,6 +28,8 @@ _CALLEES = (
     ("lt", "le", "gt", "ge"),
     ("defaultdict", "Counter", "dict", "OrderedDict"),
     ("bisect_left", "bisect_right"),
+    ("bytes", "bytearray", "str"),
+    ("list", "tuple", "iter", "dict"),
 )
 _METHODS = (
     ("append", "extend", "add", "insert"),
@@ -51,6 +53,8 @@ _METHODS = (
     ("sub", "findall", "search", "match", "fullmatch"),
     ("heappush", "heappop", "heapify"),
 )
+# Methods of built-in types, which some objects have and others have not.
+_USUAL = frozenset(name for group in _METHODS for name in group)
 
 
 @template(prior=4.0)
@@ -73,11 +77,24 @@ def misspelt_attribute(site: Site) -> Iterator[Change]:
     """An attribute of which the failing tests say that it does not exist (PyTER; AttributeError)."""
     for node in site.nodes:
         if isinstance(node, ast.Attribute) and node.attr in site.hints.missing_attributes:
-            common = {name for group in _METHODS for name in group}
-            others = sorted({*site.source.attributes, *common} - {node.attr})
-            for near in difflib.get_close_matches(node.attr, others, n=5, cutoff=0.4):
-                yield _renamed(site, node, near)
+            if len(misspelt_alike(site, node)) < 2:
+                for near in respelt(site, node):
+                    yield _renamed(site, node, near)
             yield site.replace(node, site.text(node.value))
+
+
+def respelt(site: Site, node: ast.Attribute) -> list[str]:
+    """Attributes most like one that does not exist."""
+    others = sorted({*site.source.attributes, *_USUAL} - {node.attr})
+    return difflib.get_close_matches(node.attr, others, n=5, cutoff=0.4)
+
+
+def misspelt_alike(site: Site, node: ast.Attribute) -> list[ast.Attribute]:
+    """All places of an attribute that nothing has, being no method of a built-in type and bound by no file."""
+    if node.attr in _USUAL or site.package.binds(node.attr):
+        return []
+    every = (n for n in ast.walk(site.source.tree) if isinstance(n, ast.Attribute))
+    return [each for each in every if each.attr == node.attr]
 
 
 @template(prior=0.8)

@@ -16,13 +16,17 @@ COMPARISONS: dict[str, tuple[str, ...]] = {
     "<=": ("<", ">=", ">", "==", "!="),
     ">": (">=", "<", "<=", "!=", "=="),
     ">=": (">", "<=", "<", "==", "!="),
-    "==": ("!=", "<=", ">=", "<", ">", "is", "in"),
-    "!=": ("==", "<", ">", "is not", "not in"),
-    "is": ("is not", "=="),
-    "is not": ("is", "!="),
+    "==": ("!=", "<=", ">=", "<", ">", "in"),
+    "!=": ("==", "<", ">", "not in"),
+    "is": ("is not",),
+    "is not": ("is",),
     "in": ("not in", "=="),
     "not in": ("in", "!="),
 }
+_IDENTITY: dict[str, tuple[str, ...]] = {"==": ("is",), "!=": ("is not",), "is": ("==",), "is not": ("!=",)}
+# Of what is not known to be a number: what changes nothing but the sense, and what makes an order of it.
+_EQUALITY: dict[str, tuple[str, ...]] = {"==": ("!=", "in"), "!=": ("==", "not in")}
+_ORDER: dict[str, tuple[str, ...]] = {"==": ("<=", ">=", "<", ">"), "!=": ("<", ">")}
 SIGNS: dict[type[ast.cmpop], str] = {
     ast.Lt: "<",
     ast.LtE: "<=",
@@ -61,7 +65,28 @@ def comparison_operator(site: Site) -> Iterator[Change]:
         if isinstance(node, ast.Compare):
             operands = [node.left, *node.comparators]
             for left, right in pairwise(operands):
-                yield from _other_token(site, node, left, right, _COMPARISON_TOKEN, COMPARISONS)
+                counted = _is_counted(left) or _is_counted(right)
+                kinds = COMPARISONS if counted else {**COMPARISONS, **_EQUALITY}
+                yield from _other_token(site, node, left, right, _COMPARISON_TOKEN, kinds)
+
+
+@template(prior=0.5, precision=0.7)
+def order_for_equality(site: Site) -> Iterator[Change]:
+    """`==` → `<=` of what need not be a number: tests pass by chance more often than it is right (TBar FP11.1)."""
+    for node in site.nodes:
+        if isinstance(node, ast.Compare):
+            for left, right in pairwise([node.left, *node.comparators]):
+                if not (_is_counted(left) or _is_counted(right)):
+                    yield from _other_token(site, node, left, right, _COMPARISON_TOKEN, _ORDER)
+
+
+@template(prior=0.5, precision=0.6)
+def identity_comparison(site: Site) -> Iterator[Change]:
+    """The same object for an equal one: of small values both do, so tests that pass say little (TBar FP11.1)."""
+    for node in site.nodes:
+        if isinstance(node, ast.Compare):
+            for left, right in pairwise([node.left, *node.comparators]):
+                yield from _other_token(site, node, left, right, _COMPARISON_TOKEN, _IDENTITY)
 
 
 @template(prior=0.7)
@@ -76,6 +101,15 @@ def comparison_boundary(site: Site) -> Iterator[Change]:
             for other in COMPARISONS.get(_words(token), ())[:5]:
                 for value in (right.value + 1, right.value - 1):
                     yield site.replace(node, f"{site.text(node.left)} {other} {value}")
+
+
+def _is_counted(node: ast.expr) -> bool:
+    """By its looks a number: written as one, a length, arithmetic, an element of something, a name of an index."""
+    if isinstance(node, ast.Constant):
+        return isinstance(node.value, int | float) and not isinstance(node.value, bool)
+    if isinstance(node, ast.Call):
+        return getattr(node.func, "id", "") in ("len", "sum", "min", "max", "abs", "int", "ord", "round")
+    return isinstance(node, ast.BinOp | ast.Subscript) or (isinstance(node, ast.Name) and len(node.id) < 4)
 
 
 @template(prior=0.7)

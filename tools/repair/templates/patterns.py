@@ -21,15 +21,16 @@ _EDITS: tuple[tuple[str, tuple[str, ...]], ...] = (
     (r"(?<!\\)\.(?![*+])", (r"\.", "[^\n]")),
     (r"(?<!\\)\.(?=[*+])", (r"\S", r"[\s\S]")),
     (r"\\\.", (".",)),
+    (r" (?=[*+?])", (r"\s", r"[ \t]")),
     (r"\\s(?![*+?{])", (r"\s+", r"\s*")),
     (r"\\s\+", (r"\s*", r"[ \t]+")),
     (r"\\s\*", (r"\s+", r"[ \t]*")),
     (r"\\d(?![*+?{])", (r"\d+", r"\d*")),
     (r"\\w(?![*+?{\]])", (r"\w+", r"[\w-]", r"[\w.]")),
     (r"\\d", (r"[0-9]", r"\w")),
-    (r"\\b", ("", r"\B")),
-    (r"(?<![\[\\])\^", ("", r"\A")),
-    (r"(?<!\\)\$", ("", r"\Z")),
+    (r"\\b", (r"\B",)),
+    (r"(?<![\[\\])\^", (r"\A",)),
+    (r"(?<!\\)\$", (r"\Z",)),
     (r"(?<![A-Z-])a-z(?!A)", ("a-zA-Z", "a-z0-9")),
     (r"(?<![a-z-])A-Z(?!a)", ("A-Za-z", "A-Z0-9", r"\w")),
     (r"A-Za-z|a-zA-Z", (r"\w", "A-Za-z0-9")),
@@ -37,7 +38,7 @@ _EDITS: tuple[tuple[str, tuple[str, ...]], ...] = (
     (r"\{(\d+)\}", (r"+", r"*")),
     (r"\{(\d+),(\d+)\}", ("+", "*")),
 )
-_REGEX = re.compile(r"\\[dDsSwWbB.()\[\]{}$*+?|]|\[\^?.+\]|\(\?|\.[*+]|[)\]][*+?]|^\^|\$$")
+_REGEX = re.compile(r"\\[dDsSwWbB.()\[\]{}$*+?|]|\[\^?.+\]|\(\?|\.[*+]| [*+]|[)\]][*+?]|^\^|\$$")
 _BODY = re.compile(r"(?s)^([rRbBuU]*)('''|\"\"\"|'|\")(.*)\2$")
 # What a class of characters is extended by, what stands at the end of an expression.
 _MEMBERS = (r"\w", r"\s", r"\-", r"\.", "_", "0-9", "'", '"')
@@ -50,6 +51,15 @@ def regular_expression(site: Site) -> Iterator[Change]:
     for node in site.nodes:
         for start, body, raw in _expressions(site, node):
             yield from _varied(start, body, raw)
+
+
+@template(prior=0.5, precision=0.6)
+def expression_let_go(site: Site) -> Iterator[Change]:
+    """An anchor of a regular expression left out: what then matches more may well be wrong (MutRex)."""
+    for node in site.nodes:
+        for start, body, _ in _expressions(site, node):
+            for match in re.finditer(r"\\b|(?<![\[\\])\^|(?<!\\)\$", body):
+                yield _change(start, body, match.start(), match.end(), "")
 
 
 @template(prior=0.12, precision=0.75)

@@ -159,6 +159,57 @@ class Source:
         return found
 
     @cached_property
+    def definitions(self) -> dict[str, list[ast.arguments]]:
+        """What functions, methods and classes are called with, by their names."""
+        found: dict[str, list[ast.arguments]] = {}
+        for function in self.functions:
+            above = self.parents[function]
+            is_made = function.name == "__init__" and isinstance(above, ast.ClassDef)
+            name = above.name if is_made and isinstance(above, ast.ClassDef) else function.name
+            found.setdefault(name, []).append(function.args)
+        return found
+
+    @cached_property
+    def members(self) -> dict[str, Counter[str]]:
+        """Attributes by the plain name that they are read from, for names that begin a chain of them."""
+        found: dict[str, Counter[str]] = {}
+        for node in ast.walk(self.tree):
+            if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+                found.setdefault(node.value.id, Counter())[node.attr] += 1
+        return found
+
+    @cached_property
+    def bare_calls(self) -> Counter[str]:
+        """Methods that are called without arguments."""
+        every = (n for n in ast.walk(self.tree) if isinstance(n, ast.Call) and not n.args and not n.keywords)
+        return Counter(each.func.attr for each in every if isinstance(each.func, ast.Attribute))
+
+    @cached_property
+    def comparisons(self) -> Counter[tuple[str, str]]:
+        """(variable, comparison that looks at its attribute), as conditions of the file hold them."""
+        found: Counter[tuple[str, str]] = Counter()
+        for node in ast.walk(self.tree):
+            if isinstance(node, ast.Compare) and isinstance(node.left, ast.Attribute) and len(node.ops) == 1:
+                text, root = self.segment(node), node.left.value
+                if isinstance(root, ast.Name) and "\n" not in text and len(text) < 80:
+                    found[root.id, text] += 1
+        return found
+
+    @cached_property
+    def compared(self) -> dict[str, Counter[str]]:
+        """Constants, by the last name of what they are compared with; those of a display one by one."""
+        found: dict[str, Counter[str]] = {}
+        for node in ast.walk(self.tree):
+            if not isinstance(node, ast.Compare) or len(node.ops) != 1:
+                continue
+            left, right = node.left, node.comparators[0]
+            name = left.attr if isinstance(left, ast.Attribute) else getattr(left, "id", "")
+            for each in right.elts if isinstance(right, ast.Tuple | ast.List | ast.Set) else [right]:
+                if name and isinstance(each, ast.Constant | ast.Attribute):
+                    found.setdefault(name, Counter())[self.segment(each)] += 1
+        return found
+
+    @cached_property
     def conditions(self) -> Counter[str]:
         """Names and attributes whose truth is asked for somewhere in the file."""
         found: Counter[str] = Counter()

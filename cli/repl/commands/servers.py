@@ -1,0 +1,85 @@
+"""/mcp: the servers that the settings name, whether they run, and what they offer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from cli.render.paint import mark
+from cli.render.terminal import fit
+from cli.repl.commands.base import Command
+from sandbox.errors import Fault, UserError
+from sandbox.inert import inert
+from tools.text import plural
+
+if TYPE_CHECKING:
+    from cli.repl.chat import Chat
+    from tools.mcp.server import Server
+
+HOW = (
+    "no MCP server is named: in your settings, below [mcp], a line like\n"
+    '  tickets = "tickets-mcp --read-only"\n'
+    "!patchwright config path says where they are; a new session starts it"
+)
+
+
+async def mcp(chat: Chat, argument: str) -> None:
+    """All servers with their state, or one with what it can do; `restart NAME` ends it and starts it again."""
+    servers = chat.runtime.workspace.mcp
+    if servers is None:
+        chat.tell(HOW)
+        return
+    first, _, second = argument.partition(" ")
+    name = second.strip() if first == "restart" else argument
+    server = servers.get(name)
+    if name and server is None:
+        raise UserError(
+            Fault.USAGE, f"no MCP server {name!r}", f"There are: {', '.join(each.name for each in servers)}."
+        )
+    if first == "restart" and server is not None:
+        await server.close()
+        chat.front.busy(f"starting {server.name}")
+        await server.start_or_say()
+    await chat.runtime.join_servers()
+    if server is not None:
+        _one(chat, server)
+        return
+    chat.view.note("\n".join(_line(chat, each) for each in servers))
+
+
+def _line(chat: Chat, server: Server) -> str:
+    unicode = chat.front.terminal.unicode
+    if server.why:
+        return inert(f"{mark('bad', unicode=unicode)} {server.name}: {server.why}")
+    state = "running" if server.alive else "not running; the next call starts it"
+    return inert(
+        f"{mark('action', unicode=unicode)} {server.name}: {state}, {plural(len(server.tools), 'tool')}"
+    )
+
+
+def _one(chat: Chat, server: Server) -> None:
+    width = chat.front.terminal.columns
+    lines = [_line(chat, server)]
+    for each in server.tools:
+        about = f"  {each.name}  {each.description.partition(chr(10))[0]}"
+        lines.append(fit(inert(about.replace("\t", " ")), width))
+    chat.view.note("\n".join(lines))
+
+
+def _names(chat: Chat) -> Iterator[tuple[str, str]]:
+    for each in chat.runtime.workspace.mcp or ():
+        yield each.name, "running" if each.alive else "not running"
+
+
+COMMANDS = (
+    Command(
+        name="/mcp",
+        argument="[NAME]",
+        help="MCP servers: state and tools",
+        details="/mcp NAME: what one can do; /mcp restart NAME: end it and start it again.\n"
+        "Servers are named in your settings, below [mcp].",
+        run=mcp,
+        choices=_names,
+        while_working=False,
+    ),
+)

@@ -1,0 +1,66 @@
+"""/mcp on a real terminal, and a session that calls a server's tools."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import shutil
+import sys
+from pathlib import Path
+
+import pytest
+
+from agent.home import Home
+from tests.support.cli import CHECKOUT, call
+from tests.support.talking import ask, at_rest, leave, log_of, talk
+
+pytestmark = pytest.mark.slow
+
+PYTHON = str(Path(sys.executable).resolve())
+"""Not that of an environment which may lie in /tmp, of which a sandbox has its own."""
+
+
+def test_servers_are_listed_asked_about_and_started_again(shop: Path) -> None:
+    home = Home.from_environment()
+    home.config.mkdir(parents=True)
+    shutil.copy(CHECKOUT / "tests/tools/mcp/server.py", shop / "calc.py")
+    server = json.dumps(shlex.join([PYTHON, "calc.py"]))
+    settings = f"[mcp]\ncalc = {server}\nbroken = 'no-such-program'\n"
+    (home.config / "settings.toml").write_text(settings)
+    turns = [
+        {"calls": [call("mcp__calc__add", a=1, b=1)]},
+        {"calls": [call("mcp__calc__add", a=2, b=40)], "expect": ["the user refused it"]},
+        {"text": "It is 42.", "expect": ["<mcp-result server=", "42"]},
+    ]
+    with talk(shop, turns, columns=100, rows=40) as terminal:
+        at_rest(terminal)
+        terminal.type("add them\r")
+        terminal.wait('Allow mcp__calc__add: add {"a": 1, "b": 1}')
+        terminal.wait("why: only the server calc knows what that does")
+        terminal.type("n")
+        terminal.wait('Allow mcp__calc__add: add {"a": 2, "b": 40}')  # another call is another question
+        terminal.type("y")
+        terminal.wait("It is 42.")
+        at_rest(terminal)
+        assert "mcp server broken: the program cannot be started" in terminal.everything
+        ask(terminal, "/mcp", "● calc: running, 3 tools")
+        assert "✗ broken: the program cannot be started" in terminal.text
+        ask(terminal, "/mcp calc", "add  Add two numbers.")
+        ask(terminal, "/mcp restart calc", "● calc: running, 3 tools")
+        ask(terminal, "/mcp nonsense", "no MCP server 'nonsense'")
+        terminal.type("/mcp ca")
+        terminal.wait(lambda: "running" in terminal.text.rpartition("> /mcp ca")[2])
+        terminal.type("\x15")
+        at_rest(terminal)
+        leave(terminal)
+    offered = [event["request"]["tools"] for event in log_of(shop) if event.get("request", {}).get("tools")]
+    assert "mcp__calc__write" in {each["name"] for each in offered[0]}  # from the first request on
+    decided = [event["verdict"] for event in log_of(shop) if event["kind"] == "decision"]
+    assert decided == ["deny", "allow"]
+
+
+def test_without_servers_it_says_how_to_name_one(shop: Path) -> None:
+    with talk(shop, [{"text": "Ok."}]) as terminal:
+        at_rest(terminal)
+        ask(terminal, "/mcp", "no MCP server is named")
+        leave(terminal)

@@ -1,0 +1,155 @@
+"""Servers of the Model Context Protocol: real processes in the sandbox, good ones and broken ones."""
+
+from __future__ import annotations
+
+import asyncio
+import shlex
+import sys
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import TypeVar
+
+import pytest
+
+import tools.mcp.server
+from sandbox.policy import Approval, Mode, Policy
+from sandbox.rules import Rules, parse_rule
+from tests.tools.workspaces import workspace
+from tools.action import ToolFailure
+from tools.mcp.servers import McpServers
+from tools.registry import Tool
+from tools.workspace import Workspace
+
+pytestmark = pytest.mark.slow
+
+Told = TypeVar("Told")
+
+SERVER = Path(__file__).with_name("server.py")
+PYTHON = str(Path(sys.executable).resolve())
+"""Not that of an environment which may lie in /tmp, of which a sandbox has its own."""
+
+
+def line(how: str = "") -> str:
+    return shlex.join([PYTHON, "server.py", *([how] if how else [])])
+
+
+@pytest.fixture
+def at(tmp_path: Path) -> Workspace:
+    """A workspace with the server in it."""
+    return workspace(tmp_path, {"server.py": SERVER.read_text()})
+
+
+def played(at: Workspace, commands: dict[str, str], story: Callable[[McpServers], Awaitable[Told]]) -> Told:
+    """What a story tells that is played with these servers, which end with it."""
+
+    async def run() -> Told:
+        servers = McpServers(at, commands)
+        try:
+            return await story(servers)
+        finally:
+            await servers.close()
+
+    return asyncio.run(run())
+
+
+async def call(tool: Tool, at: Workspace, **arguments: object) -> tuple[str, bool]:
+    observation = await tool.run(**tool.validate(arguments), at=at)
+    return observation.text, observation.failed
+
+
+def test_tools_are_offered_called_and_what_they_say_is_kept_apart(at: Workspace) -> None:
+    async def story(servers: McpServers) -> None:
+        assert await servers.join() == []
+        found = {each.name: each for each in servers.tools}
+        assert list(found) == ["mcp__calc__add", "mcp__calc__write", "mcp__calc__roots"]
+        add = found["mcp__calc__add"]
+        assert add.description == "(of the MCP server calc) Add two numbers."
+        assert "$schema" not in add.parameters
+        assert add.signature == "mcp__calc__add(a, b)"
+        assert await call(add, at, a=2, b=40) == (
+            '<mcp-result server="calc">\n42\n(image, image/png: not shown)\n</mcp-result>',
+            False,
+        )
+        assert await call(add, at, a="x", b=1) == (
+            '<mcp-result server="calc">\na is no number\n</mcp-result>',
+            True,
+        )
+        with pytest.raises(ToolFailure, match="b missing, so nothing was done"):
+            await call(add, at, a=1)
+        text, _ = await call(found["mcp__calc__roots"], at)
+        assert at.root.as_uri() in text
+        text, failed = await call(found["mcp__calc__write"], at)
+        if at.sandbox.name == "unconfined":
+            assert text.count("</mcp-result>") == 1  # what it says cannot end what it says
+        else:
+            assert failed
+            assert not (at.root / "written.txt").exists()
+
+    played(at, {"calc": line()}, story)
+
+
+@pytest.mark.parametrize(
+    ("command", "why"),
+    [
+        (line("old"), "it speaks version '1999-01-01' of the protocol, which is not known here"),
+        (line("noise"), "it wrote something else than messages to its standard output"),
+        ("no-such-program-at-all", "the program cannot be started"),
+        (f"{PYTHON} -c pass", "it ended with exit status 0"),
+        (line("deaf"), "it told no tools within 1 s"),
+    ],
+)
+def test_a_broken_server_is_told_of_and_the_others_are_there(
+    command: str, why: str, at: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if "deaf" in command:
+        monkeypatch.setattr(tools.mcp.server, "START_SECONDS", 1.0)
+
+    async def story(servers: McpServers) -> None:
+        problems = await servers.join()
+        assert problems == [f"mcp server broken: {why}"]
+        broken = servers.get("broken")
+        assert broken is not None
+        assert (broken.alive, broken.why) == (False, why)
+
+    played(at, {"broken": command}, story)
+
+
+def test_a_server_that_ends_is_started_again_by_the_next_call(at: Workspace) -> None:
+    async def story(servers: McpServers) -> None:
+        assert await servers.join() == []
+        add = next(each for each in servers.tools if each.name == "mcp__calc__add")
+        for _ in range(2):
+            with pytest.raises(
+                ToolFailure, match="the mcp server calc has no answer: it ended with exit status 3"
+            ):
+                await call(add, at, a=1, b=1)
+        await servers.close()
+        server = servers.get("calc")
+        assert server is not None
+        assert not server.alive
+        await server.start()
+        assert server.alive
+
+    played(at, {"calc": line("dies")}, story)
+
+
+def test_a_call_is_asked_about_unless_a_rule_says_otherwise(at: Workspace) -> None:
+    async def story(servers: McpServers) -> Tool:
+        await servers.join()
+        return servers.tools[0]
+
+    tool = played(at, {"calc": line()}, story)
+    effect = tool.effect_of({"arguments": {"a": 1}}, at)
+    assert effect.call == 'add {"a": 1}'
+
+    def verdict(mode: Mode, approval: Approval, *rules: str) -> str:
+        found = Rules(tuple(parse_rule(each.partition(" ")[2], each.partition(" ")[0]) for each in rules))  # type: ignore[arg-type]
+        decision = Policy(mode, approval, found).decide(effect, confined=True, tool=effect.server_tool)
+        return decision.verdict
+
+    assert verdict(Mode.WORKSPACE, Approval.AUTO) == "ask"
+    assert verdict(Mode.WORKSPACE, Approval.NEVER) == "deny"
+    assert verdict(Mode.READ_ONLY, Approval.ASK) == "deny"
+    assert verdict(Mode.FULL, Approval.ASK) == "allow"
+    assert verdict(Mode.WORKSPACE, Approval.NEVER, "allow mcp(calc.*)") == "allow"
+    assert verdict(Mode.FULL, Approval.ASK, "deny mcp(calc.add)") == "deny"

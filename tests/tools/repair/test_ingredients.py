@@ -1,0 +1,128 @@
+"""Templates that take their ingredients from the project around a statement, and those for what is written down."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+import pytest
+
+from tools.repair.candidates import Candidate, candidates
+from tools.repair.localization import rank
+from tools.repair.spectrum import Spectrum, Test
+from tools.repair.templates import Hints, Source
+
+pytestmark = pytest.mark.slow
+
+
+def every(
+    text: str, others: Mapping[str, str] | None = None, hints: Hints | None = None
+) -> Iterator[Candidate]:
+    """The candidates for a.py, every line of it being run by the one failing test."""
+    sources = {"a.py": Source("a.py", text)} | {p: Source(p, t) for p, t in (others or {}).items()}
+    lines = {"a.py": frozenset(node.lineno for node in sources["a.py"].statements)}
+    failing = [Test(index=0, id="t.py::t", file="t.py", standing="failed", lines=lines)]
+    suspects = rank(sources, failing, Spectrum(tests=failing, imported={}, complete=True))
+    return (c for c in candidates(suspects, sources, hints or Hints()) if c.path == "a.py")
+
+
+def results(text: str, others: Mapping[str, str] | None = None, hints: Hints | None = None) -> list[str]:
+    """What they come to."""
+    found = every(text, others, hints)
+    return [text[: c.change.start] + c.change.text + text[c.change.end :] for c in found]
+
+
+LIBRARY = {
+    "b.py": "def draw(shape, fill=None, deep=False):\n    return shape\n\n\n"
+    "class Pen:\n    def __init__(self, width, colour=None):\n        self.width = width\n\n\n"
+    "def both(a):\n    a.flush()\n    return draw(a, deep=True), write(a, mode='x')\n"
+}
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        # what is called has an option of that name, defined in another file
+        ("def f(a, fill):\n    return draw(a)\n", "def f(a, fill):\n    return draw(a, fill=fill)\n"),
+        ("def f(a, colour):\n    return Pen(1)\n", "def f(a, colour):\n    return Pen(1, colour=colour)\n"),
+        ("def f(a):\n    b = a.fill\n    return draw(a.text)\n",
+         "def f(a):\n    b = a.fill\n    return draw(a.text, fill=a.fill)\n"),
+        ("def f(a):\n    return draw(a)\n", "def f(a):\n    return draw(a, deep=True)\n"),
+        # others call it so
+        ("def f(a):\n    return write(a)\n", "def f(a):\n    return write(a, mode='x')\n"),
+        ("def f(a):\n    b = a\n    return b\n", "def f(a):\n    b = a.flush()\n    return b\n"),
+        # calls that are none
+        ("def f(a):\n    return g(a.keys)\n", "def f(a):\n    return g(a.keys())\n"),
+        ("def f(a):\n    return g(a.size())\n", "def f(a):\n    return g(a.size)\n"),
+        # whose attribute it is
+        ("class A:\n    def f(self):\n        return g(self.X)\n",
+         "class A:\n    def f(self):\n        return g(A.X)\n"),
+        ("class A:\n    def h(self, b):\n        self.b = b\n        self.b.c()\n\n    def f(self):\n"
+         "        return g(self)\n",
+         "class A:\n    def h(self, b):\n        self.b = b\n        self.b.c()\n\n    def f(self):\n"
+         "        return g(self.b)\n"),
+        ("class A:\n    def clear(self):\n        pass\n\n    def f(self, a):\n        self.a = a\n",
+         "class A:\n    def clear(self):\n        pass\n\n    def f(self, a):\n        self.a = a\n"
+         "        self.clear()\n"),
+        # what is written down
+        ("def f(a):\n    return a.get(b'x')\n", "def f(a):\n    return a.get('x')\n"),
+        ("def f(a):\n    return g('\\n', a)\n", "def f(a):\n    return g(r'\\n', a)\n"),
+        ("def f(a):\n    return g(a, (T.X, T.Y)), T.Z\n", "def f(a):\n    return g(a, (T.X, T.Y, T.Z)), T.Z\n"),
+        ("def f(a):\n    return a in ['b', 'c', 'd']\n", "def f(a):\n    return a in ['b', 'd']\n"),
+        ("def f(a):\n    return a in ['b', 'c', 'd']\n", "def f(a):\n    return a in ['b', 'c']\n"),
+        ("def f(a):\n    return a in ('b')\n", "def f(a):\n    return a in ('b',)\n"),
+        ("def f(a, b):\n    if a.startswith(b):\n        return b\n",
+         "def f(a, b):\n    if a == b:\n        return b\n"),
+        ("def f(a, b):\n    if a != b:\n        return b\n",
+         "def f(a, b):\n    if not a.startswith(b):\n        return b\n"),
+        ("def g(c):\n    if c.tag != 'x':\n        return c\n\n\ndef f(a):\n    if a is None:\n        return 1\n",
+         "def g(c):\n    if c.tag != 'x':\n        return c\n\n\ndef f(a):\n    if a is None or a.tag != 'x':\n"
+         "        return 1\n"),
+        ("def f(a, b):\n    return a == 1\n", "def f(a, b):\n    return a == 1 and not b\n"),
+        ("def f(a, k):\n    del a[k]\n", "def f(a, k):\n    a.pop(k, None)\n"),
+        ("def f(a, k):\n    return a.pop(k)\n", "def f(a, k):\n    return a.pop(k, None)\n"),
+        ("def f(a):\n    try:\n        a()\n    except E:\n        g()\n",
+         "def f(a):\n    try:\n        a()\n    except E:\n        g()\n        raise\n"),
+        # what may not be there, what was written down
+        ("def f(a, k):\n    return a[k]\n", "def f(a, k):\n    return a.get(k)\n"),
+        ("def f(a):\n    return g(a.b)\n", "def f(a):\n    return g(a.b or None)\n"),
+        ("def f(a):\n    b = g(a.b)\n    return b\n",
+         "def f(a):\n    b = g(a.b) if a.b is not None else 0\n    return b\n"),
+        ("class A:\n    def f(self, b):\n        self.b = 3\n", "class A:\n    def f(self, b):\n        self.b = b\n"),
+        ("def f(a, i):\n    a.size = 1\n", "def f(a, i):\n    a.size = i\n"),
+        ("def f(a):\n    if a.type == 'for':\n        return a.type == 'while'\n",
+         "def f(a):\n    if a.type in ('for', 'while'):\n        return a.type == 'while'\n"),
+        ("def f(a):\n    return Pen(1, a)\n", "def f(a):\n    return Pen(1, colour=a)\n"),
+        ("R = re.compile(r'( *)x')\n", "R = re.compile(r'(\\s*)x')\n"),
+    ],
+)  # fmt: skip
+def test_the_fix_is_among_the_candidates(before: str, after: str) -> None:
+    assert after in results(before, LIBRARY)
+
+
+def test_a_call_gets_no_option_that_it_has() -> None:
+    found = results("def f(a, fill):\n    return draw(a, fill)\n", LIBRARY)
+    assert "def f(a, fill):\n    return draw(a, fill, fill=fill)\n" not in found
+
+
+def test_a_name_of_an_imported_module_is_found_when_nothing_binds_it() -> None:
+    before = "import itertools\n\n\ndef f(a):\n    return islice(a, 2)\n"
+    after = before.replace("islice(", "itertools.islice(")
+    assert after in results(before, hints=Hints(missing_names=frozenset({"islice"})))
+    assert after not in results(before)
+
+
+def test_an_attribute_that_nothing_has_is_mended_wherever_it_stands() -> None:
+    before = "def f(a, b):\n    return a.issupserset(b)\n\n\ndef g(a, b):\n    return b.issupserset(a)\n"
+    found = results(before, hints=Hints(missing_attributes=frozenset({"issupserset"})))
+    assert before.replace("issupserset", "issuperset") in found[:5]
+    assert before.replace("issupserset", "issuperset", 1) not in found[:20]
+
+
+def test_an_order_of_what_need_not_be_a_number_and_a_lost_anchor_are_doubted() -> None:
+    program = "def f(a, lines):\n    return lines == a.lines or re.match('a[bc]+$', lines) or len(a) == 2\n"
+    found = {program[: c.change.start] + c.change.text + program[c.change.end :]: c for c in every(program)}
+    order = found[program.replace("lines == a", "lines <= a")]
+    assert order.precision < 0.75 <= found[program.replace("lines == a", "lines != a")].precision
+    assert found[program.replace("len(a) == 2", "len(a) <= 2")].precision > 0.75
+    assert found[program.replace("+$", "+")].precision < 0.75
+    assert found[program.replace("lines == a", "lines is a")].precision < 0.75

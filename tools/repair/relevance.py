@@ -1,0 +1,106 @@
+"""Which statements are about what the failing tests are about: words that they share.
+
+Coverage cannot tell statements apart that the same tests run. The words of a test (its name, what it calls, the texts
+that it hands over, the words of its failure) often can: the place of a bug is found from a report's words in the same
+way (information retrieval: Zhou, Zhang and Lo 2012; combined with spectra: Le, Oentaryo and Lo 2015). A word counts the
+more, the fewer statements have it.
+"""
+
+from __future__ import annotations
+
+import ast
+import math
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from tools.repair.localization import Suspect
+from tools.repair.spectrum import Test
+from tools.repair.templates.source import Function, header_nodes
+
+# How much more suspicious a statement is that shares all of its words with the tests, and one whose function does:
+# the best of seven pairs on fifteen bugs of the development half (the place of the fault fell from 14 to 12 on average,
+# as a geometric mean).
+STATEMENT, FUNCTION = 0.3, 0.3
+_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
+# What every test says.
+_COMMON = frozenset(
+    [
+        "test",
+        "self",
+        "assert",
+        "equal",
+        "raises",
+        "true",
+        "false",
+        "none",
+        "in",
+        "is",
+        "not",
+        "the",
+        "and",
+        "or",
+        "of",
+    ]
+)
+
+
+def reordered(suspects: Sequence[Suspect], words: frozenset[str]) -> list[Suspect]:
+    """The suspects, more suspicious for what they have in common with the tests, in their new order."""
+    if not words:
+        return list(suspects)
+    own = [_words(_texts(each.statement)) for each in suspects]
+    named = [_words([each.function]) for each in suspects]
+    counts = Counter(word for one, two in zip(own, named, strict=True) for word in one | two)
+    weight = {word: math.log(1 + len(suspects) / number) for word, number in counts.items()}
+    found = [
+        replace(each, score=round(each.score * (
+            1 + STATEMENT * _share(one, words, weight) + FUNCTION * _share(two, words, weight)
+        ), 4))
+        for each, one, two in zip(suspects, own, named, strict=True)
+    ]  # fmt: skip
+    return sorted(found, key=lambda each: (-each.score, each.path, each.line, each.statement.col_offset))
+
+
+def words_of(failing: Sequence[Test], files: Mapping[str, str]) -> frozenset[str]:
+    """The words of failing tests. files: path → text of the files that they stand in, as far as they can be read."""
+    found: set[str] = set()
+    for test in failing:
+        name = test.id.partition("[")[0].split("::")[-1].split(".")[-1]
+        found |= _words([name, test.id.partition("[")[2], test.message])
+        for function in _functions(files.get(test.file, ""), name):
+            found |= _words(_texts(function))
+    return frozenset(found)
+
+
+def _functions(text: str, name: str) -> Iterator[Function]:
+    try:
+        tree = ast.parse(text)
+    except (SyntaxError, ValueError):  # written for another Python
+        return
+    yield from (node for node in ast.walk(tree) if isinstance(node, Function) and node.name == name)
+
+
+def _texts(node: ast.stmt) -> Iterator[str]:
+    """Names, attributes and strings: of a test all of them, of a compound statement its header's."""
+    inside: Iterable[ast.AST] = ast.walk(node) if isinstance(node, Function) else header_nodes(node)
+    for each in inside:
+        if isinstance(each, ast.Name):
+            yield each.id
+        elif isinstance(each, ast.Attribute):
+            yield each.attr
+        elif isinstance(each, ast.keyword) and each.arg:
+            yield each.arg
+        elif isinstance(each, ast.Constant) and isinstance(each.value, str):
+            yield each.value
+
+
+def _words(texts: Iterable[str]) -> frozenset[str]:
+    every = (word.lower() for text in texts for word in _WORD.findall(text[:2000]))
+    return frozenset(word for word in every if word not in _COMMON and len(word) > 1)
+
+
+def _share(words: frozenset[str], told: frozenset[str], weight: Mapping[str, float]) -> float:
+    whole = sum(weight[word] for word in words)
+    return sum(weight[word] for word in words & told) / whole if whole else 0.0
