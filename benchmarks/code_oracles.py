@@ -15,6 +15,7 @@ import ast
 import importlib.util
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -84,6 +85,9 @@ def ctags(root: Path, paths: list[str]) -> Said:
         row = json.loads(line)
         if row.get("kind") in CTAGS_KINDS:
             name = str(row["name"]).split("::")[-1].split(".")[-1].split(":")[-1]
+            # It takes `def thing.close` of Ruby for a definition of `thing`: what is defined is `close`.
+            if aimed := re.search(rf"def {re.escape(name)}\.(\w+)", str(row.get("pattern", ""))):
+                name = aimed[1]
             if name.isidentifier():
                 said.definitions.add((row["path"], name, int(row["line"])))
             said.files.add(row["path"])
@@ -160,6 +164,11 @@ def libclang(root: Path, paths: list[str]) -> Said:
     assert said.uses is not None
     folders = sorted({str(Path(path).parent) for path in paths if path.endswith((".h", ".hpp"))})
     options = [f"-I{root / folder}" for folder in folders] + ["-D_GNU_SOURCE"]
+    if shutil.which("cc"):  # the wheel of libclang lacks the compiler's own headers (stddef.h)
+        own = subprocess.run(
+            ["cc", "-print-file-name=include"], stdout=subprocess.PIPE, text=True, check=True
+        )
+        options += ["-isystem", own.stdout.strip()]
     index = Index.create()
     texts: dict[str, list[str]] = {}
 

@@ -45,14 +45,18 @@ def localize(folder: Path, tests: Sequence[str], *, as_json: bool) -> int:
     return Exit.DONE if result.suspects else _code(result)
 
 
-def repair(folder: Path, tests: Sequence[str], *, budget: str, top: int, apply: bool, as_json: bool) -> int:
+def repair(
+    folder: Path, tests: Sequence[str], *, hint: str, budget: str, top: int, apply: bool, as_json: bool
+) -> int:
     """Exit code: DONE if every failing test passes, else what kept it from that. Raises UserError."""
     from tools.repair import engine
 
     seconds = _seconds(budget)
     with _opened(folder) as at:
         told = (lambda line: None) if as_json else lambda line: write_error(inert(line) + "\n")
-        result = asyncio.run(engine.repair(at, targets=_targets(tests), budget=seconds, on_progress=told))
+        result = asyncio.run(
+            engine.repair(at, targets=_targets(tests), hint=hint, budget=seconds, on_progress=told)
+        )
         if apply and result.fixes:
             _write(at, result.fixes)
     if as_json:

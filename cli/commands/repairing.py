@@ -18,15 +18,19 @@ def add(app: typer.Typer) -> None:
 def repair(
     tests: FailingTests = None,
     folder: Folder = Path("."),
+    hint: Annotated[
+        str, typer.Option("--hint", metavar="WORDS", help='Look there first: "cart.py::total off by one".')
+    ] = "",
     budget: Annotated[str, typer.Option("--budget", metavar="TIME", help="Time to search: 60s, 5m.")] = "60s",
     top: Annotated[int, typer.Option("--top", min=1, max=10, help="Show so many changes, best first.")] = 1,
     no_apply: Annotated[bool, typer.Option("--no-apply", help="Show the changes, write nothing.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="As one JSON object.")] = False,
 ) -> None:
-    """Make failing Python tests pass by small changes.
+    """Make failing tests pass by small changes: Python; also Go, JavaScript, TypeScript, Java, Rust and C.
 
     Those that break no other test are applied, and how sure they are is said. Needs no model.
     """
     from cli.repair import repair as mend
 
-    raise typer.Exit(mend(folder, tests or [], budget=budget, top=top, apply=not no_apply, as_json=as_json))
+    found = mend(folder, tests or [], hint=hint, budget=budget, top=top, apply=not no_apply, as_json=as_json)
+    raise typer.Exit(found)

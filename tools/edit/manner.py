@@ -179,6 +179,12 @@ class Adapter:
             raise Unclear(
                 f"how deep to indent {text.strip()[:60]!r} is not clear: give the indentation as in the file"
             )
+        shown = any(indent_of(self._lines[i].text) for i in self._row_of)
+        if self._rung is Rung.EXACT and mapped != indent and not shown:
+            raise Unclear(
+                f"whether {text.strip()[:60]!r} is to be indented by tabs or by spaces is not clear: give it as the "
+                "file has it, or a line of the file that is indented"
+            )
         return mapped + text[len(indent_of(text)) :]
 
     def _new_lines_before(self, number: int) -> bool:

@@ -57,6 +57,8 @@ def _configured(linter: Linter, folder: Path) -> bool:
     """A file of this very folder configures it."""
     for name, content in linter.configured.items():
         try:
+            if not (folder / name).is_file():  # a named pipe would be waited for
+                continue
             text = (folder / name).read_text(encoding="utf-8", errors="replace")
             if re.search(content, text, re.MULTILINE):
                 return True

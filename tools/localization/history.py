@@ -14,8 +14,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tools.codebase.index import Index
+from tools.codebase.modules import module_of
 from tools.codebase.queries import is_test
-from tools.codebase.words import counted
+from tools.codebase.words import counted, parts
 
 MOST_COMMITS = 3000
 """The newest ones: older ones are of a program that has changed since."""
@@ -26,8 +27,8 @@ MOST_FILES = 30
 MOST_MESSAGE = 1000
 """Characters of a message that are read."""
 
-LIKE = 60
-"""Commits that are taken for speaking of the same."""
+LIKE, GIVEN = 60, 80
+"""Commits that are taken for speaking of the same, by either measure."""
 
 _KEY = "history"
 
@@ -101,10 +102,7 @@ def parse(log: str) -> list[Commit]:
 def spoken_of(index: Index, past: Sequence[Commit], words: Mapping[str, float]) -> dict[str, float]:
     """Path → how much the commits that changed it speak as these words do, from 0 to 1."""
     documents = [Counter(each.words.split(" ")) for each in past]
-    having: Counter[str] = Counter()
-    for document in documents:
-        having.update(document.keys())
-    rarity = {word: math.log(1 + len(past) / having[word]) for word in words if having[word]}
+    rarity = _rarity(documents, words)
     likeness = []
     for number, document in enumerate(documents):
         value = sum(
@@ -116,8 +114,54 @@ def spoken_of(index: Index, past: Sequence[Commit], words: Mapping[str, float]) 
             likeness.append((value / math.sqrt(5 + document.total()), number))
     scores: dict[str, float] = {}
     for value, number in sorted(likeness, key=lambda each: (-each[0], each[1]))[:LIKE]:
-        files = [path for path in past[number].files if path in index and not is_test(path)]
+        files = _sources(index, past[number])
         for path in files:
             scores[path] = scores.get(path, 0.0) + value**2 / len(files)
     most = max(scores.values(), default=1.0)
     return {path: math.sqrt(value / most) for path, value in scores.items()}
+
+
+def given_to(index: Index, past: Sequence[Commit], words: Mapping[str, float]) -> dict[str, float]:
+    """Path → how much of its past, beside what else changed it, is of commits that speak as these words do.
+
+    From 0 to 1. A file that every second commit changes is among those of any subject; one that only commits of this
+    subject change is what they are about. The names of the files changed are taken for words of the message.
+    """
+    documents = [Counter(each.words.split(" ")) for each in past]
+    changes: Counter[str] = Counter()
+    for document, commit in zip(documents, past, strict=True):
+        document.update(
+            {word for path in commit.files for part in module_of(path)[-2:] for word in parts(part)}
+        )
+        changes.update(commit.files)
+    rarity = _rarity(documents, words)
+    average = sum(each.total() for each in documents) / len(documents) if documents else 1.0
+    likeness = []
+    for number, document in enumerate(documents):
+        flat = 1.2 * (0.5 + 0.5 * document.total() / average)
+        value = sum(
+            words[word] * rarity[word] * 2.2 * document[word] / (document[word] + flat)
+            for word in sorted(document.keys() & rarity.keys())
+        )
+        if value:
+            likeness.append((value, number))
+    scores: dict[str, float] = {}
+    for value, number in sorted(likeness, key=lambda each: (-each[0], each[1]))[:GIVEN]:
+        files = _sources(index, past[number])
+        for path in files:
+            scores[path] = scores.get(path, 0.0) + value**3 / len(files)
+    rates = {path: value ** (1 / 3) / math.log(2 + changes[path]) for path, value in scores.items()}
+    most = max(rates.values(), default=1.0)
+    return {path: rate / most for path, rate in rates.items()}
+
+
+def _rarity(documents: Sequence[Counter[str]], words: Mapping[str, float]) -> dict[str, float]:
+    having: Counter[str] = Counter()
+    for document in documents:
+        having.update(document.keys())
+    return {word: math.log(1 + len(documents) / having[word]) for word in words if having[word]}
+
+
+def _sources(index: Index, commit: Commit) -> list[str]:
+    """What a commit changed of today's files, without tests."""
+    return [path for path in commit.files if path in index and not is_test(path)]

@@ -14,7 +14,7 @@ from tools.codebase.index import Index
 from tools.codebase.queries import is_test
 from tools.localization.evidence import Evidence
 from tools.localization.features import Features, gather
-from tools.localization.history import commits, spoken_of
+from tools.localization.history import commits, given_to, spoken_of
 
 WEIGHTS: Mapping[str, float] = {
     "words": 0.6,
@@ -27,6 +27,7 @@ WEIGHTS: Mapping[str, float] = {
     "quoted": 0.4,
     "size": 0.02,
     "commits": 0.28,
+    "given": 0.4,
     "stem": 0.1,
     "titled": 0.07,
 }
@@ -61,9 +62,13 @@ class RankedFile:
 def ranked_files(index: Index, evidence: Evidence, limit: int = 50) -> list[RankedFile]:
     """The files that a text most likely speaks of, the likeliest first."""
     gathered = gather(index, evidence)
-    for path, value in spoken_of(index, commits(index), evidence.words).items():
+    past = commits(index)
+    for path, value in spoken_of(index, past, evidence.words).items():
         reason = "commits that changed it speak of the same" if value > 0.5 else ""
         gathered.add(path, "commits", value, reason)
+    for path, value in given_to(index, past, evidence.words).items():
+        reason = "its past is of commits that speak of the same" if value > 0.7 else ""
+        gathered.add(path, "given", value, reason)
     add_sizes(index, gathered.files)
     scores = {path: score(path, features.values) for path, features in gathered.files.items()}
     best = sorted(scores, key=lambda path: (-scores[path], path))[:limit]

@@ -11,7 +11,7 @@ from tools.workspace import Workspace
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tools.repair.localization import Suspect
+    from tools.repair.places import Place
     from tools.repair.result import RepairResult
 
 __all__ = ["localize", "repair"]
@@ -26,7 +26,8 @@ SHOWN_TESTS = 5
 
 @tool(effect="execute")
 async def localize(targets: list[str] = [], *, at: Workspace) -> Observation:  # noqa: B006 - never changed
-    """Rank the source lines most likely to be at fault for failing Python tests, by coverage. Changes nothing.
+    """Rank what is most likely at fault for failing tests: lines by coverage (Python), functions by calls (Go, JS, TS,
+    Java, Rust, C). Changes nothing.
 
     targets: failing test ids or files; empty for all
     """
@@ -42,17 +43,18 @@ async def localize(targets: list[str] = [], *, at: Workspace) -> Observation:  #
 
 
 @tool(effect="execute")
-async def repair(targets: list[str] = [], budget: int = 60, *, at: Workspace) -> Observation:  # noqa: B006 - never changed
-    """Search for small changes that make failing Python tests pass and break none. Shows them as edits; applies none.
+async def repair(targets: list[str] = [], hint: str = "", budget: int = 60, *, at: Workspace) -> Observation:  # noqa: B006 - never changed
+    """Search for small changes that make failing tests pass and break none. Shows them as edits; applies none.
 
     targets: failing test ids or files; empty for all
+    hint: where the fault may be and of which kind, to look there first: "cart.py::total off by one"
     budget: seconds
     """
     from tools.repair import engine
 
     if not 1 <= budget <= LONGEST_BUDGET:
         raise ToolFailure(f"repair: budget={budget} is not between 1 and {LONGEST_BUDGET} seconds")
-    result = await engine.repair(at, targets=targets, budget=budget, on_progress=at.progress)
+    result = await engine.repair(at, targets=targets, hint=hint, budget=budget, on_progress=at.progress)
     return Observation(
         text=_text(result),
         data={"repair": result.as_data()},
@@ -88,7 +90,7 @@ def _text(result: RepairResult) -> str:
     return "\n".join(lines)
 
 
-def _suspects(suspects: Sequence[Suspect]) -> list[str]:
+def _suspects(suspects: Sequence[Place]) -> list[str]:
     return [
         f"  {each.score:.2f}  {each.path}:{each.line}  {each.code[:100]}   "
         f"({each.failing} failing, {each.passing} passing tests run it)"

@@ -27,11 +27,17 @@ _TOKEN = re.compile(r"\w+|[<>=!*/]=|\*\*|//|\S")
 # Templates by their priors, likeliest first: those of one group are asked together about a statement, and the
 # unlikely ones only when nothing likelier is left anywhere, so that the first candidate need not wait for them all.
 _STEPS = (1.2, 0.65, 0.4, 0.25, 0.0)
-GROUPS = tuple(
-    group
-    for low, high in zip(_STEPS, (math.inf, *_STEPS), strict=False)
-    if (group := tuple(each for each in TEMPLATES if low < each.prior <= high))
-)
+
+
+def grouped(templates: Sequence[Template]) -> tuple[tuple[Template, ...], ...]:
+    """The templates, the likeliest first, in such groups."""
+    ordered = sorted(templates, key=lambda each: -each.prior)
+    steps = zip(_STEPS, (math.inf, *_STEPS), strict=False)
+    groups = (tuple(each for each in ordered if low < each.prior <= high) for low, high in steps)
+    return tuple(group for group in groups if group)
+
+
+GROUPS = grouped(TEMPLATES)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,7 +87,10 @@ class Candidate:
 
 
 def candidates(
-    suspects: Sequence[Suspect], sources: Mapping[str, Source], hints: Hints
+    suspects: Sequence[Suspect],
+    sources: Mapping[str, Source],
+    hints: Hints,
+    groups: Sequence[Sequence[Template]] = GROUPS,
 ) -> Iterator[Candidate]:
     """Every candidate once, by falling suspiciousness × prior ÷ number of like candidates at that line."""
     heap: list[tuple[float, int, int, Suspect, str, Change]] = []
@@ -97,11 +106,11 @@ def candidates(
     turns = sorted(
         (-suspect.score * group[0].prior, place, position)
         for position, suspect in enumerate(suspects)
-        for place, group in enumerate(GROUPS)
+        for place, group in enumerate(groups)
     )
     for turn, (_, place, position) in enumerate(turns):
         suspect, following = suspects[position], -turns[turn + 1][0] if turn + 1 < len(turns) else 0.0
-        found = at_statement(suspect, sites[position], GROUPS[place], written)
+        found = at_statement(suspect, sites[position], groups[place], written)
         for order, (priority, name, change) in enumerate(found):
             heapq.heappush(heap, (-priority, number, order, suspect, name, change))
             number += 1

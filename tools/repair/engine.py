@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -10,9 +11,10 @@ from dataclasses import dataclass, field, replace
 
 from sandbox.errors import UserError
 from tools.repair.baseline import Baseline, baseline
-from tools.repair.candidates import candidates
+from tools.repair.candidates import GROUPS, candidates, grouped
 from tools.repair.failures import groups, hints
 from tools.repair.findings import Findings
+from tools.repair.hinting import NO_HINT, Hint
 from tools.repair.localization import Suspect, rank
 from tools.repair.patches import described
 from tools.repair.relevance import reordered, words_of
@@ -20,9 +22,10 @@ from tools.repair.result import Outcome, RepairResult
 from tools.repair.search import Search
 from tools.repair.server import Job, Replies, Worker
 from tools.repair.spectrum import Spectrum, Test, is_test_file
-from tools.repair.templates import Source
+from tools.repair.templates import TEMPLATES, Source, Template
 from tools.testing.project import Project, TestsNotRunnable
 from tools.testing.python import interpreter
+from tools.testing.runners import is_python
 from tools.workspace import Workspace
 
 # Of what is left of the budget, the baseline may take this share: without candidates tried it is of no use.
@@ -51,23 +54,36 @@ async def repair(
     at: Workspace,
     *,
     targets: Sequence[str] = (),
+    hint: str = "",
     budget: float = 60.0,
     on_progress: Progress = lambda line: None,
 ) -> RepairResult:
     """Look for patches that make failing tests pass and break no passing one. Nothing is written to disk.
 
     targets: tests to repair (files or node ids); all that fail when empty
+    hint: where the fault may be and of which kind (see `hinting`)
     budget: seconds of wall time
     """
+    if not await asyncio.to_thread(is_python, at, targets):
+        from tools.repair.anylang import engine as other
+
+        return await other.repair(
+            at, targets=targets, hint=Hint(hint), budget=budget, on_progress=on_progress
+        )
     started = time.monotonic()
     findings = Findings(targets=targets, deadline=started + budget)
-    state = Repair(at=at, findings=findings, on_progress=on_progress)
+    state = Repair(at=at, findings=findings, hint=Hint(hint), on_progress=on_progress)
     result = await state.run()
     return replace(result, seconds=time.monotonic() - started, tried=state.tried, cpu=state.cpu)
 
 
 async def trace(at: Workspace, targets: Sequence[str], seconds: float) -> tuple[RepairResult, Spectrum]:
-    """Only the ranking: what fails, and which statements are suspicious."""
+    """Only the ranking: what fails, and which statements are suspicious (in Python, else functions; no spectrum)."""
+    if not await asyncio.to_thread(is_python, at, targets):
+        from tools.repair.anylang import engine as other
+
+        nothing = Spectrum(tests=(), imported={}, complete=False)
+        return await other.trace(at, targets, seconds), nothing
     findings = Findings(targets=targets, deadline=time.monotonic() + seconds)
     state = Repair(at=at, findings=findings, on_progress=lambda line: None)
     async with AsyncExitStack() as stack:
@@ -87,6 +103,7 @@ class Repair:
     at: Workspace
     findings: Findings
     on_progress: Progress
+    hint: Hint = NO_HINT
     overlay: dict[str, str] = field(default_factory=dict)
     unsteady: frozenset[str] = frozenset()
     tried: int = 0
@@ -149,7 +166,7 @@ class Repair:
             if left <= 0:
                 return False
             sources = self.sources(spectrum, wanted)
-            suspects = self.suspects(sources, wanted, spectrum)[:MOST_SUSPECTS]
+            suspects = self._hinted(self.suspects(sources, wanted, spectrum))[:MOST_SUSPECTS]
             self.on_progress(f"searching: {len(wanted)} failing tests, {len(suspects)} suspicious statements")
             search = Search(
                 name=f"{len(self.findings.fixes)}.{place}",
@@ -164,7 +181,8 @@ class Repair:
                 files=self._target_files(),
                 on_progress=self.on_progress,
             )
-            found = await search.find(candidates(suspects, sources, hints(wanted)), len(suspects))
+            ordered = candidates(suspects, sources, hints(wanted), self._groups())
+            found = await search.find(ordered, len(suspects))
             self.tried += search.tried
             self.findings.checked = search.checked
             self.findings.to_the_end &= search.to_the_end
@@ -172,16 +190,27 @@ class Repair:
                 rivals = sum(len(each.helped) == len(found.helped) for each in search.others)
                 before = {path: source.text for path, source in sources.items()}
                 self.findings.alternatives += [
-                    tuple(described(each, dict(before), rivals, spectrum))
+                    tuple(described(each, dict(before), rivals, spectrum, len(suspects)))
                     for each in search.others[:MOST_ALTERNATIVES]
                 ]
                 texts = dict(before)
-                fixes = described(found, texts, rivals, spectrum)
+                fixes = described(found, texts, rivals, spectrum, len(suspects))
                 self.findings.fixes += fixes
                 self.overlay.update({fix.path: texts[fix.path] for fix in fixes})
                 return True
             self.findings.given_up.update(test.id for test in wanted)
         return False
+
+    def _hinted(self, suspects: list[Suspect]) -> list[Suspect]:
+        if not self.hint.said:
+            return suspects
+        weighed = [replace(s, score=s.score * self.hint.place(s.path, s.function)) for s in suspects]
+        return sorted(weighed, key=lambda each: -each.score)
+
+    def _groups(self) -> Sequence[Sequence[Template]]:
+        if not self.hint.said:
+            return GROUPS
+        return grouped([replace(each, prior=each.prior * self.hint.kind(each.name)) for each in TEMPLATES])
 
     def _wanted(self, spectrum: Spectrum) -> list[Test]:
         failing = self.findings.now_failing(spectrum)

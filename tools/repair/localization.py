@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from tools.repair.places import Place
 from tools.repair.spectrum import Spectrum, Test
 from tools.repair.templates import Source
 from tools.repair.templates.source import header_nodes
@@ -27,20 +28,9 @@ OTHER_FILE = 0.8
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Suspect:
-    """A statement and how suspicious it is, from 0 to a little over 1.
+class Suspect(Place):
+    """A statement of Python."""
 
-    failing, passing: how many tests of each kind run it
-    """
-
-    path: str
-    line: int
-    end_line: int
-    function: str
-    code: str
-    score: float
-    failing: int
-    passing: int
     statement: ast.stmt
 
 

@@ -7,8 +7,13 @@ from tools.repair.result import Fix
 from tools.repair.spectrum import Spectrum
 
 
-def described(found: Found, texts: dict[str, str], rivals: int, spectrum: Spectrum) -> list[Fix]:
-    """A patch as the edits that make it, each fit to be made after the one before; `texts` are brought up to date."""
+def described(
+    found: Found, texts: dict[str, str], rivals: int, spectrum: Spectrum, statements: int
+) -> list[Fix]:
+    """A patch as the edits that make it, each fit to be made after the one before; `texts` are brought up to date.
+
+    statements: how many are suspicious
+    """
     names = {test.index: test.id for test in spectrum.tests}
     fixes = []
     for part in found.candidate.parts:
@@ -26,7 +31,7 @@ def described(found: Found, texts: dict[str, str], rivals: int, spectrum: Spectr
                 template=part.template,
                 why=f"{change.why} in {where}, line {part.suspect.line}",
                 tests=tuple(names[index] for index in sorted(found.helped)),
-                confidence=confidence(found, rivals),
+                confidence=confidence(found, rivals, statements),
             )
         )
         texts[part.path] = after

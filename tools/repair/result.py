@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from enum import StrEnum
 from typing import Any
 
-from tools.repair.localization import Suspect
+from tools.repair.places import Place
 from tools.repair.spectrum import Step
 
 
@@ -74,7 +74,7 @@ class RepairResult:
     failing: tuple[str, ...] = ()
     left: tuple[str, ...] = ()
     messages: Mapping[str, str]
-    suspects: Sequence[Suspect] = ()
+    suspects: Sequence[Place] = ()
     why: tuple[str, tuple[Step, ...]] = ("", ())
     checked: int = 0
     unsteady: tuple[str, ...] = ()
@@ -112,6 +112,6 @@ def why_failing(result: RepairResult) -> list[str]:
     return lines
 
 
-def suspect_data(suspect: Suspect) -> dict[str, Any]:
+def suspect_data(suspect: Place) -> dict[str, Any]:
     names = ("path", "line", "end_line", "function", "code", "score", "failing", "passing")
     return {name: getattr(suspect, name) for name in names}

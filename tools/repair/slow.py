@@ -9,8 +9,8 @@ from tools.repair.candidates import Candidate
 
 PLENTY = 1 << 40
 PATIENT = Effort(number=2, fuel=PLENTY, factor=50.0, ceiling=10.0)
-# Candidates that are given so much time at once.
-AT_ONCE = 2
+# Candidates that are given so much time at once, and the tests that they must mend for it: one may pass by chance.
+AT_ONCE, MENDED = 2, 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,10 +44,10 @@ class SlowOnes:
     _at_once: set[tuple[str, int, int, str]] = field(default_factory=set)
 
     def deserves(self, candidate: Candidate, *, passed: int, failed: int) -> bool:
-        """Whether it is tried again at once: the first few that mend every test but one, which takes too long."""
+        """Whether it is tried again at once: the first few that mend every test but one, which is slow."""
         change = candidate.change
         known = candidate.path, change.start, change.end, change.text
-        if candidate.base is not None or not passed or failed != 1 or known in self._at_once:
+        if candidate.base is not None or passed < MENDED or failed != 1 or known in self._at_once:
             return False
         if len(self._at_once) == AT_ONCE:
             return False

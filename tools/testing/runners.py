@@ -49,6 +49,15 @@ async def choose(at: Workspace, targets: Sequence[str], reports: Path) -> Launch
     raise TestsNotRunnable(why)
 
 
+def is_python(at: Workspace, targets: Sequence[str]) -> bool:
+    """Whether the tests that would be run are Python's, or nothing is known of them."""
+    project = Project(at)
+    fitting = _fitting(project, targets)
+    if at.settings.test_command:
+        return bool(project.python_tests) or not fitting
+    return not fitting or fitting[0].name in _PYTHONS
+
+
 def _fitting(project: Project, targets: Sequence[str]) -> list[Runner]:
     """Runners that the project uses and that can run what is asked for."""
     known = {suffix for runner in RUNNERS for suffix in runner.suffixes}
@@ -124,6 +133,7 @@ def _make_target(target: str) -> Callable[[Project], str]:
 
 
 _PYTHON = (".py",)
+_PYTHONS = frozenset({"pytest", "django", "unittest", "tox", "nox"})
 _SCRIPT = (".js", ".jsx", ".ts", ".tsx", ".mjs", ".cjs", ".mts")
 _JVM = (".java", ".kt", ".groovy")
 

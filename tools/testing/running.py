@@ -31,11 +31,29 @@ async def run_project(at: Workspace, targets: Sequence[str]) -> TestReport:
         await asyncio.to_thread(_remove, reports)
 
 
-async def _run(at: Workspace, targets: tuple[str, ...], reports: Path) -> TestReport:
+async def run_copy(at: Workspace, seconds: float) -> TestReport:
+    """Run all tests of a copy of the project, which is `at.root` though not what the sandbox calls the workspace.
+
+    seconds: wall time until they are killed
+    """
+    from dataclasses import replace
+
+    reports = await asyncio.to_thread(_report_folder, at)
+    try:
+        limited = replace(at, settings=replace(at.settings, test_timeout=seconds))
+        return await _run(limited, (), reports, beside=(at.root,))
+    finally:
+        await asyncio.to_thread(_remove, reports)
+
+
+async def _run(
+    at: Workspace, targets: tuple[str, ...], reports: Path, beside: tuple[Path, ...] = ()
+) -> TestReport:
+    """beside: folders that may be written instead of the workspace"""
     try:
         launch = await choose(at, targets, reports)
         started = time.time()
-        completed = await at.sandbox.run(_command(at, launch, reports), progress_of(at))
+        completed = await at.sandbox.run(_command(at, launch, reports, beside), progress_of(at))
     except TestsNotRunnable as problem:
         return _no_runner(str(problem))
     except UserError as error:  # the program is not installed, or the sandbox refused
@@ -43,14 +61,14 @@ async def _run(at: Workspace, targets: tuple[str, ...], reports: Path) -> TestRe
     return await asyncio.to_thread(_report, at, launch, completed, started, reports)
 
 
-def _command(at: Workspace, launch: Launch, reports: Path) -> Command:
+def _command(at: Workspace, launch: Launch, reports: Path, beside: tuple[Path, ...]) -> Command:
     return Command(
         argv=launch.argv,
         cwd=at.root,
         env=launch.env,
         timeout=at.settings.test_timeout,
-        scope="read-only" if at.mode is Mode.READ_ONLY else "workspace",
-        writable=(reports, *launch.writable),
+        scope="read-only" if beside or at.mode is Mode.READ_ONLY else "workspace",
+        writable=(reports, *beside, *launch.writable),
     )
 
 

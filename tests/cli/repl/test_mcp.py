@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
+import shutil
 import sys
 from pathlib import Path
 
@@ -15,13 +16,16 @@ from tests.support.talking import ask, at_rest, leave, log_of, talk
 
 pytestmark = pytest.mark.slow
 
-SERVER = shlex.join([sys.executable, str(CHECKOUT / "tests/tools/mcp/server.py")])
+PYTHON = str(Path(sys.executable).resolve())
+"""Not that of an environment which may lie in /tmp, of which a sandbox has its own."""
 
 
 def test_servers_are_listed_asked_about_and_started_again(shop: Path) -> None:
     home = Home.from_environment()
     home.config.mkdir(parents=True)
-    settings = f"[mcp]\ncalc = {json.dumps(SERVER)}\nbroken = 'no-such-program'\n"
+    shutil.copy(CHECKOUT / "tests/tools/mcp/server.py", shop / "calc.py")
+    server = json.dumps(shlex.join([PYTHON, "calc.py"]))
+    settings = f"[mcp]\ncalc = {server}\nbroken = 'no-such-program'\n"
     (home.config / "settings.toml").write_text(settings)
     turns = [
         {"calls": [call("mcp__calc__add", a=1, b=1)]},

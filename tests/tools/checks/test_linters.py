@@ -16,6 +16,7 @@ from tests.support.repo import Repo
 from tools.checks import linted, run_checks
 from tools.checks.finding import Finding
 from tools.checks.staged import staged
+from tools.linters import of_file
 from tools.linters.table import LINTERS
 from tools.plumbing import Git
 
@@ -184,3 +185,9 @@ def test_what_it_prints_is_read(name: str) -> None:
 
 def test_every_linter_has_a_test_of_what_it_prints() -> None:
     assert {each.program for each in LINTERS if each.role == "lint"} == PRINTED.keys()
+
+
+def test_what_is_no_file_configures_nothing_and_is_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "ruff.toml")
+    (tmp_path / ".flake8").mkdir()
+    assert list(of_file(tmp_path, "a.py")) == []

@@ -128,6 +128,11 @@ REFUSED = {
         "\t\t});\n",
         "\t\t});\n\n\tWe use:\n",
     ),
+    "a tab in a file of spaces, and no quoted line shows which": (
+        "/* chain */\nint f() {\n  g();\n}\n",
+        "/* chain */\n",
+        "#define TRY(L) \\\n\ttry { a }\n/* chain */\n",
+    ),
     "a bullet that the model may have bent": (
         "install: pip\nlist:\n  - a\n",
         "install: pip\n",

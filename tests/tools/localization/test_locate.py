@@ -111,6 +111,31 @@ def test_commits_that_spoke_of_the_same_point_to_what_they_changed(root: Path) -
         assert locate(index, "where is the zeppelin").files == []
 
 
+def test_a_file_of_one_subject_comes_before_one_that_every_subject_changes(tmp_path: Path) -> None:
+    put(
+        tmp_path, {f"{name}.py": f"def {name}_step():\n    return 1\n" for name in ("alpha", "busy", "quiet")}
+    )
+    git(tmp_path, "init", "-q")
+    git(tmp_path, "add", "-A")
+    git(tmp_path, "commit", "-qm", "Begin")
+
+    def changes(message: str, *names: str) -> None:
+        for name in names:
+            with (tmp_path / f"{name}.py").open("a") as file:
+                file.write("# more\n")
+        git(tmp_path, "commit", "-qam", message)
+
+    for number in range(6):
+        changes(f"Tidy the warehouse {number}", "busy", "alpha")
+    for number in range(3):
+        changes(f"Ship the zeppelin {number}", "busy", "quiet")
+    with Index(tmp_path, None) as index:
+        index.refresh()
+        found = locate(index, "where is the zeppelin")
+    assert [each.path for each in found.files][:2] == ["quiet.py", "busy.py"]
+    assert "its past is of commits that speak of the same" in found.files[0].reasons
+
+
 def test_the_same_question_has_the_same_answer(root: Path) -> None:
     assert located(root, TRACE + SHOP["shop/cart.py"]) == located(root, TRACE + SHOP["shop/cart.py"])
 

@@ -25,10 +25,18 @@ pytestmark = pytest.mark.slow
 Told = TypeVar("Told")
 
 SERVER = Path(__file__).with_name("server.py")
+PYTHON = str(Path(sys.executable).resolve())
+"""Not that of an environment which may lie in /tmp, of which a sandbox has its own."""
 
 
 def line(how: str = "") -> str:
-    return shlex.join([sys.executable, str(SERVER), *([how] if how else [])])
+    return shlex.join([PYTHON, "server.py", *([how] if how else [])])
+
+
+@pytest.fixture
+def at(tmp_path: Path) -> Workspace:
+    """A workspace with the server in it."""
+    return workspace(tmp_path, {"server.py": SERVER.read_text()})
 
 
 def played(at: Workspace, commands: dict[str, str], story: Callable[[McpServers], Awaitable[Told]]) -> Told:
@@ -49,9 +57,7 @@ async def call(tool: Tool, at: Workspace, **arguments: object) -> tuple[str, boo
     return observation.text, observation.failed
 
 
-def test_tools_are_offered_called_and_what_they_say_is_kept_apart(tmp_path: Path) -> None:
-    at = workspace(tmp_path)
-
+def test_tools_are_offered_called_and_what_they_say_is_kept_apart(at: Workspace) -> None:
     async def story(servers: McpServers) -> None:
         assert await servers.join() == []
         found = {each.name: each for each in servers.tools}
@@ -88,14 +94,13 @@ def test_tools_are_offered_called_and_what_they_say_is_kept_apart(tmp_path: Path
         (line("old"), "it speaks version '1999-01-01' of the protocol, which is not known here"),
         (line("noise"), "it wrote something else than messages to its standard output"),
         ("no-such-program-at-all", "the program cannot be started"),
-        (f"{sys.executable} -c pass", "it ended with exit status 0"),
+        (f"{PYTHON} -c pass", "it ended with exit status 0"),
         (line("deaf"), "it told no tools within 1 s"),
     ],
 )
 def test_a_broken_server_is_told_of_and_the_others_are_there(
-    command: str, why: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    command: str, why: str, at: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    at = workspace(tmp_path)
     if "deaf" in command:
         monkeypatch.setattr(tools.mcp.server, "START_SECONDS", 1.0)
 
@@ -109,9 +114,7 @@ def test_a_broken_server_is_told_of_and_the_others_are_there(
     played(at, {"broken": command}, story)
 
 
-def test_a_server_that_ends_is_started_again_by_the_next_call(tmp_path: Path) -> None:
-    at = workspace(tmp_path)
-
+def test_a_server_that_ends_is_started_again_by_the_next_call(at: Workspace) -> None:
     async def story(servers: McpServers) -> None:
         assert await servers.join() == []
         add = next(each for each in servers.tools if each.name == "mcp__calc__add")
@@ -130,9 +133,7 @@ def test_a_server_that_ends_is_started_again_by_the_next_call(tmp_path: Path) ->
     played(at, {"calc": line("dies")}, story)
 
 
-def test_a_call_is_asked_about_unless_a_rule_says_otherwise(tmp_path: Path) -> None:
-    at = workspace(tmp_path)
-
+def test_a_call_is_asked_about_unless_a_rule_says_otherwise(at: Workspace) -> None:
     async def story(servers: McpServers) -> Tool:
         await servers.join()
         return servers.tools[0]

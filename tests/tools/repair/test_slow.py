@@ -6,7 +6,7 @@ from tests.tools.repair.test_search import FAILING, SOURCES, SPECTRUM
 from tools.repair.candidates import Candidate, candidates
 from tools.repair.localization import rank
 from tools.repair.search import FIRST
-from tools.repair.slow import AT_ONCE, PATIENT, RETRIES, RETRIES_AT_LAST, SlowOnes
+from tools.repair.slow import AT_ONCE, MENDED, PATIENT, RETRIES, RETRIES_AT_LAST, SlowOnes
 from tools.repair.templates import Hints
 
 
@@ -35,7 +35,7 @@ def test_what_had_all_the_time_there_is_does_not_come_again() -> None:
 
 def test_only_the_first_few_that_fail_one_test_by_its_time_are_tried_again_at_once() -> None:
     slow, every = SlowOnes(), some(AT_ONCE + 3)
-    assert not slow.deserves(every[0], passed=0, failed=1)
+    assert not slow.deserves(every[0], passed=MENDED - 1, failed=1)
     assert not slow.deserves(every[0], passed=3, failed=2)
     given = [each for each in every for _ in range(2) if slow.deserves(each, passed=3, failed=1)]
     assert given == every[:AT_ONCE]

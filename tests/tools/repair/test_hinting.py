@@ -1,0 +1,60 @@
+"""Hints: what they name is tried first, and nothing else is left out."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.tools.repair.test_search import FAILING, SOURCES, SPECTRUM
+from tools.repair.candidates import candidates, grouped
+from tools.repair.hinting import FILE, FUNCTION, KIND, NO_HINT, Hint
+from tools.repair.localization import rank
+from tools.repair.templates import TEMPLATES, Hints
+
+
+@pytest.mark.parametrize(
+    ("said", "path", "function", "weight"),
+    [
+        ("", "src/cart.py", "Cart.total", 1.0),
+        ("cart.py", "src/cart.py", "Cart.total", FILE),
+        ("src/cart.py::total", "src/cart.py", "Cart.total", FILE * FUNCTION),
+        ("look at `Cart.total()`", "src/cart.py", "Cart.total", FUNCTION),
+        ("order.py", "src/cart.py", "Cart.total", 1.0),
+        ("art.py", "src/cart.py", "Cart.total", 1.0),
+        ("in total, an off-by-one", "list.go", "total", FUNCTION),
+    ],
+)
+def test_a_place_is_named_by_its_file_or_its_function(
+    said: str, path: str, function: str, weight: float
+) -> None:
+    assert Hint(said).place(path, function) == weight
+
+
+@pytest.mark.parametrize(
+    ("said", "template", "weight"),
+    [
+        ("wrong comparison", "comparison_operator", KIND),
+        ("an off-by-one error", "off_by_one", KIND),
+        ("swapped arguments", "swapped_arguments", KIND),
+        ("the arguments", "swapped_arguments", 1.0),
+        ("", "comparison_operator", 1.0),
+    ],
+)
+def test_a_kind_of_change_is_named_by_the_first_word_of_its_name(
+    said: str, template: str, weight: float
+) -> None:
+    assert Hint(said).kind(template) == weight
+
+
+def test_the_kind_that_is_named_comes_first_and_the_others_after_it() -> None:
+    from dataclasses import replace
+
+    hint = Hint("swapped arguments")
+    groups = grouped([replace(each, prior=each.prior * hint.kind(each.name)) for each in TEMPLATES])
+    suspects = rank(SOURCES, [FAILING], SPECTRUM)
+    plain = list(candidates(suspects, SOURCES, Hints()))
+    hinted = list(candidates(suspects, SOURCES, Hints(), groups))
+    changes = [(each.change.start, each.change.text) for each in plain]
+    assert {(each.change.start, each.change.text) for each in hinted} == set(changes)
+    first = [next(e.rank for e in found if e.template == "swapped_arguments") for found in (plain, hinted)]
+    assert first[1] < first[0]
+    assert NO_HINT.kind("swapped_arguments") == 1.0

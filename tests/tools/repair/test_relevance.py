@@ -1,0 +1,59 @@
+"""What words tell about statements that the same tests run, and what their number says of a fix."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tools.repair.candidates import candidates
+from tools.repair.choosing import MANY, MANY_STATEMENTS, Found, confidence
+from tools.repair.localization import Suspect, rank
+from tools.repair.relevance import reordered, words_of
+from tools.repair.spectrum import Spectrum, Test
+from tools.repair.templates import Hints, Source
+
+TEXT = """\
+def load(path):
+    return path.strip()
+
+
+def parse(text):
+    return text.split("AS")
+
+
+def render(tree):
+    return tree.upper()
+"""
+SOURCES = {"a.py": Source("a.py", TEXT)}
+FAILING = Test(
+    index=0, id="t.py::test_all", file="t.py", standing="failed", lines={"a.py": frozenset({2, 6, 10})}
+)  # fmt: skip
+
+
+def ranked(test: Test = FAILING) -> list[Suspect]:
+    return rank(SOURCES, [test], Spectrum(tests=[test], imported={}, complete=True))
+
+
+def test_of_statements_that_the_same_tests_run_those_that_share_their_words_come_first() -> None:
+    assert [each.line for each in ranked()] == [2, 6, 10]
+    files = {"t.py": "def test_all():\n    assert tool.parse('create as select') == []\n"}
+    found = reordered(ranked(), words_of([FAILING], files))
+    assert [each.line for each in found] == [6, 2, 10]
+    assert found[0].score > found[1].score == ranked()[0].score
+
+
+def test_the_name_of_a_test_and_what_it_said_count_where_its_file_cannot_be_read() -> None:
+    named = replace(FAILING, id="t.py::test_render_tree")
+    assert reordered(ranked(named), words_of([named], {}))[0].function == "render"
+    said = replace(FAILING, message="no such path")
+    assert reordered(ranked(said), words_of([said], {"t.py": "def broken(:"}))[0].function == "load"
+
+
+def test_without_words_in_common_coverage_alone_decides() -> None:
+    assert reordered(ranked(), words_of([replace(FAILING, id="t.py::test_x")], {})) == ranked()
+
+
+def test_a_fix_among_many_suspicious_statements_is_less_sure() -> None:
+    candidate = next(iter(candidates(ranked(), SOURCES, Hints())))
+    found = Found(candidate=candidate, helped=frozenset({0}), trust=0.8, near=10)
+    assert confidence(found, 0, MANY_STATEMENTS) == confidence(found, 0) == 0.8
+    assert confidence(found, 0, MANY_STATEMENTS + 1) == round(0.8 * MANY, 2)

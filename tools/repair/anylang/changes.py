@@ -1,0 +1,412 @@
+"""Templates that know no language: small changes of operators, operands, names, conditions and statements.
+
+They go by the kinds of nodes that tree-sitter's grammars share (`binary_expression`, `argument_list`, a field called
+`condition`); what a compiler then refuses costs one trial. Sources: mutation operators inverted (PIT, go-mutesting),
+PraPR (Ghanbari et al. 2019), TBar (Liu et al. 2019).
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from tools.repair.anylang.code import Code, text
+from tools.repair.anylang.nodes import (
+    ASSIGNMENTS,
+    CALLS,
+    COMPARING,
+    LONGEST,
+    STATEMENTS,
+    arguments_of,
+    below,
+    condition_of,
+    grouped,
+    is_callee,
+    is_declared,
+    is_expression,
+    is_member,
+    is_statement,
+    is_value,
+    line_of,
+    operator,
+    owner_of,
+    shortened,
+)
+from tools.symbols import Definition
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """Bytes of a file that give way to a text. why: a sentence part for people"""
+
+    start: int
+    end: int
+    text: str
+    why: str
+    line: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rule:
+    """prior: how often such a change is right, relative to others; precision: the same when the tests pass"""
+
+    name: str
+    prior: float
+    precision: float
+    changes: Callable[[Scope], Iterator[Change]]
+
+
+class Scope:
+    """A function that may be at fault, with what stands in it."""
+
+    def __init__(self, code: Code, function: Definition) -> None:
+        self.code, self.function = code, function
+        self.nodes = list(code.nodes(function.own_first, function.last))
+        self.binaries = [n for n in self.nodes if n.type == "binary_expression" and operator(n) is not None]
+        self.calls = [n for n in self.nodes if n.type in CALLS]
+        self.conditions = [c for n in self.nodes if (c := condition_of(n)) is not None]
+        self.values = [n for n in self.nodes if is_value(n)]
+
+    @property
+    def variables(self) -> list[str]:
+        """Names that are read or written here, those used most in front."""
+        counted = Counter(text(n) for n in self.nodes if n.type == "identifier" and not is_callee(n))
+        return [name for name, _ in sorted(counted.items(), key=lambda each: (-each[1], each[0]))]
+
+    def change(self, node: Node, new: str, why: str) -> Change:
+        return Change(start=node.start_byte, end=node.end_byte, text=new, why=why, line=line_of(node))
+
+
+_NUMBERS = frozenset(
+    {"int_literal", "number", "integer_literal", "number_literal", "decimal_integer_literal"}
+)
+_BOUNDARIES = {"<": ("<=",), "<=": ("<",), ">": (">=",), ">=": (">",)}
+_COMPARISONS: Mapping[str, tuple[str, ...]] = {
+    "<": (">", ">="),
+    "<=": (">=", ">"),
+    ">": ("<", "<="),
+    ">=": ("<=", "<"),
+    "==": ("!=", "<=", ">="),
+    "!=": ("==",),
+    "===": ("!==",),
+    "!==": ("===",),
+}
+_ARITHMETIC: Mapping[str, tuple[str, ...]] = {
+    "+": ("-", "*"),
+    "-": ("+", "/"),
+    "*": ("+", "/", "-"),
+    "/": ("*", "%", "-"),
+    "%": ("/", "*"),
+    "<<": (">>",),
+    ">>": ("<<",),
+    "&": ("|", "^"),
+    "|": ("&", "^"),
+    "^": ("&", "|"),
+}
+_LOGICAL = {"&&": ("||",), "||": ("&&",)}
+_ASSIGNING: Mapping[str, tuple[str, ...]] = {
+    "+=": ("-=", "=", "*="),
+    "-=": ("+=", "="),
+    "*=": ("+=", "/="),
+    "/=": ("*=", "%="),
+    "%=": ("/=",),
+    "&=": ("|=", "^="),
+    "|=": ("&=", "^="),
+    "^=": ("&=", "|="),
+    "=": ("+=", "-="),
+    "++": ("--",),
+    "--": ("++",),
+}
+_NO_ORDER = frozenset({"+", "*", "&", "|", "^", "&&", "||", "==", "!=", "===", "!=="})
+# What a thing that is not there is called.
+_NOTHING = {
+    "go": "nil",
+    "java": "null",
+    "javascript": "null",
+    "typescript": "null",
+    "tsx": "null",
+    "c": "NULL",
+    "cpp": "nullptr",
+}
+# Names that take the place of another one; expressions and conditions of the function that do.
+MOST_NAMES, MOST_BORROWED = 10, 12
+
+
+def comparison_boundary(scope: Scope) -> Iterator[Change]:
+    yield from _exchanged(scope, _BOUNDARIES)
+
+
+def comparison_operator(scope: Scope) -> Iterator[Change]:
+    yield from _exchanged(scope, _COMPARISONS)
+
+
+def arithmetic_operator(scope: Scope) -> Iterator[Change]:
+    yield from _exchanged(scope, _ARITHMETIC)
+
+
+def logical_operator(scope: Scope) -> Iterator[Change]:
+    yield from _exchanged(scope, _LOGICAL)
+
+
+def assignment_operator(scope: Scope) -> Iterator[Change]:
+    for node in scope.nodes:
+        if node.type not in ASSIGNMENTS:
+            continue
+        for sign in node.children:
+            for new in _ASSIGNING.get(sign.type, ()):
+                yield scope.change(sign, new, f"{sign.type!r} should be {new!r}")
+
+
+def number(scope: Scope) -> Iterator[Change]:
+    for node in scope.nodes:
+        if node.type in _NUMBERS and re.fullmatch(r"\d{1,9}", text(node)):
+            value = int(text(node))
+            for new in (value + 1, value - 1) if value else (1,):
+                yield scope.change(node, str(new), f"{value} should be {new}")
+
+
+def off_by_one(scope: Scope) -> Iterator[Change]:
+    for node in scope.values:
+        if node.type in _NUMBERS:
+            continue
+        for sign in "+-":
+            yield scope.change(
+                node, f"{grouped(node)} {sign} 1", f"{shortened(node)} should be one {_MORE[sign]}"
+            )
+
+
+_MORE = {"+": "more", "-": "less"}
+
+
+def dropped_operand(scope: Scope) -> Iterator[Change]:
+    for node in scope.binaries:
+        for kept in (node.child_by_field_name("left"), node.child_by_field_name("right")):
+            if kept is not None and text(operator(node) or node) not in COMPARING:
+                yield scope.change(node, text(kept), f"{shortened(node)} should be only {shortened(kept)}")
+
+
+def swapped_operands(scope: Scope) -> Iterator[Change]:
+    for node in scope.binaries:
+        left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
+        sign = text(operator(node) or node)
+        if left is not None and right is not None and sign not in _NO_ORDER and sign not in COMPARING:
+            new = f"{grouped(right)} {sign} {grouped(left)}"
+            yield scope.change(node, new, f"the operands of {shortened(node)} should change places")
+
+
+def swapped_arguments(scope: Scope) -> Iterator[Change]:
+    for call in scope.calls:
+        given = arguments_of(call)
+        for one, other in pairwise(given):
+            between = scope.code.source[one.end_byte : other.start_byte].decode("utf-8", "replace")
+            if text(one) != text(other):
+                yield Change(
+                    start=one.start_byte,
+                    end=other.end_byte,
+                    text=f"{text(other)}{between}{text(one)}",
+                    why=f"{shortened(one)} and {shortened(other)} should change places in {shortened(call)}",
+                    line=line_of(one),
+                )
+
+
+def negated_condition(scope: Scope) -> Iterator[Change]:
+    for condition in scope.conditions:
+        if condition.type == "unary_expression" and text(condition).startswith("!"):
+            continue
+        yield scope.change(
+            condition, f"!({text(condition)})", f"the condition {shortened(condition)} is inverted"
+        )
+
+
+def dropped_sign(scope: Scope) -> Iterator[Change]:
+    for node in scope.nodes:
+        if node.type == "unary_expression" and text(node)[:1] in "!-~" and node.named_children:
+            yield scope.change(
+                node,
+                text(node.named_children[-1]),
+                f"{text(node)[:1]!r} does not belong in {shortened(node)}",
+            )
+
+
+def variable(scope: Scope) -> Iterator[Change]:
+    names = [name for name in scope.variables if name not in _NOTHING.values()][:MOST_NAMES]
+    for node in scope.nodes:
+        if node.type != "identifier" or is_callee(node) or is_declared(node):
+            continue
+        old = text(node)
+        for name in names:
+            if name != old and old in scope.variables:
+                yield scope.change(node, name, f"{old} should be {name}")
+
+
+def member(scope: Scope) -> Iterator[Change]:
+    """Another field or method, of those that the file uses in the same way."""
+    used: dict[tuple[str, bool], Counter[str]] = {}
+    for node in scope.code.nodes(1, scope.code.text.count("\n") + 1):
+        if is_member(node):
+            used.setdefault((node.type, is_callee(node)), Counter())[text(node)] += 1
+    for node in filter(is_member, scope.nodes):
+        counted = used[node.type, is_callee(node)]
+        for name, _ in sorted(counted.items(), key=lambda each: (-each[1], each[0]))[:MOST_NAMES]:
+            if name != text(node):
+                yield scope.change(node, name, f"{text(node)} should be {name}")
+
+
+def callee(scope: Scope) -> Iterator[Change]:
+    known = {each.name.rpartition(".")[2] for each in scope.code.functions}
+    known |= {text(n) for n in scope.nodes if n.type == "identifier" and is_callee(n)}
+    for node in scope.nodes:
+        if node.type == "identifier" and is_callee(node):
+            for name in sorted(known - {text(node)})[:MOST_NAMES]:
+                yield scope.change(node, name, f"{text(node)} should be {name}")
+
+
+def truth(scope: Scope) -> Iterator[Change]:
+    for node in scope.nodes:
+        if text(node) in ("true", "false") and node.child_count == 0:
+            new = "false" if text(node) == "true" else "true"
+            yield scope.change(node, new, f"{text(node)} should be {new}")
+
+
+def deleted_statement(scope: Scope) -> Iterator[Change]:
+    for node in scope.nodes:
+        if (
+            node.type in STATEMENTS
+            and node.parent is not None
+            and "statement" not in node.parent.type.replace("statement_list", "")
+        ):
+            yield scope.change(node, "", f"{shortened(node)} does not belong there")
+
+
+def moved_statement(scope: Scope) -> Iterator[Change]:
+    """Two statements that follow each other change places."""
+    for block in scope.nodes:
+        inside = [n for n in block.children if n.is_named and is_statement(n)]
+        for one, other in pairwise(inside):
+            between = scope.code.source[one.end_byte : other.start_byte].decode("utf-8", "replace")
+            yield Change(
+                start=one.start_byte,
+                end=other.end_byte,
+                text=f"{text(other)}{between}{text(one)}",
+                why=f"{shortened(other)} should come before {shortened(one)}",
+                line=line_of(one),
+            )
+
+
+def left_loop(scope: Scope) -> Iterator[Change]:
+    for node in scope.nodes:
+        for old, new in (("break", "continue"), ("continue", "break")):
+            if node.type in (f"{old}_statement", f"{old}_expression"):
+                yield scope.change(node, text(node).replace(old, new), f"{old} should be {new}")
+
+
+def joined_condition(scope: Scope) -> Iterator[Change]:
+    """A condition made weaker or stronger by another one of the same function."""
+    every = {text(each): each for each in scope.conditions}
+    parts = [n for n in scope.binaries if text(operator(n) or n) in COMPARING and len(text(n)) <= LONGEST]
+    every.update((text(each), each) for each in parts)
+    for condition in scope.conditions:
+        for other in list(every)[:MOST_BORROWED]:
+            if other in text(condition):
+                continue
+            for sign in ("&&", "||"):
+                new = (
+                    f"{grouped(condition)} {sign} ({other})"
+                    if sign == "&&"
+                    else f"{text(condition)} || {other}"
+                )
+                yield scope.change(
+                    condition, new, f"the condition {shortened(condition)} lacks {sign} {other}"
+                )
+
+
+def missing_check(scope: Scope) -> Iterator[Change]:
+    """What a condition looks into may not be there."""
+    nothing = _NOTHING.get(scope.code.language.name)
+    if nothing is None:
+        return
+    for condition in scope.conditions:
+        for owner in sorted({text(o) for o in map(owner_of, below(condition)) if o is not None}):
+            said = text(condition)
+            yield scope.change(
+                condition,
+                f"{owner} != {nothing} && ({said})",
+                f"{owner} may be {nothing} in {shortened(condition)}",
+            )
+            yield scope.change(
+                condition,
+                f"{owner} == {nothing} || {said}",
+                f"{owner} may be {nothing} in {shortened(condition)}",
+            )
+
+
+def borrowed_expression(scope: Scope) -> Iterator[Change]:
+    """Another expression of the same function."""
+    found = Counter(text(n) for n in scope.nodes if is_expression(n) and len(text(n)) <= LONGEST)
+    every = [name for name, _ in sorted(found.items(), key=lambda each: (-each[1], each[0]))][:MOST_BORROWED]
+    for node in scope.values:
+        for other in every:
+            if other != text(node) and text(node) not in other.split():
+                yield scope.change(node, other, f"{shortened(node)} should be {other}")
+
+
+def unwrapped(scope: Scope) -> Iterator[Change]:
+    for call in scope.calls:
+        for argument in arguments_of(call):
+            yield scope.change(
+                call, text(argument), f"{shortened(call)} should be only {shortened(argument)}"
+            )
+
+
+def extended(scope: Scope) -> Iterator[Change]:
+    """One more variable in a sum, a difference or a product."""
+    for node in scope.values:
+        for name in scope.variables[:MOST_NAMES]:
+            if name != text(node):
+                for sign in "+-*":
+                    yield scope.change(
+                        node, f"{grouped(node)} {sign} {name}", f"{shortened(node)} lacks {sign} {name}"
+                    )
+
+
+RULES = (
+    Rule(name="comparison_boundary", prior=0.9, precision=0.95, changes=comparison_boundary),
+    Rule(name="comparison_operator", prior=0.8, precision=0.95, changes=comparison_operator),
+    Rule(name="number", prior=0.8, precision=0.9, changes=number),
+    Rule(name="off_by_one", prior=0.8, precision=0.9, changes=off_by_one),
+    Rule(name="variable", prior=0.8, precision=0.85, changes=variable),
+    Rule(name="arithmetic_operator", prior=0.7, precision=0.95, changes=arithmetic_operator),
+    Rule(name="logical_operator", prior=0.7, precision=0.95, changes=logical_operator),
+    Rule(name="assignment_operator", prior=0.7, precision=0.9, changes=assignment_operator),
+    Rule(name="truth", prior=0.7, precision=0.9, changes=truth),
+    Rule(name="swapped_operands", prior=0.6, precision=0.95, changes=swapped_operands),
+    Rule(name="swapped_arguments", prior=0.6, precision=0.95, changes=swapped_arguments),
+    Rule(name="dropped_operand", prior=0.6, precision=0.8, changes=dropped_operand),
+    Rule(name="missing_check", prior=0.6, precision=0.85, changes=missing_check),
+    Rule(name="negated_condition", prior=0.5, precision=0.85, changes=negated_condition),
+    Rule(name="dropped_sign", prior=0.5, precision=0.85, changes=dropped_sign),
+    Rule(name="member", prior=0.5, precision=0.85, changes=member),
+    Rule(name="left_loop", prior=0.4, precision=0.85, changes=left_loop),
+    Rule(name="callee", prior=0.4, precision=0.85, changes=callee),
+    Rule(name="moved_statement", prior=0.4, precision=0.8, changes=moved_statement),
+    Rule(name="deleted_statement", prior=0.35, precision=0.6, changes=deleted_statement),
+    Rule(name="joined_condition", prior=0.35, precision=0.75, changes=joined_condition),
+    Rule(name="borrowed_expression", prior=0.3, precision=0.75, changes=borrowed_expression),
+    Rule(name="unwrapped", prior=0.3, precision=0.5, changes=unwrapped),
+    Rule(name="extended", prior=0.2, precision=0.75, changes=extended),
+)
+
+
+def _exchanged(scope: Scope, table: Mapping[str, Iterable[str]]) -> Iterator[Change]:
+    for node in scope.binaries:
+        sign = operator(node)
+        if sign is not None:
+            for new in table.get(text(sign), ()):
+                yield scope.change(sign, new, f"{text(sign)!r} should be {new!r} in {shortened(node)}")

@@ -1,0 +1,22 @@
+"""A place in a source file that may be at fault."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """A statement, or in other languages than Python a function, and how suspicious it is, from 0 to a little over 1.
+
+    failing, passing: how many tests of each kind run it
+    """
+
+    path: str
+    line: int
+    end_line: int
+    function: str
+    code: str
+    score: float
+    failing: int
+    passing: int
