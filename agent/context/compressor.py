@@ -171,9 +171,14 @@ class Compressor:
             return None
         self._looked_at, self.cold = raw, False
         slots = self.projection.slots
-        texts = masking.masked(slots, 0, len(slots), _staying(slots), only=masking.superseded(slots))
+        gone = masking.superseded(slots)
+        gone = {at: by for at, by in gone.items() if not slots[at].short and slots[at].size >= masking.WORTH}
+        if not gone:
+            return None
+        texts = masking.masked(slots, 0, len(slots), _staying(slots), only=gone)
         done = sum(isinstance(slot.message, AssistantMessage) for slot in slots) or 1
         left = max(budget.batch + budget.recent - raw, 0) / max(raw / done, 1.0)
+        left = min(left, done / 2)  # a turn may end before: half as long again is as good a guess as any
         if not (texts := paying.worth_it(slots, texts, steps=left, cold=cold)):
             return None
         event = self._event("masking", 0, "superseded, and masking them pays", masked=texts)

@@ -32,6 +32,10 @@ BYTES_PER_TOKEN = 3.6
 IMAGE_BYTES = 5_000
 """What a picture counts as: providers charge about 1,500 tokens for one of a screen, however it is packed."""
 
+NEVER_SENT = 4 << 20
+"""Bytes of a history from which on it is sent to no model before it was shortened: until then its outputs stay whole,
+since to enter ten thousand of them takes longer than to fold them."""
+
 UNANSWERED = "no result of this action was recorded; it may have taken effect"
 """In place of an observation that a log has lost."""
 
@@ -137,7 +141,8 @@ class Projection:
         for event in events:
             self.add(event)
         self._loading = False
-        self._enter_anew()
+        if sum(slot.size for slot in self.slots) < NEVER_SENT:
+            self._enter_anew()
         self._count()
 
     @property

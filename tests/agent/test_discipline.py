@@ -187,3 +187,26 @@ def test_a_rule_that_does_not_exist_is_a_clear_error(tmp_path: Path, isolated: P
     result = run("run", "x", "--model", "offline", cwd=repo.root)
     assert result.code == 6
     assert "there is no rule 'no-such-rule'" in result.err
+
+
+def test_a_session_that_is_taken_up_again_keeps_the_rules(at: Any) -> None:
+    from agent.context.facts import Facts
+
+    facts = Facts()
+    facts.see(ObservationEvent(id="e3", call="a", tool="read", text="", data={"path": "a.py", "first": 1}))
+    facts.see(ObservationEvent(id="e5", call="b", tool="edit", text="", data={"path": "a.py", "diff": "+"}))
+
+    def advised(known: Facts, *actions: str) -> list[str]:
+        discipline = Discipline(at, ends=frozenset({"finish"}), levels=Levels())
+        discipline.catch_up(known)
+        return [note for note in story(" ".join(actions), at, discipline) if note]
+
+    assert advised(facts, "edit:a.py", "passed") == [], "it was read before"
+    assert "read before you edit" in advised(facts, "edit:b.py")[0]
+    assert "tests last passed" in advised(facts, "commit")[0]
+    facts.see(
+        ObservationEvent(
+            id="e7", call="c", tool="run_tests", text="2 passed", data={"report": {"failures": []}}
+        )
+    )
+    assert advised(facts, "commit") == []

@@ -53,3 +53,15 @@ def test_a_project_is_not_another_whose_name_is_like_its(tmp_path: Path) -> None
     (other / "sessions" / "x" / "log.jsonl").write_bytes((session.folder / "log.jsonl").read_bytes())
     assert len(find(home, "walrus")) == 2
     assert [hit.path for hit in find(home, "walrus", project=mine)] == [session.folder]
+
+
+def test_events_of_a_newer_format_are_left_for_a_program_that_knows_it(tmp_path: Path) -> None:
+    home = Home.from_environment()
+    session = start(home, tmp_path, "mend the walrus")
+    session.close()
+    log = session.folder / "log.jsonl"
+    newer = b'{"v":99,"id":"e2","parent":"e1","time":2.0,"kind":"prompt","text":"feed the walrus"}\n'
+    log.write_bytes(log.read_bytes() + newer)
+    assert [hit.event for hit in find(home, "walrus")] == ["e1"]
+    log.write_bytes(log.read_bytes().replace(b'"v":99', b'"v":02'.replace(b"02", b" 2")))
+    assert {hit.event for hit in find(home, "walrus")} == {"e1", "e2"}, "taken in once it can be read"

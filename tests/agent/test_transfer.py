@@ -124,3 +124,22 @@ def test_a_compaction_of_the_first_format_is_brought_up_to_date() -> None:
     assert isinstance(
         parse(b'{"v":1,"id":"e1","kind":"observation","call":"a","tool":"t","text":""}'), ObservationEvent
     )
+
+
+def test_pictures_go_along_and_no_file_that_is_none_comes_in(tmp_path: Path) -> None:
+    from agent.images import attach, load
+
+    picture = b"\x89PNG\r\n\x1a\n" + bytes(range(200))
+    (tmp_path / "shot.png").write_bytes(picture)
+    session = Session.create(tmp_path / "a")
+    text, names = attach("look at @shot.png", tmp_path, session.folder)
+    session.append(Prompt(text=text, images=names))
+    session.close()
+    sent = exported(session)
+    assert json.loads(sent.splitlines()[0])["patchwright_export"] == 2
+    again = imported(io.BytesIO(sent), tmp_path / "b")
+    assert load(again.folder, names[0]) == load(session.folder, names[0]) is not None
+    again.close()
+    for wrong in ("../../evil.png", "0" * 16 + ".png"):
+        with pytest.raises(UserError, match="is no picture"):
+            imported(io.BytesIO(sent.replace(names[0].encode(), wrong.encode())), tmp_path / "c")
