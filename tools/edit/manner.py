@@ -180,7 +180,7 @@ class Adapter:
                 f"how deep to indent {text.strip()[:60]!r} is not clear: give the indentation as in the file"
             )
         shown = any(indent_of(self._lines[i].text) for i in self._row_of)
-        if self._rung is Rung.EXACT and mapped != indent and not shown:
+        if indent and mapped and (indent[0] == "\t") != (mapped[0] == "\t") and not shown:
             raise Unclear(
                 f"whether {text.strip()[:60]!r} is to be indented by tabs or by spaces is not clear: give it as the "
                 "file has it, or a line of the file that is indented"
