@@ -26,8 +26,7 @@ SHOWN_TESTS = 5
 
 @tool(effect="execute")
 async def localize(targets: list[str] = [], *, at: Workspace) -> Observation:  # noqa: B006 - never changed
-    """Rank what is most likely at fault for failing tests: lines by coverage (Python), functions by calls (Go, JS, TS,
-    Java, Rust, C). Changes nothing.
+    """Rank the lines or functions most likely at fault for failing tests. Changes nothing.
 
     targets: failing test ids or files; empty for all
     """
@@ -46,8 +45,8 @@ async def localize(targets: list[str] = [], *, at: Workspace) -> Observation:  #
 async def repair(targets: list[str] = [], hint: str = "", budget: int = 60, *, at: Workspace) -> Observation:  # noqa: B006 - never changed
     """Search for small changes that make failing tests pass and break none. Shows them as edits; applies none.
 
-    targets: failing test ids or files; empty for all
-    hint: where the fault may be and of which kind, to look there first: "cart.py::total off by one"
+    targets: as of localize
+    hint: what to try first: "cart.py::total off by one"
     budget: seconds
     """
     from tools.repair import engine

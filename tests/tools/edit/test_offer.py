@@ -26,9 +26,9 @@ class Cart:
 
 
 def names(*formats: Format) -> list[str]:
-    """The tools from the first that may edit up to `shell`, which stands behind them."""
+    """The tools from the first that may edit up to `rename`, which stands behind them and takes no format."""
     found = [tool.name for tool in default_tools(formats)]
-    return found[found.index("code") + 1 : found.index("shell")]
+    return found[found.index("code") + 1 : found.index("rename")]
 
 
 def test_each_format_brings_its_tool_and_the_texts_share_one() -> None:
