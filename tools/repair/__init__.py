@@ -26,7 +26,7 @@ SHOWN_TESTS = 5
 
 @tool(effect="execute")
 async def localize(targets: list[str] = [], *, at: Workspace) -> Observation:  # noqa: B006 - never changed
-    """Rank the lines or functions most likely at fault for failing tests. Changes nothing.
+    """Rank the lines or functions most likely at fault in failing tests. Changes nothing.
 
     targets: failing test ids or files; empty for all
     """
@@ -43,7 +43,7 @@ async def localize(targets: list[str] = [], *, at: Workspace) -> Observation:  #
 
 @tool(effect="execute")
 async def repair(targets: list[str] = [], hint: str = "", budget: int = 60, *, at: Workspace) -> Observation:  # noqa: B006 - never changed
-    """Search for small changes that make failing tests pass and break none. Shows them as edits; applies none.
+    """Search for small changes that make failing tests pass and break none: shown, not applied.
 
     targets: as of localize
     hint: what to try first: "cart.py::total off by one"
