@@ -26,7 +26,7 @@ SHOWN_TESTS = 5
 
 @tool(effect="execute")
 async def localize(targets: list[str] = [], *, at: Workspace) -> Observation:  # noqa: B006 - never changed
-    """Rank the lines or functions most likely at fault in failing tests. Changes nothing.
+    """Rank the lines or functions most likely at fault for failing tests. Changes nothing.
 
     targets: failing test ids or files; empty for all
     """
