@@ -36,7 +36,7 @@ from agent.model.base import (
 )
 from agent.outcome import BY_FAULT, Exit
 from sandbox.errors import UserError
-from sandbox.watchdog import watched
+from sandbox.watchdog import ready, watched
 from tools.action import Action
 from tools.artifacts import Artifacts
 from tools.checks import weakened
@@ -192,6 +192,7 @@ class Attempts:
     async def _session(self, number: int, folder: Path) -> Mapping[str, Any]:
         """Run one to its end; its last event, {} if it left none."""
         with (self.kept / f"{number}.stderr").open("wb") as errors:
+            ready()
             process = await asyncio.create_subprocess_exec(
                 *self.command,
                 "-C",

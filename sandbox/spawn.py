@@ -14,7 +14,7 @@ from sandbox.errors import Fault, UserError
 from sandbox.process import Capture, Command, Completed
 from sandbox.stream import OnOutput, Stream
 from sandbox.watch import overrun
-from sandbox.watchdog import watched
+from sandbox.watchdog import ready, watched
 
 if TYPE_CHECKING:
     import asyncio
@@ -69,6 +69,7 @@ async def supervise(
         output = Stream(spill, on_output, stack)
         errors = output if command.stderr == "merge" else Stream(spill, on_output, stack)
         gate = _closed_gate(launch, stack)
+        ready()
         process = _start(launch, command, output, errors)
         stack.enter_context(watched(process.pid))
         _expose_to_memory_shortage(process.pid)

@@ -21,6 +21,11 @@ done
 to each command that asks the kernel for the same would cost two milliseconds each time, and hold for one process."""
 
 
+def ready() -> None:
+    """Start the watchdog: before a program is, which would have the moment that this takes to itself."""
+    _pipe(os.getpid())
+
+
 @contextmanager
 def watched(group: int) -> Iterator[None]:
     """Have a process group killed should we die meanwhile."""

@@ -78,7 +78,9 @@ class Entering:
         gaps: list[range] = []
         if self.how == "outlined" and "first" in data:
             gaps = list(runs(seldom_needed(body, data) - self._repeated(body, file)))
-        parts = self._parts(body, gaps, Output(tool=action.tool, ref=ref, file=file))
+        parts = self._parts(
+            body, gaps, Output(tool=action.tool, ref=ref, file=file, verdict="report" in data)
+        )
         sent = "\n".join([*parts, *([_ENDS] if ended else [])])
         if sent != text and not (failed or "diff" in data or "report" in data):
             self._referred[call] = text
@@ -87,6 +89,10 @@ class Entering:
     def _parts(self, lines: list[Line], gaps: Sequence[range], of: Output) -> Iterator[str]:
         """The lines that are sent, and notes in the place of those that are not."""
         at = 0
+        if of.verdict and lines:  # how tests went is read at once, or not at all
+            yield lines[0].raw
+            self._stand(lines[:1], of.file)
+            at = 1
         for gap in (*gaps, range(len(lines), len(lines))):
             yield from self._stretch(lines[: gap.start], at, of.file)
             if gap:
@@ -175,11 +181,15 @@ class Entering:
 
 @dataclass(slots=True, kw_only=True)
 class Output:
-    """Where lines come from. told: it has been said how what is left out of it is had back"""
+    """Where lines come from. verdict: the first says how tests went
+
+    told: it has been said how what is left out of it is had back
+    """
 
     tool: str
     ref: str
     file: str
+    verdict: bool = False
     told: bool = False
 
 

@@ -26,9 +26,10 @@ def repair(
     no_apply: Annotated[bool, typer.Option("--no-apply", help="Show the changes, write nothing.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="As one JSON object.")] = False,
 ) -> None:
-    """Make failing tests pass by small changes: Python; also Go, JavaScript, TypeScript, Java, Rust and C.
+    """Make failing tests pass by small changes, without a model.
 
-    Those that break no other test are applied, and how sure they are is said. Needs no model.
+    In Python, and less well in Go, JavaScript, TypeScript, Java, Rust and C. Changes that break no other test are
+    applied, and how sure they are is said.
     """
     from cli.repair import repair as mend
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from agent.context.projection import size
+from agent.context.projection import NoteMessage, size
 from agent.events import ErrorEvent, MessageEvent, ObservationEvent, Signal, Steer
 from agent.model.base import AssistantMessage, ToolMessage
 from agent.model.catalog import Listing, Price
@@ -71,7 +71,7 @@ def test_a_model_that_repeats_itself_is_told_so_and_goes_on(tmp_path: Path) -> N
     assert told(it) == [text for text in told(it) if "exactly the same 3 times" in text]
     assert len(told(it)) == 1
     kinds = [type(message) for message in it.request().messages]
-    assert kinds[5:9] == [AssistantMessage, ToolMessage, type(it.request().messages[0]), AssistantMessage]
+    assert kinds[5:9] == [AssistantMessage, ToolMessage, NoteMessage, AssistantMessage]
 
 
 @pytest.fixture(autouse=True)

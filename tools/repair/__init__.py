@@ -46,7 +46,7 @@ async def repair(targets: list[str] = [], hint: str = "", budget: int = 60, *, a
     """Search for small changes that make failing tests pass and break none: shown, not applied.
 
     targets: as of localize
-    hint: what to try first: "cart.py::total off by one"
+    hint: file, function or kind of fault to try first
     budget: seconds
     """
     from tools.repair import engine

@@ -54,12 +54,15 @@ def reordered(suspects: Sequence[Suspect], words: frozenset[str]) -> list[Suspec
     named = [_words([each.function]) for each in suspects]
     counts = Counter(word for one, two in zip(own, named, strict=True) for word in one | two)
     weight = {word: math.log(1 + len(suspects) / number) for word, number in counts.items()}
-    found = [
-        replace(each, score=round(each.score * (
-            1 + STATEMENT * _share(one, words, weight) + FUNCTION * _share(two, words, weight)
-        ), 4))
+    scores = [
+        each.score * (1 + STATEMENT * _share(one, words, weight) + FUNCTION * _share(two, words, weight))
         for each, one, two in zip(suspects, own, named, strict=True)
-    ]  # fmt: skip
+    ]
+    # The highest stays what coverage made it: a score above one would mean nothing to a reader.
+    scale = max((each.score for each in suspects), default=0.0) / (max(scores, default=0.0) or 1.0)
+    found = [
+        replace(each, score=round(score * scale, 4)) for each, score in zip(suspects, scores, strict=True)
+    ]
     return sorted(found, key=lambda each: (-each.score, each.path, each.line, each.statement.col_offset))
 
 

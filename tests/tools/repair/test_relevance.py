@@ -38,7 +38,7 @@ def test_of_statements_that_the_same_tests_run_those_that_share_their_words_come
     files = {"t.py": "def test_all():\n    assert tool.parse('create as select') == []\n"}
     found = reordered(ranked(), words_of([FAILING], files))
     assert [each.line for each in found] == [6, 2, 10]
-    assert found[0].score > found[1].score == ranked()[0].score
+    assert found[0].score == ranked()[0].score > found[1].score
 
 
 def test_the_name_of_a_test_and_what_it_said_count_where_its_file_cannot_be_read() -> None:
