@@ -151,10 +151,10 @@ class Settings:
     secrets_allowed: list[str] = field(default_factory=list)
     """Patterns of paths (`tests/fixtures/*`) whose new keys and tokens may be committed: made-up ones."""
     language_servers: dict[str, str] = field(default_factory=dict)
-    mcp: dict[str, str] = field(default_factory=dict)
-    """Servers of the Model Context Protocol, by a name for each: the command line that starts it."""
     """By language (`python`, `c`, `typescript`) the command line of a server that the session may ask. They run in
     the sandbox, but read what the project configures: name those that you trust with it."""
+    mcp: dict[str, str] = field(default_factory=dict)
+    """Servers of the Model Context Protocol, by a name for each: the command line that starts it."""
     commit: When | None = None
     """When the harness commits by itself. None: "turn" in one-shot runs, "never" in a conversation."""
     tests: TestSettings = field(default_factory=TestSettings)

@@ -205,15 +205,21 @@ def swapped_arguments(scope: Scope) -> Iterator[Change]:
     for call in scope.calls:
         given = arguments_of(call)
         for one, other in pairwise(given):
-            between = scope.code.source[one.end_byte : other.start_byte].decode("utf-8", "replace")
             if text(one) != text(other):
-                yield Change(
-                    start=one.start_byte,
-                    end=other.end_byte,
-                    text=f"{text(other)}{between}{text(one)}",
-                    why=f"{shortened(one)} and {shortened(other)} should change places in {shortened(call)}",
-                    line=line_of(one),
-                )
+                why = f"{shortened(one)} and {shortened(other)} should change places in {shortened(call)}"
+                yield _swapped(scope, one, other, why)
+
+
+def _swapped(scope: Scope, one: Node, other: Node, why: str) -> Change:
+    """The two in each other's place, what stands between them unchanged."""
+    between = scope.code.source[one.end_byte : other.start_byte].decode("utf-8", "replace")
+    return Change(
+        start=one.start_byte,
+        end=other.end_byte,
+        text=f"{text(other)}{between}{text(one)}",
+        why=why,
+        line=line_of(one),
+    )
 
 
 def negated_condition(scope: Scope) -> Iterator[Change]:
@@ -290,14 +296,7 @@ def moved_statement(scope: Scope) -> Iterator[Change]:
     for block in scope.nodes:
         inside = [n for n in block.children if n.is_named and is_statement(n)]
         for one, other in pairwise(inside):
-            between = scope.code.source[one.end_byte : other.start_byte].decode("utf-8", "replace")
-            yield Change(
-                start=one.start_byte,
-                end=other.end_byte,
-                text=f"{text(other)}{between}{text(one)}",
-                why=f"{shortened(other)} should come before {shortened(one)}",
-                line=line_of(one),
-            )
+            yield _swapped(scope, one, other, f"{shortened(other)} should come before {shortened(one)}")
 
 
 def left_loop(scope: Scope) -> Iterator[Change]:
