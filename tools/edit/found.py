@@ -16,7 +16,14 @@ from tools.edit.formats.placeholders import stands_for_lines
 from tools.edit.ghosts import without_ghosts
 from tools.edit.heads import scopes
 from tools.edit.ladder import STEPS, Rung, Site, Source, says_enough, sites
-from tools.edit.letters import is_shallow, refuse_ended_lines, refuse_twins, rest_of_lines, twins
+from tools.edit.letters import (
+    is_shallow,
+    refuse_cut_lines,
+    refuse_ended_lines,
+    refuse_twins,
+    rest_of_lines,
+    twins,
+)
 from tools.edit.merge import Splice, refuse_invented, splices
 from tools.edit.readings import NUMBERED, UNMARKED, Reading, readings
 from tools.edit.refusals import EditRefused, not_found, several
@@ -186,6 +193,7 @@ def _exact(
     start = starts[0]
     refuse_twins(source, source.line_at(start), *twins(source, reading.old.removesuffix("\n").split("\n")))
     refuse_ended_lines(source, start, reading.old)
+    refuse_cut_lines(source, start, reading.old)
     refuse_repeated(source, start, reading)
     if path:
         new, note = unwrapped(path, source.text, start, reading.old, reading.new)
@@ -244,8 +252,8 @@ def _loose(
     for step in STEPS[1:]:
         for reading, hunk in options:
             if found := _in(sites(source, hunk.old, step), hunk, allowed, source):
-                if step.rung is Rung.TRAILING and len(found) == 1:
-                    rung, alike = twins(source, hunk.old)
+                if len(found) == 1 and not step.skips_blank:
+                    rung, alike = twins(source, hunk.old, step)
                     refuse_twins(source, found[0].first, rung, _in(alike, hunk, allowed, source))
                 yield _one(source, found, hunk, step.rung, reading)
     for _, hunk in options:
