@@ -102,7 +102,26 @@ def _rivals(
     for _, row, _ in best.pairs:
         hidden[row] = "\0"
     other = _best(hidden, keys, starts, likeness)
-    return [other] if other is not None and other.rivals(best) else []
+    if other is not None and other.rivals(best):
+        return [other]
+    return next(([each] for each in _held(hidden, keys, starts, RIVAL * best.held) if each.rivals(best)), [])
+
+
+def _held(
+    lines: Sequence[str], keys: Sequence[str], starts: Sequence[int], least: float
+) -> Iterator[_Alignment]:
+    """Of the places of which at least this share may stand exactly, in whatever order, as much as does in order."""
+    for start in starts:
+        low, end = max(start - SLACK, 0), start + len(keys) + SLACK
+        window = lines[low:end]
+        there = set(window)
+        if _weighed([(i, 0, 1.0) for i, key in enumerate(keys) if key in there], keys) < least:
+            continue
+        equal = [[float(len(key)) if key == line else 0.0 for line in window] for key in keys]
+        pairs = tuple((i, low + j, 1.0) for i, j in _in_order(equal))
+        share = _weighed(pairs, keys)
+        if pairs:
+            yield _Alignment(pairs=pairs, likeness=share, held=share)
 
 
 def _shifted(best: _Alignment, lines: Sequence[str]) -> _Alignment | None:

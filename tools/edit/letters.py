@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from tools.edit.exact import line_sites
 from tools.edit.ladder import STEPS, Rung, Site, Source, Step, has_own_word, sites
 from tools.edit.refusals import EditRefused, several
 
@@ -70,6 +71,16 @@ def refuse_cut_lines(source: Source, start: int, old: str) -> None:
     for site in anchored(source, wanted, [False] * len(wanted))[:1]:
         if site.end <= first or site.first > last:
             raise EditRefused(several(source, [first, site.first], f" ({Rung.ANCHORS})"))
+
+
+def refuse_made_up_blank(source: Source, old: str, new: str) -> None:
+    """For whole lines that stand to the letter: a blank one before them, which `new` has not, may be a way to quote,
+    and without it they stand at several places. Raises EditRefused."""
+    wanted = old.strip("\n").split("\n")
+    if not old.startswith("\n") or new.startswith("\n") or not has_own_word(wanted[0]) or not new:
+        return
+    if len(places := line_sites(source.text, wanted)) > 1:
+        raise EditRefused(several(source, places, " (but for a blank line)"))
 
 
 def rest_of_lines(text: str, start: int, old: str) -> bool:

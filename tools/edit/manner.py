@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from tools.edit.changes import Line
-from tools.edit.indentation import OPENERS, Mapping, fitted, indent_of, lowest, tab_indented, unit_of
+from tools.edit.indentation import OPENERS, Mapping, fitted, indent_of, lowest, mixes, tab_indented, unit_of
 from tools.edit.ladder import LOOK_ALIKES, Rung, Source, has_own_word
 from tools.edit.unclear import Unclear
 from tools.edit.words import merged, versions
@@ -100,17 +100,27 @@ class Adapter:
         return {text: lines.pop() for text, lines in known.items() if len(lines) == 1 and more[text] <= 0}
 
     def _blank(self, text: str) -> str:
-        mapped = self._indent(text) if self._indent and text and self._rung is not Rung.EXACT else text
-        return text if mapped is None else mapped
+        """Raises Unclear if it is of white space and the lines are indented otherwise: it may be, too, or not."""
+        if not text or self._rung is Rung.EXACT or self._indent is None or self._indent(text) in (text, None):
+            return text
+        meant = {self._source.lines[row] for i, row in self._row_of.items() if self._lines[i].text == text}
+        if len(meant) != 1:
+            raise Unclear(
+                "how much white space a blank line of `new` is to have is not clear: leave it empty"
+            )
+        return meant.pop()
 
     def _fit(self) -> Mapping | None:
         added = [line.text for line in self._lines if line.op == "+"]
+        self._odd_first: tuple[str, str] | None = None
+        given = [indent_of(text) for text in added if text.strip()]
+        if self._rung is Rung.EXACT and not mixes(given, self._source.tabs):
+            return str  # as they are: no quoted line is indented otherwise
         pairs = [
             (given_indent(self._lines[i].text), indent_of(self._source.lines[row]))
             for i, row in self._row_of.items()
             if self._lines[i].text.strip()
         ]
-        self._odd_first: tuple[str, str] | None = None
         first, rest = pairs[:1], pairs[1:]
         if len(pairs) == 1 and first[0][0] != first[0][1] and self._rung is not Rung.EXACT:
             self._refuse_two_depths(*first[0])

@@ -161,6 +161,28 @@ REFUSED = {
         "  first = False,\n  second = SYSTEM,\n)",
         "  first = False,\n  second = SYSTEM,\n  third = None,\n)",
     ),
+    "a blank line before lines that stand twice, and `new` has none": (
+        "a = one\nb = two\nc = three\n\na = one\nb = two\nd = four\n",
+        "\na = one\nb = two\n",
+        "a = one\nb = three\n",
+    ),
+    "a blank line of white space, and lines that are not as deep as in the file": (
+        "    a(b);\n    \n    c(d);\n\n    e(f);\n",
+        "a(b);\n    \nc(d);\n\ne(f);\n",
+        "a(b);\n        \nc(d, 1);\n\ne(f);\n",
+    ),
+    "a line that `old` skips, beside one that it has twice": (
+        "f a {\n  open();\n  one(a);\n}\nf b {\n  // a note\n  open();\n  two(b);\n}\n",
+        "f a {\n  open();\n  one(a);\n}\nf b {\n  open();\n  two(b);\n}\n",
+        "g a {\n  open();\n  one(a);\n}\ng c {\n  open();\n  two(b);\n}\n",
+    ),
+    "a near place of which as much stands, with a line between": (
+        "require socket\n\nclass Client\n  Commands = {\n    set, setnx, rpush, lpush\n  }\n"
+        "  def a\n  def b\n  def c\n  def d\n  def e\n  def f\n  def g\nrequire socket\n\n"
+        "context Client\n  Commands = {\n    set, setnx, rpush, lpush\n",
+        "require socket\n\nhandler Client\n  Commands = {\n    }\n    set, setnx, rpush, lpush\n",
+        "require socket\nbegin\n\nhandler Client\n  Commands = {\n    }\n    set, setnx, rpush, lpush\n",
+    ),
     "a bullet that the model may have bent": (
         "install: pip\nlist:\n  - a\n",
         "install: pip\n",
@@ -169,6 +191,9 @@ REFUSED = {
 }
 
 MEANT = {
+    "a line that goes with the line end before it": (
+        "int size;\n\n// fix it\nint push() {\n", "\n// fix it", "", "int size;\n\nint push() {\n",
+    ),
     "an item with fewer spaces behind its dash, and a blank line of spaces": (
         "-   one of them (`#1`)\n-   the other of them (`#2`)\n    \n.. _#1: here\n",
         "- the other of them (`#2`)\n    \n",
