@@ -162,7 +162,7 @@ class _Turn:
         outcome = _report(runs[0]).get("outcome", "")
         if outcome == "passed":
             passed = _report(runs[0]).get("passed", 0)
-            text = f"All {passed} tests pass already, so there is nothing to repair."
+            text = f"All{f' {passed}' if passed else ''} tests pass already, so there is nothing to repair."
             return self._located() or self.over(text + self._places(), "nothing to do")
         if outcome in ("no-tests", "no-runner"):
             text = (

@@ -24,7 +24,7 @@ from sandbox.errors import Fault, UserError
 from tests.tools.workspaces import workspace
 from tools.action import Action, Observation, ToolFailure
 from tools.code import code
-from tools.edit import edit
+from tools.edit.tools import edit
 from tools.finish import finish
 from tools.plan import plan
 from tools.registry import Tool
