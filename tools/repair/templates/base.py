@@ -156,7 +156,7 @@ class Site:
 
     @cached_property
     def alone_on_lines(self) -> bool:
-        """No other statement shares the statement's lines, so whole lines may be moved; an `elif` is part of its `if`."""
+        """No other statement shares the statement's lines, so its lines may be moved (an `elif` is part of an `if`)."""
         start, end = self.source.span(self.statement)
         text = self.source.text
         if isinstance(self.statement, ast.If) and text.startswith("elif", start):
