@@ -58,8 +58,8 @@ def rank(sources: Mapping[str, Source], failing: Sequence[Test], spectrum: Spect
 def suspicion(failing: int, passing: int, all_failing: int) -> float:
     """From 0 to 1: the mean of Ochiai and DStar (Wong 2014) for a statement that so many tests run.
 
-    DStar, d = failing² / (passing + failing tests that do not run it), has no bound; as √(d / (1 + d)) it is what Ochiai
-    is where one test fails, so that the two differ, and each makes good for the other, only where several do.
+    DStar, d = failing² / (passing + failing tests that do not run it), has no bound; as √(d / (1 + d)) it is what
+    Ochiai is where one test fails, so that the two differ only where several do.
     """
     ochiai = failing / math.sqrt(all_failing * (failing + passing))
     dstar = failing / math.sqrt(failing**2 + passing + all_failing - failing)
