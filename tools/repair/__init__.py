@@ -49,10 +49,8 @@ async def why_failing(test: str = "", *, at: Workspace) -> Observation:
 
     result, _ = await trace(at, [test] if test else [], LOCALIZE_SECONDS)
     lines = told_why(result)
-    if not lines:
-        reason = (
-            result.reason if not result.left else "no line of the project that ran in Python made its values"
-        )
+    if not (result.left and lines):
+        reason = "no line of the project that ran in Python made its values" if result.left else result.reason
         raise ToolFailure(f"why_failing: {reason}", repair=result.as_data())
     lines.insert(1, f"  {result.messages.get(result.why[0], '')}")
     return Observation(text="\n".join(lines), data={"why": why_data(result)})
