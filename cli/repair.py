@@ -32,14 +32,14 @@ SHOWN = 10
 def localize(folder: Path, tests: Sequence[str], *, as_json: bool) -> int:
     """Exit code: DONE, NOTHING_TO_DO if no test fails, else as for `repair`. Raises UserError."""
     from tools.repair.engine import trace
-    from tools.repair.result import why_failing
+    from tools.repair.result import told_why
 
     with _opened(folder) as at:
         result, _ = asyncio.run(trace(at, _targets(tests), LOCALIZE_SECONDS))
     if as_json:
         print(json.dumps(result.as_data()))
     elif result.suspects:
-        print(inert("\n".join([f"{len(result.left)} failing", *_suspects(result), *why_failing(result)])))
+        print(inert("\n".join([f"{len(result.left)} failing", *_suspects(result), *told_why(result)])))
     else:
         print(inert(result.reason))
     return Exit.DONE if result.suspects else _code(result)
@@ -108,9 +108,9 @@ def _seconds(text: str) -> float:
 def _write(at: Workspace, fixes: Sequence[Fix]) -> None:
     """All fixes or none, each at the one place where it was found to help. Raises UserError."""
     from sandbox.transaction import Conflict
-    from tools.edit.change import as_writes
     from tools.edit.changes import Replace, Update
-    from tools.edit.planning import PlanRefused, plan
+    from tools.edit.planned import PlanRefused, as_writes
+    from tools.edit.planning import plan
 
     changes = [Update(path=fix.path, edits=(Replace(old=fix.old, new=fix.new),)) for fix in fixes]
     private_folder(at.journal.parent)
