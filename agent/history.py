@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import BinaryIO, TypeVar
 
 from agent.events import Event, parse
-from agent.log_index import LogIndex, place, places, track
+from agent.log_index import KINDS, LogIndex, place, places, track
+
+SEALED = 4_096
+"""Bytes at the beginning and at the end of a log by which it is known again."""
 
 E = TypeVar("E", bound=Event)
 
@@ -43,9 +46,9 @@ class History:
     def only(self, *kinds: type[E], after: str = "") -> Iterator[E]:
         """The events of these classes (after the one with id `after`); no other is read."""
         names = {kind.__dataclass_fields__["kind"].default for kind in kinds}
-        since = place(after) if after else 0
-        wanted = (n for n in places(self.runs()) if n > since and self._index.kind(n) in names)
-        return (event for event in self._read(wanted) if isinstance(event, kinds))
+        marks = [mark for mark in KINDS if mark.rstrip("+*") in names]
+        wanted = self._having(marks, place(after) if after else 0)
+        return (event for event in self._read(iter(wanted)) if isinstance(event, kinds))
 
     def deeds(self) -> Iterator[Event]:
         """Snapshots, actions that do more than read, their observations, undoings: what became of the files."""
@@ -53,17 +56,46 @@ class History:
 
     def marked(self, *marks: str) -> Iterator[Event]:
         """The events with these marks in the index (see `log_index.KINDS`); no other is read."""
-        return self._read(n for n in places(self.runs()) if self._index.mark(n) in marks)
+        return self._read(iter(self._having(marks)))
 
     def marked_newest_first(self, *marks: str) -> Iterator[Event]:
         """The same from the end."""
-        numbers = (n for first, last in reversed(self.runs()) for n in range(last, first - 1, -1))
-        return self._read(n for n in numbers if self._index.mark(n) in marks)
+        return self._read(reversed(self._having(marks)))
 
     def since(self, event_id: str) -> Iterator[Event]:
         """The event with this id and those after it on the branch."""
         first = place(event_id)
         return self._read(number for number in places(self.runs()) if number >= first)
+
+    def at(self, numbers: Sequence[int]) -> dict[int, Event]:
+        """The events at these places. Raises ValueError if there is none at one of them."""
+        if numbers and not 1 <= min(numbers) <= max(numbers) <= self.count:
+            raise ValueError("no such place")
+        return dict(zip(numbers, self._read(iter(numbers)), strict=True))
+
+    @property
+    def count(self) -> int:
+        """Place of the last event of the log, 0 if it has none."""
+        return self._index.count
+
+    def holds(self, number: int) -> bool:
+        """Whether there is an event at a place, and it is of the present branch."""
+        return any(first <= number <= last for first, last in self.runs())
+
+    def seal(self, number: int) -> str:
+        """What the log is known by up to the event at a place: its length, and a hash of its beginning and end."""
+        import hashlib
+
+        end = self._index.span(number)[1]
+        with self._log.open("rb") as file:
+            parts = file.read(min(SEALED, end))
+            file.seek(max(end - SEALED, 0))
+            parts += file.read(min(SEALED, end))
+        return f"{end} {hashlib.sha256(parts).hexdigest()}"
+
+    def _having(self, marks: Collection[str], after: int = 0) -> list[int]:
+        runs = ((max(first, after + 1), last) for first, last in self.runs())
+        return [n for first, last in runs if first <= last for n in self._index.having(marks, first, last)]
 
     def get(self, event_id: str) -> Event | None:
         """One event, on whatever branch it stands; None if there is none with this id."""

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import json
 import os
+import re
+import sys
 import zlib
 from array import array
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -115,6 +117,14 @@ class LogIndex:
         """The same, with its plus or star if it has one."""
         return KINDS[self.entries[number - 1] & (1 << _CODE_BITS) - 1]
 
+    def having(self, marks: Collection[str], first: int, last: int) -> list[int]:
+        """Places from `first` to `last` of the events with these marks."""
+        codes = bytes(KINDS.index(mark) for mark in marks)
+        if not codes:
+            return []
+        kinds = self.entries[first - 1 : last].tobytes()[0 if sys.byteorder == "little" else 7 :: 8]
+        return [first + found.start() for found in re.finditer(b"[" + re.escape(codes) + b"]", kinds)]
+
     def branch(self, end: int) -> list[tuple[int, int]]:
         """The events that lead to the one at `end`, itself included: (first, last) of each run, oldest first."""
         runs: list[tuple[int, int]] = []
@@ -130,7 +140,7 @@ class LogIndex:
         if not self.count or self._saved == self.count:
             return
         with suppress(OSError):
-            descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
             with os.fdopen(descriptor, "r+b") as file:
                 file.truncate(8 * self._saved)
                 file.seek(8 * self._saved)
@@ -149,7 +159,8 @@ class LogIndex:
         }
         target = _state_path(self.path)
         draft = target.with_suffix(".new")
-        descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+        flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
+        descriptor = os.open(draft, flags, 0o600)
         with os.fdopen(descriptor, "w", encoding="utf-8") as file:
             json.dump(state, file)
         draft.replace(target)

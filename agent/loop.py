@@ -15,7 +15,8 @@ from dataclasses import dataclass, field
 
 from agent.breathing import Breath
 from agent.context.compressor import Compressor
-from agent.context.projection import Projection, size
+from agent.context.projection import Projection
+from agent.context.slots import size
 from agent.events import AskedAction, MessageEvent, Signal, Steer
 from agent.limits import Limit, Tally, first_reached, out_of_time, seconds_left
 from agent.model.base import ContextOverflow, CutOff, Delta, Model, ReasoningDelta, Reply, TextDelta

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import Protocol
 
@@ -18,7 +19,7 @@ from agent.events import (
 )
 from agent.loop import TurnEnd
 from agent.session import INTERRUPTED
-from sandbox.snapshots import Snapshots
+from sandbox.snapshots import LostObjectError, Snapshots
 from tools.between import Between
 from tools.registry import Toolbox
 from tools.workspace import Workspace
@@ -35,13 +36,15 @@ def restore_changes(
 
     What differs from before a command that a kill interrupted counts as its work. That is bounded by the next
     snapshot; the one returned, if any, belongs in the log, so that no later resume counts what the user did since.
+    Where a snapshot can no longer be read, the files are in `workspace.lost`: they count as changed.
     """
     if snapshots is None:
         return None
 
     def claim(before: str, after: str) -> None:
-        for change in snapshots.changed(before, after):
-            _remember(workspace, snapshots, before, change.path)
+        with suppress(LostObjectError):  # then nothing tells what the command did
+            for change in snapshots.changed(before, after):
+                _remember(workspace, snapshots, before, change.path)
 
     between = Between(workspace, lambda: snapshots)
     tree = ""
@@ -77,6 +80,8 @@ def restore_changes(
                     cut_off = tree
                 if event.text == INTERRUPTED and action is not None and action.effect not in ("none", "read"):
                     unsettled = True
+    if snapshots.damaged:
+        snapshots.mend()
     if not unsettled:
         return None
     now = snapshots.take()
@@ -136,17 +141,25 @@ def ended_already(turn: Sequence[Event], toolbox: Toolbox) -> TurnEnd | None:
 
 
 def _as_found(workspace: Workspace, snapshots: Snapshots, tree: str, path: str) -> bool:
-    state = snapshots.state_at(tree, path)
-    if state is None:
-        return workspace.changed[path] is None
-    same = workspace.modes.get(path, state.mode) == state.mode
-    return same and state.kept and snapshots.content(state) == workspace.changed[path]
+    try:
+        state = snapshots.state_at(tree, path)
+        if state is None:
+            return workspace.changed[path] is None
+        same = workspace.modes.get(path, state.mode) == state.mode
+        return same and state.kept and snapshots.content(state) == workspace.changed[path]
+    except LostObjectError:
+        return False
 
 
 def _remember(workspace: Workspace, snapshots: Snapshots, tree: str, path: str) -> None:
     if tree and path not in workspace.changed:
-        state = snapshots.state_at(tree, path)
-        workspace.remember_state(path, state, snapshots.content(state) if state else None)
+        try:
+            state = snapshots.state_at(tree, path)
+            content = snapshots.content(state) if state else None
+        except LostObjectError:
+            workspace.remember_lost(path)
+        else:
+            workspace.remember_state(path, state, content)
 
 
 def _inside(files: _Paths, paths: Sequence[str]) -> list[str]:

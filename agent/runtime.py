@@ -17,6 +17,7 @@ from typing import Literal
 from agent.committing import Committer, When
 from agent.conclusion import Conclusion
 from agent.context.budget import DEFAULT_SHARES, Shares
+from agent.context.checkpoint import Checkpoints
 from agent.context.compressor import Compressor, Summarise
 from agent.context.facts import Facts
 from agent.context.past import LogPast
@@ -99,6 +100,7 @@ class Runtime:
     concluding: Conclusion = field(init=False)
     projection: Projection = field(init=False)
     facts: Facts = field(init=False)
+    checkpoints: Checkpoints = field(init=False)
     past: LogPast = field(init=False)
     between: Between = field(init=False)
     _harness_actions: int = 0
@@ -111,7 +113,7 @@ class Runtime:
         self.concluding = Conclusion(session=self.session, workspace=self.workspace, act=self._act)
         streamed = Redacted(lambda delta: self.on_delta(delta))
         self.facts = Facts()
-        take_in(self.session, self.projection, self.facts)
+        self.checkpoints = take_in(self.session, self.projection, self.facts)
         self.workspace.past = self.past = LogPast(self.session.replayed)
         self.noticing = Noticing(self.workspace, self.snapshots)
         for event in self.session.replayed.only(SnapshotEvent, UndoEvent, Steer):
@@ -272,6 +274,7 @@ class Runtime:
         await self.side.roles.close()
         with suppress(UserError):  # a full disk: the turn has told of it
             await self.session.settle()
+        self.checkpoints.save()
         self.session.close()
 
     async def _turn(self, cut_off: TurnEnd | None) -> End:

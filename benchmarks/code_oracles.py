@@ -153,7 +153,7 @@ def typescript(root: Path, paths: list[str]) -> Said:
 def libclang(root: Path, paths: list[str]) -> Said:
     from clang.cindex import Config, Cursor, CursorKind, Index, TranslationUnitLoadError
 
-    if library := os.environ.get("PATCHWRIGHT_LIBCLANG"):
+    if (library := os.environ.get("PATCHWRIGHT_LIBCLANG")) and not Config.loaded:
         Config.set_library_path(str(Path(library) / "clang/native"))
     kinds = {
         CursorKind.FUNCTION_DECL, CursorKind.STRUCT_DECL, CursorKind.UNION_DECL, CursorKind.ENUM_DECL,

@@ -30,9 +30,9 @@ from _measure import COMMAND, environment, milliseconds, timed
 from sandbox.paths import Tree
 from sandbox.unconfined import Unconfined
 from tools.artifacts import Artifacts
-from tools.edit import edit
 from tools.edit.changes import Replace
 from tools.edit.engine import EditRefused, patched
+from tools.edit.tools import edit
 from tools.workspace import ToolSettings, Workspace
 
 TARGETS = (

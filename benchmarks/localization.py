@@ -5,7 +5,8 @@ and their repositories as git folders, named OWNER+NAME or OWNER+OWNER__NAME, ea
 
     PATCHWRIGHT_INSTANCES=swebench_lite_dev.jsonl PATCHWRIGHT_REPOSITORIES=mirrors python benchmarks/localization.py
 
-Each base commit is indexed once and kept under PATCHWRIGHT_BENCH_CACHE (~15 MB an instance). Accuracy as in LocAgent
+Each base commit is indexed once and kept under PATCHWRIGHT_BENCH_CACHE (~25 MB an instance, by the index's version), so
+that a run that was ended goes on where it was; ranks are told on standard error as they come. Accuracy as in LocAgent
 (arXiv:2503.09089): all files (functions) of the fix are among the first k.
 """
 
@@ -166,15 +167,15 @@ def measure(folder: Path, wanted: list[Instance], cache: Path) -> list[Result]:
             gold = gold_functions(index, each.patch, functions._units)
         order = [one.path for one in found.files]
         inner = [(one.path, one.symbol.name) for one in found.functions]
-        results.append(
-            Result(
-                instance=each,
-                file=max(rank(order, path) for path in each.files),
-                function=max(rank(inner, one) for one in gold) if gold else None,
-                seconds=seconds,
-                named=how_named(each),
-            )
+        result = Result(
+            instance=each,
+            file=max(rank(order, path) for path in each.files),
+            function=max(rank(inner, one) for one in gold) if gold else None,
+            seconds=seconds,
+            named=how_named(each),
         )
+        print(f"{each.id}: file {result.file}, function {result.function}", file=sys.stderr, flush=True)
+        results.append(result)
     blobs.close()
     return results
 
@@ -264,9 +265,10 @@ def main() -> None:
     if not (data and mirrors):
         print("skipped: set PATCHWRIGHT_INSTANCES and PATCHWRIGHT_REPOSITORIES (see the top of the file)")
         return
-    cache = Path(
-        os.environ.get("PATCHWRIGHT_BENCH_CACHE") or Path.home() / ".cache/patchwright-bench/localization"
-    )
+    from tools.codebase.store import VERSION
+
+    named = os.environ.get("PATCHWRIGHT_BENCH_CACHE")
+    cache = Path(named or Path.home() / ".cache/patchwright-bench/localization") / f"v{VERSION}"
     cache.mkdir(parents=True, exist_ok=True)
     results: list[Result] = []
     for repo, group in by_repository(instances(Path(data))):

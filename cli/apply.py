@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from sandbox.paths import Tree
     from tools.edit.changes import FileChange
     from tools.edit.formats import Form
-    from tools.edit.planning import Planned, PlanRefused
+    from tools.edit.planned import Planned, PlanRefused
 
 
 def apply_edits(folder: Path, patch: str, *, form: str, check: bool, exact: bool, as_json: bool) -> int:
@@ -68,7 +68,7 @@ def _text(patch: str, name: str) -> str:
 def _applied(root: Path, changes: Sequence[FileChange], *, check: bool, exact: bool, as_json: bool) -> int:
     from sandbox.paths import Tree
     from sandbox.transaction import Conflict
-    from tools.edit.planning import PlanRefused
+    from tools.edit.planned import PlanRefused
 
     tree = Tree(root)
     try:
@@ -86,7 +86,7 @@ def _applied(root: Path, changes: Sequence[FileChange], *, check: bool, exact: b
 def _checked(tree: Tree, changes: Sequence[FileChange], exact: bool) -> list[Planned]:
     """Everything but the writing: not even a lock is made."""
     from sandbox.transaction.planning import plan as steps
-    from tools.edit.change import as_writes
+    from tools.edit.planned import as_writes
     from tools.edit.planning import plan
 
     planned = plan(tree, changes, strictest=exact)
@@ -96,7 +96,7 @@ def _checked(tree: Tree, changes: Sequence[FileChange], exact: bool) -> list[Pla
 
 def _written(tree: Tree, changes: Sequence[FileChange], exact: bool) -> list[Planned]:
     from sandbox.transaction import Transactions
-    from tools.edit.change import as_writes
+    from tools.edit.planned import as_writes
     from tools.edit.planning import plan
 
     journal = private_folder(Home.from_environment().project(tree.root)) / "journal"

@@ -108,9 +108,9 @@ def _seconds(text: str) -> float:
 def _write(at: Workspace, fixes: Sequence[Fix]) -> None:
     """All fixes or none, each at the one place where it was found to help. Raises UserError."""
     from sandbox.transaction import Conflict
-    from tools.edit.change import as_writes
     from tools.edit.changes import Replace, Update
-    from tools.edit.planning import PlanRefused, plan
+    from tools.edit.planned import PlanRefused, as_writes
+    from tools.edit.planning import plan
 
     changes = [Update(path=fix.path, edits=(Replace(old=fix.old, new=fix.new),)) for fix in fixes]
     private_folder(at.journal.parent)

@@ -6,6 +6,7 @@ import os
 import re
 import signal
 import sys
+import time
 from contextlib import suppress
 from functools import cache
 from itertools import count
@@ -58,7 +59,7 @@ class Descendants:
         while (waited := loop.time() - start) < DEATH_SECONDS:
             # In this order: a daemon becomes our child only when its parent in the group has really died.
             in_group = group_lives(self._group)
-            marks = {pid: self._is_marked(pid) for pid in _children() - condemned}
+            marks = {pid: self._is_marked(pid) for pid in _living(_children()) - condemned}
             condemned |= {pid for pid, marked in marks.items() if marked}
             undecided = None in marks.values() and waited < _EXEC_SECONDS
             if not (condemned or in_group or undecided):
@@ -122,6 +123,36 @@ def _children() -> set[int]:
         with suppress(OSError):  # a thread that ended meanwhile
             found.update(map(int, thread.read_text().split()))
     return found
+
+
+def _living(children: set[int]) -> set[int]:
+    """Those that have not ended. What has, and nobody has reaped for long, is an orphan that we adopted: it is reaped.
+
+    Whatever we start ourselves is waited for, so that its end is met within a moment.
+    """
+    now = time.monotonic()
+    ended = {pid: _ENDED.get(pid, now) for pid in children if _has_ended(pid)}
+    _ENDED.clear()
+    for pid, since in ended.items():
+        if now - since < UNCLAIMED_SECONDS:
+            _ENDED[pid] = since
+            continue
+        with suppress(ChildProcessError):
+            os.waitpid(pid, os.WNOHANG)
+    return children - ended.keys()
+
+
+_ENDED: dict[int, float] = {}
+"""Our children that had ended and were not reaped when last looked at, and since when."""
+
+UNCLAIMED_SECONDS = 10.0
+
+
+def _has_ended(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2][1:2] == b"Z"
+    except OSError:
+        return True
 
 
 def _lives(pid: int) -> bool:

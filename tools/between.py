@@ -6,6 +6,7 @@ import stat
 from collections.abc import Callable
 from typing import Literal
 
+from sandbox.snapshots import LostObjectError
 from tools.following import Snapshotter
 from tools.workspace import Edit, Workspace
 
@@ -39,7 +40,12 @@ class Between:
         at, snapshots = self._workspace, self._snapshots()
         if snapshots is None or self._tree in ("", tree) or not (at.changed or at.undone):
             return
-        for change in snapshots.changed(self._tree, tree):
+        try:
+            changes = snapshots.changed(self._tree, tree)
+        except LostObjectError:  # whose work these files hold by now, nobody can tell
+            at.lost.update(at.changed, at.undone)
+            return
+        for change in changes:
             path = change.path
             if path not in at.changed and path not in at.undone:
                 continue

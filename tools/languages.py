@@ -121,16 +121,25 @@ def parsed(language: Language, text: str, *, before: str | None = None) -> Tree:
     from tree_sitter import Parser
 
     old = _trees.get((language.name, before)) if before is not None else None
-    source = encoded(text)
+    source = _source(language, text)
     parser = Parser(grammar(language))
     if old is None or before is None:
         tree = parser.parse(source)
     else:
-        tree = parser.parse(source, _edited(old, encoded(before), source))
+        tree = parser.parse(source, _edited(old, _source(language, before), source))
         if tree.root_node.has_error:  # how errors are recovered from depends on the tree it started with
             tree = parser.parse(source)
     _trees.put(key, tree)
     return tree
+
+
+def _source(language: Language, text: str) -> bytes:
+    """What is parsed: the text without what its grammar cannot know, all in its place."""
+    if language.name not in ("c", "cpp"):
+        return encoded(text)
+    from tools.macros import without_macros
+
+    return without_macros(encoded(text))
 
 
 def encoded(text: str) -> bytes:

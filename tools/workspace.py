@@ -155,6 +155,12 @@ class Workspace:
             if mode is not None:
                 self.modes[path] = mode
 
+    def remember_lost(self, path: str) -> None:
+        """Note a file that the session changed and of which nobody knows any more what it was before."""
+        if path not in self.changed:
+            self.remember_state(path, None, None)
+            self.lost.add(path)
+
     def remember_state(self, path: str, state: State | None, content: bytes | None) -> None:
         """Note a file as a snapshot has it from before a command first changed it in this session."""
         if path in self.changed:

@@ -15,7 +15,8 @@ from agent.context.budget import DEFAULT_SHARES, Budget, Shares
 from agent.context.digest import Known
 from agent.context.facts import Facts
 from agent.context.ledger import ledger
-from agent.context.projection import FoldMessage, Projection, Slot, size, steps
+from agent.context.projection import Projection
+from agent.context.slots import FoldMessage, Slot, size, steps
 from agent.events import Compaction, Fold
 from agent.model.base import AssistantMessage, ToolMessage
 

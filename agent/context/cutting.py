@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from agent.context.projection import Slot, size
-from agent.model.base import AssistantMessage
+from agent.context.slots import Slot, asked_size, size
+from agent.model.base import AssistantMessage, Message, ToolMessage, UserMessage
 from tools.action import Action
 
 LONG = 1_500
@@ -92,3 +92,22 @@ def _ends(text: str, room: int, between: str) -> str:
     """Two thirds of the room for the beginning, one for the end. Text that is wide on the wire gets fewer."""
     characters = max(int(room * len(text) / max(size(text), 1)), 30)
     return f"{text[: characters * 2 // 3]}{between}{text[-(characters // 3) :]}"
+
+
+def shortened(slot: Slot, text: str) -> Slot:
+    """The same message with another text ("": one line that says how to have it back)."""
+    old = slot.message
+    if isinstance(old, ToolMessage):
+        how = f'; recall(ref="{slot.ref or f"e{slot.first}"}") shows it'
+        text = text or f"[{old.name}: output of {len(slot.text)} characters left out to save space{how}]"
+        message: Message = ToolMessage(
+            call=old.call, name=old.name, text=text, failed=old.failed, data=old.data
+        )
+    elif isinstance(old, UserMessage) and text:
+        message = type(old)(text=text)
+    elif isinstance(old, AssistantMessage) and text:
+        message = without_long_arguments(old, text)
+        return Slot(message, slot.first, slot.last, asked_size(message), short=True)
+    else:
+        return slot
+    return Slot(message, slot.first, slot.last, size(text), short=True, ref=slot.ref)

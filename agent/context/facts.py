@@ -76,10 +76,10 @@ class Facts:
         for name in self.__dataclass_fields__:
             setattr(self, name, getattr(fresh, name))
 
-    def as_data(self) -> dict[str, Any]:
-        """All of them as JSON-able values; of files the latest few hundred."""
+    def as_data(self, *, files: int | None = MAX_FILES) -> dict[str, Any]:
+        """All of them as JSON-able values; of files the latest few hundred (None: all)."""
         data = {name: copy(getattr(self, name)) for name in self.__dataclass_fields__}
-        latest = list(self.files.items())[-MAX_FILES:]
+        latest = list(self.files.items())[-files if files else 0 :]
         return data | {"files": {path: [each.read, each.changed, each.stale] for path, each in latest}}
 
     def load(self, data: Mapping[str, Any]) -> None:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from agent.context.digest import Known, kept
 from agent.context.masking import spoken
-from agent.context.projection import FoldMessage, Slot, steps
+from agent.context.slots import FoldMessage, Slot, steps
 from agent.events import Fold
 from agent.model.base import AssistantMessage, ToolMessage
 from tools.action import Action

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Protocol
 
-from agent.context.projection import FoldMessage, Slot
+from agent.context.slots import FoldMessage, Slot
 from agent.events import Event, MessageEvent
 from agent.model.base import AssistantMessage, Message, ToolMessage
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from agent.context.digest import Known, kept
-from agent.context.projection import Slot
+from agent.context.slots import Slot
 from agent.model.base import AssistantMessage, ToolMessage
 from tools.action import Action
 

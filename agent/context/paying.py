@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from agent.context.projection import Slot, size
+from agent.context.slots import Slot, size
 
 CACHED, FRESH = 0.1, 1.25
 """Of the price of an input token: read from a provider's cache, and written to it."""

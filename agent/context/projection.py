@@ -7,11 +7,14 @@ and a provider's prompt cache holds.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from agent.context.cutting import shortened
 from agent.context.entering import Entering
+from agent.context.outline import Outline, Row
+from agent.context.slots import FoldMessage, NoteMessage, Slot, StateMessage, asked_size, size, steps
 from agent.events import (
     Compaction,
     Event,
@@ -38,50 +41,6 @@ since to enter ten thousand of them takes longer than to fold them."""
 
 UNANSWERED = "no result of this action was recorded; it may have taken effect"
 """In place of an observation that a log has lost."""
-
-
-@dataclass(slots=True, eq=False)
-class Slot:
-    """One message and where it comes from: the places of the first and last event that it stands for.
-
-    size: bytes sent for it; ref: artifact with the whole
-    short: a compaction put something shorter in its place
-    whole: text of the event, where less of it entered the request
-    """
-
-    message: Message
-    first: int
-    last: int
-    size: int
-    short: bool = False
-    ref: str = ""
-    whole: str = ""
-
-    @property
-    def text(self) -> str:
-        """What it stands for, whole if nothing shorter has taken its place for good."""
-        return self.whole or self.message.text
-
-    @property
-    def by_person(self) -> bool:
-        """Whether a person said it, so that it stays; a fold's text is nobody's, a note is the program's."""
-        return isinstance(self.message, UserMessage) and not isinstance(
-            self.message, FoldMessage | NoteMessage
-        )
-
-
-class FoldMessage(UserMessage):
-    """The short form of a run of steps. It is sent as a user's message is, for want of another voice."""
-
-
-class NoteMessage(UserMessage):
-    """What the program told the model meanwhile (files changed, tests fail). It is folded as steps are."""
-
-
-class StateMessage(UserMessage):
-    """The state ledger. It stands at the end of one request and is no part of the history."""
-
-    passing = True
 
 
 class Projection:
@@ -144,6 +103,43 @@ class Projection:
         if sum(slot.size for slot in self.slots) < NEVER_SENT:
             self._enter_anew()
         self._count()
+
+    def outline(self) -> Outline:
+        """Which events the messages are made of."""
+        rows = [Row(s.first, s.last, isinstance(s.message, FoldMessage), s.by) for s in self.slots]
+        going: list[int] = []
+        if self._asked is not None:
+            seen = [_place(event) for event in self._batch.values() if event is not None]
+            going = [self._asked.first, *seen, *(slot.first for slot in self._waiting)]
+        return Outline(rows, going)
+
+    def rebuild(self, outline: Outline, events: Mapping[int, Event]) -> None:
+        """Have the messages of an outline; `load` with the events after it follows. Raises ValueError if these
+        events (by their places) do not make them."""
+        self._loading = True
+        for row in outline.rows:
+            event = events[row.by[0] if row.fold else row.first]
+            if row.fold:
+                self._close_batch()
+                self._push(_folded(row, event))
+            elif isinstance(event, ObservationEvent):
+                self._observation(event)
+            elif (
+                self._asked is None or self._asked.first != row.first
+            ):  # else an answer that the log has lost
+                self._close_batch()
+                self.add(event)
+        self._close_batch()
+        if [(slot.first, slot.last) for slot in self.slots] != [row[:2] for row in outline.rows]:
+            raise ValueError("not the events of this outline")
+        for i, row in enumerate(outline.rows):
+            for number in row.by[1:] if row.fold else row.by:
+                made = events[number]
+                texts = {place(ref): text for ref, text in getattr(made, "masked", {}).items()}
+                self.slots[i] = _shortened(self.slots[i], texts[row.first], made)
+        for number in outline.open:
+            self.add(events[number])
+        self._loading = False
 
     @property
     def messages(self) -> list[Message]:
@@ -246,7 +242,7 @@ class Projection:
             kept=tuple(event.kept),
         )
         number = _place(event)
-        slot = Slot(message, number, number, _asked_size(message))
+        slot = Slot(message, number, number, asked_size(message))
         if actions:
             self._asked = slot
             self._batch = {action.id: None for action in message.actions}
@@ -286,10 +282,11 @@ class Projection:
         if event.masked:
             texts = {place(each): text for each, text in event.masked.items()}
             self.slots = [
-                _shortened(slot, texts[slot.first]) if slot.first in texts else slot for slot in self.slots
+                _shortened(slot, texts[slot.first], event) if slot.first in texts else slot
+                for slot in self.slots
             ]
         for fold in event.folds:
-            self._fold(fold)
+            self._fold(fold, _place(event))
         self._enter_anew()
         self._count()
 
@@ -300,7 +297,7 @@ class Projection:
         self._whole_from = max((slot.last + 1 for slot in self.slots if slot.short), default=0)
         self._prompts_shortened = any(slot.short for slot in self.slots if slot.by_person)
 
-    def _fold(self, fold: Fold) -> None:
+    def _fold(self, fold: Fold, by: int) -> None:
         """Put one text in the place of the whole steps of a run; what people said in it stays.
 
         A run of which nothing is there gets its text, too (a log is also taken in from its last summary on), but not
@@ -317,7 +314,7 @@ class Projection:
         kept = [slot for i, slot in enumerate(self.slots) if i not in drop]
         later = [i for i, each in enumerate(kept) if each.by_person and each.first > last]
         later += [step.start for step in steps(kept) if any(kept[i].last > last for i in step)]
-        slot = Slot(FoldMessage(text=fold.text), first, last, size(fold.text), short=True)
+        slot = Slot(FoldMessage(text=fold.text), first, last, size(fold.text), short=True, by=(by,))
         kept.insert(min(later, default=len(kept)), slot)
         self.slots = kept
 
@@ -361,50 +358,21 @@ class Projection:
         self.slots.append(slot)
 
 
-def steps(slots: Sequence[Slot]) -> list[range]:
-    """Where each step stands: a message with its whole batch, or a fold. What people said is in none."""
-    found: list[range] = []
-    at = 0
-    while at < len(slots):
-        message = slots[at].message
-        length = 1 + (len(message.actions) if isinstance(message, AssistantMessage) else 0)
-        if not slots[at].by_person:
-            found.append(range(at, at + length))
-        at += length
-    return found
+def _folded(row: Row, event: Event) -> Slot:
+    """The record of a run of steps, as the compaction put it there. Raises ValueError if it did not."""
+    for fold in reversed(event.folds if isinstance(event, Compaction) else []):
+        if (place(fold.first), place(fold.last)) == (row.first, row.last):
+            size_ = size(fold.text)
+            return Slot(FoldMessage(text=fold.text), row.first, row.last, size_, short=True, by=row.by[:1])
+    raise ValueError(f"no record of e{row.first} to e{row.last}")
 
 
-def size(text: str) -> int:
-    """Bytes on the wire. Lone surrogates (from odd file names, from a model's JSON) are sent as `?`."""
-    return len(text.encode("utf-8", "replace"))
+def _shortened(slot: Slot, text: str, event: Event) -> Slot:
+    short = shortened(slot, text)
+    if short is not slot:
+        short.by = (*slot.by, _place(event))
+    return short
 
 
 def _place(event: Event) -> int:
     return place(event.id) if event.id else 0
-
-
-def _asked_size(message: AssistantMessage) -> int:
-    arguments = sum(len(action.raw) or size(repr(action.arguments)) for action in message.actions)
-    kept = sum(size(repr(part)) for part in message.kept)
-    return size(message.text) + size(message.reasoning) + arguments + kept
-
-
-def _shortened(slot: Slot, text: str) -> Slot:
-    """The same message with another text ("": one line that says how to have it back)."""
-    old = slot.message
-    if isinstance(old, ToolMessage):
-        how = f'; recall(ref="{slot.ref or f"e{slot.first}"}") shows it'
-        text = text or f"[{old.name}: output of {len(slot.text)} characters left out to save space{how}]"
-        message: Message = ToolMessage(
-            call=old.call, name=old.name, text=text, failed=old.failed, data=old.data
-        )
-    elif isinstance(old, UserMessage) and text:
-        message = type(old)(text=text)
-    elif isinstance(old, AssistantMessage) and text:
-        from agent.context.cutting import without_long_arguments  # which knows of slots
-
-        message = without_long_arguments(old, text)
-        return Slot(message, slot.first, slot.last, _asked_size(message), short=True)
-    else:
-        return slot
-    return Slot(message, slot.first, slot.last, size(text), short=True, ref=slot.ref)

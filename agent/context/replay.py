@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable, Iterator
 
+from agent.context.checkpoint import Checkpoints, resume
 from agent.context.facts import Facts
 from agent.context.projection import Projection
 from agent.events import Compaction, Event
@@ -13,24 +14,35 @@ from agent.log_index import place
 from agent.session import Session
 
 
-def take_in(session: Session, projection: Projection, facts: Facts) -> None:
-    """Bring both up to the log's present branch, and keep them there."""
+def take_in(session: Session, projection: Projection, facts: Facts) -> Checkpoints:
+    """Bring both up to the log's present branch, and keep them there. The checkpoints: to `save` one at the end."""
 
     def start_over() -> None:
         projection.clear(undone(session.replayed.marked("compaction*")))
 
-    start_over()
-    if _last_summary(session.replayed, frozenset()) is None:  # both need all of it: it is read once
-        facts.clear()
-        projection.load(_seen(session.replayed, facts))
+    checkpoints = Checkpoints(session.folder, session.replayed, projection, facts)
+    known = checkpoints.restore()
+    if known is not None and resume(known, session.replayed, projection, facts):
+        projection.load(_seen(session.replayed.since(f"e{known.at + 1}"), facts))
     else:
-        projection.load(needed(session.replayed, projection.undone))
-        recollect(session.replayed, facts)
+        start_over()
+        _replay(session.replayed, projection, facts)
     session.subscribe(projection.add, restart=start_over)
     session.subscribe(facts.see, restart=facts.clear)
+    session.subscribe(checkpoints.see)
+    return checkpoints
 
 
-def _seen(history: History, facts: Facts) -> Iterator[Event]:
+def _replay(history: History, projection: Projection, facts: Facts) -> None:
+    if _last_summary(history, frozenset()) is None:  # both need all of it: it is read once
+        facts.clear()
+        projection.load(_seen(history, facts))
+    else:
+        projection.load(needed(history, projection.undone))
+        recollect(history, facts)
+
+
+def _seen(history: Iterable[Event], facts: Facts) -> Iterator[Event]:
     for event in history:
         facts.see(event)
         yield event

@@ -13,7 +13,7 @@ from agent.context import references
 from agent.context.digest import Known, kept
 from agent.context.facts import Facts, one_line
 from agent.context.masking import spoken
-from agent.context.projection import FoldMessage, Slot
+from agent.context.slots import FoldMessage, Slot
 from agent.model.base import AssistantMessage, ToolMessage
 from tools.framing import quoted
 

@@ -17,7 +17,8 @@ from agent.context.budget import Shares
 from agent.context.compressor import Compressor
 from agent.context.facts import Facts
 from agent.context.masking import spoken
-from agent.context.projection import BYTES_PER_TOKEN, Projection, size
+from agent.context.projection import BYTES_PER_TOKEN, Projection
+from agent.context.slots import size
 from agent.events import Compaction, Event, MessageEvent, ObservationEvent, Prompt
 from agent.model.base import AssistantMessage
 

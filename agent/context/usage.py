@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 from agent.context.compressor import Compressor
 from agent.context.past import LogPast
-from agent.context.projection import FoldMessage, NoteMessage, Slot, size
 from agent.context.replay import undone
+from agent.context.slots import FoldMessage, NoteMessage, Slot, size
 from agent.events import Compaction
 from agent.history import History
 from agent.log_index import place

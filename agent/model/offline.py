@@ -162,7 +162,7 @@ class _Turn:
         outcome = _report(runs[0]).get("outcome", "")
         if outcome == "passed":
             passed = _report(runs[0]).get("passed", 0)
-            text = f"All {passed} tests pass already, so there is nothing to repair."
+            text = f"All{f' {passed}' if passed else ''} tests pass already, so there is nothing to repair."
             return self._located() or self.over(text + self._places(), "nothing to do")
         if outcome in ("no-tests", "no-runner"):
             text = (
@@ -179,7 +179,9 @@ class _Turn:
             words = f"{count}. " if failing else ""
             text = f"{words}I trace which lines the failing and the passing tests run, and try changes there."
             targets = failing if 0 < len(failing) <= MOST_TARGETS else []
-            return self.call(text, "repair", {"targets": targets})
+            # What describes the fault says where to try first.
+            hint = {"hint": self.prompt} if len(self.prompt.split()) >= DESCRIBED else {}
+            return self.call(text, "repair", {"targets": targets, **hint})
         if not self._fixes():
             why = _ELSEWHERE if found[0].data.get("repair", {}).get("outcome") == "all-pass" else ""
             text = f"I did not find a fix{why}.\n\n{_block(found[0].result.text)}"

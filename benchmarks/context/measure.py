@@ -16,7 +16,8 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from agent.context.projection import BYTES_PER_TOKEN, size
+from agent.context.projection import BYTES_PER_TOKEN
+from agent.context.slots import size
 from agent.events import AskedAction, Event, MessageEvent, ObservationEvent, Prompt
 from agent.log_index import place
 from benchmarks.context.policies import Policy

@@ -13,7 +13,8 @@ from agent.context.budget import Shares
 from agent.context.compressor import Compressor
 from agent.context.facts import Facts
 from agent.context.masking import spoken
-from agent.context.projection import BYTES_PER_TOKEN, FoldMessage, Projection, size
+from agent.context.projection import BYTES_PER_TOKEN, Projection
+from agent.context.slots import FoldMessage, size
 from agent.events import Event, MessageEvent, ObservationEvent, Prompt, SessionStart
 from agent.model.base import AssistantMessage
 from tools.action import Action

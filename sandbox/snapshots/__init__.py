@@ -18,12 +18,12 @@ from sandbox.snapshots.narrowing import narrowed
 from sandbox.snapshots.present import MAX_FILE_SIZE, large_mark, read_plain
 from sandbox.snapshots.restore import Restored, Span, restore
 from sandbox.snapshots.state import GIT_FILE, GIT_NESTED, GIT_TREE, Change, Extra, State, git_mode
-from sandbox.snapshots.store import EMPTY_TREE, Entry, Store
+from sandbox.snapshots.store import EMPTY_TREE, Entry, LostObjectError, Store
 from sandbox.snapshots.unveiled import differing
 from sandbox.snapshots.view import View
 from sandbox.snapshots.walk import WORTH_WATCHING, Scan, Signature, Walker
 
-__all__ = ["Change", "Restored", "Snapshots", "State"]
+__all__ = ["Change", "LostObjectError", "Restored", "Snapshots", "State"]
 
 # Kernels stamp files with a clock that ticks every 1 to 10 ms: a file written that shortly before it was
 # looked at may be written again without its signature changing.
@@ -109,6 +109,22 @@ class Snapshots:
         with self._turn:
             remembered.forget(self._store.folder)
             removed = self._store.prune(keep)
+            self._forget()
+            return removed
+
+    @property
+    def damaged(self) -> bool:
+        """An object was there and could not be read, since this began or was mended."""
+        return self._store.damaged
+
+    def mend(self) -> int:
+        """Delete the objects that cannot be read: the next snapshot stores those again that the workspace still has.
+
+        Reads the whole store. Returns how many there were.
+        """
+        with self._turn:
+            remembered.forget(self._store.folder)
+            removed = self._store.mend()
             self._forget()
             return removed
 

@@ -145,6 +145,13 @@ class Pack:
             raise zlib.error("the object is not whole")
         return content
 
+    def holds(self, name: str) -> bool:
+        """Whether an object is in here and can be read."""
+        try:
+            return (offset := self.offset(name)) is not None and self.read(offset) is not None
+        except (OSError, zlib.error):
+            return False
+
     def copy(self, keep: Collection[str], to: PackWriter) -> None:
         """Add those objects to another pack, as they are."""
         places = sorted((offset, name) for name in self if (offset := self.offset(name)) is not None)
@@ -196,6 +203,24 @@ class Packs:
         for path in self.folder.glob("*"):  # what a kill left behind
             if path.stem not in known:
                 path.unlink()
+        return removed
+
+    def mend(self, compression: int) -> int:
+        """Drop the objects that cannot be read, each of them; the others stay. Returns how many."""
+        self._look()
+        removed = 0
+        for pack in self._packs:
+            whole = {name for name in pack if pack.holds(name)}
+            if len(whole) == len(pack):
+                continue
+            if whole:
+                writer = PackWriter(self.folder, compression)
+                pack.copy(whole, writer)
+                writer.finish()
+            removed += len(pack) - len(whole)
+            pack.index.unlink()
+            pack.file.unlink()
+        self.close()
         return removed
 
     def close(self) -> None:

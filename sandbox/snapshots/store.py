@@ -39,11 +39,19 @@ def object_id(kind: str, content: bytes) -> str:
     return _hash(_framed(kind, content))
 
 
+class LostObjectError(UserError):
+    """An object of a snapshot is missing or damaged; nothing of the user's depends on it."""
+
+
 class Store:
-    """Objects in one folder of ours, 0700. Processes may share it; each object is written once, whole."""
+    """Objects in one folder of ours, 0700. Processes may share it; each object is written once, whole.
+
+    damaged: one was there and could not be read
+    """
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
+        self.damaged = False
         self._root = str(folder)
         self._handle = -1
         self._lock = -1
@@ -99,16 +107,17 @@ class Store:
             return False
 
     def read(self, name: str) -> bytes:
-        """The content of an object. Raises UserError when it is missing or damaged."""
+        """The content of an object. Raises LostObjectError when it is missing or damaged."""
         if name == EMPTY_TREE:
             return b""
         try:
             if (packed := self._packs.find(name)) is not None:
                 return packed[0].read(packed[1])
-            return zlib.decompress((self.folder / _place(name)).read_bytes()).partition(b"\0")[2]
-        except (OSError, zlib.error):  # pruned, or the disk lost it: nothing of the user's depends on it
+            return _unpacked(self.folder / _place(name))
+        except (OSError, zlib.error) as reason:
+            self.damaged |= not isinstance(reason, FileNotFoundError)
             message = f"the snapshot object {name!r} is missing or damaged in {str(self.folder)!r}"
-            raise UserError(Fault.USAGE, message, "Older states can no longer be restored.") from None
+            raise LostObjectError(Fault.USAGE, message, "Older states can no longer be restored.") from None
 
     def write_tree(self, entries: Mapping[str, Entry]) -> str:
         """Store a folder's entries as a tree object."""
@@ -237,6 +246,19 @@ class Store:
                     seen.add(entry)
         return seen
 
+    def mend(self) -> int:
+        """Delete every object that cannot be read, so that it is stored again when it is next met. Returns how many."""
+        removed = self._packs.mend(_COMPRESSION)
+        for path in self.folder.glob("objects/??/*"):
+            try:
+                _unpacked(path)
+            except (OSError, zlib.error):
+                with suppress(OSError):
+                    path.unlink()
+                    removed += 1
+        self.damaged = False
+        return removed
+
     def _sweep(self, keep: set[str]) -> int:
         removed = self._packs.prune(keep, _COMPRESSION) if self._packs.folder.is_dir() else 0
         for folder in (self.folder / "objects").iterdir():
@@ -276,6 +298,11 @@ def told(folder: Path) -> Iterator[None]:
 
 def _place(name: str) -> str:
     return f"objects/{name[:2]}/{name[2:]}"
+
+
+def _unpacked(path: Path) -> bytes:
+    """The content of a loose object. Raises OSError and zlib.error."""
+    return zlib.decompress(path.read_bytes()).partition(b"\0")[2]
 
 
 def _hash(framed: bytes) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from pathlib import Path
 
 import pytest
@@ -155,3 +156,36 @@ def test_a_damaged_log_is_one_clear_line(tmp_path: Path) -> None:
     resumed = run("resume", "-p", "x", cwd=repo.root)
     assert (resumed.code, "is damaged after byte" in resumed.err) == (6, True), resumed.err
     assert "Traceback" not in resumed.err
+
+
+def test_a_session_whose_snapshots_are_damaged_goes_on_and_leaves_what_nobody_knows_to_the_user(
+    tmp_path: Path,
+) -> None:
+    repo = project(tmp_path)
+    repo.write("old.txt", "a person's\n")
+    repo.commit_all()
+    first = script(
+        tmp_path, [{"calls": [call("edit", path="old.txt", old="a", new="the")]}, {"text": "One."}]
+    )
+    assert run("run", "go", "--model", first, "--no-commit", cwd=repo.root).code == 0
+    store = the_log().parents[2] / "snapshots"
+    objects = [
+        each for each in store.rglob("*") if each.is_file() and re.fullmatch("[0-9a-f]{38}", each.name)
+    ]
+    assert objects
+    for each in objects:
+        each.chmod(0o600)
+        each.write_bytes(b"\0" * 40)
+    then = [
+        {"calls": [call("write", path="new.txt", content="1\n")]},
+        {"calls": [call("git_commit", message="Add a file")]},
+        {"text": "Two."},
+    ]
+    model = script(tmp_path, then, "then.json")
+    resumed = run("resume", "--prompt", "go on", "--model", model, cwd=repo.root)
+    assert (resumed.code, resumed.out) == (0, "Two.\n"), resumed.err
+    assert repo.committed() == ["new.txt"]
+    assert (repo.root / "old.txt").read_text() == "the person's\n"
+    undone = run("undo", cwd=repo.root)
+    assert undone.code == 0, undone.err
+    assert not (repo.root / "new.txt").exists()

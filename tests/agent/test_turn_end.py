@@ -9,6 +9,7 @@ import pytest
 
 from agent.events import ObservationEvent, Prompt
 from agent.session import read, unanswered
+from agent.verify.conclude import judge
 from sandbox.policy import Mode
 from tests.support.bench import bench
 from tests.support.cli import call
@@ -147,3 +148,16 @@ def test_a_turn_counts_what_a_command_made_of_links_and_modes(
     end = it.turn("go")
     assert end.files == changed
     assert end.outcome == ("no-test-runner" if changed else "done")
+
+
+@pytest.mark.parametrize(
+    ("counts", "told"),
+    [
+        ({"passed": 2}, "2 passed"),
+        ({"passed": 0, "skipped": 3}, "0 passed"),
+        ({"passed": 0}, "exit 0, tests not counted"),
+        ({}, "exit 0, tests not counted"),
+    ],
+)
+def test_tests_that_a_command_did_not_count_are_not_told_as_none(counts: dict[str, int], told: str) -> None:
+    assert judge({"outcome": "passed", **counts}, None).detail == told

@@ -16,7 +16,7 @@ from sandbox.snapshots import Snapshots
 from tests.support.bench import Bench, bench, workspace
 from tests.support.cli import call, script
 from tests.support.worlds import image
-from tools.edit import edit
+from tools.edit.tools import edit
 from tools.files import read, write
 from tools.shell import shell
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from agent.context.projection import NoteMessage, size
+from agent.context.slots import NoteMessage, size
 from agent.events import ErrorEvent, MessageEvent, ObservationEvent, Signal, Steer
 from agent.model.base import AssistantMessage, ToolMessage
 from agent.model.catalog import Listing, Price

@@ -5,13 +5,16 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
+from sandbox import descendants
 from sandbox.errors import Fault, UserError
 from sandbox.process import Command, Limits, Sandbox
 from tests.sandbox.boxes import living, make, run, sh
@@ -283,3 +286,21 @@ def test_no_key_of_ours_is_seen_by_a_command(
     monkeypatch.setenv("SSH_AUTH_SOCK", "/run/agent-very-secret")
     script = "env; cat /proc/self/environ; [ -r /proc/$PPID/environ ] && cat /proc/$PPID/environ; true"
     assert "very-secret" not in sh(sandbox, workspace, script).stdout.text()
+
+
+def test_what_nobody_reaped_is_reaped_and_holds_no_command_up(
+    workspace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    box = make("unconfined", workspace)
+    run(box, workspace, "true")  # from now on orphans are ours
+    told = subprocess.run(
+        ["sh", "-c", "sleep 0 >&- 2>&- & echo $!"], stdout=subprocess.PIPE, check=True, text=True
+    )
+    orphan = int(told.stdout)
+    while Path(f"/proc/{orphan}/stat").read_bytes().rpartition(b")")[2][1:2] != b"Z":
+        time.sleep(0.001)
+    run(box, workspace, "true")
+    assert Path(f"/proc/{orphan}").exists(), "somebody may still ask how it ended"
+    monkeypatch.setattr(descendants, "UNCLAIMED_SECONDS", 0.0)
+    run(box, workspace, "true")
+    assert not Path(f"/proc/{orphan}").exists()

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from sandbox.errors import UserError
-from sandbox.snapshots import Snapshots
+from sandbox.snapshots import LostObjectError, Snapshots
 from sandbox.snapshots import store as stores
 from sandbox.snapshots.pack import Packs
 from sandbox.snapshots.store import Store
@@ -235,3 +235,37 @@ def test_a_first_snapshot_of_many_files_is_one_pack_and_is_undone_from_it(tmp_pa
     assert not again.restore(before, after).clashes
     assert (root / "d1/f1").read_text() == "1\n"
     again.close()
+
+
+@pytest.mark.parametrize("pack_from", [1, 1000])
+def test_what_cannot_be_read_is_dropped_and_stored_again_by_the_next_snapshot(
+    tmp_path: Path, pack_from: int
+) -> None:
+    root = tmp_path / "root"
+    root.mkdir()
+    for name in "abc":
+        (root / name).write_text(f"the content of {name}\n" * 50)
+    snapshots = Snapshots(root, tmp_path / "store", pack_from=pack_from)
+    first = snapshots.take()
+    snapshots.close()
+    state = snapshots.state_at(first, "b")
+    assert state is not None
+    objects = tmp_path / "store" / "objects"
+    if pack_from == 1:
+        (pack,) = objects.glob("pack/*.pack")
+        found = Packs(objects / "pack").find(state.id)
+        assert found is not None
+        with pack.open("r+b") as file:
+            file.seek(found[1] + 4)
+            file.write(b"\0\0\0\0")
+    else:
+        (objects / state.id[:2] / state.id[2:]).write_bytes(b"\0" * 40)
+    later = Snapshots(root, tmp_path / "store", pack_from=pack_from)
+    with pytest.raises(LostObjectError):
+        later.content(state)
+    assert later.damaged
+    assert later.mend() == 1
+    assert not later.damaged
+    assert later.take() == first
+    assert later.content(state) == (root / "b").read_bytes()
+    git(tmp_path / "store", "fsck", "--strict")

@@ -6,7 +6,7 @@ Nothing here knows of other files: what a name refers to is answered by the inde
 from __future__ import annotations
 
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -201,7 +201,7 @@ class _Reader:
         for node in found.get("variable", ()):
             around = node.parent or node
             variables.append((node.start_point[0] + 1, around.end_point[0] + 1, _text_of(node)))
-        return prose, sorted(imports), variables
+        return prose, sorted(imports), sorted(variables)
 
     def _symbols(self, there: list[Definition], variables: list[tuple[int, int, str]]) -> Iterator[Symbol]:
         spans = []
@@ -258,20 +258,19 @@ class _Reader:
 
 def _uses(language: Language, code: str) -> dict[str, list[int]]:
     """The names in a text of code alone, with their lines (see `Facts.uses`)."""
-    uses: dict[str, list[int]] = {}
-    skipped = {name: f".{name}" for name in KEYWORDS.get(language.name, ())}
-    members = language.name != "python"  # elsewhere a keyword may be a member's name: `users.delete()`
+    uses: defaultdict[str, list[int]] = defaultdict(list)
+    keywords = KEYWORDS.get(language.name, ())
+    # Elsewhere than in Python a keyword may be a member's name: `users.delete()`.
+    skipped = {} if language.name == "python" else {name: f".{name}" for name in keywords}
     for number, line in enumerate(code.split("\n"), 1):
         for name, called in _NAME_OR_CALL.findall(line):
-            if name in skipped and not (members and skipped[name] in line):
+            if name in skipped and skipped[name] not in line:
                 continue
-            mark = number * 2 + bool(called)
-            there = uses.get(name)
-            if there is None:
-                uses[name] = [mark]
-            else:
-                there.append(mark)
-    return uses
+            uses[name].append(number * 2 + (called != ""))
+    if language.name == "python":
+        for name in keywords:
+            uses.pop(name, None)
+    return dict(uses)
 
 
 _NAME_OR_CALL = re.compile(r"([^\W\d]\w*)(\s?\()?")

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import zlib
 from array import array
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -49,32 +49,36 @@ class Segment:
 
 def segment(read: Iterable[tuple[int, Facts]]) -> Segment:
     """Pack the facts of texts, given with their numbers in rising order."""
-    postings: dict[str, array[int]] = {}
+    postings: defaultdict[str, list[int]] = defaultdict(list)
     texts = []
     for blob, facts in read:
         named = Counter(part for symbol in facts.symbols for part in parts(symbol.short))
+        in_names, in_code, in_prose = named.get, facts.code.get, facts.prose.get
         for word in facts.code.keys() | facts.prose.keys():
-            _post(postings, word, blob, named[word], facts.code[word], facts.prose[word])
+            postings[word] += (blob, _counts(in_names(word, 0), in_code(word, 0), in_prose(word, 0)))
         defined = Counter(symbol.short for symbol in facts.symbols)
         for name, lines in facts.uses.items():
-            _post(
-                postings, NAME + name, blob, defined.pop(name, 0), len(lines), sum(mark & 1 for mark in lines)
-            )
+            called = sum(map(_LOWEST_BIT, lines))
+            postings[NAME + name] += (blob, _counts(defined.pop(name, 0), len(lines), called))
         mark = ENTRY if facts.language in DOCUMENTS else NAME
         for name, count in defined.items():  # names that are no identifier: `empty?`, operators
-            _post(postings, mark + name, blob, count, count, 0)
+            postings[mark + name] += (blob, _counts(count, count, 0))
         counts = (sum(named.values()), sum(facts.code.values()), sum(facts.prose.values()))
         texts.append(Packed(blob=blob, facts=pack_facts(facts), uses=_pack(facts.uses), counts=counts))
-    return Segment(texts=texts, postings=[(term, postings[term].tobytes()) for term in sorted(postings)])
+    return Segment(
+        texts=texts, postings=[(term, array("I", postings[term]).tobytes()) for term in sorted(postings)]
+    )
 
 
-def _post(postings: dict[str, array[int]], term: str, blob: int, first: int, second: int, third: int) -> None:
-    packed = min(first, 255) << 24 | min(second, 4095) << 12 | min(third, 4095)
-    there = postings.get(term)
-    if there is None:
-        postings[term] = array("I", (blob, packed))
-    else:
-        there.extend((blob, packed))
+_LOWEST_BIT = (1).__and__
+"""Of a mark in `Facts.uses`: whether it is a call."""
+
+
+def _counts(first: int, second: int, third: int) -> int:
+    """Three counts in 32 bits, each as large as there is room for."""
+    if first > 255 or second > 4095 or third > 4095:
+        first, second, third = min(first, 255), min(second, 4095), min(third, 4095)
+    return first << 24 | second << 12 | third
 
 
 def unpack_postings(data: bytes) -> Iterator[tuple[int, int, int, int]]:

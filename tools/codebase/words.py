@@ -44,8 +44,9 @@ def counted(text: str) -> Counter[str]:
 
 def spread(names: Mapping[str, int]) -> Counter[str]:
     """How often each word stands in names that are counted already."""
-    words: Counter[str] = Counter()
+    words: dict[str, int] = {}  # a Counter asks a function of Python for each new key
+    there = words.get
     for name, count in names.items():
         for part in parts(name):
-            words[part] += count
-    return words
+            words[part] = there(part, 0) + count
+    return Counter(words)

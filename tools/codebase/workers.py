@@ -22,6 +22,9 @@ ALONE = 400_000
 CHUNK = 1_500_000
 """Bytes of text in a chunk: a second of work."""
 
+LEAST = 300_000
+"""In one of the last chunks, which are smaller, so that no worker waits long for another one to end."""
+
 MOST_FILES = 400
 """In a chunk."""
 
@@ -35,12 +38,13 @@ _START = (
 
 def segments(root: str, tasks: Sequence[tuple[Task, int]]) -> Iterator[Segment]:
     """Read texts, given with their sizes in bytes; the segments come in any order."""
-    chunks = deque(_chunked(tasks))
+    count = min(MOST_WORKERS, processors())
+    chunks = deque(_chunked(tasks, count))
     if sum(size for _, size in tasks) <= ALONE:
         for chunk in chunks:
             yield read_segment(root, chunk)
         return
-    count = min(len(chunks), MOST_WORKERS, processors())
+    count = min(len(chunks), count)
     done: SimpleQueue[Segment | Exception | None] = SimpleQueue()
     lock = Lock()
     crew = [_Worker(root, chunks, lock, done) for _ in range(count)]
@@ -69,12 +73,16 @@ def processors() -> int:
     return os.cpu_count() or 1
 
 
-def _chunked(tasks: Sequence[tuple[Task, int]]) -> Iterator[list[Task]]:
+def _chunked(tasks: Sequence[tuple[Task, int]], workers: int) -> Iterator[list[Task]]:
+    """Lots of work for so many workers, of half of what is left for each (guided self-scheduling: Polychronopoulos
+    and Kuck 1987), within limits."""
     chunk: list[Task] = []
-    total = 0
+    total, left = 0, sum(size for _, size in tasks)
     for task, size in tasks:
-        if chunk and (total + size > CHUNK or len(chunk) >= MOST_FILES):
+        most = min(CHUNK, max(LEAST, left // (2 * workers)))
+        if chunk and (total + size > most or len(chunk) >= MOST_FILES):
             yield chunk
+            left -= total
             chunk, total = [], 0
         chunk.append(task)
         total += size

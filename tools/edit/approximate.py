@@ -10,7 +10,7 @@ from functools import cache
 
 from tools.edit.formats.placeholders import stands_for_lines
 from tools.edit.indentation import indent_of
-from tools.edit.ladder import STEPS, Rung, Site, Source, Step, site_of, sites, tokens_only
+from tools.edit.ladder import STEPS, Rung, Site, Source, Step, has_own_word, site_of, sites, tokens_only
 
 MAX_ASSIGNMENTS = 50
 """Ways to lay the parts around elisions over a file that are followed up: two are too many already."""
@@ -80,6 +80,10 @@ def anchored(source: Source, wanted: Sequence[str], removed: Sequence[bool]) -> 
         return []
     starts = _starts(view.places, keys)
     best = _best(view.keys, keys, starts, likeness)
+    if best is not None:
+        best = best.without(
+            [i for i, key in enumerate(keys) if key in view.places and has_own_word(key)], keys
+        )
     if best is None or not _holds(best, keys, [removed[i] for i in numbers]):
         return []
     if (again := _shifted(best, view.keys)) is not None:
@@ -98,7 +102,26 @@ def _rivals(
     for _, row, _ in best.pairs:
         hidden[row] = "\0"
     other = _best(hidden, keys, starts, likeness)
-    return [other] if other is not None and other.rivals(best) else []
+    if other is not None and other.rivals(best):
+        return [other]
+    return next(([each] for each in _held(hidden, keys, starts, RIVAL * best.held) if each.rivals(best)), [])
+
+
+def _held(
+    lines: Sequence[str], keys: Sequence[str], starts: Sequence[int], least: float
+) -> Iterator[_Alignment]:
+    """Of the places of which at least this share may stand exactly, in whatever order, as much as does in order."""
+    for start in starts:
+        low, end = max(start - SLACK, 0), start + len(keys) + SLACK
+        window = lines[low:end]
+        there = set(window)
+        if _weighed([(i, 0, 1.0) for i, key in enumerate(keys) if key in there], keys) < least:
+            continue
+        equal = [[float(len(key)) if key == line else 0.0 for line in window] for key in keys]
+        pairs = tuple((i, low + j, 1.0) for i, j in _in_order(equal))
+        share = _weighed(pairs, keys)
+        if pairs:
+            yield _Alignment(pairs=pairs, likeness=share, held=share)
 
 
 def _shifted(best: _Alignment, lines: Sequence[str]) -> _Alignment | None:
@@ -131,6 +154,11 @@ class _Alignment:
     pairs: tuple[tuple[int, int, float], ...]
     likeness: float
     held: float
+
+    def without(self, standing: Sequence[int], keys: Sequence[str]) -> _Alignment:
+        """The same without likenesses of lines that stand somewhere to the letter: these are no others with a slip."""
+        pairs = tuple(pair for pair in self.pairs if pair[2] == 1.0 or pair[0] not in standing)
+        return _Alignment(pairs=pairs, likeness=_weighed(pairs, keys), held=self.held)
 
     def rivals(self, best: _Alignment) -> bool:
         """It might be this one that is meant: nearly as alike, or as much of it stands exactly."""
@@ -219,12 +247,16 @@ def _align(keys: Sequence[str], window: Sequence[str], low: int, likeness: _Meas
         pairs += _alike(keys, window, (mine, block.a), (there, block.b), low, likeness)
         pairs += [(block.a + i, low + block.b + i, 1.0) for i in range(block.size)]
         mine, there = block.a + block.size, block.b + block.size
-    weight = max(sum(map(len, keys)), 1)
     return _Alignment(
         pairs=tuple(pairs),
-        likeness=sum(len(keys[i]) * likeness for i, _, likeness in pairs) / weight,
-        held=sum(len(keys[i]) for i, _, likeness in pairs if likeness == 1.0) / weight,
+        likeness=_weighed(pairs, keys),
+        held=_weighed([pair for pair in pairs if pair[2] == 1.0], keys),
     )
+
+
+def _weighed(pairs: Sequence[tuple[int, int, float]], keys: Sequence[str]) -> float:
+    """How alike all of what is wanted is, long lines more than short ones."""
+    return sum(len(keys[i]) * likeness for i, _, likeness in pairs) / max(sum(map(len, keys)), 1)
 
 
 def _alike(

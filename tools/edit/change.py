@@ -7,11 +7,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from sandbox.textfile import decode, fingerprint
-from sandbox.transaction import Conflict, Remove, Transactions, Write
+from sandbox.transaction import Conflict, Transactions
 from tools import syntax
 from tools.action import ToolFailure
 from tools.edit.changes import FileChange
-from tools.edit.planning import Planned, PlanRefused, Problem, identity, plan
+from tools.edit.planned import Planned, PlanRefused, Problem, as_writes
+from tools.edit.planning import plan
 from tools.locate import missing, refusals
 from tools.seen import Version, after_edit, changed_since, differing, version
 from tools.text import added_removed, clip, plural, unified
@@ -86,20 +87,6 @@ def _performed(
     for each in planned:
         _note_as_seen(at, each, seen[each.path], stale=bool(foreign[each.path]))
     return [_described(each, (*foreign[each.path], *problems[each.path])) for each in planned if not each.to]
-
-
-def as_writes(planned: Sequence[Planned]) -> list[Write | Remove]:
-    """What a transaction has to do for a plan."""
-    writes: list[Write | Remove] = []
-    for each in planned:
-        before = identity(each.before)
-        if not each.changes:
-            continue
-        if each.after is not None:
-            writes.append(Write(path=each.path, content=each.after, before=before, mode=each.mode))
-        elif before is not None:
-            writes.append(Remove(path=each.path, before=before))
-    return writes
 
 
 def _made_before(problem: Problem) -> Change:

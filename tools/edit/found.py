@@ -16,8 +16,16 @@ from tools.edit.formats.placeholders import stands_for_lines
 from tools.edit.ghosts import without_ghosts
 from tools.edit.heads import scopes
 from tools.edit.ladder import STEPS, Rung, Site, Source, says_enough, sites
-from tools.edit.letters import is_shallow, refuse_ended_lines, refuse_twins, rest_of_lines, twins
-from tools.edit.merge import Splice, refuse_invented, splices
+from tools.edit.letters import (
+    is_shallow,
+    refuse_cut_lines,
+    refuse_ended_lines,
+    refuse_made_up_blank,
+    refuse_twins,
+    rest_of_lines,
+    twins,
+)
+from tools.edit.merge import Splice, refuse_afloat, refuse_invented, splices
 from tools.edit.readings import NUMBERED, UNMARKED, Reading, readings
 from tools.edit.refusals import EditRefused, not_found, several
 from tools.edit.splicing import TextSplice, as_text, ended, spliced
@@ -186,17 +194,21 @@ def _exact(
     start = starts[0]
     refuse_twins(source, source.line_at(start), *twins(source, reading.old.removesuffix("\n").split("\n")))
     refuse_ended_lines(source, start, reading.old)
+    refuse_cut_lines(source, start, reading.old)
+    refuse_made_up_blank(source, reading.old, reading.new)
     refuse_repeated(source, start, reading)
     if path:
         new, note = unwrapped(path, source.text, start, reading.old, reading.new)
         reading = replace(reading, new=new, note=", ".join(filter(None, (reading.note, note))))
     _refuse_lost_indentation(source, start, reading)
-    if _whole_lines(source.text, start, reading.old):
+    # without anything instead, the line end before these lines goes, not that behind them
+    from_line_end = not reading.new and reading.old.startswith("\n") and not reading.old.endswith("\n")
+    if _whole_lines(source.text, start, reading.old) and not from_line_end:
         hunk = Hunk(lines=tuple(diffed(*_as_lines(reading, literal=not _glues(source.text, start, reading)))))
         site = _exact_site(source.line_at(start), len(hunk.old))
         return _at(source, site, hunk, Rung.EXACT, reading.note)
     end = start + len(reading.old)
-    if not reading.new and rest_of_lines(source.text, start, reading.old):
+    if not reading.new and not from_line_end and rest_of_lines(source.text, start, reading.old):
         start = source.text.rfind("\n", 0, start) + 1
         end = min(end + (not reading.old.endswith("\n")), len(source.text))
     new = settled(source, start, reading.old, reading.new, path)
@@ -244,8 +256,8 @@ def _loose(
     for step in STEPS[1:]:
         for reading, hunk in options:
             if found := _in(sites(source, hunk.old, step), hunk, allowed, source):
-                if step.rung is Rung.TRAILING and len(found) == 1:
-                    rung, alike = twins(source, hunk.old)
+                if len(found) == 1 and not step.skips_blank:
+                    rung, alike = twins(source, hunk.old, step)
                     refuse_twins(source, found[0].first, rung, _in(alike, hunk, allowed, source))
                 yield _one(source, found, hunk, step.rung, reading)
     for _, hunk in options:
@@ -307,6 +319,7 @@ def _at(source: Source, site: Site, hunk: Hunk, rung: Rung, note: str) -> Found:
         if not hunk.given and rung is not Rung.EXACT:
             hunk, site = _without_ghosts(in_the_files_manner(source, hunk, site), site)
             refuse_invented(hunk.lines, site)
+            refuse_afloat(source, hunk.lines, site)
         found = splices(source, hunk.lines, site, rung)
     except Unclear as problem:
         raise EditRefused(f"`old` was found at line {site.first + 1} ({rung}), but {problem}") from None

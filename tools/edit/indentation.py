@@ -35,7 +35,7 @@ def fitted(
         return None  # one is as deep as in the file and another is not: no unit of the model's explains that
     given = [indent_of(line) for line in added if line.strip()]
     known = {model for model, _ in points}
-    if not _mixes(given, tabs):
+    if not mixes(given, tabs):
         if mapping := _prefix(points):
             return None if _could_be_scaled(points, given, file) else mapping
     elif all(each in known for each in given):
@@ -86,7 +86,7 @@ def lowest(text: str) -> int:
     return least
 
 
-def _mixes(given: Sequence[str], tabs: bool | None) -> bool:
+def mixes(given: Sequence[str], tabs: bool | None) -> bool:
     """The added lines are indented by tabs where the file has spaces, or the other way round."""
     ours = tab_indented(f"{each}x" for each in given)
     return ours is not None and tabs is not None and ours != tabs

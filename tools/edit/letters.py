@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
-from tools.edit.ladder import STEPS, Rung, Site, Source, has_own_word, sites
+from tools.edit.exact import line_sites
+from tools.edit.ladder import STEPS, Rung, Site, Source, Step, has_own_word, sites
 from tools.edit.refusals import EditRefused, several
 
 
@@ -17,17 +19,17 @@ def is_shallow(text: str, start: int, old: str) -> bool:
     return bool(before) and old[0] in " \t" and rest_of_lines(text, start, old)
 
 
-def twins(source: Source, wanted: Sequence[str]) -> tuple[Rung, list[Site]]:
-    """Where lines that stand to the letter once stand but for blank lines: models drop those, so which is meant is
-    not clear if there are several. Where only brackets and words like `end` are given, the same holds of another
-    depth."""
+def twins(source: Source, wanted: Sequence[str], at: Step = STEPS[0]) -> tuple[Rung, list[Site]]:
+    """Where lines that stand once, as the step `at` sees them, stand but for blank lines: models drop those, so which
+    is meant is not clear if there are several. Where only brackets and words like `end` are given, to the letter, the
+    same holds of another depth."""
     own = has_own_word("\n".join(wanted))
-    step = STEPS[2] if own else STEPS[4]
-    longest = max((line.strip() for line in wanted), key=len)
-    if (own and len(wanted) < 2) or source.text.count(longest) < 2:
-        return step.rung, []
-    if own and not all(line.strip() for line in wanted[1:-1]):
+    to_the_letter = at.rung in (Rung.EXACT, Rung.TRAILING)
+    step = replace(at, skips_blank=True) if not to_the_letter else STEPS[2] if own else STEPS[4]
+    if own and (len(wanted) < 2 or not all(line.strip() for line in wanted[1:-1])):
         return step.rung, []  # it has blank lines, so none was dropped
+    if to_the_letter and source.text.count(max((line.strip() for line in wanted), key=len)) < 2:
+        return step.rung, []
     return step.rung, sites(source, wanted, step)
 
 
@@ -51,6 +53,34 @@ def refuse_ended_lines(source: Source, start: int, old: str) -> None:
         raise EditRefused(
             several(source, [source.line_at(start), *(site.first for site in found)], f" ({rung})")
         )
+
+
+def refuse_cut_lines(source: Source, start: int, old: str) -> None:
+    """For several lines that stand to the letter but for the rest of the last one, or the beginning of the first: as
+    whole lines they may be meant where more of them stand so, with another one left out. Raises EditRefused."""
+    end = start + len(old)
+    text = source.text
+    line_start, line_end = text.rfind("\n", 0, start) + 1, text.find("\n", end)
+    behind = "" if old.endswith("\n") else text[end : line_end if line_end >= 0 else len(text)]
+    if "\n" not in old.strip("\n") or not (behind.strip() or text[line_start:start].strip()):
+        return
+    from tools.edit.approximate import anchored
+
+    wanted = old.strip("\n").split("\n")
+    first, last = source.line_at(start), source.line_at(end)
+    for site in anchored(source, wanted, [False] * len(wanted))[:1]:
+        if site.end <= first or site.first > last:
+            raise EditRefused(several(source, [first, site.first], f" ({Rung.ANCHORS})"))
+
+
+def refuse_made_up_blank(source: Source, old: str, new: str) -> None:
+    """For whole lines that stand to the letter: a blank one before them, which `new` has not, may be a way to quote,
+    and without it they stand at several places. Raises EditRefused."""
+    wanted = old.strip("\n").split("\n")
+    if not old.startswith("\n") or new.startswith("\n") or not has_own_word(wanted[0]) or not new:
+        return
+    if len(places := line_sites(source.text, wanted)) > 1:
+        raise EditRefused(several(source, places, " (but for a blank line)"))
 
 
 def rest_of_lines(text: str, start: int, old: str) -> bool:

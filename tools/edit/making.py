@@ -10,7 +10,7 @@ from tools.action import Observation
 from tools.edit.change import Change, perform
 from tools.edit.changes import FileChange
 from tools.edit.observation import observed
-from tools.edit.planning import Planned
+from tools.edit.planned import Planned
 from tools.workspace import Workspace
 
 MAX_LINTED = 3

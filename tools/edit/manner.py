@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from tools.edit.changes import Line
-from tools.edit.indentation import OPENERS, Mapping, fitted, indent_of, lowest, tab_indented, unit_of
-from tools.edit.ladder import LOOK_ALIKES, Rung, Source
+from tools.edit.indentation import OPENERS, Mapping, fitted, indent_of, lowest, mixes, tab_indented, unit_of
+from tools.edit.ladder import LOOK_ALIKES, Rung, Source, has_own_word
 from tools.edit.unclear import Unclear
 from tools.edit.words import merged, versions
 
@@ -100,17 +100,27 @@ class Adapter:
         return {text: lines.pop() for text, lines in known.items() if len(lines) == 1 and more[text] <= 0}
 
     def _blank(self, text: str) -> str:
-        mapped = self._indent(text) if self._indent and text and self._rung is not Rung.EXACT else text
-        return text if mapped is None else mapped
+        """Raises Unclear if it is of white space and the lines are indented otherwise: it may be, too, or not."""
+        if not text or self._rung is Rung.EXACT or self._indent is None or self._indent(text) in (text, None):
+            return text
+        meant = {self._source.lines[row] for i, row in self._row_of.items() if self._lines[i].text == text}
+        if len(meant) != 1:
+            raise Unclear(
+                "how much white space a blank line of `new` is to have is not clear: leave it empty"
+            )
+        return meant.pop()
 
     def _fit(self) -> Mapping | None:
         added = [line.text for line in self._lines if line.op == "+"]
+        self._odd_first: tuple[str, str] | None = None
+        given = [indent_of(text) for text in added if text.strip()]
+        if self._rung is Rung.EXACT and not mixes(given, self._source.tabs):
+            return str  # as they are: no quoted line is indented otherwise
         pairs = [
             (given_indent(self._lines[i].text), indent_of(self._source.lines[row]))
             for i, row in self._row_of.items()
             if self._lines[i].text.strip()
         ]
-        self._odd_first: tuple[str, str] | None = None
         first, rest = pairs[:1], pairs[1:]
         if len(pairs) == 1 and first[0][0] != first[0][1] and self._rung is not Rung.EXACT:
             self._refuse_two_depths(*first[0])
@@ -119,7 +129,40 @@ class Adapter:
             # a model that starts copying within the indentation gives only the first line without all of it
             self._odd_first = first[0]
             pairs = rest
+        elif self._rung is not Rung.EXACT and added:
+            self._refuse_other_depth()
         return fitted(pairs, added, self._source.lines, self._source.tabs)
+
+    def _refuse_other_depth(self) -> None:
+        """Some lines stand as deep as they are given, and one of brackets alone, beside which lines are added, or which
+        alone is as deep as they are, does not: it may be another one."""
+        same, other = list[int](), list[int]()
+        for i, row in self._row_of.items():
+            if self._lines[i].text.strip():
+                as_given = given_indent(self._lines[i].text) == indent_of(self._source.lines[row])
+                (same if as_given else other).append(i)
+        if not any(has_own_word(self._lines[i].text) for i in same):
+            return
+        known = {indent_of(self._lines[i].text) for i in same}
+        new = {indent_of(line.text) for line in self._lines if line.op == "+" and line.text.strip()} - known
+        for i in other:
+            text = self._lines[i].text
+            if not has_own_word(text) and (indent_of(text) in new or self._adds_beside(i)):
+                raise Unclear(
+                    f"{text.strip()[:60]!r} stands at another depth there, and the other lines do not: "
+                    "give it as the file has it"
+                )
+
+    def _adds_beside(self, number: int) -> bool:
+        """Right before or behind this line others are added, in the place of none."""
+        for by in (-1, 1):
+            at, ops = number + by, set[str]()
+            while 0 <= at < len(self._lines) and (op := self._lines[at].op) != " ":
+                ops.add(op)
+                at += by
+            if ops == {"+"}:
+                return True
+        return False
 
     def _refuse_two_depths(self, given: str, indent: str) -> None:
         """Of one line without its indentation, the others to add may have theirs, or lack as much of it.
@@ -179,7 +222,10 @@ class Adapter:
             raise Unclear(
                 f"how deep to indent {text.strip()[:60]!r} is not clear: give the indentation as in the file"
             )
-        shown = any(indent_of(self._lines[i].text) for i in self._row_of)
+        shown = any(
+            indent_of(self._lines[i].text) and indent_of(self._source.lines[row])
+            for i, row in self._row_of.items()
+        )
         if indent and mapped and (indent[0] == "\t") != (mapped[0] == "\t") and not shown:
             raise Unclear(
                 f"whether {text.strip()[:60]!r} is to be indented by tabs or by spaces is not clear: give it as the "

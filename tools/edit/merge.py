@@ -82,6 +82,23 @@ def refuse_invented(lines: Sequence[Line], site: Site) -> None:
             )
 
 
+def refuse_afloat(source: Source, lines: Sequence[Line], site: Site) -> None:
+    """For lines made of two texts: one of the file's that `old` skips stands between a change and a line that the texts
+    have several times. Which of these it stands beside in `new`, only the marks of a diff could say. Raises Unclear."""
+    numbers = [i for i, line in enumerate(lines) if line.op != "+"]
+    at = {row: numbers[number] for number, row in site.pairs}
+    sides = [[line.text.strip() for line in lines if line.op != op] for op in "+-"]
+    for row in range(site.first, site.end):
+        if row in at or not source.lines[row].strip():
+            continue
+        beside = [at[each] for each in (row - 1, row + 1) if each in at]
+        kept = [i for i in beside if lines[i].op == " " and lines[i].text.strip()]
+        if len(kept) == 1 and any(side.count(lines[kept[0]].text.strip()) > 1 for side in sides):
+            raise Unclear(
+                f"line {row + 1} ({source.lines[row].strip()[:60]!r}) is missing from `old`: give it in both"
+            )
+
+
 def _refuse_unseen(source: Source, lines: Sequence[Line], site: Site, row_of: dict[int, int]) -> None:
     """A line that `old` skips and `new` brings has been moved, or forgotten once: nobody knows how often it is
     to stand there. So has one whose neighbours are moved: it may go with them, or stay."""

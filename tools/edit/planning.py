@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import stat
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -11,69 +10,15 @@ from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from sandbox.paths import Tree
-from sandbox.places import check_writable
-from sandbox.textfile import BinaryFile, TextFile, decode, encode, fingerprint
+from sandbox.places import NotAFile, check_writable
+from sandbox.textfile import BinaryFile, TextFile, decode, encode
 from tools.edit.changes import Create, Delete, Edit, FileChange, Hunk, Line, Update
 from tools.edit.endings import Origins, untouched
 from tools.edit.engine import EditRefused, Place, patched
+from tools.edit.planned import Planned, PlanRefused, Problem, Refused
+from tools.edit.spellings import plain, spellings
 from tools.seen import differing
 from tools.text import plural
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Planned:
-    """What becomes of one file. Content is None where there is no file; of a link that is removed it is its text.
-
-    places: where each edit was made
-    source: the path of the file that moved here, "" if it was here
-    to: where the file that was here moved, "" if it did not
-    mode: permission bits to set, None to keep them
-    """
-
-    path: str
-    before: bytes | None
-    after: bytes | None
-    old_text: str
-    new_text: str
-    places: tuple[Place, ...] = ()
-    source: str = ""
-    to: str = ""
-    mode: int | None = None
-    notes: tuple[str, ...] = ()
-
-    @property
-    def changes(self) -> bool:
-        return self.before != self.after or self.mode is not None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Problem:
-    """Why one change cannot be made.
-
-    already: because it is made. folder: the path is that of a folder. missing: the path, if there is no such file
-    gone: it is missing because it was to be removed
-    """
-
-    path: str
-    text: str
-    already: bool = False
-    folder: bool = False
-    missing: str = ""
-    gone: bool = False
-
-
-class PlanRefused(ValueError):
-    """Some of the changes cannot be made, so none is.
-
-    fitting: how many of the others could be
-    already: there is nothing to do, because all of them are made
-    """
-
-    def __init__(self, problems: Sequence[Problem], fitting: int, *, already: bool = False) -> None:
-        super().__init__("\n".join(f"{each.path}: {each.text}" for each in problems))
-        self.problems = tuple(problems)
-        self.fitting = fitting
-        self.already = already
 
 
 def plan(
@@ -101,7 +46,7 @@ def _problem(path: str, work: Callable[[_Given], None], given: _Given) -> Proble
     """What stands against a piece of work, None if it was done."""
     try:
         work(given)
-    except _Refused as refusal:
+    except Refused as refusal:
         return refusal.problem
     except ValueError as refusal:  # the tree's or the encoding's: outside, protected, binary, not a file
         return Problem(path=path, text=str(refusal))
@@ -117,12 +62,6 @@ def _all_made(problems: Sequence[Problem], planned: Sequence[Planned]) -> bool:
 
 
 _Given = TypeVar("_Given")
-
-
-class _Refused(Exception):
-    def __init__(self, problem: Problem) -> None:
-        super().__init__(problem.text)
-        self.problem = problem
 
 
 @dataclass(slots=True, kw_only=True)
@@ -193,9 +132,9 @@ class _Planner:
     def _update(self, change: Update) -> None:
         try:
             path, note = self._existing(change.path)
-        except _Refused as refusal:
+        except Refused as refusal:
             if change.to and self._moved_already(change):
-                raise _Refused(
+                raise Refused(
                     Problem(path=change.path, text=f"already moved to {change.to!r}", already=True)
                 ) from None
             raise refusal
@@ -222,7 +161,7 @@ class _Planner:
         except EditRefused as refusal:
             number = f"edit {refusal.edit + 1} of {len(edits)}: " if len(edits) > 1 else ""
             made = refusal.already and all(self._made(text, each, path) for each in edits)
-            raise _Refused(Problem(path=path, text=number + str(refusal), already=made)) from None
+            raise Refused(Problem(path=path, text=number + str(refusal), already=made)) from None
         new = [replace(place, edit=place.edit + state.edits) for place in result.places]
         state.places = [*_carried(state.places, text, result.text), *new]
         state.edits += len(edits)
@@ -238,28 +177,28 @@ class _Planner:
 
     def _moved_already(self, change: Update) -> bool:
         """The file that is to move stands at its target, with all edits made."""
-        target = self._files.relative(_plain(change.to))
+        target = self._files.relative(plain(change.to))
         if not self._files.is_file(target):
             return False
         text = decode(self._files.read(target)).text if change.edits else ""
         return all(self._made(text, each, target) for each in change.edits)
 
     def _move(self, path: str, state: _State, to: str) -> None:
-        target = self._files.relative(_plain(to))
+        target = self._files.relative(plain(to))
         if target == path:
             return
         check_writable(target)
         if self._files.is_dir(target):
-            raise _Refused(Problem(path=path, text=f"cannot move to {target!r}: it is a folder"))
+            raise Refused(Problem(path=path, text=f"cannot move to {target!r}: it is a folder"))
         if state.before is not None and state.source:
-            raise _Refused(
+            raise Refused(
                 Problem(
                     path=path, text="another file moves here and this one away: do that one after another"
                 )
             )
         there = self._state(target)
         if there.text is not None and not self._known(target):
-            raise _Refused(Problem(path=path, text=f"cannot move to {target!r}: it exists and was not read"))
+            raise Refused(Problem(path=path, text=f"cannot move to {target!r}: it exists and was not read"))
         source = state.source or path
         mode = state.mode
         if mode is None and self._files.is_file(source):
@@ -272,16 +211,16 @@ class _Planner:
         self.states[target] = moved
 
     def _create(self, change: Create) -> None:
-        path = self._files.relative(_plain(change.path))
+        path = self._files.relative(plain(change.path))
         check_writable(path)
         if self._files.is_dir(path):
-            raise _Refused(Problem(path=path, text="is a folder", folder=True))
+            raise Refused(Problem(path=path, text="is a folder", folder=True))
         state = self._state(path)
         if state.text and state.text != change.content:
             if change.new:
-                raise _Refused(Problem(path=path, text="is there already, and the diff makes a new file"))
+                raise Refused(Problem(path=path, text="is there already, and the diff makes a new file"))
             if not self._known(path):
-                raise _Refused(
+                raise Refused(
                     Problem(path=path, text="exists and was not read: read it first, or edit a part of it")
                 )
         if state.text is not None:
@@ -300,8 +239,8 @@ class _Planner:
             return
         try:
             path, note = self._existing(change.path)
-        except _Refused as refusal:
-            raise _Refused(replace(refusal.problem, gone=bool(refusal.problem.missing))) from None
+        except Refused as refusal:
+            raise Refused(replace(refusal.problem, gone=bool(refusal.problem.missing))) from None
         check_writable(path)
         state = self._state(path)
         if state.text is None:
@@ -318,12 +257,12 @@ class _Planner:
             hunks = _with_endings_of(change.hunks, self.states[path].like if path in self.states else None)
             left = patched(text, hunks, path=path, strictest=self._strictest).text
         except EditRefused as refusal:
-            raise _Refused(
+            raise Refused(
                 Problem(path=path, text=f"is not as the diff that removes it says: {refusal}")
             ) from None
         if left.strip():
             kept = plural(left.strip().count("\n") + 1, "line")
-            raise _Refused(Problem(path=path, text=f"the diff removes the file, but leaves {kept} of it"))
+            raise Refused(Problem(path=path, text=f"the diff removes the file, but leaves {kept} of it"))
 
     def _state(self, path: str) -> _State:
         if path not in self.states:
@@ -331,14 +270,25 @@ class _Planner:
         return self.states[path]
 
     def _found(self, path: str) -> _State:
-        if not self._files.is_file(path):
+        content = self._content(path)
+        if content is None:
             return _State(before=None)
-        content = self._files.read(path)
         try:
             like = decode(content)
         except BinaryFile as problem:  # it can be moved and removed all the same
             return _State(before=content, text="", unreadable=str(problem), kept=content)
         return _State(before=content, like=like, text=like.text)
+
+    def _content(self, path: str) -> bytes | None:
+        """Of a file; None if none stands there. Read at once: to ask first would double what a large patch costs."""
+        try:
+            return self._files.read(path)
+        except (FileNotFoundError, NotAFile):
+            return None
+        except PermissionError:
+            if self._files.is_file(path):
+                raise
+            return None
 
     def _text(self, state: _State) -> str:
         if state.unreadable:
@@ -347,7 +297,7 @@ class _Planner:
 
     def _link(self, path: str) -> tuple[str, bytes] | None:
         """Path and text of the link that is named, None if it is none."""
-        for candidate in _spellings(path, self._files.root.name):
+        for candidate in spellings(path, self._files.root.name):
             with suppress(ValueError), self._files.place(candidate, follow_last=False) as place:
                 found = place.stat()
                 if found and stat.S_ISLNK(found.st_mode):
@@ -356,27 +306,31 @@ class _Planner:
 
     def _existing(self, path: str) -> tuple[str, str]:
         """The file that is meant, and a note if the path is not quite its own."""
-        for candidate in _spellings(path, self._files.root.name):
+        for candidate in spellings(path, self._files.root.name):
             try:
                 relative = self._files.relative(candidate)
             except (
                 ValueError
             ):  # another spelling may be inside; if none is, the error of the last line is told
                 continue
-            if relative in self.states or self._files.is_file(relative):
+            if self._known_or_there(relative):
                 note = (
-                    f"{path!r} was taken to mean {relative!r}"
-                    if candidate not in (path, _plain(path))
-                    else ""
+                    f"{path!r} was taken to mean {relative!r}" if candidate not in (path, plain(path)) else ""
                 )
                 return relative, note
             if self._files.is_dir(relative) and relative != ".":
-                raise _Refused(Problem(path=path, text="is a folder", folder=True))
-        self._files.relative(_plain(path))
+                raise Refused(Problem(path=path, text="is a folder", folder=True))
+        self._files.relative(plain(path))
         raise self._missing(path)
 
-    def _missing(self, path: str) -> _Refused:
-        return _Refused(Problem(path=path, text="no such file", missing=path))
+    def _known_or_there(self, path: str) -> bool:
+        """A change before spoke of this path, or a file stands there, which is then read."""
+        if path not in self.states and (found := self._found(path)).before is not None:
+            self.states[path] = found
+        return path in self.states
+
+    def _missing(self, path: str) -> Refused:
+        return Refused(Problem(path=path, text="no such file", missing=path))
 
     def _mode(self, path: str) -> int:
         return stat.S_IMODE((self._files.root / path).stat().st_mode)
@@ -412,29 +366,3 @@ def _carried(places: Sequence[Place], before: str, after: str) -> list[Place]:
         shift = next((new - old for _, old, _, new in reversed(changes) if old < place.first), 0)
         carried.append(replace(place, first=place.first + shift, last=place.last + shift))
     return carried
-
-
-def identity(content: bytes | None) -> str | None:
-    """The fingerprint of a content, None for none: what a transaction compares before it writes."""
-    return None if content is None else fingerprint(content)
-
-
-_URI = re.compile(r"^file://")
-
-
-def _plain(path: str) -> str:
-    """A path as the system spells it, of one that a model wrote."""
-    cleaned = _URI.sub("", path.strip().strip("`'\""))
-    return os.path.normpath(cleaned.replace("\\", "/")) if cleaned else path
-
-
-def _spellings(path: str, root: str) -> list[str]:
-    """The path, then what it may stand for: behind a diff's prefix, from the root of the disk, in the root's name."""
-    found = [path] if path == _plain(path) else [path, _plain(path)]
-    path = found[-1]
-    first, _, rest = path.lstrip("/").partition("/")
-    if path.startswith("/"):
-        found.append(path.lstrip("/"))
-    if rest and first in ("a", "b", "i", "w", root, "workspace", "repo", "project"):
-        found.append(rest)
-    return found

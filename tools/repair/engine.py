@@ -14,7 +14,7 @@ from tools.repair.baseline import Baseline, baseline
 from tools.repair.candidates import GROUPS, candidates, grouped
 from tools.repair.failures import groups, hints
 from tools.repair.findings import Findings
-from tools.repair.hinting import NO_HINT, Hint
+from tools.repair.hinting import NO_HINT, Hint, understood
 from tools.repair.localization import Suspect, rank
 from tools.repair.patches import described
 from tools.repair.relevance import reordered, words_of
@@ -61,18 +61,17 @@ async def repair(
     """Look for patches that make failing tests pass and break no passing one. Nothing is written to disk.
 
     targets: tests to repair (files or node ids); all that fail when empty
-    hint: where the fault may be and of which kind (see `hinting`)
+    hint: where the fault may be and of which kind, or a description of it (see `hinting`)
     budget: seconds of wall time
     """
+    told = await asyncio.to_thread(understood, at, hint)
     if not await asyncio.to_thread(is_python, at, targets):
         from tools.repair.anylang import engine as other
 
-        return await other.repair(
-            at, targets=targets, hint=Hint(hint), budget=budget, on_progress=on_progress
-        )
+        return await other.repair(at, targets=targets, hint=told, budget=budget, on_progress=on_progress)
     started = time.monotonic()
     findings = Findings(targets=targets, deadline=started + budget)
-    state = Repair(at=at, findings=findings, hint=Hint(hint), on_progress=on_progress)
+    state = Repair(at=at, findings=findings, hint=told, on_progress=on_progress)
     result = await state.run()
     return replace(result, seconds=time.monotonic() - started, tried=state.tried, cpu=state.cpu)
 
@@ -166,7 +165,7 @@ class Repair:
             if left <= 0:
                 return False
             sources = self.sources(spectrum, wanted)
-            suspects = self._hinted(self.suspects(sources, wanted, spectrum))[:MOST_SUSPECTS]
+            suspects = self.suspects(sources, wanted, spectrum)[:MOST_SUSPECTS]
             self.on_progress(f"searching: {len(wanted)} failing tests, {len(suspects)} suspicious statements")
             search = Search(
                 name=f"{len(self.findings.fixes)}.{place}",
@@ -204,7 +203,13 @@ class Repair:
     def _hinted(self, suspects: list[Suspect]) -> list[Suspect]:
         if not self.hint.said:
             return suspects
-        weighed = [replace(s, score=s.score * self.hint.place(s.path, s.function)) for s in suspects]
+        factors = [self.hint.place(each.path, each.function) for each in suspects]
+        # The highest stays what it was: a score above one would mean nothing to a reader.
+        highest = max((s.score * by for s, by in zip(suspects, factors, strict=True)), default=0.0) or 1.0
+        scale = max((each.score for each in suspects), default=0.0) / highest
+        weighed = [
+            replace(s, score=round(s.score * by * scale, 4)) for s, by in zip(suspects, factors, strict=True)
+        ]
         return sorted(weighed, key=lambda each: -each.score)
 
     def _groups(self) -> Sequence[Sequence[Template]]:
@@ -240,12 +245,12 @@ class Repair:
     def suspects(
         self, sources: Mapping[str, Source], wanted: Sequence[Test], spectrum: Spectrum
     ) -> list[Suspect]:
-        """Statements by what tests run them, then by what they have in common with the failing ones."""
+        """Statements by what tests run them, what they have in common with the failing ones, and the hint."""
         files: dict[str, str] = {}
         for path in sorted({test.file for test in wanted}):
             with suppress(OSError, ValueError):  # tests that come from no file
                 files[path] = self._text(path)
-        return reordered(rank(sources, wanted, spectrum), words_of(wanted, files))
+        return self._hinted(reordered(rank(sources, wanted, spectrum), words_of(wanted, files)))
 
     def _source(self, path: str) -> Source:
         return Source(path, self._text(path))

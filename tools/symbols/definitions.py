@@ -150,7 +150,7 @@ class _Reader:
         else:
             tail = _after(self._lines[end_row], end_column)
         start = top if first_row == top.start_point[0] else outer
-        between = set(range(head, own_row)) - comments
+        between = set(range(head, own_row)) - comments if head < own_row else ()
         return Definition(
             name=name,
             kind=kind,
@@ -213,6 +213,8 @@ def _segments(node: Node) -> tuple[str, ...]:
         node = inner
         inner = node.child_by_field_name("declarator") or next(reversed(node.named_children), None)
     text, operator = _text(inner or node), tuple[str, ...]()
+    if text.isidentifier() and text not in _NO_NAMES:  # nothing to take apart, as almost always
+        return (text,)
     if cut := re.search(r"\boperator\b\W", text):
         text, operator = text[: cut.start()], (re.sub(r"\s+", "", text[cut.start() :]),)
     while (bare := re.sub(r"<[^<>]*>|\[[^\[\]]*\]", "", text)) != text:
@@ -270,11 +272,12 @@ def _previous(node: Node) -> Node | None:
 def _end(outer: Node) -> tuple[int, int]:
     """Where a definition ends. Where semicolons are optional, grammars take a comment behind it for a part."""
     node = outer
-    while node.children:
-        rest = [each for each in node.children[-4:] if each.type not in COMMENTS]
-        if node.children[-1].type in COMMENTS and rest and rest[-1].type == "}":
-            return rest[-1].end_point
-        node = node.children[-1]
+    while (count := node.child_count) and (last := node.child(count - 1)) is not None:
+        if last.type in COMMENTS:
+            rest = [each for each in node.children[-4:] if each.type not in COMMENTS]
+            if rest and rest[-1].type == "}":
+                return rest[-1].end_point
+        node = last
     return outer.end_point
 
 
@@ -284,8 +287,12 @@ def _end_row(node: Node) -> int:
 
 
 def _before(line: str, column: int) -> str:
+    if line.isascii():
+        return line[:column].strip()
     return line.encode("utf-8", "replace")[:column].decode("utf-8", "replace").strip()
 
 
 def _after(line: str, column: int) -> str:
+    if line.isascii():
+        return line[column:].strip()
     return line.encode("utf-8", "replace")[column:].decode("utf-8", "replace").strip()

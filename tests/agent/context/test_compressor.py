@@ -16,8 +16,9 @@ from agent.context.compressor import Compressor
 from agent.context.facts import Facts
 from agent.context.invariants import broken
 from agent.context.past import LogPast
-from agent.context.projection import FoldMessage, Projection, StateMessage
+from agent.context.projection import Projection
 from agent.context.replay import take_in, undo
+from agent.context.slots import FoldMessage, StateMessage
 from agent.context.usage import before_and_after, holding, usage
 from agent.events import AskedAction, Compaction, Event, MessageEvent, ObservationEvent, Prompt, Steer
 from agent.model.base import Delta, Model, Request, ToolMessage, UserMessage

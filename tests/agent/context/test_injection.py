@@ -9,7 +9,8 @@ import pytest
 
 from agent.context.compressor import Compressor
 from agent.context.facts import Facts
-from agent.context.projection import FoldMessage, Projection
+from agent.context.projection import Projection
+from agent.context.slots import FoldMessage
 from agent.context.summary import sections_of
 from agent.events import AskedAction, Compaction, Event, MessageEvent, ObservationEvent, Prompt, SessionStart
 from agent.model.base import UserMessage

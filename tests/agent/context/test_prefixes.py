@@ -23,8 +23,9 @@ from agent.context.invariants import (
     broken,
     view_broken,
 )
-from agent.context.projection import FoldMessage, Projection, Slot
+from agent.context.projection import Projection
 from agent.context.replay import undone
+from agent.context.slots import FoldMessage, Slot
 from agent.events import (
     Compaction,
     Event,

@@ -18,8 +18,9 @@ from agent.context.invariants import (
     NothingIsEmpty,
     broken,
 )
-from agent.context.projection import UNANSWERED, FoldMessage, Projection, Slot
+from agent.context.projection import UNANSWERED, Projection
 from agent.context.replay import needed, take_in, undo, undone
+from agent.context.slots import FoldMessage, Slot
 from agent.events import (
     AskedAction,
     Compaction,

@@ -13,7 +13,8 @@ from agent.context.compressor import Compressor
 from agent.context.facts import Facts
 from agent.context.invariants import broken
 from agent.context.paying import worth_it
-from agent.context.projection import FoldMessage, NoteMessage, Projection, Slot
+from agent.context.projection import Projection
+from agent.context.slots import FoldMessage, NoteMessage, Slot
 from agent.context.summary import checked, in_use
 from agent.events import AskedAction, Compaction, Event, MessageEvent, ObservationEvent, Prompt, Steer
 from agent.model.base import AssistantMessage, ToolMessage, UserMessage

@@ -24,7 +24,7 @@ from sandbox.errors import Fault, UserError
 from tests.tools.workspaces import workspace
 from tools.action import Action, Observation, ToolFailure
 from tools.code import code
-from tools.edit import edit
+from tools.edit.tools import edit
 from tools.finish import finish
 from tools.plan import plan
 from tools.registry import Tool
@@ -119,6 +119,27 @@ def test_where_all_tests_pass_it_says_what_the_words_of_a_described_bug_speak_of
     assert [call.tool for call in calls] == ["plan", "run_tests", "finish"], "it describes nothing"
 
 
+@pytest.mark.slow
+def test_what_a_described_bug_speaks_of_is_suspected_first(tmp_path: Path) -> None:
+    """The failing test runs both functions alike, and no change mends it, so that the suspects are told."""
+    at = workspace(
+        tmp_path,
+        {
+            "weights.py": "def weigh(order):\n    return order\n",
+            "letters.py": "def postage(order):\n    return order\n",
+            "test_shop.py": "from letters import postage\nfrom weights import weigh\n\n\ndef test_it():\n"
+            "    assert [(weigh(n), postage(n)) for n in (1, 2)] == ['a', 'b']\n",
+        },
+    )
+    for said, first, second in (
+        ("fix the bug: what it costs to send a letter, the postage, is wrong", "letters.py:2", "weights.py:2"),
+        ("fix the bug: the scales weigh every heavy parcel wrong, as a customer says", "weights.py:2", "letters.py:2"),
+    ):  # fmt: skip
+        calls, end = asyncio.run(drive(at, said, (*TOOLS, code)))
+        assert calls[2].arguments["hint"] == said
+        assert 0 < end.text.index(first) < end.text.index(second)
+
+
 async def drive(
     at: Workspace, prompt: str, offered: Sequence[Tool] = TOOLS
 ) -> tuple[list[Action], Observation]:
@@ -155,7 +176,7 @@ def test_the_same_messages_get_the_same_reply() -> None:
 
 
 def test_failing_tests_are_named_to_the_search() -> None:
-    assert only(ask(after(PLANNED, RAN_RED))).arguments == {"targets": ["test_cart.py::test_fee"]}
+    assert only(ask(after(PLANNED, RAN_RED))).arguments == {"targets": ["test_cart.py::test_fee"]}, "no hint"
 
 
 def test_passing_tests_leave_nothing_to_do() -> None:

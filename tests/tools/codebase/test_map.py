@@ -13,7 +13,7 @@ from tools.code import code
 from tools.codebase.graph import graph
 from tools.codebase.index import Index
 from tools.codebase.map import CHARACTERS, mapped
-from tools.edit import edit
+from tools.edit.tools import edit
 from tools.files import read
 
 pytestmark = pytest.mark.timeout(300)  # a busy machine is no finding

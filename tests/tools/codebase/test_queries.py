@@ -17,7 +17,7 @@ from tools.code import code
 from tools.codebase.index import Index
 from tools.codebase.modules import Modules
 from tools.codebase.queries import importers, is_test
-from tools.edit import edit, edit_symbol
+from tools.edit.tools import edit, edit_symbol
 
 pytestmark = pytest.mark.timeout(300)  # a busy machine is no finding
 

@@ -15,7 +15,7 @@ from sandbox.transaction.doing import prepare
 from sandbox.transaction.planning import plan
 from sandbox.transaction.record import Journal
 from tests.tools.workspaces import call, put, refused, workspace
-from tools.edit import apply_patch, edit, edit_lines, edit_symbol
+from tools.edit.tools import apply_patch, edit, edit_lines, edit_symbol
 from tools.files import read, write
 from tools.workspace import Workspace
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from tests.tools.workspaces import call, put, refused, workspace
-from tools.edit import edit
+from tools.edit.tools import edit
 
 SHOP = """\
 class Cart:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.tools.workspaces import call, put, workspace
-from tools.edit import apply_patch, edit
+from tools.edit.tools import apply_patch, edit
 from tools.files import write
 from tools.workspace import Workspace
 

@@ -11,7 +11,7 @@ import pytest
 from tests.tools.edit.malformed.cases import Case, cases
 from tests.tools.workspaces import call, workspace
 from tools.action import Observation, ToolFailure
-from tools.edit import apply_patch, edit
+from tools.edit.tools import apply_patch, edit
 from tools.files import read
 from tools.workspace import Workspace
 

@@ -8,9 +8,9 @@ import pytest
 
 from tests.tools.workspaces import call, put, refused, workspace
 from tools.defaults import default_tools, understood_tools
-from tools.edit import apply_patch
 from tools.edit.offer import FORMATS, WAYS, Format, told
 from tools.edit.several import edit_several
+from tools.edit.tools import apply_patch
 from tools.registry import Toolbox
 
 CART = """\

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from sandbox.paths import Tree
 from sandbox.transaction import Transactions
-from tools.edit.change import as_writes
 from tools.edit.changes import Create, Delete, FileChange, Hunk, Line, Lines, Replace, Update
-from tools.edit.planning import PlanRefused, plan
+from tools.edit.planned import PlanRefused, as_writes
+from tools.edit.planning import plan
 
 
 def tree(folder: Path, **files: str | bytes) -> Tree:

@@ -18,7 +18,8 @@ from tools.edit.changes import Edit, FileChange, Hunk, Line, Replace, Update
 from tools.edit.engine import EditRefused, patched
 from tools.edit.formats import parse
 from tools.edit.formats.render import render_blocks, render_diff, render_patch
-from tools.edit.planning import PlanRefused, plan
+from tools.edit.planned import PlanRefused
+from tools.edit.planning import plan
 
 pytestmark = pytest.mark.slow
 

@@ -18,9 +18,9 @@ from tests.sandbox.trees import image
 from tests.support.cli import PATCHWRIGHT, environment
 from tests.tools.edit.drawn import Drawn, edits
 from tests.tools.workspaces import call, workspace
-from tools.edit import edit
 from tools.edit.changes import Update
 from tools.edit.formats.render import render_patch
+from tools.edit.tools import edit
 
 pytestmark = pytest.mark.slow
 

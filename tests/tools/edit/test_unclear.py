@@ -133,6 +133,56 @@ REFUSED = {
         "/* chain */\n",
         "#define TRY(L) \\\n\ttry { a }\n/* chain */\n",
     ),
+    "a tab among lines that are all too deep, and none is indented in the file": (
+        "/* chain */\nint f() {\n  g();\n}\n",
+        "\t\t/* chain */\n",
+        "\t\t#define TRY(L) \\\n\t\t\ttry { a }\n\t\t/* chain */\n",
+    ),
+    "a line that stands further off to the letter, and one much like it nearer": (
+        "/*\n * on an as is basis, without any,\n * warranties of any kind.\n */\n"
+        "actual fun isBrowser() = other() {\n  a\n  b\n  c\n  return js()\n}\n\nactual fun isWasm() = false\n",
+        " * on an as is basis, without any,\n * warranties of any kind.\n ...\nactual fun isWasm() = false\n",
+        " * on an as is basis, without any,\n * warranties of any kind.\n ...\nactual fun isWasm() = false\n"
+        "\nactual fun getEnv() = js()\n",
+    ),
+    "lines with no-break spaces that stand again but for a blank one": (
+        "\t\tok: false,\n\t}\n\n\tfor test := tests {\nx\n\t\tok: false,\n\t}\n\tfor test := tests {\n",
+        "\t\tok:\u00a0false,\n\t}\n\tfor\u00a0test\u00a0:=\u00a0tests\u00a0{\n",
+        "\t\tok:\u00a0false,\n\t\tmore(),\n\t}\n\tfor\u00a0test\u00a0:=\u00a0tests\u00a0{\n",
+    ),
+    "a closing line that stands at another depth beside lines that do not": (
+        "fn f {\n    if a {\n        b {\n        }\n    } else {\n        false\n    }\n}\n\nfn g\n",
+        "        }\n    } else {\n        false\n}\n",
+        "        }\n    } else {\n        false\n}\n\nfn h {\n    c\n}\n",
+    ),
+    "a part of a line to the letter, and whole lines elsewhere but for one between": (
+        "open(\n  first = False,\n  second = SYSTEM,\n) {\n}\nopen(\n"
+        "  first = False,\n  other = None,\n  second = SYSTEM,\n)\n",
+        "  first = False,\n  second = SYSTEM,\n)",
+        "  first = False,\n  second = SYSTEM,\n  third = None,\n)",
+    ),
+    "a blank line before lines that stand twice, and `new` has none": (
+        "a = one\nb = two\nc = three\n\na = one\nb = two\nd = four\n",
+        "\na = one\nb = two\n",
+        "a = one\nb = three\n",
+    ),
+    "a blank line of white space, and lines that are not as deep as in the file": (
+        "    a(b);\n    \n    c(d);\n\n    e(f);\n",
+        "a(b);\n    \nc(d);\n\ne(f);\n",
+        "a(b);\n        \nc(d, 1);\n\ne(f);\n",
+    ),
+    "a line that `old` skips, beside one that it has twice": (
+        "f a {\n  open();\n  one(a);\n}\nf b {\n  // a note\n  open();\n  two(b);\n}\n",
+        "f a {\n  open();\n  one(a);\n}\nf b {\n  open();\n  two(b);\n}\n",
+        "g a {\n  open();\n  one(a);\n}\ng c {\n  open();\n  two(b);\n}\n",
+    ),
+    "a near place of which as much stands, with a line between": (
+        "require socket\n\nclass Client\n  Commands = {\n    set, setnx, rpush, lpush\n  }\n"
+        "  def a\n  def b\n  def c\n  def d\n  def e\n  def f\n  def g\nrequire socket\n\n"
+        "context Client\n  Commands = {\n    set, setnx, rpush, lpush\n",
+        "require socket\n\nhandler Client\n  Commands = {\n    }\n    set, setnx, rpush, lpush\n",
+        "require socket\nbegin\n\nhandler Client\n  Commands = {\n    }\n    set, setnx, rpush, lpush\n",
+    ),
     "a bullet that the model may have bent": (
         "install: pip\nlist:\n  - a\n",
         "install: pip\n",
@@ -141,6 +191,15 @@ REFUSED = {
 }
 
 MEANT = {
+    "a line that goes with the line end before it": (
+        "int size;\n\n// fix it\nint push() {\n", "\n// fix it", "", "int size;\n\nint push() {\n",
+    ),
+    "an item with fewer spaces behind its dash, and a blank line of spaces": (
+        "-   one of them (`#1`)\n-   the other of them (`#2`)\n    \n.. _#1: here\n",
+        "- the other of them (`#2`)\n    \n",
+        "- the other of them (`#2`)\n\n",
+        "-   one of them (`#1`)\n-   the other of them (`#2`)\n\n.. _#1: here\n",
+    ),
     "an item of a list with no space behind its dash is no line of a diff": (
         "- one of them\n- the other one\n- last\n",
         "-the other one\n",

@@ -15,7 +15,7 @@ import pytest
 from tests.tools.workspaces import workspace
 from tools.action import Observation, ToolFailure
 from tools.code import code
-from tools.edit import edit
+from tools.edit.tools import edit
 from tools.lsp.renaming import applied, rename
 from tools.lsp.servers import Servers
 from tools.registry import Tool

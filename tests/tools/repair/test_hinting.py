@@ -6,7 +6,7 @@ import pytest
 
 from tests.tools.repair.test_search import FAILING, SOURCES, SPECTRUM
 from tools.repair.candidates import candidates, grouped
-from tools.repair.hinting import FILE, FUNCTION, KIND, NO_HINT, Hint
+from tools.repair.hinting import FILE, FUNCTION, KIND, NO_HINT, SPOKEN_FILE, SPOKEN_FUNCTION, Hint
 from tools.repair.localization import rank
 from tools.repair.templates import TEMPLATES, Hints
 
@@ -58,3 +58,12 @@ def test_the_kind_that_is_named_comes_first_and_the_others_after_it() -> None:
     first = [next(e.rank for e in found if e.template == "swapped_arguments") for found in (plain, hinted)]
     assert first[1] < first[0]
     assert NO_HINT.kind("swapped_arguments") == 1.0
+
+
+def test_a_long_text_is_a_description_and_its_words_are_no_names() -> None:
+    report = "swapped total " + "and so on " * 12
+    hint = Hint(report, files={"src/cart.py": 1.0, "b.py": 0.5}, functions={("src/cart.py", "Cart.sum"): 1.0})
+    assert hint.kind("swapped_arguments") == 1.0
+    assert hint.place("src/total.py", "total") == 1.0
+    assert hint.place("src/cart.py", "Cart.sum") == 1 + SPOKEN_FILE + SPOKEN_FUNCTION
+    assert hint.place("b.py", "Cart.sum") == 1 + SPOKEN_FILE / 2

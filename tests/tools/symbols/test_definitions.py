@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import time
 from textwrap import dedent
 
 import pytest
 
+from tools.macros import without_macros
 from tools.symbols import Definition, definitions
 
 SOURCES: dict[str, tuple[str, list[str]]] = {
@@ -340,3 +342,38 @@ def test_a_header_is_read_as_the_language_that_fits() -> None:
 def test_there_are_none_where_the_language_is_unknown_or_has_none() -> None:
     assert definitions("a.txt", "def f(): pass\n") == []
     assert definitions("a.json", "{}\n") == []
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "wanted"),
+    [
+        ("a.cpp", "class SHOP_API Cart : public Base {\npublic:\n  int total() const { return 0; }\n};\n",
+         ["class Cart 1-4", "method Cart.total 3-3"]),
+        ("a.cpp", "class SHOP_API(2) Cart final {\n  virtual bool\tempty()\t{ return true; }\n};\n",
+         ["class Cart 1-3", "method Cart.empty 2-2"]),
+        ("a.cpp", "char *SHOP_CALL\nname(int x)\n{\n  return 0;\n}\n", ["function name 1-5"]),
+        ("a.c", "int SHOP_MAIN main(void)\n{\n  return 0;\n}\n", ["function main 1-4"]),
+        ("a.c", "static LONG go(LONG x) { return x; }\nstruct POINT { int x; };\nstruct POINT p;\n",
+         ["function go 1-1", "struct POINT 2-2"]),
+    ],
+)  # fmt: skip
+def test_a_word_that_only_the_preprocessor_knows_hides_no_definition(
+    path: str, text: str, wanted: list[str]
+) -> None:
+    assert [f"{each.kind} {each.name} {each.first}-{each.last}" for each in definitions(path, text)] == wanted
+
+
+def test_macros_are_looked_for_in_time_that_grows_with_the_text() -> None:
+    texts = [
+        b"class A B : ",
+        b"static\n",
+        b"int AB\n",
+        b"class AB(((",
+        b"class A B<",
+        b"class AA" + b" " * 90,
+    ]
+    for text in texts:
+        started = time.process_time()
+        repeated = text * 4_000
+        assert len(without_macros(repeated)) == len(repeated)
+        assert time.process_time() - started < 2  # a hundredth of a second where it is linear

@@ -1,0 +1,158 @@
+"""A checkpoint of a session's projection and facts: a long session is taken up again without its past being read.
+
+It is a cache beside the log, never the truth: it names the events that the present messages are made of, and their
+texts come from the log. One that is damaged, of another log or of another version is as good as none.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from agent.context.facts import Facts
+from agent.context.outline import Outline
+from agent.context.projection import NEVER_SENT, Projection
+from agent.events import Compaction, Event, Rewind, SessionStart
+from agent.history import History
+from patchwright.version import VERSION
+
+NAME = "checkpoint.json"
+
+FORMAT = f"1 {VERSION}"
+"""Facts are read off a log by code, and another version may read off others."""
+
+EVERY = 512
+"""Events between two checkpoints where nothing is shortened: what is read again at most after a kill."""
+
+UNFIT = (OSError, ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError)
+"""What reading something that is no checkpoint of this log can come to."""
+
+MAX_BYTES = 16 << 20
+"""Of a checkpoint; a larger one is none of ours."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Known:
+    """What a checkpoint says. at: place of the last event that it knows of; undone: compactions that hold no more"""
+
+    at: int
+    undone: frozenset[str]
+    outline: Outline
+    facts: Mapping[str, Any]
+
+
+class Checkpoints:
+    """Writes the checkpoints of one session: after each compaction, now and then between, and at the end."""
+
+    def __init__(self, folder: Path, history: History, projection: Projection, facts: Facts) -> None:
+        self._path = folder / NAME
+        self._history = history
+        self._projection = projection
+        self._facts = facts
+        self._saved = 0
+        self._due = False
+
+    def see(self, event: Event) -> None:
+        """The next event of the log, which the projection and the facts have taken in.
+
+        What a compaction leaves is written with the event after it: one that undoes is followed by a new start.
+        """
+        if isinstance(event, Compaction | Rewind):
+            self._due = True
+        elif self._due or self._history.count - self._saved >= EVERY:
+            self.save()
+
+    def restore(self) -> Known | None:
+        """The newest checkpoint if the log still goes on from there; None if it does not, or there is none."""
+        try:
+            known = _parsed(_read(self._path), self._history)
+        except UNFIT:
+            return None
+        self._saved = known.at if known else 0
+        return known
+
+    def save(self) -> None:
+        """Write one. What cannot be written is done without, and so is what would be as long as the log."""
+        at = self._history.count
+        self._due = False
+        if at == self._saved or self._projection.bytes > NEVER_SENT:
+            return
+        known = {
+            "undone": sorted(self._projection.undone),
+            **self._projection.outline().as_data(),
+            "facts": self._facts.as_data(files=None),
+        }
+        body = json.dumps(known, separators=(",", ":")).encode()
+        with suppress(OSError):
+            head = {"format": FORMAT, "at": at, "log": self._history.seal(at), "sum": _sum(body)}
+            _write(self._path, json.dumps(head).encode() + b"\n" + body)
+            self._saved = at
+
+
+def resume(known: Known, history: History, projection: Projection, facts: Facts) -> bool:
+    """Bring both to where the checkpoint was written; False if they have to be made from the log instead."""
+    since = history.only(Compaction, after=f"e{known.at}")
+    if any(event.undoes for event in since):
+        return False
+    try:
+        events = history.at(known.outline.places())
+        projection.clear(known.undone)
+        for event in history.only(SessionStart):
+            if int(event.id[1:]) <= known.at:
+                projection.add(event)
+        projection.rebuild(known.outline, events)
+        facts.clear()
+        facts.load(known.facts)
+    except UNFIT:
+        return False
+    return True
+
+
+def _parsed(data: bytes, history: History) -> Known | None:
+    head_line, _, body = data.partition(b"\n")
+    head = json.loads(head_line)
+    at = head["at"]
+    if head["format"] != FORMAT or not isinstance(at, int) or head["sum"] != _sum(body):
+        return None
+    if not history.holds(at) or history.seal(at) != head["log"]:
+        return None
+    known = json.loads(body)
+    return Known(
+        at=at,
+        undone=frozenset(map(str, known["undone"])),
+        outline=Outline.of(known),
+        facts=dict(known["facts"]),
+    )
+
+
+def _read(path: Path) -> bytes:
+    """Raises OSError where there is no such file, or a link."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    with os.fdopen(descriptor, "rb") as file:
+        info = os.fstat(descriptor)
+        if not stat.S_ISREG(info.st_mode) or info.st_size > MAX_BYTES:
+            raise OSError("not a checkpoint")
+        return file.read()
+
+
+def _write(path: Path, data: bytes) -> None:
+    """In one step, for a reader never to see half of it, and through no link."""
+    draft = path.with_suffix(".new")
+    with suppress(FileNotFoundError):
+        draft.unlink()
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+    with os.fdopen(os.open(draft, flags, 0o600), "wb") as file:
+        file.write(data)
+    draft.replace(path)
+
+
+def _sum(body: bytes) -> str:
+    import hashlib
+
+    return hashlib.sha256(body).hexdigest()
