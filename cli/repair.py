@@ -32,14 +32,14 @@ SHOWN = 10
 def localize(folder: Path, tests: Sequence[str], *, as_json: bool) -> int:
     """Exit code: DONE, NOTHING_TO_DO if no test fails, else as for `repair`. Raises UserError."""
     from tools.repair.engine import trace
-    from tools.repair.result import why_failing
+    from tools.repair.result import told_why
 
     with _opened(folder) as at:
         result, _ = asyncio.run(trace(at, _targets(tests), LOCALIZE_SECONDS))
     if as_json:
         print(json.dumps(result.as_data()))
     elif result.suspects:
-        print(inert("\n".join([f"{len(result.left)} failing", *_suspects(result), *why_failing(result)])))
+        print(inert("\n".join([f"{len(result.left)} failing", *_suspects(result), *told_why(result)])))
     else:
         print(inert(result.reason))
     return Exit.DONE if result.suspects else _code(result)

@@ -28,6 +28,7 @@ TOOLS = (
     ("tools.git", "git_diff"),
     ("tools.git", "git_commit"),
     ("tools.repair", "localize"),
+    ("tools.repair", "why_failing"),
     ("tools.repair", "repair"),
     ("tools.recall", "recall"),
     ("tools.recall", "memory"),

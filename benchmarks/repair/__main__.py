@@ -70,7 +70,7 @@ def _cases(options: argparse.Namespace) -> Iterator[Case]:
     if options.set == "quixbugs":
         return iter(quixbugs.cases(options.clone))
     if options.set == "refactory":
-        return refactory.cases(options.clone, sample=options.sample, seed=options.seed)
+        return refactory.cases(options.clone, half=options.half, sample=options.sample, seed=options.seed)
     kinds = ("double",) if options.double else debugbench.SEMANTIC
     return debugbench.cases(
         options.clone,

@@ -5,6 +5,7 @@ A clone of github.com/githubhuyang/refactory with its data.zip unpacked is read,
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator
 from pathlib import Path
 from random import Random
@@ -12,9 +13,10 @@ from random import Random
 from benchmarks.repair.cases import Case
 
 
-def cases(clone: Path, *, sample: int, seed: int) -> Iterator[Case]:
-    """A sample over all assignments. Every published test is shown, none held out: what passes counts as right."""
-    wrong = sorted((clone / "data").glob("question_*/code/wrong/*.py"))
+def cases(clone: Path, *, half: str, sample: int, seed: int) -> Iterator[Case]:
+    """A sample of a half, all assignments in it. Every published test is shown: what passes counts as right."""
+    every = sorted((clone / "data").glob("question_*/code/wrong/*.py"))
+    wrong = [path for path in every if _half(path) == half]
     for path in Random(seed).sample(wrong, min(sample, len(wrong))):
         question = path.parents[2]
         reference = (question / "code/reference/reference.py").read_text()
@@ -28,6 +30,10 @@ def cases(clone: Path, *, sample: int, seed: int) -> Iterator[Case]:
             right=lambda text: True,
             reference=reference,
         )
+
+
+def _half(path: Path) -> str:
+    return "held-out" if hashlib.sha256(path.stem.encode()).digest()[0] % 2 else "development"
 
 
 def _tests(question: Path) -> str:

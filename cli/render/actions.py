@@ -118,6 +118,7 @@ _TARGETS: dict[str, Callable[[Data], str]] = {
     "run_tests": _targets,
     "localize": _targets,
     "repair": _targets,
+    "why_failing": _first_line("test"),
     "recall": _first_line("ref"),
     "git_commit": _first_line("message"),
 }

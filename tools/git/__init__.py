@@ -26,7 +26,7 @@ _MAX_DIFF = 16_000
 
 @tool(effect="read")
 async def git_status(*, at: Workspace) -> Observation:
-    """Show branch, staged, unstaged and untracked files, and which of them you changed."""
+    """Show branch and changed files, and which of them you changed."""
     from tools.git.status import status
 
     found = await status(at.root, at.settings.trusts)
@@ -46,7 +46,7 @@ async def git_status(*, at: Workspace) -> Observation:
 
 @tool(effect="read")
 async def git_diff(path: str = "", staged: bool = False, *, at: Workspace) -> Observation:
-    """Show uncommitted changes as a diff, new files of yours included."""
+    """Show uncommitted changes, your new files too."""
     from tools.git.broker import Broker
 
     relative = at.files.relative(path) if path not in ("", ".") else ""

@@ -1,4 +1,4 @@
-"""`localize` and `repair`: find and fix what makes tests fail, without a model. The machinery is imported when used."""
+"""`localize`, `why_failing`, `repair`: find and fix what makes tests fail, without a model. Imported when used."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from tools.repair.places import Place
     from tools.repair.result import RepairResult
 
-__all__ = ["localize", "repair"]
+__all__ = ["localize", "repair", "why_failing"]
 
 # Seconds that a ranking may take: it runs the tests at most twice.
 LOCALIZE_SECONDS = 120.0
@@ -26,28 +26,41 @@ SHOWN_TESTS = 5
 
 @tool(effect="execute")
 async def localize(targets: list[str] = [], *, at: Workspace) -> Observation:  # noqa: B006 - never changed
-    """Rank the lines or functions most likely at fault for failing tests. Changes nothing.
+    """Rank the lines likely at fault for failing tests.
 
-    targets: failing test ids or files; empty for all
+    targets: test ids or files; none for all
     """
     from tools.repair.engine import trace
-    from tools.repair.result import suspect_data, why_failing
+    from tools.repair.result import suspect_data, told_why
 
     result, _ = await trace(at, targets, LOCALIZE_SECONDS)
     if not result.suspects:
         raise ToolFailure(f"localize: {result.reason}", repair=result.as_data())
     lines = [f"{len(result.left)} failing: {_named(result.left)}", *_suspects(result.suspects)]
-    lines += why_failing(result)
+    lines += told_why(result)
     return Observation(text="\n".join(lines), data={"suspects": [suspect_data(s) for s in result.suspects]})
 
 
 @tool(effect="execute")
-async def repair(targets: list[str] = [], hint: str = "", budget: int = 60, *, at: Workspace) -> Observation:  # noqa: B006 - never changed
-    """Search for small changes that make failing tests pass and break none: shown, not applied.
+async def why_failing(test: str = "", *, at: Workspace) -> Observation:
+    """Trace a failing Python test back to the lines that set its values."""
+    from tools.repair.engine import trace
+    from tools.repair.result import told_why, why_data
 
-    targets: as of localize
-    hint: file, function or kind of fault to try first
-    budget: seconds
+    result, _ = await trace(at, [test] if test else [], LOCALIZE_SECONDS)
+    lines = told_why(result)
+    if not (result.left and lines):
+        reason = "no line of the project that ran in Python made its values" if result.left else result.reason
+        raise ToolFailure(f"why_failing: {reason}", repair=result.as_data())
+    lines.insert(1, f"  {result.messages.get(result.why[0], '')}")
+    return Observation(text="\n".join(lines), data={"why": why_data(result)})
+
+
+@tool(effect="execute")
+async def repair(targets: list[str] = [], hint: str = "", budget: int = 60, *, at: Workspace) -> Observation:  # noqa: B006 - never changed
+    """Search small changes that mend failing tests: not applied.
+
+    hint: file, function or kind of fault
     """
     from tools.repair import engine
 

@@ -46,6 +46,7 @@ class Asking:
 
     name: tells the replies to this search from late ones to another
     cold_start: wall seconds that a new session may take to come to its first test
+    words: how failing tests end without a candidate, as far as screenings told
     """
 
     name: str
@@ -56,6 +57,7 @@ class Asking:
     wanted: Sequence[Test]
     cold_start: float
     open: dict[str, list[Candidate]] = field(default_factory=dict)
+    words: dict[int, str] = field(default_factory=dict)
     asked: int = 0
     _near: dict[tuple[str, range], list[int]] = field(default_factory=dict)
 
@@ -69,13 +71,17 @@ class Asking:
         for worker in self.workers.values():
             await worker.send(message)
 
-    async def screen(self, batch: list[Candidate], tests: Sequence[Test], effort: Effort) -> None:
-        """Each candidate by one test, in one child."""
+    async def screen(
+        self, batch: list[Candidate], tests: Sequence[Test], effort: Effort, *, alone: bool = False
+    ) -> None:
+        """Each candidate by one test, in one child; a candidate `alone` in it is not compared with the original."""
         await self._ask("warm", batch, {
             "screen": [test.index for test in tests],
             "endless": sorted({test.index for test in tests if test.endless}),
             "wordless": sorted({test.index for test in tests if not test.worded}),
             "candidates": [self.edits(candidate) for candidate in batch],
+            "alone": alone,
+            "before": sorted(self.words.items()) if alone else [],
             "fuel": effort.fuel,
             "seconds": min(effort.ceiling, max(test.limit for test in tests) * effort.factor),
         })  # fmt: skip

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import ast
+import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from tools.repair.candidates import Candidate
+from tools.repair.templates import Source
 from tools.repair.templates.source import Function
 
 # Templates right less often than this, when the tests pass, are taken only for want of better.
@@ -14,6 +17,9 @@ TIERS = (SURE, 0.65, 0.55)
 # What takes from confidence: a variable that nothing uses any more; each other change that would do as well;
 # few tests that run the place. The values were set by hand, as the templates' were: estimates, fitted to nothing.
 UNUSED, RIVAL, FEWEST_RIVALS = 0.6, 0.97, 0.6
+# What a text takes that the project has nowhere but in its failing tests: a change made for these alone.
+SPECIAL = 0.5
+_LITERAL = re.compile(r"""'([^'\\\n]+)'|"([^"\\\n]+)\"""")
 FEW_TESTS, FEW = 4, 0.75
 # Where the failing tests run so many statements, there are more ways to make them pass by chance: in libraries half of
 # four first choices of the development half were right, at an average of 0.71 without this factor.
@@ -45,13 +51,25 @@ class Found:
         return -len(self.helped), tier, self.candidate.size, self.candidate.rank
 
 
-def trust(candidate: Candidate) -> float:
-    """The template's precision, less for a change after which something is computed for nothing."""
+def trust(candidate: Candidate, sources: Iterable[Source]) -> float:
+    """The template's precision, less for a change after which something is computed for nothing, or for one test."""
     found = candidate.precision
     for part in candidate.parts:
         if leaves_unused(part):
             found *= UNUSED
+        if makes_special(part, sources):
+            found *= SPECIAL
     return found
+
+
+def makes_special(candidate: Candidate, sources: Iterable[Source]) -> bool:
+    """It brings in a text that no file of the project holds: then a failing test's message is where it comes from."""
+    change = candidate.change
+    known = {
+        text for pair in _LITERAL.findall(candidate.source.text[change.start : change.end]) for text in pair
+    }
+    new = {one or other for one, other in _LITERAL.findall(change.text)} - known
+    return any(not any(text in source.text for source in sources) for text in new)
 
 
 def leaves_unused(candidate: Candidate) -> bool:

@@ -16,15 +16,23 @@ PATIENCE = 400
 # first is of a kind that passes tests without being right, the search goes on much longer for a better one.
 ALTERNATIVES, ALIKE = 40, 0.5
 LONGER, LESS_ALIKE = 600, 0.05
+# Where many statements are suspicious there are more ways to pass by chance: then as many candidates again are looked
+# at as it took to find the first, and so many more.
+AGAIN = 400
 # What takes a test session of its own is tried only so often to find something better than what is at hand.
 MOST_COLD = 6
 
 
 @dataclass(slots=True)
 class Finds:
-    """What helps and breaks nothing, in whatever order it was met. wanted: number of the tests that should pass"""
+    """What helps and breaks nothing, in whatever order it was met.
+
+    wanted: number of the tests that should pass
+    many: many statements are suspicious
+    """
 
     wanted: int
+    many: bool = False
     found: list[Found] = field(default_factory=list)
 
     def worth_trying(self, candidate: Candidate) -> bool:
@@ -60,7 +68,7 @@ class Finds:
     def _in_reach(self, candidate: Candidate, good: Sequence[Found]) -> bool:
         leader = self._leader(good)
         if leader is not None:
-            return _rivals(leader, candidate)
+            return self._rivals(leader, candidate)
         first = min((each.candidate.rank for each in good), default=None)
         return first is None or candidate.rank <= PATIENCE + 2 * first
 
@@ -69,8 +77,9 @@ class Finds:
         full = [found for found in good if len(found.helped) == self.wanted]
         return min(full, key=lambda each: (each.doubtful, each.candidate.rank), default=None)
 
-
-def _rivals(leader: Found, candidate: Candidate) -> bool:
-    most, alike = (LONGER, LESS_ALIKE) if leader.doubtful else (ALTERNATIVES, ALIKE)
-    first = leader.candidate
-    return candidate.rank <= first.rank + most and candidate.priority >= first.priority * alike
+    def _rivals(self, leader: Found, candidate: Candidate) -> bool:
+        most, alike = (LONGER, LESS_ALIKE) if leader.doubtful else (ALTERNATIVES, ALIKE)
+        first = leader.candidate
+        if self.many:
+            most, alike = max(most, first.rank + AGAIN), min(alike, LESS_ALIKE)
+        return candidate.rank <= first.rank + most and candidate.priority >= first.priority * alike

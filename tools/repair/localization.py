@@ -1,4 +1,4 @@
-"""Fault localisation: which statements failing tests run and passing ones don't (Ochiai), tracebacks as a bonus."""
+"""Fault localisation: what failing tests run and passing ones don't (Ochiai and DStar), tracebacks as a bonus."""
 
 from __future__ import annotations
 
@@ -45,13 +45,25 @@ def rank(sources: Mapping[str, Source], failing: Sequence[Test], spectrum: Spect
         imported = spectrum.imported.get(path, frozenset())
         scores: dict[ast.stmt, float] = {}
         for statement, hits in ef.items():
-            ochiai = hits / math.sqrt(len(failing) * (hits + ep[statement]))
-            scores[statement] = ochiai + frames.get(statement, 0.0) / len(failing)
+            scores[statement] = suspicion(hits, ep[statement], len(failing)) + frames.get(
+                statement, 0.0
+            ) / len(failing)
             if not imported.isdisjoint(own_lines(statement)):
                 scores[statement] *= IMPORTED
         suspects += [_suspect(source, each, score, ef[each], ep[each]) for each, score in scores.items()]
     suspects += _behind_all(sources, suspects)
     return sorted(suspects, key=lambda each: (-each.score, each.path, each.line, each.statement.col_offset))
+
+
+def suspicion(failing: int, passing: int, all_failing: int) -> float:
+    """From 0 to 1: the mean of Ochiai and DStar (Wong 2014) for a statement that so many tests run.
+
+    DStar, d = failing² / (passing + failing tests that do not run it), has no bound; as √(d / (1 + d)) it is what
+    Ochiai is where one test fails, so that the two differ only where several do.
+    """
+    ochiai = failing / math.sqrt(all_failing * (failing + passing))
+    dstar = failing / math.sqrt(failing**2 + passing + all_failing - failing)
+    return (ochiai + dstar) / 2
 
 
 Table = Mapping[int, Sequence[ast.stmt]]

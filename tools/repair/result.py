@@ -91,7 +91,7 @@ class RepairResult:
             "alternatives": [[fix.as_data() for fix in each] for each in self.alternatives],
             "failing": list(self.failing),
             "left": list(self.left),
-            "why": {"test": self.why[0], "steps": [asdict(each) for each in self.why[1]]},
+            "why": why_data(self),
             "suspects": [suspect_data(each) for each in self.suspects[:10]],
             "checked": self.checked,
             "unsteady": list(self.unsteady),
@@ -100,7 +100,12 @@ class RepairResult:
         }
 
 
-def why_failing(result: RepairResult) -> list[str]:
+def why_data(result: RepairResult) -> dict[str, Any]:
+    test, steps = result.why
+    return {"test": test, "steps": [asdict(each) for each in steps]}
+
+
+def told_why(result: RepairResult) -> list[str]:
     """The trace of a failure in lines, from where it failed back to what made the values."""
     test, steps = result.why
     if not steps:

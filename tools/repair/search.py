@@ -10,7 +10,7 @@ from pathlib import Path
 
 from tools.repair.asking import Asking, Effort
 from tools.repair.candidates import Candidate
-from tools.repair.choosing import FEW_TESTS, Found, trust
+from tools.repair.choosing import FEW_TESTS, MANY_STATEMENTS, Found, trust
 from tools.repair.deepening import Base, Half, based, on_top, promising
 from tools.repair.edits import Edit
 from tools.repair.feed import Feed, First
@@ -87,6 +87,7 @@ class Search:
     _cold_tried: int = 0
     _spoilt: int = 0
     _screened: int = 0
+    _many: bool = False
 
     def __post_init__(self) -> None:
         self._good = Finds(len(self.wanted))
@@ -106,6 +107,7 @@ class Search:
         suspects: how many statements the candidates are for
         """
         singles = max(FIRST_SINGLES, PER_SUSPECT * suspects)
+        self._many = suspects > MANY_STATEMENTS
         single = await self.run(First(candidates, singles, lambda: bool(self._good.found)))
         if self._helps_all(single):
             return single
@@ -133,7 +135,7 @@ class Search:
     async def run(self, candidates: Iterator[Candidate]) -> Found | None:
         """The best single change, or None."""
         await self._ask.brief()
-        self._good, self.others = Finds(len(self.wanted)), []
+        self._good, self.others = Finds(len(self.wanted), self._many), []
         return await self._try_all(candidates, FIRST) or await self.run_again(RETRIES)
 
     async def run_again(self, retries: Sequence[Retry]) -> Found | None:
@@ -150,7 +152,7 @@ class Search:
         if self._too_few_tests():
             return None
         self.on_progress("searching: a second change on top of a first")
-        whole, self._good, self._cold = self.deadline, Finds(len(self.wanted)), []
+        whole, self._good, self._cold = self.deadline, Finds(len(self.wanted), self._many), []
         if in_part is not None:
             self._halves.append(Half(candidate=in_part.candidate, said=""))
             self.deadline -= IN_PART * (self.deadline - time.monotonic())
@@ -217,9 +219,12 @@ class Search:
     async def _screen(self, batch: list[Candidate], effort: Effort) -> None:
         if self._spoilt > MOST_SPOILT and self._spoilt * OFTEN > self._screened:
             for candidate in batch:
-                await self._ask.trial(candidate, effort, "warm")
+                await self._screen_alone(candidate, effort)
             return
         await self._ask.screen(batch, [self._first_test(candidate) for candidate in batch], effort)
+
+    async def _screen_alone(self, candidate: Candidate, effort: Effort) -> None:
+        await self._ask.screen([candidate], [self._first_test(candidate)], effort, alone=True)
 
     def _first_test(self, candidate: Candidate) -> Test:
         """The test that a candidate is judged by before all others: one that its base does not mend already."""
@@ -275,6 +280,7 @@ class Search:
         if reply["kind"] == "tried":
             await self._judge_one(about[0], reply, effort)
             return
+        self._ask.words.update(reply.get("before", ()))
         if not reply["steady"]:
             if (
                 len(about) > FIRST_BATCH
@@ -283,10 +289,12 @@ class Search:
                     await self._screen(about[start : start + FIRST_BATCH], effort)
                 return
             self._spoilt += 1
-        self._screened += 1
+        self._screened += len(about) > 1
         for candidate, verdict, said in zip(about, reply["verdicts"], reply["said"], strict=True):
-            if verdict in ("passed", "unknown") or (not reply["steady"] and verdict != "invalid"):
+            if verdict in ("passed", "unknown"):
                 await self._ask.trial(candidate, effort, "warm")
+            elif not reply["steady"] and verdict != "invalid":
+                await self._screen_alone(candidate, effort)
             elif verdict == "placed":  # passed, as far as can be told without a new import
                 self._in_cold += 1
                 await self._ask.trial(candidate, effort, "cold")
@@ -303,7 +311,7 @@ class Search:
         if reply["verdict"] == "passed" and helped:
             self.tried += 1
             near = len(self._ask.passing_near(candidate)) + len(helped)
-            kind = trust(candidate)
+            kind = trust(candidate, self.sources.values())
             self._good.found.append(Found(candidate=candidate, helped=helped, trust=kind, near=near))
             self.on_progress(f"{candidate.path}:{candidate.suspect.line}: {candidate.why}")
         else:

@@ -10,7 +10,7 @@ import pytest
 
 from tests.tools.workspaces import workspace
 from tools.repair import engine
-from tools.repair.engine import repair
+from tools.repair.engine import repair, trace
 from tools.repair.findings import Findings
 from tools.repair.result import Fix, Outcome, RepairResult
 from tools.repair.spectrum import Spectrum, Test
@@ -423,6 +423,11 @@ def test_unittest_projects_are_repaired_by_their_dotted_names_too(tmp_path: Path
     result = run(tmp_path, files, targets=("test_stack.StackTest.test_last_in_first_out",))
     assert result.outcome is Outcome.FIXED
     assert result.fixes[0].function == "Stack.pop"
+    (tmp_path / "again").mkdir()
+    _, spectrum = asyncio.run(trace(workspace(tmp_path / "again", files), (), 120.0))
+    (failing,) = spectrum.standing("failed")
+    assert (failing.error, failing.message) == ("AssertionError", "1 != 3")
+    assert failing.frames[-1].path == "test_stack.py"
 
 
 def test_a_test_that_is_wrong_itself_is_said_to_be_in_doubt(tmp_path: Path) -> None:

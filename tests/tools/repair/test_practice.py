@@ -18,6 +18,30 @@ NONE = Hints()
 @pytest.mark.parametrize(
     ("before", "after", "told"),
     [
+        # answer_too_early: what comes after the loop, in an `elif` too; what follows answers already
+        ("def f(a):\n    for x in a:\n        if x:\n            return True\n        else:\n"
+         "            return False\n",
+         "def f(a):\n    for x in a:\n        if x:\n            return True\n    return False\n", NONE),
+        ("def f(a):\n    for x in a:\n        if x:\n            return 1\n        elif g(x):\n            return 2\n"
+         "        else:\n            return 0\n",
+         "def f(a):\n    for x in a:\n        if x:\n            return 1\n        elif g(x):\n            return 2\n"
+         "    return 0\n", NONE),
+        ("def f(a):\n    for x in a:\n        if x:\n            return 1\n        else:\n            return 0\n"
+         "    return 2\n",
+         "def f(a):\n    for x in a:\n        if x:\n            return 1\n    return 2\n", NONE),
+        # called_with_names, order_kept, counted_loop
+        ("def days(month, all):\n    return all\ndef f(month, all):\n    return [x for x in days]\n",
+         "def days(month, all):\n    return all\ndef f(month, all):\n    return [x for x in days(month, all)]\n", NONE),
+        ("def days(month):\n    return month\ndef f(month):\n    return all_days\n",
+         "def days(month):\n    return month\ndef f(month):\n    return days(month)\n", NONE),
+        ("def f(a):\n    return list(set(a))\n", "def f(a):\n    return list(dict.fromkeys(a))\n", NONE),
+        ("def f(a):\n    for i in len(a):\n        g(i)\n",
+         "def f(a):\n    for i in range(len(a)):\n        g(i)\n", NONE),
+        # guarded, slice_bound
+        ("def f(a, b):\n    a[b] = 1\n", "def f(a, b):\n    if b not in a:\n        a[b] = 1\n", NONE),
+        ("def f(a, b):\n    if a.ready:\n        g(a)\n    h(b)\n",
+         "def f(a, b):\n    if a.ready:\n        g(a)\n    if not (a.ready):\n        h(b)\n", NONE),
+        ("def f(a):\n    return a[:-1]\n", "def f(a):\n    return a[1:]\n", NONE),
         # none_for_falsy
         ("def f(a):\n    if a.b: return 1\n", "def f(a):\n    if a.b is not None: return 1\n", NONE),
         ("def f(a):\n    if not a: return 1\n", "def f(a):\n    if a is None: return 1\n", NONE),

@@ -11,6 +11,7 @@ import pytest
 
 from tools.repair import finds, search
 from tools.repair.candidates import Candidate, candidates
+from tools.repair.choosing import SURE, Found, makes_special, trust
 from tools.repair.finds import ALTERNATIVES
 from tools.repair.localization import Suspect, rank
 from tools.repair.search import Search
@@ -114,6 +115,45 @@ def test_what_is_found_does_not_depend_on_which_trial_ends_first() -> None:
         assert best is not None
         found.append((best.candidate.rank, [each.candidate.rank for each in looking.others]))
     assert found[0] == found[1] == (sure[1].rank, [])
+
+
+def test_where_many_statements_are_suspicious_a_smaller_change_that_comes_much_later_is_met() -> None:
+    every_one = every()
+    first = next(each for each in every_one if each.precision > 0.9 and each.size > 1)
+    later = next(
+        each
+        for each in every_one
+        if each.precision > 0.9 and each.size == 1 and each.rank > first.rank + ALTERNATIVES
+    )
+    assert later.priority > first.priority * finds.LESS_ALIKE
+    met = []
+    for many in (False, True):
+        good = finds.Finds(1, many)
+        good.found += [
+            Found(candidate=each, helped=frozenset([0]), trust=0.95, near=4) for each in (first, later)
+        ]
+        assert good.best is not None
+        met.append(good.best.candidate)
+    assert met == [first, later]
+
+
+def test_a_text_that_only_the_failing_test_holds_makes_a_change_special() -> None:
+    text = (
+        "def kind(word):\n    return word == 'as'\n\n\ndef other(word):\n    return word in ('table', 'as')\n"
+    )
+    sources = {"b.py": Source("b.py", text)}
+    failing = Test(index=0, id="t.py::0", file="t.py", standing="failed", lines={"b.py": frozenset([2])})
+    suspects = rank(sources, [failing], Spectrum(tests=[failing], imported={}, complete=True))
+    hints = Hints(words=frozenset({"col1", "table"}))
+    cases = {
+        each.change.text: each
+        for each in candidates(suspects, sources, hints)
+        if each.template == "more_cases"
+    }
+    special = {new: makes_special(each, sources.values()) for new, each in cases.items()}
+    assert special == {"word in ('as', 'col1')": True, "word in ('as', 'table')": False}
+    for new, each in cases.items():
+        assert (trust(each, sources.values()) < SURE) is special[new]
 
 
 def test_the_same_changes_are_paired_whichever_ends_first(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.tools.workspaces import workspace
+from tests.tools.workspaces import call, refused, workspace
+from tools.repair import why_failing
 from tools.repair.engine import trace
-from tools.repair.result import why_failing
+from tools.repair.result import told_why
 
 SHOP = {
     "cart.py": """\
@@ -69,7 +70,7 @@ def test_a_failure_is_traced_back_to_what_made_its_values(tmp_path: Path) -> Non
     )
     assert not {"unrelated = len(self.notes)", "other = Cart([1]).total()"} & set(codes)
     assert steps[codes.index("cut = amount // 10")].values == {"cut": "5"}
-    told = why_failing(result)
+    told = told_why(result)
     assert told[0] == "why test_cart.py::test_total fails, from the failure back:"
     assert told[1].endswith("assert paid == 45   (paid = 40)")
 
@@ -80,9 +81,20 @@ def test_an_exception_is_traced_back_from_where_it_was_raised(tmp_path: Path) ->
     files = {
         "names.py": "def key(word):\n    found = word.strip()\n    first = found[:1] or None\n"
         "    return first.lower()\n",
-        "test_names.py": "from names import key\n\n\ndef test_key():\n    assert key(' ') == ''\n",
+        "test_names.py": "from names import key\n\n\ndef test_key():\n    assert key(' ') == ''\n\n\n"
+        "def test_other():\n    assert key('A') == 'a'\n",
     }
-    result, _ = asyncio.run(trace(workspace(tmp_path, files), ["test_names.py::test_key"], 120))
-    codes = [step.code for step in result.why[1]]
-    assert codes[:3] == ["return first.lower()", "first = found[:1] or None", "found = word.strip()"]
-    assert result.why[1][1].values == {"first": "None"}
+    at = workspace(tmp_path, files)
+    told = call(why_failing, at, test="test_names.py::test_key")
+    steps = told.data["why"]["steps"]
+    assert [each["code"] for each in steps[:3]] == [
+        "return first.lower()",
+        "first = found[:1] or None",
+        "found = word.strip()",
+    ]
+    assert steps[1]["values"] == {"first": "None"}
+    head, message, failed, *_ = told.text.split("\n")
+    assert head == "why test_names.py::test_key fails, from the failure back:"
+    assert message == "  AttributeError: 'NoneType' object has no attribute 'lower'"
+    assert failed.startswith("  names.py:4  return first.lower()")
+    assert "all tests pass" in refused(why_failing, at, test="test_names.py::test_other")

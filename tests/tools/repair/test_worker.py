@@ -177,8 +177,12 @@ def test_candidates_are_judged_one_by_one_and_a_child_that_dies_is_replaced(tmp_
 def test_a_batch_that_leaves_the_tests_state_changed_does_not_count(tmp_path: Path) -> None:
     text = textwrap.dedent(SCREENED["low.py"])
     place = text.index("return best")
-    reply = asyncio.run(screened(tmp_path, SCREENED, [[place, place + 11, "return 7"]] * 3))
+    reply = asyncio.run(screened(tmp_path / "three", SCREENED, [[place, place + 11, "return 7"]] * 3))
     assert not reply["steady"]
+    words = dict(reply["before"])[0]
+    only = asyncio.run(screened(tmp_path / "one", SCREENED, [[place, place + 11, "return 7"]], alone=True))
+    assert (only["steady"], only["verdicts"]) == (True, ["failed"])
+    assert only["said"] != [words]
 
 
 @pytest.mark.slow
@@ -215,8 +219,11 @@ def test_a_program_that_changes_its_parameters_is_repaired(tmp_path: Path) -> No
     assert "values[i] += 1" in result.fixes[0].new
 
 
-async def screened(folder: Path, files: dict[str, str], edits: list[list[object]]) -> Message:
+async def screened(
+    folder: Path, files: dict[str, str], edits: list[list[object]], *, alone: bool = False
+) -> Message:
     """What a warm worker says to one screening request about the first file."""
+    folder.mkdir(exist_ok=True)
     at = workspace(folder, files)
     path = next(iter(files))
     job = Job(
@@ -232,6 +239,8 @@ async def screened(folder: Path, files: dict[str, str], edits: list[list[object]
         request = {
             "id": "1",
             "screen": [0] * len(edits),
+            "alone": alone,
+            "before": [(0, "AssertionError: as before")],
             "endless": [],
             "wordless": [],
             "fuel": 20_000,

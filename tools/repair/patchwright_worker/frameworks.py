@@ -125,8 +125,10 @@ def _pytest_plugin(take_over: Callable[[Suite], None]) -> Any:
 
         @pytest.hookimpl(tryfirst=True)
         def pytest_runtest_makereport(self, item: Any, call: Any) -> None:
-            if call.excinfo is not None:
-                self._now.update(failure(call.excinfo.value, call.excinfo.tb))
+            # What a unittest.TestCase raised is put aside, for a hook that comes after this one.
+            raised = call.excinfo or next(iter(getattr(item, "_excinfo", None) or ()), None)
+            if raised is not None:
+                self._now.update(failure(raised.value, raised.tb))
 
         def pytest_runtest_logreport(self, report: Any) -> None:
             if report.failed:

@@ -83,16 +83,18 @@ class Screener:
         self._seconds = request["seconds"]
         tests, self._wordless = request["screen"], set(request["wordless"])
         steady = [test for test in dict.fromkeys(tests) if test not in request["endless"]]
-        before = {test: self._canary(test, send) for test in steady}
+        # A candidate that has a child to itself spoils nothing but its own state: the words are known from others.
+        alone: bool = request["alone"]
+        before = dict(request["before"]) if alone else {test: self._canary(test, send) for test in steady}
         for place in range(done, len(tests)):
             send({"kind": "start", "place": place, "wall": self._seconds * 4 + WALL_SLACK})
             self._test, self._said = tests[place], ""
             verdict = self._verdict(request["candidates"][place])
             said = self._said if self._said != before.get(self._test, "") else ""
             send({"kind": "screened", "place": place, "verdict": verdict, "said": said})
-        if before:
+        if before and not alone:
             same = all(self._canary(test, send) == said for test, said in before.items())
-            send({"kind": "canary", "same": same})
+            send({"kind": "canary", "same": same, "before": list(before.items())})
 
     def _canary(self, test: int, send: Send) -> str:
         send({"kind": "start", "place": -1, "wall": 60.0})
@@ -202,7 +204,7 @@ class Screening:
         self.started = time.monotonic()
         self._done = 0
         self._running = -1
-        self._compared = False
+        self._compared: bool = request["alone"]
 
     def work(self, how: object) -> Callable[[Send], None]:
         work: Callable[[Send], None] = how.screen(self.request, self._done)  # type: ignore[attr-defined]
@@ -217,7 +219,7 @@ class Screening:
             self.reply["said"][message["place"]] = message["said"]
             self._done = message["place"] + 1
         elif message["kind"] == "canary":
-            self.reply["steady"] = message["same"]
+            self.reply.update(steady=message["same"], before=message["before"])
             self._compared = True
 
     def ended(self, killed: bool) -> bool:

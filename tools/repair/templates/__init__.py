@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tools.repair.templates import (
+    answers,
     borrowed,
     calls,
     conditions,
@@ -48,6 +49,7 @@ _MODULES = (
     calls,
     literals,
     substitutes,
+    answers,
 )
 
 _WRITTEN = [each for module in _MODULES for each in vars(module).values() if isinstance(each, Template)]

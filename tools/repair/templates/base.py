@@ -156,9 +156,11 @@ class Site:
 
     @cached_property
     def alone_on_lines(self) -> bool:
-        """No other statement shares the statement's lines, so whole lines may be moved."""
+        """No other statement shares the statement's lines, so its lines may be moved (an `elif` is part of an `if`)."""
         start, end = self.source.span(self.statement)
         text = self.source.text
+        if isinstance(self.statement, ast.If) and text.startswith("elif", start):
+            return False
         before = text[text.rfind("\n", 0, start) + 1 : start]
         after = text[end : text.find("\n", end) if "\n" in text[end:] else len(text)].strip()
         return not before.strip() and (not after or after.startswith("#"))

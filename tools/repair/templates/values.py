@@ -72,6 +72,9 @@ def slice_bound(site: Site) -> Iterator[Change]:
             high = site.text(node.upper) if node.upper else ""
             step = f":{site.text(node.step)}" if node.step else ""
             pairs = [("", high), (low, ""), (high, low), ("1", high), (low, "-1")]
+            pairs += (
+                [("1", "")] if (low, high) == ("", "-1") else [("", "-1")] if (low, high) == ("1", "") else []
+            )
             for first, last in pairs:
                 if (first, last) != (low, high):
                     yield site.replace(node, f"{first}:{last}{step}")
