@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 
 from agent.events import Event, ObservationEvent, Prompt, SnapshotEvent, Steer, UndoEvent
+from agent.history import History
 from agent.undo import told
 from sandbox.errors import UserError
 from sandbox.inert import name
@@ -57,6 +58,15 @@ class Noticing:
                 self._pending.remove(event.text)
             case ObservationEvent():
                 self._own.update(str(path) for path in event.data.get("changed", ()))
+
+    def catch_up(self, history: History) -> None:
+        """Take in a log that is there already: its undoings, what was told since, and where its files stand."""
+        if (first := next(history.only(UndoEvent), None)) is not None:
+            self.see(first)
+            for event in history.only(UndoEvent, Steer, after=first.id):
+                self.see(event)
+        if (last := next(history.marked_newest_first("snapshot", "undo"), None)) is not None:
+            self._tree = last.tree if isinstance(last, SnapshotEvent) else self._tree
 
     @property
     def tree(self) -> str:

@@ -17,6 +17,7 @@ from agent.events import (
     Steer,
     UndoEvent,
 )
+from agent.history import History
 from agent.loop import TurnEnd
 from agent.session import INTERRUPTED
 from sandbox.snapshots import LostObjectError, Snapshots
@@ -102,14 +103,10 @@ def settle(event: UndoEvent, workspace: Workspace, as_found: Callable[[str], boo
             workspace.settle(path)
 
 
-def cut_off_turn(events: Iterable[Event]) -> list[Event]:
+def cut_off_turn(history: History) -> list[Event]:
     """The events of the last turn, its prompt first."""
-    turn: list[Event] = []
-    for event in events:
-        if isinstance(event, Prompt):
-            turn.clear()
-        turn.append(event)
-    return turn
+    prompt = next(history.marked_newest_first("prompt"), None)
+    return list(history if prompt is None else history.since(prompt.id))
 
 
 def ended_already(turn: Sequence[Event], toolbox: Toolbox) -> TurnEnd | None:

@@ -32,7 +32,6 @@ from agent.events import (
     SideCall,
     Signal,
     SnapshotEvent,
-    Steer,
     UndoEvent,
     Verification,
 )
@@ -116,8 +115,7 @@ class Runtime:
         self.checkpoints = take_in(self.session, self.projection, self.facts)
         self.workspace.past = self.past = LogPast(self.session.replayed)
         self.noticing = Noticing(self.workspace, self.snapshots)
-        for event in self.session.replayed.only(SnapshotEvent, UndoEvent, Steer):
-            self.noticing.see(event)
+        self.noticing.catch_up(self.session.replayed)
         self.session.subscribe(self.noticing.see)
         self.session.subscribe(streamed.see)
         self.between = Between(self.workspace, lambda: self.snapshots, self.noticing.tree)

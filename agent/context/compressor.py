@@ -15,7 +15,7 @@ from agent.context.budget import DEFAULT_SHARES, Budget, Shares
 from agent.context.digest import Known
 from agent.context.facts import Facts
 from agent.context.ledger import ledger
-from agent.context.projection import Projection
+from agent.context.projection import NEVER_SENT, Projection
 from agent.context.slots import FoldMessage, Slot, size, steps
 from agent.events import Compaction, Fold
 from agent.model.base import AssistantMessage, ToolMessage
@@ -59,7 +59,9 @@ class Compressor:
         budget = self.budget()
         if self.facts.forget:
             yield self._forget(self.facts.forget)
-        if self.projection.raw_tokens >= max(budget.batch + budget.recent, self._tried_at):
+        if self.projection.bytes >= NEVER_SENT and self.projection.raw_tokens >= 2 * budget.window:
+            yield self._sum_up_at_once(budget)
+        elif self.projection.raw_tokens >= max(budget.batch + budget.recent, self._tried_at):
             self._tried_at = 0
             if event := self._fold(
                 self._recent_from(budget.recent), f"{budget.batch} tokens of steps to fold"
@@ -216,6 +218,18 @@ class Compressor:
         slots = self.projection.slots[: self._recent_from(0)]
         self.facts.used = summary.in_use(self.projection.slots, self.facts.used)
         return self._summary(slots, "", reason) if any(not slot.by_person for slot in slots) else None
+
+    def _sum_up_at_once(self, budget: Budget) -> Compaction:
+        """All but the newest steps of a log that was never shortened (an import, say): its records alone would be more
+        than the window, and would be summed up in their turn. What was asked for is looked for in the newest part."""
+        self.cold = True
+        slots = self.projection.slots
+        newest, room = len(slots), NEVER_SENT
+        while newest and room > 0:
+            newest -= 1
+            room -= slots[newest].size
+        self.facts.used = summary.in_use(slots[newest:], self.facts.used)
+        return self._summary(slots[: self._recent_from(budget.recent)], "", "far longer than the window")
 
     def _shorten_prompts(self, reason: str) -> Compaction | None:
         """Long prompts but the last keep their beginning; their demands stand in the summary and the ledger."""

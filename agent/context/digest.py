@@ -39,7 +39,7 @@ def kept(text: str, known: Known) -> str:
     definitions = [
         line[:70]
         for line in references.definitions(text)[:MAX_DEFINITIONS]
-        if not references.words(line) <= known.words
+        if not references.line_words(line) <= known.words
     ]
     if errors:
         parts.append("\n".join(f"  {line}" for line in errors))

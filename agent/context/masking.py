@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 from agent.context.digest import Known, kept
@@ -95,6 +96,7 @@ def touched(data: Mapping[str, Any]) -> list[str]:
     return found
 
 
+@lru_cache(maxsize=512)  # messages are looked at anew at each compaction, and never change
 def spoken(message: AssistantMessage) -> str:
     """A model's message as one text, with what it asked for."""
     asked = (action.raw or json.dumps(dict(action.arguments), default=repr) for action in message.actions)

@@ -6,7 +6,7 @@ The compressors keep these when they shorten an output, so that a model still se
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 
 _WORD = re.compile(r"[A-Za-z_]\w{3,59}")
@@ -27,28 +27,36 @@ _ERROR = re.compile(
     r"|\berror(?:\[\w+\])?:|\bpanicked at\b)[^\n]{0,160}",
     re.MULTILINE,
 )
+_DEFINE = ("def", "class", "func", "fn", "struct", "enum", "trait", "interface", "impl", "type", "module")
+_FAIL = ("Error", "Exception", "Warning", "Failure", "E  ", "FAILED", "error", "panicked at")
+"""Of which one stands in each line that the pattern of the same kind finds."""
+
 _TEST = re.compile(r"(?<![\w/.-])[\w./-]+\.py::[\w:\[\]., -]*\w\]?|\btest_\w+")
 
 
 @lru_cache(maxsize=256)
 def paths(text: str) -> Sequence[str]:
     """Names of files, in order, each once."""
-    return tuple(_once(_PATH.findall(text)))
+    # no name has a blank in it, and most words have no point
+    return tuple(_once(path for word in text.split() if "." in word for path in _PATH.findall(word)))
 
 
-def names(text: str) -> list[str]:
+@lru_cache(maxsize=256)
+def names(text: str) -> Sequence[str]:
     """Identifiers that look like code (snake, camel, capital, numbered), in order, each once."""
-    return [word for word in _once(_WORD.findall(text)) if _LIKE_CODE.search(word)]
+    return tuple(filter(_like_code, _once(_WORD.findall(text))))
 
 
-def definitions(text: str) -> list[str]:
+@lru_cache(maxsize=256)
+def definitions(text: str) -> Sequence[str]:
     """Beginnings of lines that define something."""
-    return _once(match.rstrip(" {:").strip() for match in _DEFINED.findall(text))
+    return tuple(_once(found[1].rstrip(" {:").strip() for found in _by_line(_DEFINED, _DEFINE, text)))
 
 
-def errors(text: str) -> list[str]:
+@lru_cache(maxsize=256)
+def errors(text: str) -> Sequence[str]:
     """Lines that tell of an error."""
-    return _once(match.strip() for match in _ERROR.findall(text))
+    return tuple(_once(found[0].strip() for found in _by_line(_ERROR, _FAIL, text)))
 
 
 def tests(text: str) -> list[str]:
@@ -60,6 +68,32 @@ def tests(text: str) -> list[str]:
 def words(text: str) -> frozenset[str]:
     """Every identifier in a text that is long enough to be one of `names`."""
     return frozenset(_WORD.findall(text))
+
+
+def line_words(line: str) -> frozenset[str]:
+    """The same of one line, which is not remembered."""
+    return frozenset(_WORD.findall(line))
+
+
+@lru_cache(maxsize=16_384)
+def _like_code(word: str) -> bool:
+    return _LIKE_CODE.search(word) is not None
+
+
+def _by_line(pattern: re.Pattern[str], cues: Sequence[str], text: str) -> Iterator[re.Match[str]]:
+    """What a pattern that begins at a line's beginning finds; only lines with a cue in them are looked at."""
+    starts: set[int] = set()
+    for cue in cues:
+        at = text.find(cue)
+        while at >= 0:
+            starts.add(text.rfind("\n", 0, at) + 1)
+            end = text.find("\n", at)
+            at = text.find(cue, end) if end >= 0 else -1
+    done = 0
+    for start in sorted(starts):
+        if start >= done and (found := pattern.match(text, start)):
+            done = found.end()
+            yield found
 
 
 def _once(found: Iterable[str]) -> list[str]:

@@ -89,7 +89,7 @@ def refuse_afloat(source: Source, lines: Sequence[Line], site: Site) -> None:
     at = {row: numbers[number] for number, row in site.pairs}
     sides = [[line.text.strip() for line in lines if line.op != op] for op in "+-"]
     for row in range(site.first, site.end):
-        if row in at or not source.lines[row].strip():
+        if row in at or not source.lines[row].strip() or _elided(lines, site, row):
             continue
         beside = [at[each] for each in (row - 1, row + 1) if each in at]
         kept = [i for i in beside if lines[i].op == " " and lines[i].text.strip()]

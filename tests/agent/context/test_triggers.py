@@ -66,6 +66,22 @@ class Session:
 # ── Giants ────────────────────────────────────────────────────────────────────────────────────────
 
 
+def test_a_log_far_longer_than_the_window_is_summed_up_at_once() -> None:
+    """One that was imported, say: nothing of it was ever shortened."""
+    it = Session(64_000)
+    it.add(Prompt(text=ORDER))
+    for part in range(300):
+        it.step("read", f"KNOB_{part} = 1\n" + "x" * 15_000, path=f"m{part}.py")
+    assert it.due() == ["summary"]
+    assert it.compressor.total < 16_000
+    text = "\n".join(message.text for message in it.projection.messages)
+    assert ORDER in text
+    assert "KNOB_299" in text
+    assert "recall(find=" in text
+    assert broken(it.projection.messages) == []
+    assert it.due() == []
+
+
 @pytest.mark.parametrize(
     "arguments",
     [
