@@ -37,7 +37,13 @@ def settled(source: Source, start: int, old: str, new: str, path: str) -> str:
     later = [line for line in new.split("\n")[1:] if line.strip()]
     if indent and not indent.strip() and not old[0].isspace() and new.startswith(indent):
         return new.removeprefix(indent)  # it has the indentation that `old` left out, in all lines
-    if not indent or indent.strip() or not later or "\n" in old.strip("\n"):
+    several = "\n" in old.strip("\n")
+    if several and indent and not indent.strip() and old.split("\n")[0] in later:
+        raise EditRefused(
+            f"`old` was found at line {source.line_at(start) + 1}, but lacks the indentation of its first line, which "
+            "`new` has further down: give both with the indentation of the file"
+        )
+    if not indent or indent.strip() or not later or several:
         return new
     first, *rest = new.split("\n")
     shifted = "\n".join([first, *(indent + line if line.strip() else line for line in rest)])

@@ -183,6 +183,11 @@ REFUSED = {
         "require socket\n\nhandler Client\n  Commands = {\n    }\n    set, setnx, rpush, lpush\n",
         "require socket\nbegin\n\nhandler Client\n  Commands = {\n    }\n    set, setnx, rpush, lpush\n",
     ),
+    "a first line without its indentation that `new` has further down": (
+        "f() {\n    if a {\n      b();\n      c();\n",
+        "if a {\n      b();\n      c();",
+        "d = 1;\nif a {\n      b(d);\n      c();",
+    ),
     "a bullet that the model may have bent": (
         "install: pip\nlist:\n  - a\n",
         "install: pip\n",
