@@ -6,6 +6,8 @@ differ, brackets or the syntax decide; where these do not, nobody can know.
 
 from __future__ import annotations
 
+import re
+
 from tools.edit.indentation import OPENERS, indent_of, lowest
 from tools.edit.ladder import Source
 from tools.edit.refusals import EditRefused
@@ -27,6 +29,9 @@ _BRACES = (
     ".rs",
 )
 _BRACES_TOO = (".scss", ".swift", ".ts", ".tsx", ".mjs", ".cjs", ".scala", ".dart", ".json")
+
+
+_ITEM = re.compile(r"(?:[-*+]|\d+[.)])\s")
 
 
 def settled(source: Source, start: int, old: str, new: str, path: str) -> str:
@@ -74,6 +79,8 @@ def _by_shape(old: str, first: str, later: list[str], indent: str, path: str) ->
     if given and len(least) < len(indent):
         return 1 if least.startswith(given) else None
     if len(least) >= len(indent):
+        if _ITEM.match(first) and _ITEM.match(later[0].lstrip()):
+            return None  # an item beside it, or one below it
         opens = first.rstrip().endswith(OPENERS)
         goes_on = len(indent_of(later[0])) > len(indent)
         return 0 if opens == goes_on else None

@@ -15,9 +15,16 @@ from tools.edit.formats.clean import without_line_numbers
 from tools.edit.formats.placeholders import stands_for_lines
 from tools.edit.heads import scopes
 from tools.edit.ladder import STEPS, Rung, Site, Source, says_enough, sites
-from tools.edit.letters import is_shallow, refuse_seeming, refuse_twins, rest_of_lines, twins
+from tools.edit.letters import (
+    is_shallow,
+    refuse_seeming,
+    refuse_twins,
+    refuse_whole_twins,
+    rest_of_lines,
+    twins,
+)
 from tools.edit.merge import Splice
-from tools.edit.placed import MAX_COMPARED, Found, one_place, placed
+from tools.edit.placed import MAX_COMPARED, Found, has_newline_to_spare, one_place, placed
 from tools.edit.readings import NUMBERED, UNMARKED, Reading, as_hunk, as_lines, readings
 from tools.edit.refusals import EditRefused, not_found, several
 from tools.edit.splicing import TextSplice, as_text, ended
@@ -176,8 +183,11 @@ def _exact(
     # without anything instead, the line end before these lines goes, not that behind them
     from_line_end = not reading.new and reading.old.startswith("\n") and not reading.old.endswith("\n")
     if _whole_lines(source.text, start, reading.old) and not from_line_end:
-        hunk = Hunk(lines=tuple(diffed(*as_lines(reading, literal=not _glues(source.text, start, reading)))))
+        glues = _glues(source.text, start, reading)
+        hunk = Hunk(lines=tuple(diffed(*as_lines(reading, literal=not glues))))
         site = _exact_site(source.line_at(start), len(hunk.old))
+        if glues:  # the newline too much may be a blank line
+            refuse_whole_twins(source, reading.old.split("\n"), site)
         return placed(source, site, hunk, Rung.EXACT, reading.note)
     splice = _part(source, start, reading, path, keep_end=from_line_end)
     return Found(rung=Rung.EXACT, splices=(splice,), note=reading.note)
@@ -233,6 +243,10 @@ def _loose(
     for step in STEPS[1:]:
         for reading, hunk in options:
             if found := _in(sites(source, hunk.old, step), hunk, allowed, source):
+                if len(found) == 1 and step.rung is Rung.TRAILING:
+                    spare = reading is not None and has_newline_to_spare(reading)
+                    wanted = reading.old.split("\n") if reading and spare else hunk.old
+                    refuse_whole_twins(source, wanted, found[0])
                 if len(found) == 1 and not step.skips_blank:
                     rung, alike = twins(source, hunk.old, step)
                     refuse_twins(source, found[0].first, rung, _in(alike, hunk, allowed, source))

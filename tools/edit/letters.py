@@ -48,6 +48,17 @@ def refuse_twins(source: Source, line: int, rung: Rung, found: Sequence[Site]) -
         raise EditRefused(several(source, [site.first for site in found], f" ({rung})"))
 
 
+def refuse_whole_twins(source: Source, wanted: Sequence[str], site: Site) -> None:
+    """For lines found as deep as they are given, without a blank one at an end of what is wanted: where they stand with
+    it, at another depth, may be meant as well. Raises EditRefused."""
+    if all(wanted[edge].strip() or edge in dict(site.pairs) for edge in (0, len(wanted) - 1)):
+        return
+    step = next(step for step in STEPS if step.rung is Rung.INDENTATION)
+    whole = [each for each in sites(source, wanted, step) if len(each.pairs) == len(wanted)]
+    if others := [each.first for each in whole if each.first != site.first]:
+        raise EditRefused(several(source, [site.first, *others], f" ({Rung.INDENTATION})"))
+
+
 def _refuse_ended_lines(source: Source, start: int, old: str) -> None:
     """For text that stands to the letter before other text of its line, and ends in white space: what follows may be
     meant to stay, or the line to end there, as others do whose white space at the end was made up. Raises EditRefused.

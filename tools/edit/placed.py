@@ -11,7 +11,7 @@ from tools.edit.counterparts import in_the_files_manner
 from tools.edit.diffing import diffed
 from tools.edit.ghosts import without_ghosts
 from tools.edit.ladder import Rung, Site, Source
-from tools.edit.merge import refuse_afloat, refuse_invented, splices
+from tools.edit.merge import refuse_afloat, refuse_invented, refuse_sliding, splices
 from tools.edit.readings import Reading, as_lines
 from tools.edit.refusals import EditRefused, several
 from tools.edit.splicing import TextSplice, as_text, ended, spliced
@@ -40,7 +40,7 @@ def one_place(
 ) -> Found:
     """The edit at its one site. Raises EditRefused if there are several that differ in what they would give."""
     note = reading.note if reading else ""
-    if reading and rung is not Rung.EXACT and _has_newline_to_spare(reading):
+    if reading and rung is not Rung.EXACT and has_newline_to_spare(reading):
         found, hunk = _with_blank_line(source, found, hunk, reading)
     if len(found) > 1:
         results = set()
@@ -55,7 +55,7 @@ def one_place(
     return placed(source, found[0], hunk, rung, note)
 
 
-def _has_newline_to_spare(reading: Reading) -> bool:
+def has_newline_to_spare(reading: Reading) -> bool:
     """`old` ends with a newline and `new` does not: a slip, or a blank line is meant that `new` has elsewhere."""
     return reading.old.endswith("\n") and bool(reading.new) and not reading.new.endswith("\n")
 
@@ -82,6 +82,7 @@ def placed(source: Source, site: Site, hunk: Hunk, rung: Rung, note: str) -> Fou
             hunk, site = _without_ghosts(in_the_files_manner(source, hunk, site), site)
             refuse_invented(hunk.lines, site)
             refuse_afloat(source, hunk.lines, site)
+            refuse_sliding(source, hunk.lines, site)
         found = splices(source, hunk.lines, site, rung)
     except Unclear as problem:
         raise EditRefused(f"`old` was found at line {site.first + 1} ({rung}), but {problem}") from None
