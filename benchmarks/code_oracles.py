@@ -2,11 +2,12 @@
 
     python benchmarks/code_oracles.py FOLDER...
 
-Oracles, each if it is there: Python's own parser; Universal Ctags (`ctags` on the PATH; definitions alone);
-TypeScript's checker (`node` on the PATH, PATCHWRIGHT_TYPESCRIPT=…/node_modules/typescript); libclang (the package
-`libclang`, in this environment or in the folder PATCHWRIGHT_LIBCLANG). Uses are those that the oracle resolves to a
-definition in the folder, found when the index has the name on that line. Definitions are compared both ways:
-what the oracle has and we miss, what we have and the oracle does not.
+Oracles, each if it is there: Python's own parser; Universal Ctags (`ctags` on the PATH; definitions alone); Go's own
+parser and type checker (`go` on the PATH); TypeScript's checker (`node` on the PATH,
+PATCHWRIGHT_TYPESCRIPT=…/node_modules/typescript); libclang (the package `libclang`, in this environment or in the
+folder PATCHWRIGHT_LIBCLANG). Uses are those that the oracle resolves to a definition in the folder, found when the
+index has the name on that line. Definitions are compared both ways: what the oracle has and we miss, what we have and
+the oracle does not.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tempfile
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -94,6 +96,89 @@ def ctags(root: Path, paths: list[str]) -> Said:
     return said
 
 
+GO = """
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"go/types"
+	"os"
+	"path/filepath"
+)
+
+type nothing struct{}
+
+func (nothing) Import(path string) (*types.Package, error) { return nil, os.ErrNotExist }
+
+func main() {
+	root, set := os.Args[1], token.NewFileSet()
+	packages := map[string][]*ast.File{}
+	definitions, uses, files := [][]any{}, [][]any{}, []string{}
+	place := func(name string, at token.Pos) []any {
+		where := set.Position(at)
+		path, _ := filepath.Rel(root, where.Filename)
+		return []any{path, name, where.Line}
+	}
+	lines := bufio.NewScanner(os.Stdin)
+	for lines.Scan() {
+		file, err := parser.ParseFile(set, filepath.Join(root, lines.Text()), nil, 0)
+		if err != nil {
+			continue
+		}
+		files = append(files, lines.Text())
+		key := filepath.Dir(lines.Text()) + " " + file.Name.Name
+		packages[key] = append(packages[key], file)
+		ast.Inspect(file, func(node ast.Node) bool {
+			switch each := node.(type) {
+			case *ast.FuncDecl:
+				definitions = append(definitions, place(each.Name.Name, each.Name.Pos()))
+			case *ast.TypeSpec:
+				definitions = append(definitions, place(each.Name.Name, each.Name.Pos()))
+			}
+			return true
+		})
+	}
+	for key, parsed := range packages {
+		info := &types.Info{Uses: map[*ast.Ident]types.Object{}}
+		check := types.Config{Importer: nothing{}, Error: func(error) {}}
+		check.Check(key, set, parsed, info)
+		for ident, object := range info.Uses {
+			_, function := object.(*types.Func)
+			named, kind := object.(*types.TypeName)
+			if object.Pos().IsValid() && (function || kind && named.Parent() == named.Pkg().Scope()) {
+				uses = append(uses, place(ident.Name, ident.Pos()))
+			}
+		}
+	}
+	json.NewEncoder(os.Stdout).Encode(map[string]any{"definitions": definitions, "uses": uses, "files": files})
+}
+"""
+
+
+def go(root: Path, paths: list[str]) -> Said:
+    """Uses are those that lead to the same package: nothing that it imports is looked for."""
+    with tempfile.TemporaryDirectory() as folder:
+        program = Path(folder) / "main.go"
+        program.write_text(GO)
+        done = subprocess.run(
+            ["go", "run", str(program), str(root)],
+            cwd=folder, input="\n".join(paths), stdout=subprocess.PIPE, text=True, check=True,
+        )  # fmt: skip
+    return _said(json.loads(done.stdout))
+
+
+def _said(rows: dict[str, Any]) -> Said:
+    return Said(
+        definitions={tuple(each) for each in rows["definitions"]},
+        uses={tuple(each) for each in rows["uses"]},
+        files=set(rows["files"]),
+    )
+
+
 TYPESCRIPT = """
 const ts = require(process.argv[2]), fs = require("fs"), path = require("path");
 const root = fs.realpathSync(process.argv[3]);
@@ -142,12 +227,7 @@ def typescript(root: Path, paths: list[str]) -> Said:
         ["node", "-e", TYPESCRIPT, "-", where, str(root)],
         input="\n".join(wanted), stdout=subprocess.PIPE, text=True, check=True,
     )  # fmt: skip
-    rows: dict[str, Any] = json.loads(done.stdout)
-    return Said(
-        definitions={tuple(each) for each in rows["definitions"]},
-        uses={tuple(each) for each in rows["uses"]},
-        files=set(rows["files"]),
-    )
+    return _said(json.loads(done.stdout))
 
 
 def libclang(root: Path, paths: list[str]) -> Said:
@@ -221,6 +301,8 @@ def oracles() -> Iterator[tuple[str, Any, tuple[str, ...]]]:
     yield "python ast", python, (".py",)
     if shutil.which("ctags"):
         yield "ctags", ctags, ()
+    if shutil.which("go"):
+        yield "go", go, (".go",)
     if shutil.which("node") and os.environ.get("PATCHWRIGHT_TYPESCRIPT"):
         yield "typescript", typescript, (".js", ".jsx", ".mjs", ".cjs", ".ts", ".tsx")
     if library := os.environ.get("PATCHWRIGHT_LIBCLANG"):

@@ -133,13 +133,10 @@ def _failed(problem: str, hint: str, as_json: bool) -> int:
 
 
 def _told(planned: Sequence[Planned], check: bool, as_json: bool) -> None:
-    from tools.text import added_removed, plural, unified
+    from tools.text import changed_lines, plural
 
     shown = [each for each in planned if not each.to]
-    counts = []
-    for each in shown:
-        diff = unified(each.path, each.old_text, each.new_text, each.source)
-        counts.append(added_removed(diff) if diff else (0, 0))
+    counts = [changed_lines(each.old_text, each.new_text) for each in shown]
     number = sum(each.changes for each in shown)
     if as_json:
         code = Exit.DONE if number else Exit.NOTHING_TO_DO

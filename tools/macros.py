@@ -18,21 +18,55 @@ _HEAD = re.compile(
 )
 """What stands between `class` and the class's name."""
 
-_CALL = re.compile(
-    rb"(?m)^[ \t]*(?:(?:static|extern|inline|const|unsigned|signed|struct|long|virtual)[ \t]+)*"
-    rb"(?!(?:static|extern|inline|const|return|else|case|goto|new|delete|typedef|throw|struct|virtual|define|operator|"
-    rb"class|enum|union|using|namespace|template|typename|if|while|for|switch|do|sizeof)\b)"
-    rb"[A-Za-z_]\w*(?:::\w+)*(?:[ \t]*\*+[ \t]*|[ \t]+(?:const[ \t]+)?)" + _MACRO + rb"[ \t\n]+"
-    rb"(?=[A-Za-z_]\w*(?:::~?\w+)*[ \t]*\()"
+_TOKEN = (
+    rb"(?:[A-Z][A-Z0-9_]*[A-Z0-9]\((?:[^()\n]|\([^()\n]*\))*\)|"
+    rb"[A-Za-z_]\w*(?:::\w+)*(?:<[^<>;{}()\n]{0,200}>)?)[ \t\n*&]+"
 )
-"""What stands between a function's type and its name (a calling convention, an attribute), at the start of a line."""
+_CALL = re.compile(
+    rb"(?m)^[ \t]*((?:" + _TOKEN + rb"){2,8})(?=[A-Za-z_]\w*(?:::~?\w+)*[ \t]*\()",
+)
+"""What stands before a function's name, at the start of a line: its type, and perhaps words that say how it is called
+or linked."""
+
+_WORD = re.compile(_TOKEN)
+
+_QUALIFIERS = frozenset(
+    b"static extern inline const constexpr volatile virtual explicit friend register struct enum union class".split()
+)
+"""Of a head: say nothing of whether there is a type."""
+
+_BUILT_IN = frozenset(b"unsigned signed long short int char float double bool void".split())
+"""Types of which several may stand together."""
+
+_LOUD = re.compile(rb"[A-Z][A-Z0-9_]*[A-Z0-9](?:\(.*)?")
+"""Without small letters, perhaps with arguments."""
+
+_STATEMENTS = frozenset(
+    b"return else case goto new delete typedef throw define operator using namespace template typename if while for "
+    b"switch do sizeof default".split()
+)
+"""It is no head of a function."""
 
 
 def without_macros(source: bytes) -> bytes:
     """The source with blanks in place of such words. Its length is the same."""
-    if not (spans := [match.span(1) for form in (_HEAD, _CALL) for match in form.finditer(source)]):
+    spans = [match.span(1) for match in _HEAD.finditer(source)]
+    for match in _CALL.finditer(source):
+        spans += _unknown(match[1], match.start(1))
+    if not spans:
         return source
     left = bytearray(source)
     for first, end in spans:
         left[first:end] = re.sub(rb"[^\n]", b" ", source[first:end])
     return bytes(left)
+
+
+def _unknown(head: bytes, start: int) -> list[tuple[int, int]]:
+    """Where a head has words that are no type: of those that may be one, the last without capitals alone is left."""
+    words = [(word[0].rstrip(b" \t\n*&"), start + word.start()) for word in _WORD.finditer(head)]
+    if not _STATEMENTS.isdisjoint(word for word, _ in words):
+        return []
+    named = [(word, at) for word, at in words if word not in _QUALIFIERS]
+    quiet = [each for each in named if not _LOUD.fullmatch(each[0])]
+    kept = {at for word, at in quiet if word in _BUILT_IN} or {at for _, at in quiet[-1:] or named[:1]}
+    return [(at, at + len(word)) for word, at in named if at not in kept]

@@ -62,6 +62,13 @@ def unified(path: str, before: str, after: str, old_path: str = "") -> str:
     return "".join(_terminated(parts))
 
 
+def changed_lines(before: str, after: str) -> tuple[int, int]:
+    """How many lines a unified diff of the two would add, and how many remove."""
+    _, old, new = _around_changes(before, after)
+    changes = differing(old, new)
+    return sum(d - c for _, _, c, d in changes), sum(b - a for a, b, _, _ in changes)
+
+
 def _around_changes(before: str, after: str) -> tuple[int, list[str], list[str]]:
     """Lines of both texts without those at the start and the end that are the same, but for some of context.
 

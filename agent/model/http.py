@@ -15,6 +15,7 @@ import socket
 import ssl
 import threading
 import time
+from collections import deque
 from collections.abc import AsyncIterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -151,27 +152,47 @@ class _Exchange:
         self.headers = headers
         self.body = body
         self._loop = asyncio.get_running_loop()
-        self._items: asyncio.Queue[_Head | bytes | Exception] = asyncio.Queue()
+        self._items: deque[_Head | bytes | Exception] = deque()
+        self._come = asyncio.Event()
+        self._told = (
+            False  # that something has come; the loop is woken once, however much comes until it looks
+        )
         self.room = threading.Semaphore(_AHEAD)
         """Taken by the thread for each piece of the body, given back when that is taken."""
 
     def put(self, item: _Head | bytes | Exception) -> None:
         """From the thread: the head, then pieces, then b"" or what went wrong."""
-        with suppress(RuntimeError):  # the loop is closed: nobody waits any more
-            self._loop.call_soon_threadsafe(self._items.put_nowait, item)
+        self._items.append(item)
+        if not self._told:
+            self._told = True
+            with suppress(RuntimeError):  # the loop is closed: nobody waits any more
+                self._loop.call_soon_threadsafe(self._come.set)
 
     async def head(self) -> tuple[int, Mapping[str, str]]:
-        item = await self._items.get()
+        item = await self._next()
         if isinstance(item, _Head):
             return item.status, item.headers
         raise item if isinstance(item, Exception) else AssertionError("a body before its head")
 
     async def next_piece(self) -> bytes:
-        item = await self._items.get()
-        if isinstance(item, bytes):
-            self.room.release()
-            return item
-        raise item if isinstance(item, Exception) else AssertionError("two heads")
+        """All that has come since the last one: an answer that comes faster than it is shown costs little a word."""
+        item = await self._next()
+        if not isinstance(item, bytes):
+            raise item if isinstance(item, Exception) else AssertionError("two heads")
+        pieces = [item]
+        while item and self._items and isinstance(more := self._items[0], bytes) and more:
+            pieces.append(more)
+            self._items.popleft()
+        self.room.release(len(pieces))
+        return b"".join(pieces)
+
+    async def _next(self) -> _Head | bytes | Exception:
+        while not self._items:
+            self._come.clear()
+            self._told = False
+            if not self._items:  # else it came just before that, and told of nothing
+                await self._come.wait()
+        return self._items.popleft()
 
 
 class _Line:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, replace
+from itertools import groupby
 from typing import Any
 
 from agent.model.base import (
@@ -146,20 +147,40 @@ class HttpModel:
     async def _deltas(
         self, answer: Answer, assembler: Assembler
     ) -> AsyncGenerator[TextDelta | ReasoningDelta, None]:
-        async with aclosing(self._texts(answer)) as texts:
-            async for text in texts:
-                piece = self._piece(text, assembler)
-                try:
-                    deltas = list(assembler.feed(piece))
-                except _MISSHAPEN:
-                    raise WireError(f"it sent {shown(text, 80)!r}, which is no piece of a reply") from None
+        """What came together is handed on together; before an error, what had come."""
+        async with aclosing(self._texts(answer)) as batches:
+            async for texts in batches:
+                deltas, error = self._taken(texts, assembler)
                 for delta in deltas:
                     yield delta
+                if error is not None:
+                    raise error
         if not assembler.finished:
             raise WireError("the answer broke off")
 
-    async def _texts(self, answer: Answer) -> AsyncGenerator[str, None]:
-        """The JSON texts of an answer: one per event, or the whole if the server did not stream."""
+    def _taken(
+        self, texts: Sequence[str], assembler: Assembler
+    ) -> tuple[list[TextDelta | ReasoningDelta], Exception | None]:
+        """The deltas of some pieces, neighbours of a kind as one, and what is wrong with the piece after them."""
+        found: list[TextDelta | ReasoningDelta] = []
+        error: Exception | None = None
+        for text in texts:
+            try:
+                piece = self._piece(text, assembler)
+            except Exception as wrong:
+                error = wrong
+                break
+            try:
+                found += assembler.feed(piece)
+            except _MISSHAPEN:
+                error = WireError(f"it sent {shown(text, 80)!r}, which is no piece of a reply")
+                break
+        groups = [(kind, list(deltas)) for kind, deltas in groupby(found, type)]
+        joined = [kind(text="".join(each.text for each in deltas)) for kind, deltas in groups]
+        return joined, error
+
+    async def _texts(self, answer: Answer) -> AsyncGenerator[Sequence[str], None]:
+        """The JSON texts of an answer, as many as have come: one per event, or the whole if it is not streamed."""
         kind = answer.headers.get("content-type", "")
         if "html" in kind:
             raise UserError(
@@ -168,17 +189,16 @@ class HttpModel:
                 "Check the API base: it usually ends in /v1",
             )
         if "json" in kind:
-            yield (await answer.read()).decode("utf-8", "replace")
+            yield [(await answer.read()).decode("utf-8", "replace")]
             return
         events = EventParser()
         async for piece in answer.pieces():
-            for text in events.feed(piece):
-                if text == "[DONE]":  # the thread reads what is left, so that the connection can be kept
-                    return
-                yield text
-        for text in events.end():
-            if text != "[DONE]":
-                yield text
+            texts = events.feed(piece)
+            if "[DONE]" in texts:  # the thread reads what is left, so that the connection can be kept
+                yield texts[: texts.index("[DONE]")]
+                return
+            yield texts
+        yield [text for text in events.end() if text != "[DONE]"]
 
     def _piece(self, text: str, assembler: Assembler) -> Mapping[str, Any]:
         try:

@@ -8,7 +8,7 @@ import signal
 import sys
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
 from multiprocessing.util import Finalize
@@ -19,6 +19,7 @@ from benchmarks.edit_mutations.catalogue import NAMES, Form, cases
 from benchmarks.edit_mutations.draft import Draft
 from benchmarks.edit_mutations.histories import clone, hunks
 from benchmarks.edit_mutations.judge import WRONGLY, Outcome, Tally
+from benchmarks.edit_mutations.record import Record
 
 SEED = 20261121
 """What the published figures were made with."""
@@ -40,6 +41,7 @@ class Wanted:
     show: int
     of: str
     outcomes: tuple[Outcome, ...]
+    quick: bool
 
 
 def main() -> None:
@@ -53,6 +55,7 @@ def main() -> None:
         show=options.show,
         of=options.of,
         outcomes=tuple(options.outcome or WRONGLY),
+        quick=options.quick,
     )
     clones = [clone(path) for path in options.clones]
     started = time.monotonic()
@@ -61,8 +64,11 @@ def main() -> None:
     if options.hunk is not None:
         numbered = [numbered[options.hunk]]
     print(f"{len(drafts)} hunks of {len(clones)} repositories, seed {wanted.seed}", file=sys.stderr)
-    numbered = numbered[options.skip :]
-    tally, done = _counted(numbered, wanted, options.jobs)
+    numbered = numbered[options.skip :][: options.take]
+    commits = {each.name: each.head for each in clones}
+    record = _record(options.record, wanted, commits)
+    _counted(numbered, wanted, options.jobs, record)
+    tally, done = record.total()
     total = sum(sum(counter.values()) for counter in (*tally.counts.values(), *tally.traps.values()))
     print("# Edits as models write them\n")
     for each in clones:
@@ -73,33 +79,49 @@ def main() -> None:
         head = {
             "seed": wanted.seed,
             "hunks": done,
-            "commits": {each.name: each.head for each in clones},
+            "commits": commits,
         }
         options.json.write_text(json.dumps({**head, **report.as_data(tally)}, indent=1) + "\n")
 
 
-def _counted(numbered: Sequence[tuple[int, Draft]], wanted: Wanted, jobs: int) -> tuple[Tally, int]:
-    """The counts, and of how many hunks: all, or as many as were done when the run was interrupted."""
-    tally, done = Tally(), 0
+def _record(path: Path | None, wanted: Wanted, commits: Mapping[str, str]) -> Record:
+    of = {
+        "seed": wanted.seed,
+        "commits": commits,
+        "only": wanted.only,
+        "forms": wanted.forms,
+        "peers": [peer.partition("=")[0] for peer in wanted.peers],
+        "quick": wanted.quick,
+    }
+    try:
+        return Record(path, of)
+    except ValueError as problem:
+        raise SystemExit(str(problem)) from None
+
+
+def _counted(numbered: Sequence[tuple[int, Draft]], wanted: Wanted, jobs: int, record: Record) -> None:
+    """All hunks that are not done yet, or as many as are until the run is interrupted."""
+    done = record.done
+    numbered = [each for each in numbered if each[0] not in done]
     signal.signal(signal.SIGTERM, signal.default_int_handler)
-    with ProcessPoolExecutor(jobs, initializer=_prepare, initargs=(wanted.peers,)) as pool:
+    with ProcessPoolExecutor(jobs, initializer=_prepare, initargs=(wanted.peers, wanted.quick)) as pool:
         parts = [numbered[start : start + PART] for start in range(0, len(numbered), PART)]
-        running = {pool.submit(_run, part, wanted): len(part) for part in parts}
+        running = {pool.submit(_run, part, wanted): [number for number, _ in part] for part in parts}
         try:
             for each in as_completed(running):
                 counted, shows = each.result()
-                tally.merge(counted)
-                done += running[each]
+                record.add(running[each], counted)
                 print("\n".join(shows), flush=True)
         except KeyboardInterrupt:
             pool.shutdown(wait=False, cancel_futures=True)
-    return tally, done
 
 
-def _prepare(peers: Sequence[str]) -> None:
+def _prepare(peers: Sequence[str], quick: bool) -> None:
     """In a process of the pool: the matchers, of which the others' take seconds to start."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    if quick:
+        matchers.hurry()
     _ASKED[:] = [matchers.Ours(), matchers.OursInLine(), matchers.Strict()]
     for peer in peers:
         name, _, program = peer.partition("=")
@@ -145,6 +167,18 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--hunk", type=int, help="this hunk alone, by its number")
     parser.add_argument(
         "--skip", type=int, default=0, metavar="K", help="leave out the first K of the hunks drawn"
+    )
+    parser.add_argument("--take", type=int, metavar="K", help="of the rest, only the first K")
+    parser.add_argument(
+        "--record",
+        type=Path,
+        metavar="FILE",
+        help="keep there what is done, and leave out what is; runs of other hunks may share it",
+    )
+    parser.add_argument(
+        "--quick",
+        action="store_true",
+        help="look at each text of the engine's own once, and word no refusals: the times say nothing then",
     )
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the counts there")

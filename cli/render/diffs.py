@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
 
 from cli.render.paint import Paint, Style
+from cli.render.terminal import hanging
 from sandbox.inert import inert
 
 
@@ -16,14 +17,16 @@ def counts(diff: str) -> tuple[int, int]:
     return sum(line.startswith("+") for line in body), sum(line.startswith("-") for line in body)
 
 
-def painted(diff: str, paint: Paint, *, limit: int, indent: str = "") -> Iterator[str]:
+def painted(diff: str, paint: Paint, *, limit: int, width: int = 0, indent: str = "") -> Iterator[str]:
     """The diff's hunks, safe and coloured; after `limit` lines one that says how many are left out.
 
-    The lines that name the file are left to the caller's own heading.
+    The lines that name the file are left to the caller's own heading. What is wider than `width` (0: nothing is)
+    goes on below its own text, not below the signs.
     """
     lines = list(_hunks(diff))
     for line in _marked(lines[:limit], paint):
-        yield indent + line
+        row = indent + line
+        yield from hanging(row.replace("\t", "    "), width, f"{indent}  ") if width else [row]
     if len(lines) > limit:
         yield indent + paint(f"({len(lines) - limit} more lines; git diff shows all)", "dim")
 

@@ -51,6 +51,7 @@ class LineView:
     """Writes each event it is given; `delta` streams the model's text, which then is not written again.
 
     facts: more for the summary of a turn, asked for when it ends
+    wraps: lines of a diff are broken to fit; else the terminal does that, where there is one
     brief: of an action only the heading and the failures of tests; somebody else shows the rest
     """
 
@@ -64,6 +65,7 @@ class LineView:
         texts: Texts = "steps",
         facts: Callable[[], Sequence[str]] = tuple,
         brief: bool = False,
+        wraps: bool = False,
     ) -> None:
         self.width = width
         self.actions = Actions()
@@ -73,6 +75,7 @@ class LineView:
         self._texts = texts
         self._facts = facts
         self._brief = brief
+        self._wraps = wraps
         self._tests = Tests()
         self._streamed = ""
         self._plan: list[tuple[str, str]] = []
@@ -168,7 +171,9 @@ class LineView:
             self._tests.see(report)
             yield from self._failures(report)
         if diff := event.data.get("diff"):
-            yield from painted(str(diff), self._paint, limit=DIFF_LINES, indent="  ")
+            yield from painted(
+                str(diff), self._paint, limit=DIFF_LINES, width=self.width if self._wraps else 0, indent="  "
+            )
         if isinstance(files := event.data.get("files"), list | tuple) and files:
             yield self._under(", ".join(one_name(str(each)) for each in files))
         if untrusted := event.data.get("untrusted"):  # whole: it ends with what to do

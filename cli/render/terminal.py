@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -74,6 +75,53 @@ def wrapped(text: str, width: int) -> list[str]:
                 start, taken = index, _cell(character)
         lines.append(line[start:])
     return lines
+
+
+def hanging(line: str, width: int, indent: str) -> list[str]:
+    """A line that may hold colours in at most `width` columns a row; all but the first row begin with `indent`.
+
+    It is broken behind a space near the end of a row, else exactly at the width. A row's colours end with it.
+    """
+    parts = re.split(_SGR, line)
+    if cells("".join(parts[::2])) <= width:
+        return [line]
+    rows, row, taken, state = list[str](), "", 0, ""
+    for number, part in enumerate(parts):
+        if number % 2:
+            state = "" if part in _PLAIN else state + part
+            row += part
+            continue
+        while (room := width - taken) < cells(part):
+            head = _head(part, room, first=not taken or row == indent + state)
+            rows.append(row + head + ("\x1b[0m" if state else ""))
+            part, row, taken = part[len(head) :], indent + state, len(indent)
+        row += part
+        taken += cells(part)
+    return [*rows, row]
+
+
+_SGR = r"(\x1b\[[0-9;]*m)"
+
+_PLAIN = ("\x1b[0m", "\x1b[m")
+
+_NEAR = 16
+"""Columns that a row may stay short so that it ends between two words."""
+
+
+def _head(text: str, room: int, *, first: bool) -> str:
+    """As much of a text as goes into so many columns; at least a character where nothing stands in the row yet."""
+    taken = fits = 0
+    for character in text:
+        taken += _cell(character)
+        if taken > room:
+            break
+        fits += 1
+    if text[fits : fits + 1] == " " and fits:
+        return text[:fits]
+    space = text.rfind(" ", max(fits - _NEAR, 0), fits)
+    if space > 0 and text[:space].strip():
+        return text[: space + 1]
+    return text[: max(fits, 1 if first else 0)]
 
 
 def broken(text: str, width: int) -> str:

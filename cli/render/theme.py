@@ -67,6 +67,11 @@ def choose(theme: str) -> None:
     _chosen.update(THEMES[theme])
 
 
+def parameters(style: str) -> str:
+    """What a style looks like now, as SGR parameters."""
+    return _chosen[style]
+
+
 def sgr(text: str, style: str) -> str:
     """`text` in a style; as it is where there is none."""
     return f"\x1b[{_chosen[style]}m{text}\x1b[0m" if style and text else text

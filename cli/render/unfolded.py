@@ -51,7 +51,7 @@ class Unfolded:
                 yield from self._heading(event)
                 diff = event.data.get("diff")
                 if diff:
-                    yield from painted(str(diff), self._paint, limit=MOST, indent="  ")
+                    yield from painted(str(diff), self._paint, limit=MOST, width=self._width, indent="  ")
                 elif event.tool != "plan":
                     rows = self._rows(event.text, 4)
                     yield from (self._paint(f"    {row}", "dim") for row in rows[:MOST])

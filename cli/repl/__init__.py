@@ -72,7 +72,7 @@ async def _converse(opening: Opening, session: str) -> str | None:
     hosts.append(lobby)
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGHUP):
-        loop.add_signal_handler(number, lobby.quit)
+        loop.add_signal_handler(number, _end, front, lobby)
     front.print(("\n" if front.redraws else "") + _greeting(opening, front.terminal) + "\n")
     entering = asyncio.create_task(_enter(opening, session, front, lobby))
     try:
@@ -92,8 +92,15 @@ async def _converse(opening: Opening, session: str) -> str | None:
     if chat.next is None:
         from cli.repl.opened import farewell
 
-        farewell(chat)
+        if not front.stalled:
+            farewell(chat)
     return chat.next
+
+
+def _end(front: Screen | Plain, lobby: Lobby) -> None:
+    """A signal asks for it."""
+    front.hurry()
+    lobby.quit()
 
 
 def _greeting(opening: Opening, terminal: Terminal) -> str:

@@ -102,10 +102,11 @@ class Asking:
         if self.state == "word":
             return "what shall the model be told? (Enter sends it with the no, Esc goes back)"
         offered = [(key, what) for key, what in KEYS.items() if key != "r" or self.question.rules]
-        rows, row = [], ""
+        rows, row = list[str](), ""
+        together = sum(len(f"{key} {what}") + 3 for key, what in offered) - 3 < columns
         for key, what in offered:
             part = f"{key} {what}"
-            if row and len(row) + 3 + len(part) >= columns:
+            if row and (len(row) + 3 + len(part) >= columns or (key == "n" and not together)):
                 rows.append(row)
                 row = ""
             row = f"{row}   {part}" if row else part

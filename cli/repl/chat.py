@@ -93,14 +93,14 @@ class Chat:
         elif text.startswith("#") and text[1:].strip() and "\n" not in text:
             from cli.repl.asides import remember
 
-            self.view.said(text)
+            self._repeat(text)
             self._aside(remember(self, text.lstrip("#").strip()))
         elif self.working:
             self._queued.append(text)
             self.runtime.loop.inbox.append(text)
             self._show_queued()
         else:
-            self.view.said(text)
+            self._repeat(text)
             self._start(self._turn(self.planning.framed(text)), self._waiting())
 
     def resume(self) -> None:
@@ -230,7 +230,7 @@ class Chat:
             self._show_queued()
             return True
         if shown:
-            self.view.said(text)
+            self._repeat(text)
         if not isinstance(command, Command):
             self.tell(command, "yellow")
             return True
@@ -259,11 +259,16 @@ class Chat:
         return False
 
     def _unless_working(self, what: str, text: str, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
-        self.view.said(text)
+        self._repeat(text)
         if self.working:
             self.tell(f"{what} has to wait until this turn is over; Ctrl-C stops it.", "yellow")
         else:
             self._start(work(), what)
+
+    def _repeat(self, text: str) -> None:
+        """What was typed, as it stays."""
+        if not self.front.echoes:
+            self.view.said(text)
 
     def _waiting(self) -> str:
         return f"waiting for {inert(self.runtime.model.name)}"

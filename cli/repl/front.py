@@ -95,9 +95,16 @@ class Front(Protocol):
     """A terminal: what is printed stays for good, the live part below it is redrawn.
 
     redraws: the live part exists; without it everything has to be printed
+    echoes: what is typed stands there already, and stays
     """
 
     redraws: bool
+    echoes: bool
+
+    @property
+    def pace(self) -> float:
+        """Seconds that should pass between two drawings of what changes all the time."""
+        ...
 
     @property
     def terminal(self) -> Terminal:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 
 from prompt_toolkit.application import Application
@@ -20,13 +20,18 @@ class Keyboard(Vt100Input):
     away.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, before: Callable[[], None]) -> None:
+        """before: called when another program is about to have the terminal"""
         super().__init__(sys.stdin)
+        self._before = before
         self._lent = False
 
     def cooked_mode(self) -> AbstractContextManager[None]:
         """The terminal's own line editing, for another program; while the keys are lent nothing changes."""
-        return contextlib.nullcontext() if self._lent else super().cooked_mode()
+        if self._lent:
+            return contextlib.nullcontext()
+        self._before()
+        return super().cooked_mode()
 
     @contextlib.contextmanager
     def lent(self, owner: Application[None]) -> Iterator[None]:

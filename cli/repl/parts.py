@@ -14,6 +14,7 @@ from prompt_toolkit.styles import Style
 
 from cli.render.amounts import duration
 from cli.render.terminal import Terminal, fit
+from cli.render.theme import parameters
 from sandbox.inert import inert
 
 if TYPE_CHECKING:
@@ -24,26 +25,46 @@ SPINNER = "◐◓◑◒"
 
 QUEUED_ROWS = 3
 
-STYLE = Style.from_dict(
-    {
-        "prompt": "ansicyan bold",
-        "dim": "ansibrightblack",
-        "busy": "ansiyellow",
-        "plan": "ansicyan",
-        "question": "ansiyellow bold",
-        "key": "ansicyan bold",
-        "completion-menu": "noinherit",
-        "completion-menu.completion": "noinherit",
-        "completion-menu.completion.current": "noinherit reverse",
-        "completion-menu.meta.completion": "noinherit ansibrightblack",
-        "completion-menu.meta.completion.current": "noinherit reverse",
-        "scrollbar.background": "noinherit",
-        "scrollbar.button": "noinherit ansibrightblack reverse",
-        "chosen": "reverse",
-        "title": "bold",
-    }
-)
-"""The terminal's own colours only, so that it reads on a light and on a dark background."""
+
+def style() -> Style:
+    """How the live region looks: in the colours of the theme, as what is printed."""
+    dim = _look("dim")
+    return Style.from_dict(
+        {
+            "prompt": f"{_look('cyan')} bold",
+            "dim": dim,
+            "busy": _look("yellow"),
+            "plan": _look("cyan"),
+            "question": f"{_look('yellow')} bold",
+            "key": f"{_look('cyan')} bold",
+            "completion-menu": "noinherit",
+            "completion-menu.completion": "noinherit",
+            "completion-menu.completion.current": "noinherit reverse",
+            "completion-menu.meta.completion": f"noinherit {dim}",
+            "completion-menu.meta.completion.current": "noinherit reverse",
+            "scrollbar.background": "noinherit",
+            "scrollbar.button": f"noinherit {dim} reverse",
+            "chosen": "reverse",
+            "title": "bold",
+        }
+    )
+
+
+def _look(name: str) -> str:
+    """A style of the theme in prompt_toolkit's words."""
+    return " ".join(filter(None, (_WORDS.get(each, "") for each in parameters(name).split(";"))))
+
+
+_HUES = ("black", "red", "green", "yellow", "blue", "magenta", "cyan", "gray")
+
+_WORDS = {
+    "1": "bold",
+    "2": "ansibrightblack",  # prompt_toolkit knows no faint text
+    "4": "underline",
+    **{f"3{number}": f"ansi{hue}" for number, hue in enumerate(_HUES)},
+    **{f"9{number}": f"ansibright{hue}" for number, hue in enumerate(_HUES[:-1])},
+    "90": "ansibrightblack",
+}
 
 
 @dataclass(slots=True, kw_only=True)

@@ -15,7 +15,7 @@ from prompt_toolkit.output import Output
 from cli.render.terminal import Terminal, cells, fit
 from cli.repl.front import Choice
 from cli.repl.fuzzy import ranked
-from cli.repl.parts import STYLE, part
+from cli.repl.parts import part, style
 
 ROWS = 10
 """Rows of the list at most: more than that one narrows by typing."""
@@ -59,7 +59,7 @@ class _Picker:
         return Application(
             layout=Layout(HSplit(parts), focused_element=prompt),
             key_bindings=self._keys(),
-            style=STYLE,
+            style=style(),
             input=keyboard,
             output=output,
             erase_when_done=True,

@@ -35,8 +35,12 @@ class Plain:
     redraws = False
 
     def __init__(self) -> None:
+        self.echoes = sys.stdin.isatty()
         self.drawn = asyncio.Event()
         self.drawn.set()  # there is nothing to wait for
+        self.stalled = False
+        """It ended while nobody read what it writes: no more may be written, it would wait for ever."""
+        self._writing = False
         self._closed = asyncio.Event()
         self._answer: asyncio.Future[str] | None = None
 
@@ -46,6 +50,11 @@ class Plain:
         lines: asyncio.Queue[str | None] = asyncio.Queue()
         threading.Thread(target=_read_lines, args=(loop, lines.put_nowait), daemon=True).start()
         loop.add_signal_handler(signal.SIGINT, self._interrupt, host)
+        for number in (
+            signal.SIGTERM,
+            signal.SIGHUP,
+        ):  # the loop hears of them as well, but not while it writes
+            signal.signal(number, self._cut_short)
         reading = asyncio.create_task(self._read(host, lines))
         self.print("> ")
         try:
@@ -76,16 +85,37 @@ class Plain:
         host.quit()
 
     @property
+    def pace(self) -> float:
+        return 0.0
+
+    @property
     def terminal(self) -> Terminal:
         return replace(Terminal.of(sys.stdout), colour=False)
 
     def print(self, text: str) -> None:
+        """Past `sys.stdout`, whose buffer would be written once more at the program's end."""
+        if self.stalled:
+            return
+        rest = memoryview(text.encode(sys.stdout.encoding or "utf-8", "backslashreplace"))
         try:
-            encoding = sys.stdout.encoding or "utf-8"
-            sys.stdout.write(text.encode(encoding, "backslashreplace").decode(encoding))
-            sys.stdout.flush()
+            self._writing = True
+            while rest:
+                rest = rest[os.write(sys.stdout.fileno(), rest) :]
+        except _CutShort:
+            self.stalled = True
         except OSError:  # the reader is gone; the log still gets everything
             self._closed.set()
+        finally:
+            self._writing = False
+
+    def hurry(self) -> None:
+        """A signal asks for the end: nothing here takes long but writing, which has been cut short."""
+
+    def _cut_short(self, number: int, frame: object) -> None:
+        """A signal that asks for the end; in the middle of writing to somebody who does not read, give that up."""
+        if self._writing:
+            self._writing = False
+            raise _CutShort
 
     def live(self, draw: Callable[[], str] | None) -> None:
         """Nothing is redrawn here: the text comes by `print` once it is whole."""
@@ -145,6 +175,10 @@ class Plain:
 
     def close(self) -> None:
         self._closed.set()
+
+
+class _CutShort(Exception):
+    """A signal has come while something was written."""
 
 
 def _read_lines(loop: asyncio.AbstractEventLoop, put: Callable[[str | None], None]) -> None:

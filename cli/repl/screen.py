@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import sys
 import time
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
@@ -13,7 +12,6 @@ from pathlib import Path
 from prompt_toolkit.application import Application, in_terminal
 from prompt_toolkit.buffer import Buffer
 from prompt_toolkit.completion import CompleteEvent, Completer, Completion, ThreadedCompleter
-from prompt_toolkit.data_structures import Size
 from prompt_toolkit.document import Document
 from prompt_toolkit.enums import EditingMode
 from prompt_toolkit.filters import Condition
@@ -21,13 +19,13 @@ from prompt_toolkit.layout import (
     AnyContainer,
     BufferControl,
     CompletionsMenu,
+    ConditionalMargin,
     Dimension,
     HSplit,
     Layout,
+    ScrollbarMargin,
     Window,
 )
-from prompt_toolkit.output import ColorDepth
-from prompt_toolkit.output.vt100 import Vt100_Output
 from prompt_toolkit.widgets import SearchToolbar
 
 from cli.render.terminal import Terminal, wrapped
@@ -36,14 +34,27 @@ from cli.repl.front import Answer, Choice, Host, Pages, Question
 from cli.repl.history import PrivateHistory
 from cli.repl.keyboard import Keyboard
 from cli.repl.keys import Deeds, bindings
-from cli.repl.parts import STYLE, Live
+from cli.repl.outlet import Outlet
+from cli.repl.parts import Live, style
 from cli.repl.pastes import Pastes
 
 INPUT_ROWS = 10
 """Rows the prompt grows to; a longer text scrolls inside it, so that a paste never fills the screen."""
 
+MENU_ROWS = 6
+"""Rows of completions: more of them scroll."""
+
 FRAME = 0.016
 """Seconds between two redraws at least: what comes faster than a screen can show is drawn together."""
+
+STREAMED = 0.03
+"""Seconds between two drawings of an answer that streams: faster than one can read."""
+
+SHARE = 6
+"""Times as long as a redraw takes (a slow machine, a slow line) the next one of a stream waits."""
+
+SLOWEST = 0.15
+"""Seconds until it comes at the latest: that it goes on is to be seen."""
 
 ESCAPE = 0.3
 """Seconds to wait for what may follow an Esc (Alt-Enter, Esc Esc), before it is one by itself."""
@@ -57,6 +68,7 @@ class Screen:
     """
 
     redraws = True
+    echoes = False  # the prompt is taken away
 
     def __init__(
         self,
@@ -72,16 +84,21 @@ class Screen:
         self.drawn = asyncio.Event()
         """The prompt has been seen: what takes long may begin."""
         self._pending: list[str] = []
+        self._began = self._drawing = 0.0  # when the last redraw began, and how long it took
         self._live = Live(terminal=lambda: self.terminal, held=lambda: self._held())
         self._keys = keys
         self._vi = vi
         self._alert = alert
         self._pause = pause
         self._typed = float("-inf")  # when text was last typed
+        self.stalled = False
+        """It ended while nobody read the terminal: no more may be written, it would wait for ever."""
+        self._hurried = False
         self._gone = False  # the terminal went away: there is nobody to show anything to
         self._app: Application[None] | None = None
-        self._keyboard = Keyboard()
-        self._output = _output()
+        self._output = Outlet()
+        self._keyboard = Keyboard(self._output.settle)
+        self._output.emptied = self._invalidate
         self._search = SearchToolbar(ignore_case=True)
         self._pastes = Pastes()
         self._completer = _Late(completer)
@@ -100,7 +117,7 @@ class Screen:
         self._app = Application(
             layout=self._layout(),
             key_bindings=bindings(self._deeds(host), self._pastes, self._keys),
-            style=STYLE,
+            style=style(),
             input=self._keyboard,
             output=self._output,
             editing_mode=EditingMode.VI if self._vi else EditingMode.EMACS,
@@ -119,6 +136,14 @@ class Screen:
         finally:
             ticking.cancel()
             self._flush()
+            while not (self._gone or self._hurried or await self._output.empty(patience=0.2)):
+                pass  # the terminal is not read now: what was said is not lost, unless we are told to end
+            self.stalled = not self._output.clear
+            self._output.close()
+
+    @property
+    def pace(self) -> float:
+        return min(max(STREAMED, self._drawing * SHARE), SLOWEST)
 
     @property
     def terminal(self) -> Terminal:
@@ -203,6 +228,10 @@ class Screen:
             with suppress(RuntimeError):  # it has just ended
                 loop.call_soon_threadsafe(self._complete, loop, self._completer.asked)
 
+    def hurry(self) -> None:
+        """A signal asks for the end: wait for nobody who reads what is left."""
+        self._hurried = True
+
     def close(self) -> None:
         if self._app is not None and self._app.is_running:
             self._app.exit()
@@ -248,7 +277,8 @@ class Screen:
         host.submit(text)
 
     def _invalidate(self) -> None:
-        if self._app is not None and not self._gone:
+        """Draw it anew; a terminal that has not taken the last drawing yet is drawn when it has."""
+        if self._app is not None and not self._gone and self._output.clear:
             self._app.invalidate()
 
     async def _tick(self) -> None:
@@ -260,6 +290,7 @@ class Screen:
 
     def _scroll(self, app: Application[None]) -> None:
         """Before a redraw: take the live part away and print what is to stay, then it is drawn below."""
+        self._began = time.monotonic()
         self._output.write_raw(_BEGIN)
         if self._pending:
             app.renderer.erase()
@@ -274,6 +305,7 @@ class Screen:
     def _shown(self) -> None:
         self._output.write_raw(_END)
         self._output.flush()
+        self._drawing = time.monotonic() - self._began
         self.drawn.set()
 
     def _complete(self, loop: asyncio.AbstractEventLoop, asked: int) -> None:
@@ -299,9 +331,15 @@ class Screen:
             dont_extend_height=True,
             get_line_prefix=self._live.prefix,
         )
-        menu = CompletionsMenu(max_height=6)
+        menu = CompletionsMenu(max_height=MENU_ROWS)
+        assert isinstance(menu.content, Window)
+        menu.content.right_margins = [ConditionalMargin(ScrollbarMargin(), Condition(self._menu_scrolls))]
         parts: list[AnyContainer] = [*self._live.above(), prompt, self._search, menu, self._live.below()]
         return Layout(HSplit(parts), focused_element=prompt)
+
+    def _menu_scrolls(self) -> bool:
+        state = self._buffer.complete_state
+        return state is not None and len(state.completions) > MENU_ROWS
 
     def _show_question(self) -> None:
         """Print all of it, to be scrolled through."""
@@ -336,17 +374,3 @@ class _Late(Completer):
 
 _BEGIN, _END = "\x1b[?2026h", "\x1b[?2026l"
 """Synchronised output: a terminal that knows it shows a redraw as a whole; the others ignore it."""
-
-
-def _output() -> Vt100_Output:
-    """Without cursor position requests: they need an answer, which a slow line delays."""
-
-    def size() -> Size:
-        terminal = Terminal.of(sys.stdout)
-        return Size(rows=terminal.rows, columns=terminal.columns)
-
-    terminal = Terminal.of(sys.stdout)
-    depth = ColorDepth.DEPTH_4_BIT if terminal.colour else ColorDepth.DEPTH_1_BIT
-    return Vt100_Output(
-        sys.stdout, size, term=os.environ.get("TERM"), default_color_depth=depth, enable_cpr=False
-    )

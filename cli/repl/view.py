@@ -42,9 +42,6 @@ THOUGHT_ROWS = 3
 THOUGHT_KEPT = 4_000
 """Characters of it that are kept for that."""
 
-FRAME = 0.03
-"""Seconds between two drawings of an answer that streams: faster than one can read."""
-
 LONG = 10.0
 """Seconds after which the person has looked away, and is called when the turn ends."""
 
@@ -65,6 +62,7 @@ class View:
             unicode=terminal.unicode,
             texts="none" if front.redraws else "all",
             facts=facts,
+            wraps=front.redraws,
         )
         self._prose: MarkdownStream | None = None
         self._written = False  # text of the present message has come as deltas
@@ -107,15 +105,17 @@ class View:
         if isinstance(delta, ReasoningDelta):
             self._thinking = self._thinking or time.monotonic()
             self._thought = (self._thought + delta.text)[-THOUGHT_KEPT:]
-            self._front.busy(f"{self._model()} is thinking")
-            self._show_live()
+            self._draw_soon()
         elif isinstance(delta, TextDelta) and delta.text:
             if not self._front.redraws:
                 self._lines.delta(delta)
                 return
             self._coming.append(delta.text)
-            if self._flushing is None:
-                self._flushing = asyncio.get_running_loop().call_later(FRAME, self._flush)
+            self._draw_soon()
+
+    def _draw_soon(self) -> None:
+        if self._flushing is None:
+            self._flushing = asyncio.get_running_loop().call_later(self._front.pace, self._flush)
 
     def _flush(self) -> None:
         """Draw what has come since the last frame: however small the pieces are, they cost little by themselves."""
@@ -127,6 +127,9 @@ class View:
             self._end_thought()
             self._write(text)
             self._front.busy(f"{self._model()} is writing")
+        elif self._thinking:
+            self._front.busy(f"{self._model()} is thinking")
+            self._show_live()
 
     def event(self, event: Event) -> None:
         """The next event of the log."""

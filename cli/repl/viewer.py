@@ -23,7 +23,7 @@ from prompt_toolkit.output import Output
 
 from cli.render.terminal import Terminal, cells, fit
 from cli.repl.front import Pages
-from cli.repl.parts import STYLE
+from cli.repl.parts import style
 
 
 async def view(
@@ -64,7 +64,7 @@ class _Viewer:
         return Application(
             layout=Layout(HSplit(parts), focused_element=text),
             key_bindings=self._keys(text, prompt),
-            style=STYLE,
+            style=style(),
             input=keyboard,
             output=output,
             full_screen=True,

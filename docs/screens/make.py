@@ -21,9 +21,8 @@ from cli.demo_repo import materialise
 from cli.render.terminal import cells
 from tests.support import cli
 from tests.support import terminal as support
-from tests.support.cli import call
-from tests.support.scenes import open_story, story
-from tests.support.talking import ask, at_rest, make_shop, talk
+from tests.support.scenes import open_story, open_work, story, work
+from tests.support.talking import at_rest, make_shop, talk
 from tests.support.terminal import Terminal
 
 HERE = Path(__file__).parent
@@ -68,7 +67,7 @@ def _row(row: dict, columns: int, y: float) -> list[str]:
             end += 1
         text = "".join(row[x].data for x in range(start, end)).rstrip()
         inset = len(text) - len(text.lstrip())
-        colour, back, bold, under = look
+        colour, back, bold, under, slanted = look
         x, width = 12 + start * CELL, (end - start) * CELL
         if back != BACKGROUND:
             parts.append(
@@ -78,6 +77,7 @@ def _row(row: dict, columns: int, y: float) -> list[str]:
             words = escape(text.lstrip()).replace(" ", "&#160;")
             more = ' font-weight="bold"' if bold else ""
             more += ' text-decoration="underline"' if under else ""
+            more += ' font-style="italic"' if slanted else ""
             parts.append(
                 f'<text x="{x + inset * CELL:.1f}" y="{y:.0f}" textLength="{(cells(text) - inset) * CELL:.1f}"'
                 f' fill="{colour}"{more}>{words}</text>'
@@ -86,12 +86,12 @@ def _row(row: dict, columns: int, y: float) -> list[str]:
     return parts
 
 
-def _look(cell: object) -> tuple[str, str, bool, bool]:
+def _look(cell: object) -> tuple[str, str, bool, bool, bool]:
     colour = COLOURS.get(cell.fg, COLOURS["default"])  # type: ignore[attr-defined]
     back = BACKGROUND if cell.bg == "default" else COLOURS.get(cell.bg, BACKGROUND)  # type: ignore[attr-defined]
     if cell.reverse:  # type: ignore[attr-defined]
         colour, back = back, colour
-    return colour, back, cell.bold, cell.underscore  # type: ignore[attr-defined]
+    return colour, back, cell.bold, cell.underscore, cell.italics  # type: ignore[attr-defined]
 
 
 Save = Callable[[str, Terminal, str], None]
@@ -102,63 +102,14 @@ def told(root: Path, save: Save) -> None:
     with open_story(root, COLUMNS, ROWS) as terminal:
         for name in story(terminal):
             save(name, terminal, TITLES[name])
-        terminal.type("\x0f")
-        terminal.wait("q leaves")
-        save("transcript", terminal, TITLES["transcript"])
-        terminal.type("q")
-        at_rest(terminal)
-        ask(terminal, "/rename the total that was one too low", "this session is called")
-        terminal.type("/clear\r")
-        terminal.wait(lambda: terminal.everything.count("· /help") >= 2)
-        at_rest(terminal)
-        terminal.type("/resume\r")
-        terminal.wait("Go on with which session?")
-        terminal.wait("│ > mend it")
-        save("sessions", terminal, TITLES["sessions"])
 
 
-def working(root: Path, save: Save) -> None:
-    """A command runs, and more is typed meanwhile."""
-    items = [
-        {"text": "find what is slow", "status": "done"},
-        {"text": "time the new index", "status": "doing"},
-    ]
-    command = "for n in 1 2 3; do echo indexed ${n}00 of 300 files; done; touch ready; sleep 60"
-    turns = [
-        {"text": "The index should make it faster. I time it.", "calls": [call("plan", items=items)]},
-        {"calls": [call("shell", command=command)]},
-        {"text": "Faster."},
-    ]
-    with talk(root, turns, columns=COLUMNS, rows=ROWS) as terminal:
-        at_rest(terminal)
-        terminal.type("is the new index any faster?\r")
-        terminal.wait(lambda: (root / "ready").exists())
-        terminal.wait("indexed 300 of 300 files")
-        terminal.type("and compare it with the old one\r")
-        terminal.wait("queued: and compare")
-        terminal.type("@or")
-        terminal.wait("order.py")
-        save("working", terminal, TITLES["working"])
-
-
-def planned(root: Path, save: Save) -> None:
-    """A plan waits to be agreed to."""
-    items = [
-        {"text": text, "status": "open"}
-        for text in ("take the `- 1` away", "test an empty cart", "run all tests")
-    ]
-    turns = [
-        {"calls": [call("read", path="cart.py"), call("plan", items=items)]},
-        {
-            "text": "One line is wrong. I would mend it, and add a test for an *empty* cart.\n\nUncertain: nothing."
-        },
-    ]
-    with talk(root, turns, columns=COLUMNS, rows=ROWS) as terminal:
-        at_rest(terminal)
-        ask(terminal, "/plan", "plan mode: nothing is changed")
-        terminal.type("mend the total\r")
-        terminal.wait("The plan is made. What now?")
-        save("plan", terminal, TITLES["plan"])
+def worked(root: Path, save: Save) -> None:
+    """A command runs, and more is typed meanwhile; a plan waits to be agreed to."""
+    with open_work(root, COLUMNS, ROWS) as terminal:
+        for name in work(terminal):
+            if name in ("working", "plan"):
+                save(name, terminal, TITLES[name])
 
 
 def repaired(root: Path, save: Save) -> None:
@@ -194,7 +145,7 @@ TITLES = {
     "repaired": "Without a model: the offline engine",
     "help": "/help",
 }
-SCENES = (told, working, planned, repaired, helped)
+SCENES = (told, worked, repaired, helped)
 
 
 def main() -> None:

@@ -13,9 +13,10 @@ from benchmarks.edit_mutations import twins, whitespace, wording
 from benchmarks.edit_mutations.catalogue import NAMES, Case, cases
 from benchmarks.edit_mutations.draft import Draft, Source, Text, new_lines, old_lines, texts
 from benchmarks.edit_mutations.histories import clone, hunks
-from benchmarks.edit_mutations.judge import judged
+from benchmarks.edit_mutations.judge import Tally, judged
 from benchmarks.edit_mutations.matchers import Answer, Strict
 from benchmarks.edit_mutations.oracle import Verdict, verdict
+from benchmarks.edit_mutations.record import Record
 from tools.edit.changes import Line, Op
 
 SEED = int(os.environ.get("PATCHWRIGHT_SEED", "20261121"))
@@ -196,3 +197,23 @@ def test_an_answer_is_judged_by_its_bytes() -> None:
     }
     assert {content: judged(case, Answer(content=content)) for content in answers} == answers
     assert judged(case, Answer(content=None)) == "refused"
+
+
+def test_what_is_done_of_a_run_is_kept_and_counted_once(tmp_path: Path) -> None:
+    tally, matcher = Tally(), Strict()
+    for case in all_cases(draft(TOTAL)):
+        if case.form in matcher.forms:
+            tally.add(matcher.name, case, matcher.answer(case))
+    path, of = tmp_path / "record", {"seed": SEED, "forms": ("block",)}
+    one, other = Record(path, of), Record(path, of)
+    one.add([0, 1], tally)
+    other.add([0, 1], tally)
+    other.add([2], tally)
+    again = Record(path, of)
+    total, done = again.total()
+    assert again.done == {0, 1, 2}
+    assert done == 3
+    assert total.counts == {key: counter + counter for key, counter in tally.counts.items()}
+    assert len(total.seconds["block", matcher.name]) == 2 * len(tally.seconds["block", matcher.name])
+    with pytest.raises(ValueError, match="another run"):
+        Record(path, {**of, "seed": SEED + 1})

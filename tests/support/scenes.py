@@ -9,7 +9,7 @@ from typing import Any
 
 from tests.support import cli
 from tests.support.cli import call
-from tests.support.talking import at_rest
+from tests.support.talking import ask, at_rest, ready, talk
 from tests.support.terminal import Terminal
 
 ANSWER = """\
@@ -78,6 +78,84 @@ def story(terminal: Terminal) -> Iterator[str]:
     terminal.wait("1 file")
     at_rest(terminal)
     yield "done"
+    terminal.type("\x0f")
+    terminal.wait("end · ")
+    yield "transcript"
+    terminal.type("q")
+    at_rest(terminal)
+    ask(terminal, "/rename the total that was one too low", "this session is called")
+    there = terminal.everything.count("patchwright ·")
+    terminal.type("/clear\r")
+    terminal.wait(lambda: terminal.everything.count("patchwright ·") > there and ready(terminal))
+    terminal.type("/resume\r")
+    terminal.wait("Go on with which session?")
+    terminal.wait("1 of 1")
+    yield "sessions"
+
+
+INDEXING = """\
+for n in 1 2 3; do echo indexed ${n}00 of 300 files; done
+sleep 600
+"""
+
+WORK: Sequence[Mapping[str, Any]] = (
+    {
+        "text": "The index should make it faster. I time it.",
+        "calls": [
+            call(
+                "plan",
+                items=[
+                    {"text": "find what is slow", "status": "done"},
+                    {"text": "time the new index", "status": "doing"},
+                ],
+            )
+        ],
+    },
+    {"calls": [call("shell", command="sh index.sh")]},
+    {"text": "I stopped. The old index took 41 s for 300 files; the new one is not done after that."},
+    {
+        "calls": [
+            call("read", path="cart.py"),
+            call(
+                "plan",
+                items=[
+                    {"text": text, "status": "open"}
+                    for text in ("take the `- 1` away", "test an empty cart", "run all tests")
+                ],
+            ),
+        ]
+    },
+    {
+        "text": "One line is wrong. I would mend it, and add a test for an *empty* cart.\n\nUncertain: nothing."
+    },
+)
+
+
+def work(terminal: Terminal) -> Iterator[str]:
+    """Go through another one: a command runs and is stopped, a plan is made, and help is asked for."""
+    at_rest(terminal)
+    terminal.type("is the new index any faster?\r")
+    terminal.wait("indexed 300 of 300 files")
+    terminal.type("and compare it with the old one\r")
+    terminal.wait("queued: and compare")
+    terminal.type("@or")
+    _drawn(terminal, "order.py")
+    yield "working"
+    terminal.type("\x15")
+    terminal.wait(lambda: "@or" not in terminal.text)
+    terminal.type("\x03")
+    terminal.wait("I stopped.")
+    at_rest(terminal)
+    yield "stopped"
+    ask(terminal, "/plan", "plan mode: nothing is changed")
+    terminal.type("mend the total\r")
+    terminal.wait("The plan is made. What now?")
+    terminal.wait("4 of 4")
+    yield "plan"
+    terminal.type("\x03")
+    at_rest(terminal)
+    ask(terminal, "/help", "search the history")
+    yield "help"
 
 
 def _drawn(terminal: Terminal, text: str) -> None:
@@ -99,3 +177,9 @@ def open_story(root: Path, columns: int, rows: int, **env: str) -> Terminal:
     return Terminal(
         [*cli.PATCHWRIGHT, *arguments], cwd=root, env=cli.environment(env), columns=columns, rows=rows
     )
+
+
+def open_work(root: Path, columns: int, rows: int) -> Terminal:
+    """The program with the other story's model."""
+    (root / "index.sh").write_text(INDEXING)
+    return talk(root, WORK, columns=columns, rows=rows)

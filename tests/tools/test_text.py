@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.repo import Repo
-from tools.text import added_removed, unified
+from tools.text import added_removed, changed_lines, unified
 
 STRESS = int(os.environ.get("PATCHWRIGHT_STRESS", "1"))
 SEED = int(os.environ.get("PATCHWRIGHT_SEED", "11"))
@@ -54,6 +54,7 @@ def test_a_diff_leads_from_one_text_to_the_other(before: str, after: str) -> Non
 @given(TEXTS, TEXTS)
 def test_what_is_added_and_removed_adds_up(before: str, after: str) -> None:
     added, removed = added_removed(unified("a.txt", before, after) or "\n\n")
+    assert changed_lines(before, after) == (added, removed)
     lines = [len(text.split("\n")) - text.endswith("\n") - (text == "") for text in (before, after)]
     assert added - removed == lines[1] - lines[0]
 

@@ -262,8 +262,9 @@ def _uses(language: Language, code: str) -> dict[str, list[int]]:
     keywords = KEYWORDS.get(language.name, ())
     # Elsewhere than in Python a keyword may be a member's name: `users.delete()`.
     skipped = {} if language.name == "python" else {name: f".{name}" for name in keywords}
+    names = (_WITH_DOLLARS if language.name in _DOLLARS else _NAME_OR_CALL).findall
     for number, line in enumerate(code.split("\n"), 1):
-        for name, called in _NAME_OR_CALL.findall(line):
+        for name, called in names(line):
             if name in skipped and skipped[name] not in line:
                 continue
             uses[name].append(number * 2 + (called != ""))
@@ -274,6 +275,10 @@ def _uses(language: Language, code: str) -> dict[str, list[int]]:
 
 
 _NAME_OR_CALL = re.compile(r"([^\W\d]\w*)(\s?\()?")
+
+_WITH_DOLLARS = re.compile(r"((?:\$|[^\W\d])[\w$]*)(\s?\()?")
+_DOLLARS = frozenset({"javascript", "typescript", "tsx", "java"})
+"""Languages in which a dollar is a letter."""
 
 _DOCSTRING = re.compile(r"""\s*[rRuUbB]{0,2}(?:\"{1,3}|'{1,3})(.*)""")
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from tools.codebase.bm25 import ranked
 from tools.codebase.documents import slug
@@ -51,6 +52,7 @@ class Calls:
     definitions: tuple[Found, ...]
 
 
+@lru_cache(maxsize=50_000)
 def is_test(path: str) -> bool:
     """The file is one of tests, by its name or a folder's."""
     parts = path.lower().split("/")

@@ -6,6 +6,8 @@ differ, brackets or the syntax decide; where these do not, nobody can know.
 
 from __future__ import annotations
 
+import re
+
 from tools.edit.indentation import OPENERS, indent_of, lowest
 from tools.edit.ladder import Source
 from tools.edit.refusals import EditRefused
@@ -29,6 +31,9 @@ _BRACES = (
 _BRACES_TOO = (".scss", ".swift", ".ts", ".tsx", ".mjs", ".cjs", ".scala", ".dart", ".json")
 
 
+_ITEM = re.compile(r"(?:[-*+]|\d+[.)])\s")
+
+
 def settled(source: Source, start: int, old: str, new: str, path: str) -> str:
     """`new` with the indentation of its further lines as it is meant. Raises EditRefused if that is not clear."""
     text = source.text
@@ -37,7 +42,13 @@ def settled(source: Source, start: int, old: str, new: str, path: str) -> str:
     later = [line for line in new.split("\n")[1:] if line.strip()]
     if indent and not indent.strip() and not old[0].isspace() and new.startswith(indent):
         return new.removeprefix(indent)  # it has the indentation that `old` left out, in all lines
-    if not indent or indent.strip() or not later or "\n" in old.strip("\n"):
+    several = "\n" in old.strip("\n")
+    if several and indent and not indent.strip() and old.split("\n")[0] in later:
+        raise EditRefused(
+            f"`old` was found at line {source.line_at(start) + 1}, but lacks the indentation of its first line, which "
+            "`new` has further down: give both with the indentation of the file"
+        )
+    if not indent or indent.strip() or not later or several:
         return new
     first, *rest = new.split("\n")
     shifted = "\n".join([first, *(indent + line if line.strip() else line for line in rest)])
@@ -68,6 +79,8 @@ def _by_shape(old: str, first: str, later: list[str], indent: str, path: str) ->
     if given and len(least) < len(indent):
         return 1 if least.startswith(given) else None
     if len(least) >= len(indent):
+        if _ITEM.match(first) and _ITEM.match(later[0].lstrip()):
+            return None  # an item beside it, or one below it
         opens = first.rstrip().endswith(OPENERS)
         goes_on = len(indent_of(later[0])) > len(indent)
         return 0 if opens == goes_on else None

@@ -8,8 +8,9 @@ from itertools import pairwise
 
 from tools.edit.changes import Edit, Hunk, Lines, Replace, Symbol
 from tools.edit.endings import Origins, carried
-from tools.edit.found import Found, find_hunk, find_lines, find_replace, find_symbol
+from tools.edit.found import find_hunk, find_lines, find_replace, find_symbol
 from tools.edit.ladder import Rung, Source
+from tools.edit.placed import Found
 from tools.edit.refusals import EditRefused, overlapping
 from tools.edit.splicing import TextSplice, as_one
 

@@ -3,52 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from tools.edit import exact
-from tools.edit.already import refuse_made, refuse_placeholders, refuse_repeated, refuse_standing, stands
+from tools.edit.already import refuse_made, refuse_placeholders, refuse_repeated, refuse_standing
 from tools.edit.changes import Hunk, Line, Lines, Replace, Symbol
-from tools.edit.counterparts import in_the_files_manner, refuse_lost_indentation
+from tools.edit.counterparts import refuse_lost_indentation
 from tools.edit.depth import settled
 from tools.edit.diffing import diffed
 from tools.edit.formats.clean import without_line_numbers
 from tools.edit.formats.placeholders import stands_for_lines
-from tools.edit.ghosts import without_ghosts
 from tools.edit.heads import scopes
 from tools.edit.ladder import STEPS, Rung, Site, Source, says_enough, sites
 from tools.edit.letters import (
     is_shallow,
-    refuse_cut_lines,
-    refuse_ended_lines,
-    refuse_made_up_blank,
+    refuse_seeming,
     refuse_twins,
+    refuse_whole_twins,
     rest_of_lines,
     twins,
 )
-from tools.edit.merge import Splice, refuse_afloat, refuse_invented, splices
-from tools.edit.readings import NUMBERED, UNMARKED, Reading, readings
+from tools.edit.merge import Splice
+from tools.edit.placed import MAX_COMPARED, Found, has_newline_to_spare, one_place, placed
+from tools.edit.readings import NUMBERED, UNMARKED, Reading, as_hunk, as_lines, readings
 from tools.edit.refusals import EditRefused, not_found, several
-from tools.edit.splicing import TextSplice, as_text, ended, spliced
+from tools.edit.splicing import TextSplice, as_text, ended
 from tools.edit.typography import refuse_bent_bullets
 from tools.edit.unclear import Unclear
 from tools.edit.unwrap import unwrapped
-
-MAX_COMPARED = 5
-"""Sites whose results are compared: equal ones (two equal lines, one to go) are no ambiguity."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
-    """Where an edit was found, how, and what it puts there.
-
-    note: what was undone in the given text
-    apart: each splice is a place of its own
-    """
-
-    rung: Rung
-    splices: tuple[TextSplice, ...]
-    note: str = ""
-    apart: bool = False
 
 
 def find_replace(
@@ -72,7 +54,7 @@ def find_replace(
     if edit.all:
         raise EditRefused(not_found(source, edit.old))
     if not strictest and says_enough(edit.old):
-        hunks = [(reading, _hunk(reading)) for reading in options]
+        hunks = [(reading, as_hunk(reading)) for reading in options]
         for found in _loose(source, hunks):
             return found
     if edit.whole_lines and not strictest and (part := _part_of_line(source, edit)):
@@ -103,7 +85,7 @@ def find_hunk(source: Source, hunk: Hunk, strictest: bool) -> Found:
             rung, alike = twins(source, hunk.old)
             refuse_twins(source, numbers[0], rung, _in(alike, hunk, allowed, source))
         found = [_exact_site(number, len(hunk.old)) for number in numbers]
-        return _one(source, found, hunk, Rung.EXACT)
+        return one_place(source, found, hunk, Rung.EXACT)
     if not strictest and says_enough("\n".join(hunk.old)):
         for loose in _loose(source, [(None, hunk), *_without_numbers(hunk)], allowed):
             return loose
@@ -170,7 +152,7 @@ def _exact(
     source: Source, edit: Replace, reading: Reading, path: str, written: Sequence[tuple[int, int]]
 ) -> Found | None:
     if edit.whole_lines:
-        hunk = _hunk(reading)
+        hunk = as_hunk(reading)
         starts = [source.offset(number) for number in exact.line_sites(source.text, hunk.old)]
     else:
         starts = exact.sites(source.text, reading.old)
@@ -179,7 +161,7 @@ def _exact(
     starts = _outside(starts, len(reading.old), written)
     if not starts or (not edit.all and is_shallow(source.text, starts[0], reading.old)):
         return None
-    _refuse_unmeant(source, _hunk(reading).lines)
+    _refuse_unmeant(source, as_hunk(reading).lines)
     if edit.all:
         parts = exact.apart(starts, len(reading.old))
         found = tuple(
@@ -192,10 +174,7 @@ def _exact(
             hint = "" if edit.whole_lines else ", or all=true"
             raise EditRefused(several(source, [source.line_at(start) for start in starts], "", hint))
     start = starts[0]
-    refuse_twins(source, source.line_at(start), *twins(source, reading.old.removesuffix("\n").split("\n")))
-    refuse_ended_lines(source, start, reading.old)
-    refuse_cut_lines(source, start, reading.old)
-    refuse_made_up_blank(source, reading.old, reading.new)
+    refuse_seeming(source, start, reading.old, reading.new)
     refuse_repeated(source, start, reading)
     if path:
         new, note = unwrapped(path, source.text, start, reading.old, reading.new)
@@ -204,11 +183,20 @@ def _exact(
     # without anything instead, the line end before these lines goes, not that behind them
     from_line_end = not reading.new and reading.old.startswith("\n") and not reading.old.endswith("\n")
     if _whole_lines(source.text, start, reading.old) and not from_line_end:
-        hunk = Hunk(lines=tuple(diffed(*_as_lines(reading, literal=not _glues(source.text, start, reading)))))
+        glues = _glues(source.text, start, reading)
+        hunk = Hunk(lines=tuple(diffed(*as_lines(reading, literal=not glues))))
         site = _exact_site(source.line_at(start), len(hunk.old))
-        return _at(source, site, hunk, Rung.EXACT, reading.note)
+        if glues:  # the newline too much may be a blank line
+            refuse_whole_twins(source, reading.old.split("\n"), site)
+        return placed(source, site, hunk, Rung.EXACT, reading.note)
+    splice = _part(source, start, reading, path, keep_end=from_line_end)
+    return Found(rung=Rung.EXACT, splices=(splice,), note=reading.note)
+
+
+def _part(source: Source, start: int, reading: Reading, path: str, *, keep_end: bool) -> TextSplice:
+    """For old text that is no whole lines, or is to be taken to the letter. keep_end: the line end behind it stays"""
     end = start + len(reading.old)
-    if not reading.new and not from_line_end and rest_of_lines(source.text, start, reading.old):
+    if not reading.new and not keep_end and rest_of_lines(source.text, start, reading.old):
         start = source.text.rfind("\n", 0, start) + 1
         end = min(end + (not reading.old.endswith("\n")), len(source.text))
     new = settled(source, start, reading.old, reading.new, path)
@@ -222,8 +210,7 @@ def _exact(
     behind = source.text[end : line_end if line_end >= 0 else len(source.text)]
     if behind.isspace() and new.endswith(behind):  # `new` has the space that `old` lost
         end += len(behind)
-    splice = TextSplice(start=start, end=end, new=new)
-    return Found(rung=Rung.EXACT, splices=(splice,), note=reading.note)
+    return TextSplice(start=start, end=end, new=new)
 
 
 def _refuse_lost_indentation(source: Source, start: int, reading: Reading) -> None:
@@ -256,96 +243,25 @@ def _loose(
     for step in STEPS[1:]:
         for reading, hunk in options:
             if found := _in(sites(source, hunk.old, step), hunk, allowed, source):
+                if len(found) == 1 and step.rung is Rung.TRAILING:
+                    spare = reading is not None and has_newline_to_spare(reading)
+                    wanted = reading.old.split("\n") if reading and spare else hunk.old
+                    refuse_whole_twins(source, wanted, found[0])
                 if len(found) == 1 and not step.skips_blank:
                     rung, alike = twins(source, hunk.old, step)
                     refuse_twins(source, found[0].first, rung, _in(alike, hunk, allowed, source))
-                yield _one(source, found, hunk, step.rung, reading)
+                yield one_place(source, found, hunk, step.rung, reading)
     for _, hunk in options:
         refuse_standing(source, hunk)
     for reading, hunk in options:
         if any(stands_for_lines(line) for line in hunk.old):
             _, found = elided(source, hunk.old)
             if found := _in(found, hunk, allowed, source):
-                yield _one(source, found, hunk, Rung.ELISION, reading)
+                yield one_place(source, found, hunk, Rung.ELISION, reading)
     for reading, hunk in options:
         removed = [line.op == "-" for line in hunk.lines if line.op != "+"]
         if found := _in(anchored(source, hunk.old, removed), hunk, allowed, source):
-            yield _one(source, found, hunk, Rung.ANCHORS, reading)
-
-
-def _one(
-    source: Source, found: Sequence[Site], hunk: Hunk, rung: Rung, reading: Reading | None = None
-) -> Found:
-    """The edit at its one site. Raises EditRefused if there are several that differ in what they would give."""
-    note = reading.note if reading else ""
-    if reading and rung is not Rung.EXACT and _has_newline_to_spare(reading):
-        found, hunk = _with_blank_line(source, found, hunk, reading)
-    if len(found) > 1:
-        results = set()
-        for site in found[:MAX_COMPARED]:
-            try:
-                results.add(spliced(source, _at(source, site, hunk, rung, note).splices))
-            except EditRefused:
-                results.add(f"unclear at {site.first}")
-        if len(results) > 1 or len(found) > MAX_COMPARED:
-            how = "" if rung is Rung.EXACT else f" ({rung})"
-            raise EditRefused(several(source, [site.first for site in found], how))
-    return _at(source, found[0], hunk, rung, note)
-
-
-def _has_newline_to_spare(reading: Reading) -> bool:
-    """`old` ends with a newline and `new` does not: a slip, or a blank line is meant that `new` has elsewhere."""
-    return reading.old.endswith("\n") and bool(reading.new) and not reading.new.endswith("\n")
-
-
-def _with_blank_line(
-    source: Source, found: Sequence[Site], hunk: Hunk, reading: Reading
-) -> tuple[Sequence[Site], Hunk]:
-    """The newline taken for a blank line, as the exact rung takes it, where each site has one behind it."""
-    last = len(hunk.old) - 1
-    follows = [
-        site.pairs[-1][0] == last and site.end < len(source.lines) and not source.lines[site.end].strip()
-        for site in found
-    ]
-    if not all(follows):
-        return found, hunk
-    lines = tuple(diffed(*_as_lines(reading, literal=True)))
-    sites = [replace(site, end=site.end + 1, pairs=(*site.pairs, (last + 1, site.end))) for site in found]
-    return sites, replace(hunk, lines=lines)
-
-
-def _at(source: Source, site: Site, hunk: Hunk, rung: Rung, note: str) -> Found:
-    try:
-        if not hunk.given and rung is not Rung.EXACT:
-            hunk, site = _without_ghosts(in_the_files_manner(source, hunk, site), site)
-            refuse_invented(hunk.lines, site)
-            refuse_afloat(source, hunk.lines, site)
-        found = splices(source, hunk.lines, site, rung)
-    except Unclear as problem:
-        raise EditRefused(f"`old` was found at line {site.first + 1} ({rung}), but {problem}") from None
-    if rung is not Rung.EXACT and any(stands(source, splice) for splice in found):
-        raise EditRefused(f"already applied: its lines stand at line {site.first + 1} ({rung})", already=True)
-    texts = [as_text(source, splice) for splice in found]
-    if site.end == len(source.lines) and found:
-        texts = ended(source, hunk, texts)
-    changed = tuple(each for each in texts if source.text[each.start : each.end] != each.new)
-    if not changed:
-        raise EditRefused(f"line {site.first + 1} is already so ({rung})", already=True)
-    return Found(rung=rung, splices=changed, note=note)
-
-
-def _without_ghosts(hunk: Hunk, site: Site) -> tuple[Hunk, Site]:
-    """A hunk made of two texts, made anew without the blank lines of the old one that the file has not."""
-    old, new = hunk.old, hunk.new
-    paired = {number for number, _ in site.pairs}
-    ghosts = [i for i, line in enumerate(old) if not line.strip() and i not in paired]
-    if not ghosts:
-        return hunk, site
-    kept_old, kept_new = without_ghosts(old, new, ghosts)
-    numbers = {number: i for i, number in enumerate(i for i in range(len(old)) if i not in set(ghosts))}
-    pairs = tuple((numbers[number], row) for number, row in site.pairs)
-    lines = tuple(diffed(kept_old, kept_new))
-    return replace(hunk, lines=lines), replace(site, pairs=pairs)
+            yield one_place(source, found, hunk, Rung.ANCHORS, reading)
 
 
 def _added(source: Source, hunk: Hunk, allowed: Sequence[tuple[int, int]] | None) -> Found:
@@ -410,21 +326,6 @@ def _glues(text: str, start: int, reading: Reading) -> bool:
     end = start + len(reading.old)
     slip = reading.old.endswith("\n") and not reading.new.endswith("\n")
     return slip and bool(reading.new) and end < len(text) and text[end] != "\n"
-
-
-def _hunk(reading: Reading) -> Hunk:
-    """The same edit as lines of a diff: what both texts have is context."""
-    return Hunk(lines=tuple(diffed(*_as_lines(reading, literal=False))), given=False)
-
-
-def _as_lines(reading: Reading, *, literal: bool) -> tuple[list[str], list[str]]:
-    """Lines of both texts. literal: a newline that only `old` ends with is meant, not a slip."""
-    old, new = reading.old, reading.new
-    if literal and old.endswith("\n") and new and not new.endswith("\n"):
-        return old.split("\n"), new.split("\n")
-    if old.endswith("\n"):
-        return old[:-1].split("\n"), new.removesuffix("\n").split("\n") if new else []
-    return old.split("\n"), new.split("\n") if new else []
 
 
 def _literal(source: Source, start: int, reading: Reading) -> str:

@@ -33,13 +33,33 @@ def twins(source: Source, wanted: Sequence[str], at: Step = STEPS[0]) -> tuple[R
     return step.rung, sites(source, wanted, step)
 
 
+def refuse_seeming(source: Source, start: int, old: str, new: str) -> None:
+    """For text that stands to the letter at `start`, and there alone: other lines may be meant all the same. Raises
+    EditRefused."""
+    refuse_twins(source, source.line_at(start), *twins(source, old.removesuffix("\n").split("\n")))
+    _refuse_ended_lines(source, start, old)
+    _refuse_cut_lines(source, start, old)
+    _refuse_made_up_blank(source, old, new)
+
+
 def refuse_twins(source: Source, line: int, rung: Rung, found: Sequence[Site]) -> None:
     """line: where the lines stand to the letter. found: the places that `twins` gives, or those of them that count"""
     if len(found) > 1 and any(site.first <= line < site.end for site in found):
         raise EditRefused(several(source, [site.first for site in found], f" ({rung})"))
 
 
-def refuse_ended_lines(source: Source, start: int, old: str) -> None:
+def refuse_whole_twins(source: Source, wanted: Sequence[str], site: Site) -> None:
+    """For lines found as deep as they are given, without a blank one at an end of what is wanted: where they stand with
+    it, at another depth, may be meant as well. Raises EditRefused."""
+    if all(wanted[edge].strip() or edge in dict(site.pairs) for edge in (0, len(wanted) - 1)):
+        return
+    step = next(step for step in STEPS if step.rung is Rung.INDENTATION)
+    whole = [each for each in sites(source, wanted, step) if len(each.pairs) == len(wanted)]
+    if others := [each.first for each in whole if each.first != site.first]:
+        raise EditRefused(several(source, [site.first, *others], f" ({Rung.INDENTATION})"))
+
+
+def _refuse_ended_lines(source: Source, start: int, old: str) -> None:
     """For text that stands to the letter before other text of its line, and ends in white space: what follows may be
     meant to stay, or the line to end there, as others do whose white space at the end was made up. Raises EditRefused.
     """
@@ -55,7 +75,7 @@ def refuse_ended_lines(source: Source, start: int, old: str) -> None:
         )
 
 
-def refuse_cut_lines(source: Source, start: int, old: str) -> None:
+def _refuse_cut_lines(source: Source, start: int, old: str) -> None:
     """For several lines that stand to the letter but for the rest of the last one, or the beginning of the first: as
     whole lines they may be meant where more of them stand so, with another one left out. Raises EditRefused."""
     end = start + len(old)
@@ -73,7 +93,7 @@ def refuse_cut_lines(source: Source, start: int, old: str) -> None:
             raise EditRefused(several(source, [first, site.first], f" ({Rung.ANCHORS})"))
 
 
-def refuse_made_up_blank(source: Source, old: str, new: str) -> None:
+def _refuse_made_up_blank(source: Source, old: str, new: str) -> None:
     """For whole lines that stand to the letter: a blank one before them, which `new` has not, may be a way to quote,
     and without it they stand at several places. Raises EditRefused."""
     wanted = old.strip("\n").split("\n")

@@ -141,7 +141,7 @@ class Adapter:
             if self._lines[i].text.strip():
                 as_given = given_indent(self._lines[i].text) == indent_of(self._source.lines[row])
                 (same if as_given else other).append(i)
-        if not any(has_own_word(self._lines[i].text) for i in same):
+        if not any(has_own_word(self._lines[i].text) and indent_of(self._lines[i].text) for i in same):
             return
         known = {indent_of(self._lines[i].text) for i in same}
         new = {indent_of(line.text) for line in self._lines if line.op == "+" and line.text.strip()} - known

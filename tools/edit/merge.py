@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 from tools.edit.changes import Line
 from tools.edit.formats.placeholders import stands_for_lines
@@ -89,7 +90,7 @@ def refuse_afloat(source: Source, lines: Sequence[Line], site: Site) -> None:
     at = {row: numbers[number] for number, row in site.pairs}
     sides = [[line.text.strip() for line in lines if line.op != op] for op in "+-"]
     for row in range(site.first, site.end):
-        if row in at or not source.lines[row].strip():
+        if row in at or not source.lines[row].strip() or _elided(lines, site, row):
             continue
         beside = [at[each] for each in (row - 1, row + 1) if each in at]
         kept = [i for i in beside if lines[i].op == " " and lines[i].text.strip()]
@@ -97,6 +98,26 @@ def refuse_afloat(source: Source, lines: Sequence[Line], site: Site) -> None:
             raise Unclear(
                 f"line {row + 1} ({source.lines[row].strip()[:60]!r}) is missing from `old`: give it in both"
             )
+
+
+def refuse_sliding(source: Source, lines: Sequence[Line], site: Site) -> None:
+    """For lines made of two texts, of which some only go: if the line before or behind them is like one at the other
+    end of them to the model, and not in the file, either may be the one that stays. Raises Unclear."""
+    numbers = [i for i, line in enumerate(lines) if line.op != "+"]
+    row_of = {numbers[number]: row for number, row in site.pairs}
+    for i, j in pairwise(
+        i for i, line in enumerate([Line(" ", ""), *lines, Line(" ", "")]) if line.op == " "
+    ):
+        first, last = i, j - 2  # of what stands between two lines of context
+        if any(line.op == "+" for line in lines[first : last + 1]):
+            continue
+        for kept, gone in ((first - 1, last), (last + 1, first)):
+            if kept in row_of and gone in row_of and kept != gone and lines[kept].text == lines[gone].text:
+                one, other = source.lines[row_of[kept]], source.lines[row_of[gone]]
+                if first <= last and one != other:
+                    raise Unclear(
+                        f"{one.strip()[:60]!r} and a line like it are unlike in the file: give both so"
+                    )
 
 
 def _refuse_unseen(source: Source, lines: Sequence[Line], site: Site, row_of: dict[int, int]) -> None:

@@ -6,7 +6,8 @@ import html
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from tools.edit.changes import Replace
+from tools.edit.changes import Hunk, Replace
+from tools.edit.diffing import diffed
 from tools.edit.formats.clean import (
     is_numbered,
     unescaped,
@@ -59,6 +60,21 @@ def readings(edit: Replace) -> Iterator[Reading]:
                 seen.add((found.old, found.new))
                 yield found
                 todo.append(found)
+
+
+def as_hunk(reading: Reading) -> Hunk:
+    """The same edit as lines of a diff: what both texts have is context."""
+    return Hunk(lines=tuple(diffed(*as_lines(reading, literal=False))), given=False)
+
+
+def as_lines(reading: Reading, *, literal: bool) -> tuple[list[str], list[str]]:
+    """Lines of both texts. literal: a newline that only `old` ends with is meant, not a slip."""
+    old, new = reading.old, reading.new
+    if literal and old.endswith("\n") and new and not new.endswith("\n"):
+        return old.split("\n"), new.split("\n")
+    if old.endswith("\n"):
+        return old[:-1].split("\n"), new.removesuffix("\n").split("\n") if new else []
+    return old.split("\n"), new.split("\n") if new else []
 
 
 def _lines_in_fence(text: str) -> str | None:

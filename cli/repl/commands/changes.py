@@ -67,7 +67,14 @@ def _file_diff(chat: Chat, path: str, old: bytes | None, new: bytes) -> str:
     if old is None or b"\0" in old[:8192] or b"\0" in new[:8192]:
         return f"{paint(inert(path), 'bold')}: changed (not shown: binary or too large)"
     text = unified(path, old.decode("utf-8", "replace"), new.decode("utf-8", "replace"))
-    return "\n".join([paint(inert(path), "bold"), *painted(text, paint, limit=DIFF_LINES)])
+    return "\n".join(
+        [
+            paint(inert(path), "bold"),
+            *painted(
+                text, paint, limit=DIFF_LINES, width=chat.front.terminal.columns if chat.front.redraws else 0
+            ),
+        ]
+    )
 
 
 COMMANDS = (Command(name="/diff", argument="", help="what this session changed", run=diff),)

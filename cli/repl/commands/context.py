@@ -77,7 +77,12 @@ async def _diff(chat: Chat, which: str) -> None:
     paint = painter(colour=chat.front.terminal.colour)
     lines = [_line(event)]
     for where, old, new in before_and_after(event, chat.runtime.past, chat.runtime.session.replayed):
-        lines += painted(unified(where, old, new), paint, limit=DIFF_LINES)
+        lines += painted(
+            unified(where, old, new),
+            paint,
+            limit=DIFF_LINES,
+            width=chat.front.terminal.columns if chat.front.redraws else 0,
+        )
     chat.view.note("\n".join(lines))
 
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from itertools import dropwhile
 
 from hypothesis import given
 from hypothesis import strategies as st
 
 from cli.render.diffs import painted
 from cli.render.paint import painter
+from cli.render.terminal import cells
 from tools.text import unified
 
 SGR = re.compile(r"\x1b\[[0-9;]*m")
@@ -34,3 +36,21 @@ def test_marking_changes_no_text(old: list[str], new: list[str]) -> None:
     diff = unified("a", "".join(f"{each}\n" for each in old), "".join(f"{each}\n" for each in new))
     plain = list(painted(diff, painter(colour=False), limit=100))
     assert [SGR.sub("", line) for line in painted(diff, painter(colour=True), limit=100)] == plain
+
+
+@given(st.text("ab é日 +-(.", max_size=60), st.integers(8, 30))
+def test_what_is_too_wide_goes_on_under_its_own_text(text: str, width: int) -> None:
+    diff = f"@@ -1 +1 @@\n-{text}\n+{text} and more of it"
+    rows = list(painted(diff, painter(colour=True), limit=9, width=width, indent="  "))
+    rows = list(dropwhile(lambda row: "31m-" not in row, rows))
+    shown = [SGR.sub("", row) for row in rows]
+    assert max(map(cells, shown)) <= width
+    assert all(row.startswith(("  -", "  +", "    ")) for row in shown)
+    begun = [place for place, row in enumerate(shown) if row.startswith(("  -", "  +"))]
+    assert (
+        "".join(row[3:] if place in begun else row[4:] for place, row in enumerate(shown))
+        == f"{text}{text} and more of it"
+    )
+    assert all(row.count("\x1b[0m") >= row.count("\x1b[3") for row in rows), (
+        "no colour runs on into the next row"
+    )

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-import time
 from pathlib import Path
 
 import pytest
@@ -11,7 +9,7 @@ import pytest
 from agent.home import Home
 from tests.support import cli
 from tests.support.cli import call, git, script
-from tests.support.talking import ask, at_rest, leave, log_of, make_shop, prompts, ready, talk, wait_until
+from tests.support.talking import ask, at_rest, leave, log_of, make_shop, prompts, ready, talk
 from tests.support.terminal import Terminal
 
 pytestmark = pytest.mark.slow
@@ -270,32 +268,3 @@ def test_a_run_of_tests_shows_how_far_it_is_and_is_interrupted(shop: Path) -> No
         ask(terminal, "still there?", "Ok.")
         assert [event["kind"] for event in log_of(shop)][-1] == "end"
         leave(terminal)
-
-
-@pytest.mark.skipif(not Path("/proc/self/io").exists(), reason="what a process has written is not told here")
-def test_a_window_that_is_not_read_for_a_while_costs_nothing(shop: Path) -> None:
-    """A terminal that hangs (ssh over a bad line): the answer waits, and Ctrl-C given meanwhile is heeded after it."""
-    answer = "\n\n".join(f"paragraph {number} of an answer that goes on and on" for number in range(4_000))
-    turns = [{"text": answer}, {"text": "I stopped."}]
-    with talk(shop, turns) as terminal:
-        at_rest(terminal)
-        terminal.type("go\r")
-        terminal.wait(lambda: b"paragraph 5 of" in terminal.raw)
-        wait_until(
-            lambda: written(terminal.pid) == (time.sleep(0.2), written(terminal.pid))[1]
-        )  # it cannot write
-        terminal.type(ctrl("c"))
-        terminal.wait("I stopped.")
-        at_rest(terminal)
-        seen = sorted({int(number) for number in re.findall(rb"paragraph (\d+) of an answer", terminal.raw)})
-        assert seen == list(range(len(seen)))
-        assert len(seen) < 4_000
-        peak = re.search(r"VmHWM:\s+(\d+) kB", Path(f"/proc/{terminal.pid}/status").read_text())
-        assert peak is not None
-        assert int(peak[1]) < 150_000
-        leave(terminal)
-
-
-def written(pid: int) -> int:
-    """Bytes that a process has written."""
-    return int(Path(f"/proc/{pid}/io").read_text().split("wchar: ")[1].split()[0])

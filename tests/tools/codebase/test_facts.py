@@ -147,6 +147,13 @@ def test_a_keyword_is_a_name_where_it_is_a_member() -> None:
     assert "if" not in found.uses
 
 
+def test_a_dollar_is_a_letter_where_the_language_says_so() -> None:
+    found = read("a.ts", "class $Item {}\nconst it = new $Item();\n$(it);\n")
+    assert {"$Item": found.uses["$Item"], "$": found.uses["$"]} == {"$Item": [2, 5], "$": [7]}
+    assert [each.name for each in found.symbols][:1] == ["$Item"]
+    assert set(read("a.php", "<?php $item = 1;\n").uses) == {"php", "item"}
+
+
 def test_words_of_code_and_of_prose_meet() -> None:
     assert parts("HTTPResponses_forUser2") == ("http", "response", "for", "user")
     assert counted("get_querysets QuerySet") == {"get": 1, "queryset": 1, "query": 1, "set": 1}

@@ -183,6 +183,31 @@ REFUSED = {
         "require socket\n\nhandler Client\n  Commands = {\n    }\n    set, setnx, rpush, lpush\n",
         "require socket\nbegin\n\nhandler Client\n  Commands = {\n    }\n    set, setnx, rpush, lpush\n",
     ),
+    "a first line without its indentation that `new` has further down": (
+        "f() {\n    if a {\n      b();\n      c();\n",
+        "if a {\n      b();\n      c();",
+        "d = 1;\nif a {\n      b(d);\n      c();",
+    ),
+    "a line as deep as given without the blank one behind it, and with that at another depth": (
+        "if a:\n    b = 2;\n\nif c:\n    if d:\n        b = 2;\n        e\n",
+        "        b = 2;\n\n",
+        "        b = 2;\n\n  out:\n    f\n",
+    ),
+    "a newline behind a line to the letter, and a blank line behind it at another depth": (
+        "if a:\n    b = 2;\n\nif c:\n    if d:\n        b = 2;\n        e\n",
+        "        b = 2;\n",
+        "        b = 2;\n\n  out:\n    f",
+    ),
+    "two lines alike but for white space at the end, of which one goes": (
+        "/* a b\n *  \n * c d\n *\n * e f\n",
+        "/* a b\n *\n * c d\n *\n * e f\n",
+        "/* a b\n *\n * e f\n",
+    ),
+    "an item without its indentation, and others beside it or below": (
+        "* a\n  * b c\n  * d\n",
+        "* b c",
+        "* b c\n  * e\n  * f",
+    ),
     "a bullet that the model may have bent": (
         "install: pip\nlist:\n  - a\n",
         "install: pip\n",

@@ -1,0 +1,127 @@
+"""What goes to the terminal, without ever waiting for it: one that is not read must not stop the program."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import select
+import sys
+import time
+from collections import deque
+from collections.abc import Callable
+from contextlib import suppress
+
+from prompt_toolkit.data_structures import Size
+from prompt_toolkit.output import ColorDepth
+from prompt_toolkit.output.vt100 import Vt100_Output
+
+from cli.render.terminal import Terminal
+
+
+class Outlet(Vt100_Output):
+    """prompt_toolkit's output of a terminal; what that does not take at once waits here, in its order.
+
+    The terminal is opened a second time for it: whether a write may wait belongs to the open file, and the one that
+    we were given is the shell's as well.
+
+    emptied: called when the terminal has taken all that had to wait
+    """
+
+    def __init__(self) -> None:
+        # Without cursor position requests: they need an answer, which a slow line delays.
+        super().__init__(
+            sys.stdout, _size, term=os.environ.get("TERM"), default_color_depth=_depth(), enable_cpr=False
+        )
+        self.emptied: Callable[[], None] = lambda: None
+        self._waiting: deque[memoryview] = deque()
+        self._taken = asyncio.Event()
+        self._taken.set()
+        self._own = _opened_again()
+        self._loop = asyncio.get_running_loop()
+
+    @property
+    def clear(self) -> bool:
+        """Nothing waits: what is drawn now is seen now."""
+        return not self._waiting
+
+    def flush(self) -> None:
+        """Hand over what was written. Raises OSError when the terminal is gone."""
+        if self._own is None:
+            super().flush()
+            return
+        text = "".join(self._buffer)
+        self._buffer = []
+        if not text:
+            return
+        first = self.clear
+        self._waiting.append(memoryview(text.encode(sys.stdout.encoding or "utf-8", "replace")))
+        if first and not self._write():
+            self._taken.clear()
+            self._loop.add_writer(self._own, self._go_on)
+
+    async def empty(self, *, patience: float) -> bool:
+        """Wait until all is taken, so many seconds at most; whether it was. A terminal that is gone takes nothing."""
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self._taken.wait(), patience)
+        return self.clear
+
+    def settle(self) -> None:
+        """Another program is to write to the terminal: let it take what waits, if it does so within a moment."""
+        until = time.monotonic() + _MOMENT
+        while self._own is not None and self._waiting and (left := until - time.monotonic()) > 0:
+            select.select([], [self._own], [], left)
+            self._go_on()
+
+    def close(self) -> None:
+        """Give up what still waits."""
+        self._waiting.clear()
+        if self._own is not None:
+            self._loop.remove_writer(self._own)
+            os.close(self._own)
+            self._own = None
+
+    def _go_on(self) -> None:
+        try:
+            done = self._write()
+        except OSError:  # the terminal is gone; whoever reads its keys sees that too
+            self._waiting.clear()
+            done = True
+        if done and self._own is not None:
+            self._loop.remove_writer(self._own)
+            self._taken.set()
+            self.emptied()
+
+    def _write(self) -> bool:
+        """Write as much as is taken; whether that was all."""
+        assert self._own is not None
+        while self._waiting:
+            piece = self._waiting.popleft()
+            try:
+                written = os.write(self._own, piece)
+            except BlockingIOError:
+                written = 0
+            if written < len(piece):
+                self._waiting.appendleft(piece[written:])
+                return False
+        return True
+
+
+_MOMENT = 1.0
+"""Seconds."""
+
+
+def _opened_again() -> int | None:
+    """The terminal of our standard output, opened for writing that does not wait; None where that cannot be."""
+    flags = os.O_WRONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
+    with suppress(OSError):
+        return os.open(os.ttyname(sys.stdout.fileno()), flags)
+    return None
+
+
+def _size() -> Size:
+    terminal = Terminal.of(sys.stdout)
+    return Size(rows=terminal.rows, columns=terminal.columns)
+
+
+def _depth() -> ColorDepth:
+    return ColorDepth.DEPTH_4_BIT if Terminal.of(sys.stdout).colour else ColorDepth.DEPTH_1_BIT

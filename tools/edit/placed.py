@@ -1,0 +1,111 @@
+"""From the sites where an edit could be made to what it makes of the one that is meant."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from tools.edit.already import stands
+from tools.edit.changes import Hunk
+from tools.edit.counterparts import in_the_files_manner
+from tools.edit.diffing import diffed
+from tools.edit.ghosts import without_ghosts
+from tools.edit.ladder import Rung, Site, Source
+from tools.edit.merge import refuse_afloat, refuse_invented, refuse_sliding, splices
+from tools.edit.readings import Reading, as_lines
+from tools.edit.refusals import EditRefused, several
+from tools.edit.splicing import TextSplice, as_text, ended, spliced
+from tools.edit.unclear import Unclear
+
+MAX_COMPARED = 5
+"""Sites whose results are compared: equal ones (two equal lines, one to go) are no ambiguity."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """Where an edit was found, how, and what it puts there.
+
+    note: what was undone in the given text
+    apart: each splice is a place of its own
+    """
+
+    rung: Rung
+    splices: tuple[TextSplice, ...]
+    note: str = ""
+    apart: bool = False
+
+
+def one_place(
+    source: Source, found: Sequence[Site], hunk: Hunk, rung: Rung, reading: Reading | None = None
+) -> Found:
+    """The edit at its one site. Raises EditRefused if there are several that differ in what they would give."""
+    note = reading.note if reading else ""
+    if reading and rung is not Rung.EXACT and has_newline_to_spare(reading):
+        found, hunk = _with_blank_line(source, found, hunk, reading)
+    if len(found) > 1:
+        results = set()
+        for site in found[:MAX_COMPARED]:
+            try:
+                results.add(spliced(source, placed(source, site, hunk, rung, note).splices))
+            except EditRefused:
+                results.add(f"unclear at {site.first}")
+        if len(results) > 1 or len(found) > MAX_COMPARED:
+            how = "" if rung is Rung.EXACT else f" ({rung})"
+            raise EditRefused(several(source, [site.first for site in found], how))
+    return placed(source, found[0], hunk, rung, note)
+
+
+def has_newline_to_spare(reading: Reading) -> bool:
+    """`old` ends with a newline and `new` does not: a slip, or a blank line is meant that `new` has elsewhere."""
+    return reading.old.endswith("\n") and bool(reading.new) and not reading.new.endswith("\n")
+
+
+def _with_blank_line(
+    source: Source, found: Sequence[Site], hunk: Hunk, reading: Reading
+) -> tuple[Sequence[Site], Hunk]:
+    """The newline taken for a blank line, as the exact rung takes it, where each site has one behind it."""
+    last = len(hunk.old) - 1
+    follows = [
+        site.pairs[-1][0] == last and site.end < len(source.lines) and not source.lines[site.end].strip()
+        for site in found
+    ]
+    if not all(follows):
+        return found, hunk
+    lines = tuple(diffed(*as_lines(reading, literal=True)))
+    sites = [replace(site, end=site.end + 1, pairs=(*site.pairs, (last + 1, site.end))) for site in found]
+    return sites, replace(hunk, lines=lines)
+
+
+def placed(source: Source, site: Site, hunk: Hunk, rung: Rung, note: str) -> Found:
+    try:
+        if not hunk.given and rung is not Rung.EXACT:
+            hunk, site = _without_ghosts(in_the_files_manner(source, hunk, site), site)
+            refuse_invented(hunk.lines, site)
+            refuse_afloat(source, hunk.lines, site)
+            refuse_sliding(source, hunk.lines, site)
+        found = splices(source, hunk.lines, site, rung)
+    except Unclear as problem:
+        raise EditRefused(f"`old` was found at line {site.first + 1} ({rung}), but {problem}") from None
+    if rung is not Rung.EXACT and any(stands(source, splice) for splice in found):
+        raise EditRefused(f"already applied: its lines stand at line {site.first + 1} ({rung})", already=True)
+    texts = [as_text(source, splice) for splice in found]
+    if site.end == len(source.lines) and found:
+        texts = ended(source, hunk, texts)
+    changed = tuple(each for each in texts if source.text[each.start : each.end] != each.new)
+    if not changed:
+        raise EditRefused(f"line {site.first + 1} is already so ({rung})", already=True)
+    return Found(rung=rung, splices=changed, note=note)
+
+
+def _without_ghosts(hunk: Hunk, site: Site) -> tuple[Hunk, Site]:
+    """A hunk made of two texts, made anew without the blank lines of the old one that the file has not."""
+    old, new = hunk.old, hunk.new
+    paired = {number for number, _ in site.pairs}
+    ghosts = [i for i, line in enumerate(old) if not line.strip() and i not in paired]
+    if not ghosts:
+        return hunk, site
+    kept_old, kept_new = without_ghosts(old, new, ghosts)
+    numbers = {number: i for i, number in enumerate(i for i in range(len(old)) if i not in set(ghosts))}
+    pairs = tuple((numbers[number], row) for number, row in site.pairs)
+    lines = tuple(diffed(kept_old, kept_new))
+    return replace(hunk, lines=lines), replace(site, pairs=pairs)
