@@ -73,7 +73,9 @@ def isolated(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Monke
     monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(identity))
     monkeypatch.setenv("GIT_CONFIG_NOSYSTEM", "1")
     # Projects' tests run by the interpreter that runs these, whatever Pythons, pytests and plugins the machine has.
-    monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', os.defpath)}")
+    monkeypatch.setenv(
+        "PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', os.defpath)}"
+    )
     return home
 
 
