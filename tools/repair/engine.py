@@ -10,6 +10,7 @@ from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass, field, replace
 
 from sandbox.errors import UserError
+from tools.repair.asking import Asking
 from tools.repair.baseline import Baseline, baseline
 from tools.repair.candidates import GROUPS, candidates, grouped
 from tools.repair.failures import groups, hints
@@ -121,6 +122,8 @@ class Repair:
                 self.unsteady |= {test.id for test in base.spectrum.standing("unsteady")}
                 ended = self.findings.verdict(base)
                 if ended is not None:
+                    if ended.outcome is Outcome.IMPORT_ERROR and await self._import(base, workers, replies):
+                        continue
                     return ended
                 found = await self._round(base, workers, replies)
                 self.cpu += replies.cpu
@@ -199,6 +202,35 @@ class Repair:
                 return True
             self.findings.given_up.update(test.id for test in wanted)
         return False
+
+    async def _import(self, base: Baseline, workers: Mapping[str, Worker], replies: Replies) -> bool:
+        """Mend what keeps tests from being imported. False when nothing does."""
+        from tools.repair.importing import Importing, beside, frames
+
+        root, deadline = self.at.root.resolve(), self.findings.deadline
+        sources: dict[str, Source] = {}
+        for path in beside(frames(base.errors, root), root):
+            with suppress(OSError, ValueError, SyntaxError, RecursionError):
+                sources[path] = self._source(path)
+        cold_start = max(COLD_START, base.collecting * SLOWER_START)
+        ask = Asking(
+            name=f"{len(self.findings.fixes)}.import", root=root, workers=workers, spectrum=base.spectrum,
+            sources=sources, wanted=[], cold_start=cold_start,
+        )  # fmt: skip
+        search = Importing(
+            ask=ask, replies=replies, files=self._target_files(), deadline=deadline,
+            passed=len(base.spectrum.standing("passed")), on_progress=self.on_progress,
+        )  # fmt: skip
+        found = await search.find(base.errors)
+        self.tried += search.tried
+        self.cpu += replies.cpu
+        if found is None:
+            return False
+        texts = {path: source.text for path, source in sources.items()}
+        fixes = described(found, texts, 0, base.spectrum, 1)
+        self.findings.fixes += fixes
+        self.overlay.update({fix.path: texts[fix.path] for fix in fixes})
+        return True
 
     def _hinted(self, suspects: list[Suspect]) -> list[Suspect]:
         if not self.hint.said:

@@ -33,6 +33,8 @@ def hints(failing: Sequence[Test]) -> Hints:
     """What the failures' own words say about names, attributes and exceptions."""
     texts = [f"{test.error}: {test.message}" for test in failing]
     names = {name for text in texts for name in re.findall(r"name '(\w+)' is not defined", text)}
+    names |= {name for text in texts for name in re.findall(r"cannot import name '(\w+)'", text)}
+    modules = {name for text in texts for name in re.findall(r"No module named '([\w.]+)'", text)}
     attributes = {name for text in texts for name in re.findall(r"has no attribute '(\w+)'", text)}
     errors = {name for text in texts for name in re.findall(r"\b([A-Z]\w*(?:Error|Exception))\b", text)}
     keys = {
@@ -43,6 +45,7 @@ def hints(failing: Sequence[Test]) -> Hints:
         missing_names=frozenset(names),
         missing_attributes=frozenset(attributes),
         missing_keys=frozenset(keys),
+        missing_modules=frozenset(modules),
         errors=frozenset(errors - {"AssertionError"}),
         texts=tuple(dict.fromkeys(pair for test in failing for pair in _compared(test.message))),
         words=frozenset(words),

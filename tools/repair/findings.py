@@ -42,6 +42,8 @@ class Findings:
         if not spectrum.tests:
             return self._no_tests(base.errors)
         if not matching(spectrum.tests, self.targets):
+            if base.errors:
+                return self._not_collected("", base.errors)
             return self.end(Outcome.NO_TESTS, f"no test is called {_listed(self.targets)}", spectrum=spectrum)
         failing = self.now_failing(spectrum)
         if not self.failing:

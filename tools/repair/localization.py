@@ -66,6 +66,11 @@ def suspicion(failing: int, passing: int, all_failing: int) -> float:
     return (ochiai + dstar) / 2
 
 
+def suspect_at(source: Source, statement: ast.stmt, score: float) -> Suspect:
+    """A statement that something else than coverage speaks of."""
+    return _suspect(source, statement, score, 1, 0)
+
+
 Table = Mapping[int, Sequence[ast.stmt]]
 
 

@@ -133,12 +133,13 @@ def test_every_template_has_candidates_or_waits_for_a_hint() -> None:
 
 
         import math
-        from practice import counted, _counted
+        from practice import counted, _counted, wrod
+        from bb import paint
         NAMES = ["word", "items"]
 
 
         def painted(kind):
-            return kind
+            return wrod(kind)
 
 
         class Words:
@@ -193,8 +194,9 @@ def test_every_template_has_candidates_or_waits_for_a_hint() -> None:
     beside = "def paint(word, thick=False):\n    draw(word, deep=True).flush()\n"
     told = Hints(
         missing_attributes=frozenset({"appendd"}),
-        missing_names=frozenset({"totl", "re", "rex"}),
+        missing_names=frozenset({"totl", "re", "rex", "wrod"}),
         missing_keys=frozenset({"kind"}),
+        missing_modules=frozenset({"bb"}),
         texts=(("an old text", "a new text"),),
     )
     used = {candidate.template for candidate in everything(program, told, beside)}

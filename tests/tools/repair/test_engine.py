@@ -399,6 +399,26 @@ def test_test_files_that_cannot_be_imported_are_named_beside_a_fix(tmp_path: Pat
     assert "'test_broken.py'" in result.reason
 
 
+def test_what_keeps_tests_from_being_imported_is_mended_and_then_what_fails(tmp_path: Path) -> None:
+    files = {
+        "rates.py": "RATES = {'a': 2, 'b': 3}\n\n\ndef rate_of(kind):\n    return RATES[kind]\n",
+        "shop.py": "from rates import rates_of\n\nLIMIT = 10\nHALF = LIMIT // 2\n\n\n"
+        "def price(kind, count):\n    return rates_of(kind) + count\n\n\n"
+        "def many(count):\n    return count > HALF\n",
+        "test_shop.py": "from shop import many, price\n\n\ndef test_price():\n    assert price('a', 5) == 10\n\n\n"
+        "def test_others():\n    assert price('b', 4) == 12\n\n\n"
+        "def test_many():\n    assert many(6)\n    assert not many(5)\n",
+    }
+    result = run(tmp_path, files, budget=150)
+    assert result.outcome is Outcome.FIXED
+    text = files["shop.py"]
+    for fix in result.fixes:
+        assert text.count(fix.old) == 1
+        text = text.replace(fix.old, fix.new)
+    assert "from rates import rate_of as rates_of\n" in text
+    assert "rates_of(kind) * count\n" in text
+
+
 def test_targets_that_name_no_test_are_said_to(tmp_path: Path) -> None:
     result = run(
         tmp_path, {"test_a.py": "def test_a():\n    assert False\n"}, targets=("test_b.py",), budget=100

@@ -42,6 +42,11 @@ NONE = Hints()
         ("def f(a, b):\n    if a.ready:\n        g(a)\n    h(b)\n",
          "def f(a, b):\n    if a.ready:\n        g(a)\n    if not (a.ready):\n        h(b)\n", NONE),
         ("def f(a):\n    return a[:-1]\n", "def f(a):\n    return a[1:]\n", NONE),
+        # imported_name, imported_module
+        ("from m import totl\ndef total(a):\n    return a\n", "from m import total\ndef total(a):\n    return a\n",
+         Hints(missing_names=frozenset({"totl"}))),
+        ("from m import totl\ndef total(a):\n    return totl\n",
+         "from m import total as totl\ndef total(a):\n    return totl\n", Hints(missing_names=frozenset({"totl"}))),
         # none_for_falsy
         ("def f(a):\n    if a.b: return 1\n", "def f(a):\n    if a.b is not None: return 1\n", NONE),
         ("def f(a):\n    if not a: return 1\n", "def f(a):\n    if a is None: return 1\n", NONE),

@@ -14,6 +14,7 @@ from tools.repair.templates import (
     calls,
     conditions,
     everywhere,
+    imports,
     literals,
     names,
     operators,
@@ -50,6 +51,7 @@ _MODULES = (
     literals,
     substitutes,
     answers,
+    imports,
 )
 
 _WRITTEN = [each for module in _MODULES for each in vars(module).values() if isinstance(each, Template)]

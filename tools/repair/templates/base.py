@@ -25,7 +25,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hints:
-    """What the failing tests' messages say: names, attributes and keys that do not exist, exceptions, values.
+    """What the failing tests' messages say: names, attributes, keys, modules that do not exist, exceptions, values.
 
     texts: pairs of texts that were compared and differ, what was found and what was wanted (either may be which)
     words: strings of the messages that look like names
@@ -34,6 +34,7 @@ class Hints:
     missing_names: frozenset[str] = frozenset()
     missing_attributes: frozenset[str] = frozenset()
     missing_keys: frozenset[str] = frozenset()
+    missing_modules: frozenset[str] = frozenset()
     errors: frozenset[str] = frozenset()
     texts: tuple[tuple[str, str], ...] = ()
     words: frozenset[str] = frozenset()

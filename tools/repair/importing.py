@@ -1,0 +1,128 @@
+"""Errors while the tests are imported: the statements of their tracebacks, changed until more tests can run and pass.
+
+No test tells the candidates apart before the modules can be imported, so each is judged by a session of its own: the
+one with which most tests pass is taken, and what then still fails is searched for as ever.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from tools.repair.asking import Asking
+from tools.repair.candidates import Candidate, candidates
+from tools.repair.choosing import Found, trust
+from tools.repair.failures import hints
+from tools.repair.localization import Suspect, own_lines, suspect_at
+from tools.repair.search import FIRST
+from tools.repair.server import JOBS, Message, Replies
+from tools.repair.spectrum import Test, is_test_file
+from tools.repair.templates import Source
+
+# Candidates that are tried, each for a session; and after the first that helps, so many more for a better one.
+MOST, MORE = 120, 6
+# Files of the folders that a traceback leads through: what they define may be what is meant.
+MOST_FILES = 80
+# How much less suspicious each frame further up is.
+FURTHER_UP = 0.7
+_FRAME = re.compile(
+    r'File "(?P<native>[^"\n]+)", line (?P<line>\d+)|^(?P<short>[^\s:]+\.py):(?P<at>\d+): ', re.M
+)
+_ERROR = re.compile(r"^(?:E +)?(?:\w+\.)*(\w*(?:Error|Exception)): (.*)$", re.M)
+
+
+def failed(errors: Sequence[Message]) -> list[Test]:
+    """The modules that cannot be imported, as tests that fail by what they said."""
+    found = []
+    for index, each in enumerate(errors):
+        said = _ERROR.findall(each["message"])
+        error, message = said[-1] if said else ("", each["message"][-200:])
+        where = each["where"]
+        found.append(Test(index=index, id=where, file=where, standing="failed", error=error, message=message))
+    return found
+
+
+def frames(errors: Sequence[Message], root: Path) -> list[tuple[str, int]]:
+    """(path, line) in sources of the project, of each traceback the last first."""
+    found: dict[tuple[str, int], None] = {}
+    for each in errors:
+        matches = list(_FRAME.finditer(each["message"]))
+        for match in reversed(matches):
+            path = root / (match["native"] or match["short"])
+            with suppress(ValueError):  # outside of the project
+                inside = path.resolve().relative_to(root).as_posix()
+                if not is_test_file(inside) and path.is_file():
+                    found[inside, int(match["line"] or match["at"])] = None
+    return list(found)
+
+
+def beside(places: Iterable[tuple[str, int]], root: Path) -> list[str]:
+    """The files that a traceback leads through, then those in the same folders."""
+    own = list(dict.fromkeys(path for path, _ in places))
+    folders = dict.fromkeys((root / path).parent for path in own)
+    near = (path.relative_to(root).as_posix() for folder in folders for path in sorted(folder.glob("*.py")))
+    return list(dict.fromkeys([*own, *(path for path in near if not is_test_file(path))]))[:MOST_FILES]
+
+
+def suspects(places: Sequence[tuple[str, int]], sources: Mapping[str, Source]) -> Iterator[Suspect]:
+    """The statements at which the frames stand, the last most suspicious."""
+    for place, (path, line) in enumerate(places):
+        source = sources.get(path)
+        at = [each for each in source.statements if line in own_lines(each)] if source else []
+        if source and at:
+            yield suspect_at(source, min(at, key=lambda each: len(own_lines(each))), FURTHER_UP**place)
+
+
+@dataclass(slots=True, kw_only=True)
+class Importing:
+    """The search for a change with which more tests pass than `passed`, of all those in `files` (all if empty)."""
+
+    ask: Asking
+    replies: Replies
+    files: Sequence[str]
+    passed: int
+    deadline: float
+    on_progress: Callable[[str], None]
+    tried: int = 0
+
+    async def find(self, errors: Sequence[Message]) -> Found | None:
+        """The first change with which most tests pass; None if there is none in time."""
+        places = frames(errors, self.ask.root)
+        ranked = list(suspects(places, self.ask.sources))
+        self.on_progress(f"searching: {len(errors)} modules cannot be imported, {len(ranked)} statements")
+        await self.ask.brief()
+        waiting = itertools.islice(candidates(ranked, self.ask.sources, hints(failed(errors))), MOST)
+        good: list[tuple[int, Candidate]] = []
+        while time.monotonic() < self.deadline:
+            last = good[0][1].rank + MORE if good else MOST
+            batch = [each for each in itertools.islice(waiting, JOBS) if each.rank <= last]
+            if not batch:
+                break
+            good += [(number, each) for number, each in await self._sessions(batch) if number > self.passed]
+        if not good:
+            return None
+        number, best = min(good, key=lambda each: (-each[0], each[1].rank))
+        kind = trust(best, self.ask.sources.values())
+        return Found(candidate=best, helped=frozenset(), trust=kind, near=number - self.passed)
+
+    async def _sessions(self, batch: Sequence[Candidate]) -> list[tuple[int, Candidate]]:
+        """How many tests pass with each of the candidates."""
+        stage = {"stop": "whole", "must": [], "skip": []}
+        for each in batch:
+            await self.ask.whole(each, self.ask.edits(each), stage, FIRST, self.files)
+        found = []
+        while self.ask.open:
+            reply = await self.replies.next(self.deadline - time.monotonic())
+            if reply is None or reply["kind"] == "ended":
+                self.ask.open.clear()
+                break
+            if reply.get("id") in self.ask.open:
+                (candidate,) = self.ask.open.pop(reply["id"])
+                found.append((len(reply["passed"]), candidate))
+        self.tried += len(found)
+        return sorted(found, key=lambda each: each[1].rank)
