@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 from pathlib import Path
 
 import pytest
@@ -21,10 +22,10 @@ settings.register_profile(
 )
 settings.load_profile("patchwright")
 
-# A script's `make test &` and nohup leave keys' signals ignored, and every program under test would inherit that.
+# A script's `make test &` and nohup leave signals ignored, and every program under test would inherit that.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
-for each in (signal.SIGQUIT, signal.SIGTSTP):
+for each in (signal.SIGQUIT, signal.SIGTSTP, signal.SIGHUP):
     if signal.getsignal(each) is signal.SIG_IGN:
         signal.signal(each, signal.SIG_DFL)
 
@@ -71,6 +72,10 @@ def isolated(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Monke
     identity.write_text(IDENTITY, "utf-8")
     monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(identity))
     monkeypatch.setenv("GIT_CONFIG_NOSYSTEM", "1")
+    # Projects' tests run by the interpreter that runs these, whatever Pythons, pytests and plugins the machine has.
+    monkeypatch.setenv(
+        "PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', os.defpath)}"
+    )
     return home
 
 

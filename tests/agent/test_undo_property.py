@@ -21,7 +21,7 @@ SEED = int(os.environ.get("PATCHWRIGHT_SEED", "20261122"))
 REPOSITORIES = int(os.environ.get("PATCHWRIGHT_STRESS", "1"))
 """Of each shape; every other trait may come with it."""
 
-SEQUENCES = 20
+SEQUENCES = 10
 """In each repository, of three to seven deeds."""
 
 SHAPES = ("ordinary", *TRAITS)

@@ -17,7 +17,7 @@ from agent.session import Session, read, unanswered
 from tests.end_to_end.story import FIXES, SUMMARY, repair
 from tests.support.cli import PATCHWRIGHT, environment, git, run, script
 
-KILLS = 10 * int(os.environ.get("PATCHWRIGHT_STRESS", "1"))
+KILLS = 6 * int(os.environ.get("PATCHWRIGHT_STRESS", "1"))
 SEED = int(os.environ.get("PATCHWRIGHT_SEED", "20261121"))
 
 

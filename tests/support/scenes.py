@@ -9,7 +9,7 @@ from typing import Any
 
 from tests.support import cli
 from tests.support.cli import call
-from tests.support.talking import ask, at_rest, ready, talk
+from tests.support.talking import ask, at_rest, ready
 from tests.support.terminal import Terminal
 
 ANSWER = """\
@@ -182,4 +182,6 @@ def open_story(root: Path, columns: int, rows: int, **env: str) -> Terminal:
 def open_work(root: Path, columns: int, rows: int) -> Terminal:
     """The program with the other story's model."""
     (root / "index.sh").write_text(INDEXING)
-    return talk(root, WORK, columns=columns, rows=rows)
+    (root.parent / "turns.json").write_text(json.dumps({"turns": list(WORK)}))
+    argv = [*cli.PATCHWRIGHT, "--model", "scripted:../turns.json"]
+    return Terminal(argv, cwd=root, env=cli.environment(), columns=columns, rows=rows)

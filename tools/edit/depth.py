@@ -31,6 +31,9 @@ _BRACES = (
 _BRACES_TOO = (".scss", ".swift", ".ts", ".tsx", ".mjs", ".cjs", ".scala", ".dart", ".json")
 
 
+_ALONE = ("begin", "do", "else", "ensure", "finally", "loop", "repeat", "rescue", "then", "try")
+"""Lines of one word, in languages whose blocks have no brackets, behind which lines are deeper."""
+
 _ITEM = re.compile(r"(?:[-*+]|\d+[.)])\s")
 
 
@@ -81,6 +84,8 @@ def _by_shape(old: str, first: str, later: list[str], indent: str, path: str) ->
     if len(least) >= len(indent):
         if _ITEM.match(first) and _ITEM.match(later[0].lstrip()):
             return None  # an item beside it, or one below it
+        if first.strip() in _ALONE and len(indent_of(later[0])) == len(indent):
+            return None  # no bracket says so, but it opens a block
         opens = first.rstrip().endswith(OPENERS)
         goes_on = len(indent_of(later[0])) > len(indent)
         return 0 if opens == goes_on else None

@@ -198,6 +198,11 @@ REFUSED = {
         "        b = 2;\n",
         "        b = 2;\n\n  out:\n    f",
     ),
+    "a word that opens a block, without its indentation": (
+        "def f\n  yield\n  ensure\n    a(b)\n  end\n",
+        "ensure",
+        "ensure\n  c(d)",
+    ),
     "two lines alike but for white space at the end, of which one goes": (
         "/* a b\n *  \n * c d\n *\n * e f\n",
         "/* a b\n *\n * c d\n *\n * e f\n",
