@@ -120,10 +120,15 @@ class Workspace:
             finally:
                 os.close(handle)
 
+    def folders_from(self, path: str) -> Iterator[str]:
+        """The folder at `path` and all below it, what lies deeper first."""
+        for folder, _, _ in os.walk(self._root / path, topdown=False):
+            yield os.path.relpath(folder, self._root)
+
     def clear(self, path: str) -> None:
         """Remove a folder that holds nothing but empty folders."""
-        for folder, _, _ in os.walk(self._root / path, topdown=False):
-            self.remove_empty(os.path.relpath(folder, self._root))
+        for folder in self.folders_from(path):
+            self.remove_empty(folder)
 
     def _state(self, path: str, folder: int, name: str) -> State:
         info = os.stat(name, dir_fd=folder, follow_symlinks=False)

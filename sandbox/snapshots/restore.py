@@ -90,13 +90,15 @@ def _plan(
         if wanted != present:
             steps[path] = _Step(path=path, wanted=wanted, present=present, folder=folder)
     # One clash may block another path: a folder cannot become a file while something of the user's is in it.
-    while blocked := {path: why for path, step in steps.items() if (why := _blocked(workspace, step, steps))}:
+    while blocked := {
+        path: why for path, step in steps.items() if (why := _blocked(workspace, step, steps, spans))
+    }:
         clashes |= blocked
         steps = {path: step for path, step in steps.items() if path not in blocked}
     return list(steps.values()), clashes
 
 
-def _blocked(workspace: Workspace, step: _Step, steps: dict[str, _Step]) -> str:
+def _blocked(workspace: Workspace, step: _Step, steps: dict[str, _Step], spans: Sequence[Span]) -> str:
     if step.wanted is None:
         return ""
     vacated = {path for path, each in steps.items() if each.wanted is None}
@@ -104,11 +106,18 @@ def _blocked(workspace: Workspace, step: _Step, steps: dict[str, _Step]) -> str:
         others = sorted(set(workspace.files_below(step.path)) - vacated)
         if others:
             return f"a folder with {others[0]!r} stands in its place"
+        if not all(_made(path, spans) for path in workspace.folders_from(step.path)):
+            return "a folder that somebody else has made stands in its place"
     for parent in _parents(step.path):
         state = workspace.state(parent)
         if state is not None and state.mode != stat.S_IFDIR and parent not in vacated:
             return f"{parent!r} is no longer a folder"
     return ""
+
+
+def _made(path: str, spans: Sequence[Span]) -> bool:
+    """Whether it was in one of the spans that the folder at `path` came to be."""
+    return any(span.after.has_folder(path) and not span.before.has_folder(path) for span in spans)
 
 
 def _apply(workspace: Workspace, store: Store, steps: Sequence[_Step]) -> None:

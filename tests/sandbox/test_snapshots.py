@@ -302,6 +302,23 @@ def test_a_folder_with_the_users_files_blocks_the_file_that_was_there(
     assert repo.read("a.py/agent.txt") == "agent\n"
 
 
+@pytest.mark.parametrize("inside", ["", "/deeper"])
+def test_a_folder_that_the_user_made_since_blocks_the_file_that_was_there(
+    repo: Repo, snapshots: Snapshots, inside: str
+) -> None:
+    first = snapshots.take()
+    (repo.root / "a.py").unlink()
+    if inside:
+        (repo.root / "a.py").mkdir()  # the agent's: that alone would go
+    second = snapshots.take()
+    (repo.root / f"a.py{inside}").mkdir()
+    undone = snapshots.restore(first, second)
+    assert undone.clashes == {"a.py": "a folder that somebody else has made stands in its place"}
+    (repo.root / f"a.py{inside}").rmdir()
+    assert not snapshots.restore(first, second).clashes
+    assert (repo.root / "a.py").is_file()
+
+
 def test_an_empty_folder_does_not_come_back_where_a_file_of_the_users_stands(
     repo: Repo, snapshots: Snapshots
 ) -> None:
