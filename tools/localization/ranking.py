@@ -27,7 +27,7 @@ WEIGHTS: Mapping[str, float] = {
     "quoted": 0.4,
     "size": 0.02,
     "commits": 0.28,
-    "given": 0.4,
+    "given": 0.05,
     "stem": 0.1,
     "titled": 0.07,
 }
