@@ -39,7 +39,7 @@ MAP_TOKENS = 1500
 
 @tool(effect="read")
 async def code(action: Action, target: str, *, at: Workspace) -> Observation:
-    """Ask the code index: where a name is defined, used, called; a file's outline, imports, tests; locate: which
+    """Ask the code index: where a name is defined, used, called; a file's outline, imports, tests; locate: the
     files and functions an issue or stack trace speaks of; map: what matters for a topic.
 
     target: a name ("Cart.total"), a path (outline, imports, tests) or a text (similar, locate, map)

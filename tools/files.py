@@ -71,10 +71,7 @@ async def list_files(path: str = ".", depth: int = 2, *, at: Workspace) -> Obser
 
 @tool(effect="write")
 async def write(path: str, content: str, *, at: Workspace) -> Observation:
-    """Create a file, or replace one that was read before.
-
-    content: the whole text
-    """
+    """Create a file, or replace one that was read before."""
     from tools.edit.making import advised  # with the engine, which a session's start does without
 
     observation, change = await asyncio.to_thread(_write, at, path, content.replace("\r\n", "\n"))

@@ -49,7 +49,7 @@ BASE = ("--no-config", "--no-messages", "--hidden", "--no-require-git", "--glob=
 
 @tool(effect="read")
 async def search(pattern: str, path: str = ".", glob: str | None = None, *, at: Workspace) -> Observation:
-    """Find lines that match a regular expression, and files whose name matches. Respects .gitignore.
+    """Find lines, and file names, that match a regular expression. Respects .gitignore.
 
     pattern: ripgrep syntax, or a literal
     path: folder or file

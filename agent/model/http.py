@@ -254,6 +254,17 @@ class _Line:
                 raise
             self._hang_up()  # the server had closed it meanwhile, so this request was not looked at
             response = self._ask(exchange)
+        with (
+            response
+        ):  # also when it breaks off: it would keep the socket open that the connection has closed
+            self._pass_on(response, exchange)
+        if response.will_close:
+            self._hang_up()
+        self._used = time.monotonic()
+        self.serves = None
+        exchange.put(b"")
+
+    def _pass_on(self, response: http.client.HTTPResponse, exchange: _Exchange) -> None:
         headers = {name.lower(): value for name, value in response.getheaders()}
         exchange.put(_Head(response.status, headers))
         size = 0
@@ -267,12 +278,6 @@ class _Line:
             exchange.put(piece)
         if response.length:  # http.client does not tell a short body from a whole one
             raise http.client.IncompleteRead(b"", response.length)
-        response.close()
-        if response.will_close:
-            self._hang_up()
-        self._used = time.monotonic()
-        self.serves = None
-        exchange.put(b"")
 
     def _ask(self, exchange: _Exchange) -> http.client.HTTPResponse:
         headers = dict(exchange.headers)

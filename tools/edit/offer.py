@@ -33,7 +33,7 @@ WAYS: Mapping[Format, Way] = {
     "patch": Way(
         tool="apply_patch",
         creates=True,
-        called="*** Begin Patch … *** End Patch",
+        called="*** Begin Patch…",
         example="""\
 *** Begin Patch
 *** Update File: shop/cart.py
@@ -96,7 +96,7 @@ def _with_alternatives(tool: Tool, formats: Sequence[Format]) -> Tool:
     others = list(dict.fromkeys(WAYS[each].tool for each in formats if WAYS[each].tool != tool.name))
     if not others:
         return tool
-    return replace(tool, description=f"{tool.description} For a part of a file use {' or '.join(others)}.")
+    return replace(tool, description=f"{tool.description} For a part of a file use {', '.join(others)}.")
 
 
 def _with_examples(tool: Tool, ways: Sequence[Way]) -> Tool:

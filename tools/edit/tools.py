@@ -61,7 +61,7 @@ def _patch_effect(arguments: Mapping[str, Any], at: Workspace) -> Effect:
 
 @tool(effect=_patch_effect)
 async def apply_patch(patch: str, *, at: Workspace) -> Observation:
-    """Change several files at once, all or nothing. Lines without change are context to find the place by.
+    """Change several files at once, all or nothing. Lines without change tell the place.
 
     patch: *** Begin Patch … *** End Patch, a unified diff, or SEARCH/REPLACE blocks
     """
