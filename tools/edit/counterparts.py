@@ -63,7 +63,9 @@ def in_the_files_manner(source: Source, hunk: Hunk, site: Site) -> Hunk:
     right = [(i, j) for i, j in pairs if given_indent(new[j]) == depths[i]]
     first = min(depths)
     fits = not pairs and first in wrong and given_indent(filled[0]) == depths[first]
-    if fits or (right and len(right) < len(pairs)):
+    # One alone may have been moved to there, into a block that opens before it.
+    alone = len(right) == 1 and any(line.strip() for line in new[: right[0][1]])
+    if fits or alone or (right and len(right) < len(pairs)):
         raise Unclear("`old` and `new` are not indented alike: give both as in the file")
     if not right:
         return hunk

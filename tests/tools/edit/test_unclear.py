@@ -8,6 +8,11 @@ from tools.edit.changes import Hunk, Line, Replace
 from tools.edit.engine import EditRefused, patched
 
 REFUSED = {
+    "one shared line, at the file's depth behind what `new` begins with": (
+        "<td>\n    <a>y</a>\n    <br />\n</td>\n",
+        "  <a>y</a>\n  <br />\n",
+        "    <a>\n      y\n    </a>\n    <br />\n",
+    ),
     "a line that `old` skips comes with `new`": (
         "a:\n  env: x\n  run: |\n    one\n    two two two\nb:\n",
         "a:\n  env: x\n    one\n    two two two\nb:\n",
