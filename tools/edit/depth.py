@@ -58,7 +58,9 @@ def settled(source: Source, start: int, old: str, new: str, path: str) -> str:
     end = start + len(old)
     decided = _by_syntax(path, text, [text[:start] + each + text[end:] for each in (new, shifted)])
     if decided is None:
-        decided = _by_shape(old, first, later, indent, path)
+        following = text[end:] if old.endswith("\n") else text[end:].partition("\n")[2]
+        below = next((line for line in following.split("\n") if line.strip()), "")
+        decided = _by_shape(old, first, later, indent, path, below)
     if decided is None:
         raise EditRefused(
             f"`old` was found at line {source.line_at(start) + 1}, but lacks its indentation, so how deep the "
@@ -74,8 +76,8 @@ def _by_syntax(path: str, before: str, results: list[str]) -> int | None:
     return wrong.index(False) if wrong[0] != wrong[1] else None
 
 
-def _by_shape(old: str, first: str, later: list[str], indent: str, path: str) -> int | None:
-    """0: as given, 1: all shifted. indent: what of the file's `old` has not"""
+def _by_shape(old: str, first: str, later: list[str], indent: str, path: str, below: str) -> int | None:
+    """0: as given, 1: all shifted. indent: what of the file's `old` has not; below: the file's next line"""
     given = indent_of(old)
     indent += given
     least = min((indent_of(line) for line in later), key=len)
@@ -91,6 +93,10 @@ def _by_shape(old: str, first: str, later: list[str], indent: str, path: str) ->
         return 0 if opens == goes_on else None
     if indent_of(later[0]) and not first.rstrip().endswith(OPENERS):
         return None  # deeper than the first line for no reason, if all are shifted
+    if len(indent_of(below)) < len(indent) and below.strip()[:1] not in tuple(")]}"):
+        return (
+            None  # no bracket ends the block here, as in a comment: brackets do not tell what belongs to it
+        )
     if path.endswith(_BRACES + _BRACES_TOO):
         return 0 if lowest("\n".join([first, *later])) < lowest(old) else 1
     return None

@@ -54,8 +54,8 @@ class Adapter:
                 )
 
     def _spurious_trailing(self) -> bool:
-        """All lines of the model have white space at their ends, where the file has none. Raises Unclear if only some
-        have it, and some of these are new: then it may be meant."""
+        """All lines of the model have the same white space at their ends, where the file has none. Raises Unclear if
+        only some have it, and some of these are new: then it may be meant."""
         old = [(self._lines[i].text, self._source.lines[row]) for i, row in self._row_of.items()]
         old = [(text, line) for text, line in old if text.strip()]
         new = [line.text for line in self._lines if line.op == "+" and line.text.strip()]
@@ -63,7 +63,8 @@ class Adapter:
             return False
         if not any(_trails(text) for text, _ in old):
             return False
-        if not all(map(_trails, (*new, *(text for text, _ in old)))):
+        ends = {text[len(text.rstrip()) :] for text in (*new, *(text for text, _ in old))}
+        if len(ends) > 1:  # without any is another, too
             raise Unclear(
                 "whether white space at the ends of lines is meant is not clear: give it as in the file"
             )

@@ -48,3 +48,12 @@ def test_a_line_that_nothing_opens_is_not_put_deeper() -> None:
     text = "type A =\n    ? true\n    : false;\n\n  export const b = 1;\n"
     with pytest.raises(EditRefused, match="lacks its indentation"):
         part(text, ": false;\n", ": false;\n\n  export type C = 2;\n", "a.ts")
+
+
+def test_brackets_decide_nothing_where_none_ends_the_block() -> None:
+    text = "/*\nFor example:\n\n\tone()\n\ttwo()\n\nThen.\n*/\n"
+    new = "two()\n\nOr else:\n\n\tthree()\n"
+    with pytest.raises(EditRefused, match="is not clear"):
+        part(text, "two()\n", new, "a.go")
+    with pytest.raises(EditRefused, match="is not clear"):
+        part(text.replace("two()\n\nThen", "two()\nThen"), "two()", new, "a.go")

@@ -8,6 +8,7 @@ from tools.edit.changes import Hunk, Line, Replace
 from tools.edit.engine import EditRefused, patched
 
 REFUSED = {
+    "another white space at the end than the quoted line's": ("* a\n* c\n", "* a  \n", "* a  \n* b \n"),
     "one shared line, at the file's depth behind what `new` begins with": (
         "<td>\n    <a>y</a>\n    <br />\n</td>\n",
         "  <a>y</a>\n  <br />\n",
