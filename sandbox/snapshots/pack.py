@@ -191,13 +191,7 @@ class Packs:
             kept = {name for name in pack if name in keep}
             if 2 * len(kept) >= len(pack):
                 continue
-            if kept:
-                writer = PackWriter(self.folder, compression)
-                pack.copy(kept, writer)
-                writer.finish()
-            removed += len(pack) - len(kept)
-            pack.index.unlink()
-            pack.file.unlink()
+            removed += self._reduce(pack, kept, compression)
         self.close()
         known = {path.stem for path in self.folder.glob("*.idx")}
         for path in self.folder.glob("*"):  # what a kill left behind
@@ -211,17 +205,20 @@ class Packs:
         removed = 0
         for pack in self._packs:
             whole = {name for name in pack if pack.holds(name)}
-            if len(whole) == len(pack):
-                continue
-            if whole:
-                writer = PackWriter(self.folder, compression)
-                pack.copy(whole, writer)
-                writer.finish()
-            removed += len(pack) - len(whole)
-            pack.index.unlink()
-            pack.file.unlink()
+            if len(whole) < len(pack):
+                removed += self._reduce(pack, whole, compression)
         self.close()
         return removed
+
+    def _reduce(self, pack: Pack, kept: Collection[str], compression: int) -> int:
+        """Put another in a pack's place, with those objects alone, if any. Returns how many it has less."""
+        if kept:
+            writer = PackWriter(self.folder, compression)
+            pack.copy(kept, writer)
+            writer.finish()
+        pack.index.unlink()
+        pack.file.unlink()
+        return len(pack) - len(kept)
 
     def close(self) -> None:
         """Forget what is known of them."""

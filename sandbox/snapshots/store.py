@@ -248,7 +248,8 @@ class Store:
 
     def mend(self) -> int:
         """Delete every object that cannot be read, so that it is stored again when it is next met. Returns how many."""
-        removed = self._packs.mend(_COMPRESSION)
+        with told(self.folder):
+            removed = self._packs.mend(_COMPRESSION)
         for path in self.folder.glob("objects/??/*"):
             try:
                 _unpacked(path)
