@@ -8,6 +8,16 @@ from tools.edit.changes import Hunk, Line, Replace
 from tools.edit.engine import EditRefused, patched
 
 REFUSED = {
+    "a blank line before the mark of a comment, and another mark is nearer to what the dots lead to": (
+        "/*!\n * name\n * by me\n */\n\n/**\n * Module\n */\n\nvar Emitter = require('events').Emitter\n",
+        "/*!\n ...\nvar Emitter = require('events').Emitter\n",
+        "\n/*!\n ...\nvar Emitter = require('events').Emitter\n",
+    ),
+    "a reworded line that may be the next one, or one behind that, and lines to add there": (
+        "def test():\n    assert r1 == 425\n    assert r2 == 425\n    assert r3 == 425\n    assert r4 == 425\n\n",
+        "    assert r1 == 425\n    assert r2 == 425\n    handler r4 == 425\n",
+        "    assert r1 == 425\n    assert r2 == 425\n    handler r4 == 425\n    assert r5 == 425\n",
+    ),
     "a last line that lacks the white space at its end, and another one instead": (
         "a\nx = one  \ny\n",
         "a\nx = one",
