@@ -183,9 +183,10 @@ def settle(event: UndoEvent, workspace: Workspace, as_found: Callable[[str], boo
 
 
 def cut_off_turn(history: History) -> list[Event]:
-    """The events of the last turn, its prompt first."""
-    prompt = next(history.marked_newest_first("prompt"), None)
-    return list(history if prompt is None else history.since(prompt.id))
+    """Of the last turn, what it did, and all since its last message: by that it can be told how far it had come."""
+    prompt, last = history.newest("prompt"), history.newest("prompt", "message")
+    done = history.marked("observation+", after=prompt, before=last)
+    return [*done, *(history.since(f"e{last}") if last else history)]
 
 
 def ended_already(turn: Sequence[Event], toolbox: Toolbox) -> TurnEnd | None:
