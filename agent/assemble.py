@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -147,8 +147,8 @@ def _runtime(
         workspace.mcp = McpServers(workspace, options.mcp)
     commits = reach.toolbox.get("git_commit") is not None
     snapshots = reach.snapshots
-    recovered = _recovered(workspace)
-    if (found := restore_changes(session.replayed.deeds(), workspace, snapshots)) is not None:
+    recovered, ended = _recovered(workspace)
+    if (found := restore_changes(session.replayed.deeds(), workspace, snapshots, ended)) is not None:
         session.append(found)
     if not _has_started(session):
         session.append(_start(options, root, model, session, workspace, offers_commit=commits))
@@ -209,15 +209,19 @@ def default_approval(sandbox: Sandbox) -> Approval:
     return Approval.ASK if sandbox.name == "unconfined" else Approval.AUTO
 
 
-def _recovered(workspace: Workspace) -> str:
-    """End what a killed process had begun to write; what was done about it, "" if there was nothing."""
+def _recovered(workspace: Workspace) -> tuple[str, Collection[str]]:
+    """End what a killed process had begun to write: what was done about it, "" if there was nothing, and the paths
+    that are written by that."""
     if workspace.mode is Mode.READ_ONLY or not workspace.journal.is_dir():
-        return ""
+        return "", ()
     try:
         found = workspace.transactions.recover()
     except UserError as problem:  # a full disk, say: the next edit tries again
-        return f"an interrupted edit could not be ended yet: {problem.message}"
-    return str(found) if found else ""
+        return f"an interrupted edit could not be ended yet: {problem.message}", ()
+    if found is None:
+        return "", ()
+    ended = found.paths if found.outcome == "finished" else ()
+    return str(found), set(ended).difference(each.path for each in found.left)
 
 
 def _start(
