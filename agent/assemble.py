@@ -50,6 +50,7 @@ class Options:
     actions: how models act
     discipline: what is done about actions that come out of order
     shares: how much of the history stays whole; summaries: who writes those of the past
+    proceed: called again and again while an existing session is read; what it raises ends that
     edit_formats: in which the model is told to write edits; without any, those that its family writes well
     """
 
@@ -83,6 +84,7 @@ class Options:
     mcp: Mapping[str, str] = field(default_factory=dict)
     version: str = ""
     approver: Approver | None = None
+    proceed: Callable[[], None] = lambda: None
 
 
 def assemble(options: Options, home: Home) -> Runtime:
@@ -104,7 +106,7 @@ def _session(options: Options, project: Path) -> Session:
     sessions = project / "sessions"
     if not options.session:
         return Session.create(sessions)
-    return Session.open(sessions / options.session)
+    return Session.open(sessions / options.session, options.proceed)
 
 
 def _runtime(

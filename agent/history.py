@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path
 from typing import BinaryIO, TypeVar
 
@@ -16,9 +16,13 @@ E = TypeVar("E", bound=Event)
 
 
 class History:
-    """A view of a log that may grow meanwhile; each pass reads the file anew and sees the branch of that moment."""
+    """A view of a log that may grow meanwhile; each pass reads the file anew and sees the branch of that moment.
 
-    def __init__(self, log: Path, index: LogIndex) -> None:
+    proceed: called before each event that is read; what it raises ends the pass
+    """
+
+    def __init__(self, log: Path, index: LogIndex, proceed: Callable[[], None] = lambda: None) -> None:
+        self.proceed = proceed
         self._log = log
         self._index = index
         self.fresh: dict[int, Event] = {}
@@ -151,6 +155,7 @@ class History:
                 if number in self.fresh:
                     yield self.fresh[number]
                     continue
+                self.proceed()
                 file = file or self._log.open("rb")
                 start, end = self._index.span(number)
                 if at != start:
