@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from tools.edit.exact import line_sites
+from tools.edit.formats.clean import unescaped
 from tools.edit.ladder import STEPS, Rung, Site, Source, Step, has_own_word, sites
 from tools.edit.refusals import EditRefused, several
 
@@ -40,6 +41,7 @@ def refuse_seeming(source: Source, start: int, old: str, new: str) -> None:
     _refuse_ended_lines(source, start, old)
     _refuse_cut_lines(source, start, old)
     _refuse_made_up_blank(source, old, new)
+    _refuse_escaped_lines(source, start, old)
 
 
 def refuse_twins(source: Source, line: int, rung: Rung, found: Sequence[Site]) -> None:
@@ -101,6 +103,17 @@ def _refuse_made_up_blank(source: Source, old: str, new: str) -> None:
         return
     if len(places := line_sites(source.text, wanted)) > 1:
         raise EditRefused(several(source, places, " (but for a blank line)"))
+
+
+def _refuse_escaped_lines(source: Source, start: int, old: str) -> None:
+    """For text on one line that stands to the letter, and has the letters \\n: a model that escapes twice means lines
+    by them, if these stand somewhere. Raises EditRefused."""
+    if "\\n" not in old or "\n" in old.strip("\n") or not (plain := unescaped(old)):
+        return
+    if places := line_sites(source.text, plain.strip("\n").split("\n")):
+        raise EditRefused(
+            several(source, [source.line_at(start), *places], " (as letters, and as line ends)")
+        )
 
 
 def rest_of_lines(text: str, start: int, old: str) -> bool:

@@ -8,6 +8,21 @@ from tools.edit.changes import Hunk, Line, Replace
 from tools.edit.engine import EditRefused, patched
 
 REFUSED = {
+    "lines with their ends escaped, which stand as letters elsewhere": (
+        'say("a {b}\\n\\n")\nf {\n}\n\ng {\n}\n\n',
+        "}\\n\\n",
+        "}\\n\\nh {\\n}\\n\\n",
+    ),
+    "all given deeper, and what a block goes from around may be, too": (
+        "f {\n  try {\n    a(b,\n      c);\n  } catch {\n    d();\n  }\n}\n",
+        "    try {\n      a(b,\n        c);\n    } catch {\n      d();\n    }\n",
+        "    a(b,\n      c);\n",
+    ),
+    "all given deeper, and what is left stands as deep as before": (
+        "with a:\n    b = 1\n\n    c(b)\n    d(b)\n\n    \n\nend\n",
+        "\n        c(b)\n        d(b)\n\n        \n",
+        "    c(b)\n    d(b)\n",
+    ),
     "another white space at the end than the quoted line's": ("* a\n* c\n", "* a  \n", "* a  \n* b \n"),
     "one shared line, at the file's depth behind what `new` begins with": (
         "<td>\n    <a>y</a>\n    <br />\n</td>\n",
