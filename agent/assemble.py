@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Literal
 
 from agent.committing import When
 from agent.context.budget import DEFAULT_SHARES, Shares
+from agent.context.checkpoint import Clean, read
 from agent.context.entering import Outputs
 from agent.discipline import Levels
 from agent.events import Event, SessionStart, Signal
@@ -30,6 +31,7 @@ from tools.workspace import ToolSettings, Workspace
 
 if TYPE_CHECKING:
     from sandbox.process import Sandbox
+    from sandbox.snapshots import Snapshots
     from tools.edit.offer import Format
     from tools.lsp.servers import Servers
     from tools.registry import Toolbox
@@ -48,6 +50,7 @@ class Options:
     actions: how models act
     discipline: what is done about actions that come out of order
     shares: how much of the history stays whole; summaries: who writes those of the past
+    proceed: called again and again while an existing session is read; what it raises ends that
     edit_formats: in which the model is told to write edits; without any, those that its family writes well
     """
 
@@ -81,6 +84,7 @@ class Options:
     mcp: Mapping[str, str] = field(default_factory=dict)
     version: str = ""
     approver: Approver | None = None
+    proceed: Callable[[], None] = lambda: None
 
 
 def assemble(options: Options, home: Home) -> Runtime:
@@ -102,7 +106,7 @@ def _session(options: Options, project: Path) -> Session:
     sessions = project / "sessions"
     if not options.session:
         return Session.create(sessions)
-    return Session.open(sessions / options.session)
+    return Session.open(sessions / options.session, options.proceed)
 
 
 def _runtime(
@@ -145,9 +149,8 @@ def _runtime(
         workspace.mcp = McpServers(workspace, options.mcp)
     commits = reach.toolbox.get("git_commit") is not None
     snapshots = reach.snapshots
-    recovered = _recovered(workspace)
-    if (found := restore_changes(session.replayed.deeds(), workspace, snapshots)) is not None:
-        session.append(found)
+    recovered, ended = _recovered(workspace)
+    _restore_changes(session, workspace, snapshots, ended)
     if not _has_started(session):
         session.append(_start(options, root, model, session, workspace, offers_commit=commits))
     if recovered:
@@ -169,6 +172,17 @@ def _runtime(
         place=place,
         roles={role: partial(make, home, notice(session)) for role, make in options.roles.items()},
     )
+
+
+def _restore_changes(
+    session: Session, workspace: Workspace, snapshots: Snapshots | None, ended: Collection[str]
+) -> None:
+    """What the session has changed and not committed, from the last place on where that was nothing."""
+    known = read(session.folder, session.replayed)
+    clean = known.clean if known and known.clean else Clean(at=0, tree="")
+    deeds = session.replayed.deeds(after=clean.at)
+    if (found := restore_changes(deeds, workspace, snapshots, ended, clean.tree)) is not None:
+        session.append(found)
 
 
 def _acting(modes: Modes, toolbox: Toolbox, model: Model) -> Model:
@@ -207,15 +221,19 @@ def default_approval(sandbox: Sandbox) -> Approval:
     return Approval.ASK if sandbox.name == "unconfined" else Approval.AUTO
 
 
-def _recovered(workspace: Workspace) -> str:
-    """End what a killed process had begun to write; what was done about it, "" if there was nothing."""
+def _recovered(workspace: Workspace) -> tuple[str, Collection[str]]:
+    """End what a killed process had begun to write: what was done about it, "" if there was nothing, and the paths
+    that are written by that."""
     if workspace.mode is Mode.READ_ONLY or not workspace.journal.is_dir():
-        return ""
+        return "", ()
     try:
         found = workspace.transactions.recover()
     except UserError as problem:  # a full disk, say: the next edit tries again
-        return f"an interrupted edit could not be ended yet: {problem.message}"
-    return str(found) if found else ""
+        return f"an interrupted edit could not be ended yet: {problem.message}", ()
+    if found is None:
+        return "", ()
+    ended = found.paths if found.outcome == "finished" else ()
+    return str(found), set(ended).difference(each.path for each in found.left)
 
 
 def _start(

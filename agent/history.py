@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path
 from typing import BinaryIO, TypeVar
 
@@ -16,9 +16,13 @@ E = TypeVar("E", bound=Event)
 
 
 class History:
-    """A view of a log that may grow meanwhile; each pass reads the file anew and sees the branch of that moment."""
+    """A view of a log that may grow meanwhile; each pass reads the file anew and sees the branch of that moment.
 
-    def __init__(self, log: Path, index: LogIndex) -> None:
+    proceed: called before each event that is read; what it raises ends the pass
+    """
+
+    def __init__(self, log: Path, index: LogIndex, proceed: Callable[[], None] = lambda: None) -> None:
+        self.proceed = proceed
         self._log = log
         self._index = index
         self.fresh: dict[int, Event] = {}
@@ -50,17 +54,46 @@ class History:
         wanted = self._having(marks, place(after) if after else 0)
         return (event for event in self._read(iter(wanted)) if isinstance(event, kinds))
 
-    def deeds(self) -> Iterator[Event]:
+    def deeds(self, after: int = 0) -> Iterator[Event]:
         """Snapshots, actions that do more than read, their observations, undoings: what became of the files."""
-        return self.marked("snapshot", "action+", "observation+", "undo")
+        return self.marked("snapshot", "action+", "observation+", "undo", after=after)
 
-    def marked(self, *marks: str) -> Iterator[Event]:
-        """The events with these marks in the index (see `log_index.KINDS`); no other is read."""
-        return self._read(iter(self._having(marks)))
+    def marked(self, *marks: str, after: int = 0, before: int | None = None) -> Iterator[Event]:
+        """The events with these marks in the index (see `log_index.KINDS`), between two places; no other is read."""
+        wanted = self._having(marks, after)
+        return self._read(number for number in wanted if before is None or number < before)
 
     def marked_newest_first(self, *marks: str) -> Iterator[Event]:
         """The same from the end."""
         return self._read(reversed(self._having(marks)))
+
+    def newest(self, *marks: str) -> int:
+        """Place of the newest event with one of these marks, 0 if there is none."""
+        return max(self._having(marks), default=0)
+
+    def oldest(self, *marks: str, after: int = 0) -> int:
+        """Place of the oldest one after a place, 0 if there is none."""
+        return min(self._having(marks, after), default=0)
+
+    def tail(self, size: int) -> int:
+        """Place of the event after which the newest events of the branch begin that take up to `size` bytes."""
+        for first, last in reversed(self.runs()):
+            for number in range(last, first - 1, -1):
+                size -= self.length(number)
+                if size < 0:
+                    return number
+        return 0
+
+    def length(self, number: int) -> int:
+        """Bytes of the event at a place."""
+        start, end = self._index.span(number)
+        return end - start
+
+    def bytes(self, *, before: int | None = None) -> int:
+        """Of the events of the branch (before a place)."""
+        ends = [(first, last if before is None else min(last, before - 1)) for first, last in self.runs()]
+        spans = [(self._index.span(a)[0], self._index.span(b)[1]) for a, b in ends if a <= b]
+        return sum(end - start for start, end in spans)
 
     def since(self, event_id: str) -> Iterator[Event]:
         """The event with this id and those after it on the branch."""
@@ -116,15 +149,18 @@ class History:
 
     def _read(self, numbers: Iterator[int]) -> Iterator[Event]:
         file: BinaryIO | None = None
+        at = 0
         try:
             for number in numbers:
                 if number in self.fresh:
                     yield self.fresh[number]
                     continue
+                self.proceed()
                 file = file or self._log.open("rb")
                 start, end = self._index.span(number)
-                if file.tell() != start:
+                if at != start:
                     file.seek(start)
+                at = end
                 yield parse(file.read(end - start))
         finally:
             if file is not None:

@@ -51,11 +51,12 @@ KINDS = (
 )
 """Kinds by their number in the index; new ones go to the end. The first stands for those that are not here.
 
-With a plus: actions that do more than read, the observations that tell what they changed, and summaries; with a star:
+With a plus: actions that do more than read, the observations that tell what they changed or what was noted, and
+summaries; with a star:
 compactions that opening a session has to know of even before its last summary.
 """
 
-_VERSION = 2
+_VERSION = 3
 _CODE_BITS = 8
 
 
@@ -97,7 +98,8 @@ class LogIndex:
             self._acting.add(event.call)
             return "+"
         if isinstance(event, ObservationEvent):
-            acted = event.call in self._acting or bool(event.data.get("changed") or event.data.get("commit"))
+            told = any(event.data.get(each) for each in ("changed", "commit", "note"))
+            acted = event.call in self._acting or told
             self._acting.discard(event.call)
             return "+" if acted else ""
         if isinstance(event, Compaction):

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import suppress
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Protocol
 
@@ -21,6 +22,7 @@ from agent.history import History
 from agent.loop import TurnEnd
 from agent.session import INTERRUPTED
 from sandbox.snapshots import LostObjectError, Snapshots
+from sandbox.watchdog import died
 from tools.between import Between
 from tools.registry import Toolbox
 from tools.workspace import Workspace
@@ -30,65 +32,147 @@ class _Paths(Protocol):
     def relative(self, path: str) -> str: ...
 
 
+@dataclass(slots=True, kw_only=True)
+class _CutOff:
+    """Actions that may have written and whose results a kill took with it, since the last snapshot.
+
+    before: the snapshot before them; since: when the first began, in seconds since the epoch
+    written: paths that edits among them named; followed: one was a command of the model's, whose changes are work of
+    the session's; others: one was something else that may have written anywhere
+    """
+
+    before: str
+    since: float
+    written: set[str] = field(default_factory=set)
+    followed: bool = False
+    others: bool = False
+
+    def add(self, action: ActionEvent, paths: Sequence[str], since: float) -> None:
+        """One more. paths: what it named, inside the workspace"""
+        self.since = min(self.since, since)
+        self.written.update(paths)
+        self.followed |= action.followed
+        self.others |= action.effect != "write"
+
+    @property
+    def only(self) -> set[str] | None:
+        """Paths that they may have written, None for any."""
+        return None if self.followed or self.others else self.written
+
+    def claims(self, path: str) -> bool:
+        """Whether a change is the session's to commit."""
+        return self.followed or path in self.written
+
+
 def restore_changes(
-    events: Iterable[Event], workspace: Workspace, snapshots: Snapshots | None
+    events: Iterable[Event],
+    workspace: Workspace,
+    snapshots: Snapshots | None,
+    ended: Collection[str] = (),
+    tree: str = "",
 ) -> SnapshotEvent | None:
     """Fill `workspace.changed` with the paths that actions touched and no commit has taken in since.
 
-    What differs from before a command that a kill interrupted counts as its work. That is bounded by the next
-    snapshot; the one returned, if any, belongs in the log, so that no later resume counts what the user did since.
+    Of what differs from before an action that a kill interrupted, that counts as its work which was certainly done
+    until that moment; what somebody changed since, and what may be either's, is left to the user. The snapshot
+    returned, if any, says which: it belongs in the log, for an undo and later resumes to know it, too.
     Where a snapshot can no longer be read, the files are in `workspace.lost`: they count as changed.
+
+    ended: paths whose interrupted writing was brought to its end just now
+    tree: the last snapshot before the first of the events
     """
     if snapshots is None:
         return None
-
-    def claim(before: str, after: str) -> None:
-        with suppress(LostObjectError):  # then nothing tells what the command did
-            for change in snapshots.changed(before, after):
-                _remember(workspace, snapshots, before, change.path)
-
-    between = Between(workspace, lambda: snapshots)
-    tree = ""
-    cut_off = ""  # the snapshot before a command whose result a kill took with it, until the next snapshot
-    unsettled = False  # a kill took the snapshot after a batch with it
-    begun: dict[str, ActionEvent] = {}
+    taken_up = _TakenUp(workspace, snapshots, tree)
     for event in events:
-        match event:
-            case SnapshotEvent():
-                between.snapshot(event.tree, event.when)
-                tree, unsettled = event.tree, False
-                if cut_off:
-                    claim(cut_off, tree)
-                    cut_off = ""
-            case UndoEvent():
-                # One that took the conversation back has taken the snapshots of what it undid out of sight.
-                between.undone(event.before if event.told else event.after, event.after)
-                tree = event.after
-                settle(event, workspace, partial(_as_found, workspace, snapshots, tree))
-            case ActionEvent():
-                begun[event.call] = event
-            case ObservationEvent():
-                action = begun.pop(event.call, None)
-                if action is not None and action.effect == "write":
-                    for path in _inside(workspace.files, action.paths):
-                        _remember(workspace, snapshots, tree, path)
-                for path in event.data.get("changed", ()):
-                    _remember(workspace, snapshots, tree, str(path))
-                if event.data.get("commit"):
-                    for path in event.data.get("files", ()):
-                        workspace.changed.pop(str(path), None)
-                if event.text == INTERRUPTED and action is not None and action.followed:
-                    cut_off = tree
-                if event.text == INTERRUPTED and action is not None and action.effect not in ("none", "read"):
-                    unsettled = True
+        taken_up.see(event)
     if snapshots.damaged:
         snapshots.mend()
-    if not unsettled:
+    found = taken_up.cut_off
+    if found is None:
         return None
-    now = snapshots.take()
-    if cut_off:
-        claim(cut_off, now)
-    return SnapshotEvent(tree=now, when="after")
+    left = _work_of(found, workspace, snapshots, ended)
+    taken_up.claim(left)
+    return SnapshotEvent(tree=left, when="after")
+
+
+class _TakenUp:
+    """Follows what a log says of the files, and brings the workspace's facts to it."""
+
+    def __init__(self, workspace: Workspace, snapshots: Snapshots, tree: str) -> None:
+        self.cut_off: _CutOff | None = None
+        self._workspace = workspace
+        self._snapshots = snapshots
+        self._between = Between(workspace, lambda: snapshots, tree)
+        self._tree = tree
+        self._taken = 0.0  # when that was, in seconds since the epoch
+        self._begun: dict[str, ActionEvent] = {}
+
+    def see(self, event: Event) -> None:
+        """Take in the next deed of the log."""
+        match event:
+            case SnapshotEvent():
+                self._between.snapshot(event.tree, event.when)
+                self._tree, self._taken = event.tree, event.time
+                self.claim(event.tree)
+            case UndoEvent():
+                # One that took the conversation back has taken the snapshots of what it undid out of sight.
+                self._between.undone(event.before if event.told else event.after, event.after)
+                self._tree = event.after
+                settle(
+                    event, self._workspace, partial(_as_found, self._workspace, self._snapshots, self._tree)
+                )
+            case ActionEvent():
+                self._begun[event.call] = event
+            case ObservationEvent():
+                self._observed(event, self._begun.pop(event.call, None))
+
+    def claim(self, tree: str) -> None:
+        """What a kill cut off has come to this snapshot: what differs is its work."""
+        found, self.cut_off = self.cut_off, None
+        if found is None or not found.before:
+            return
+        with suppress(LostObjectError):  # then nothing tells what was done
+            for change in self._snapshots.changed(found.before, tree):
+                if found.claims(change.path):
+                    self._remember(change.path, found.before)
+
+    def _observed(self, event: ObservationEvent, action: ActionEvent | None) -> None:
+        lost = event.text == INTERRUPTED and action is not None and action.effect not in ("none", "read")
+        paths = _inside(self._workspace.files, action.paths) if action and action.effect == "write" else []
+        if lost and action is not None:
+            since = max(action.time, self._taken)  # its own snapshot, if that was another than the last
+            self.cut_off = self.cut_off or _CutOff(before=self._tree, since=since)
+            self.cut_off.add(action, paths, since)
+        for path in (*(() if lost else paths), *event.data.get("changed", ())):
+            self._remember(str(path), self._tree)
+        if event.data.get("commit"):
+            for path in event.data.get("files", ()):
+                self._workspace.changed.pop(str(path), None)
+
+    def _remember(self, path: str, tree: str) -> None:
+        workspace, snapshots = self._workspace, self._snapshots
+        if not tree or path in workspace.changed:
+            return
+        try:
+            state = snapshots.state_at(tree, path)
+            content = snapshots.content(state) if state else None
+        except LostObjectError:
+            workspace.remember_lost(path)
+        else:
+            workspace.remember_state(path, state, content)
+
+
+def _work_of(found: _CutOff, workspace: Workspace, snapshots: Snapshots, ended: Collection[str]) -> str:
+    """The snapshot that the interrupted actions left behind, without what others have changed since."""
+    if not found.before:
+        return snapshots.take()
+    moments = (round(found.since * 1e9), died(workspace.at_work))
+    surely = found.written.intersection(ended)
+    try:
+        return snapshots.take_within(found.before, moments, only=found.only, surely=surely)
+    except LostObjectError:  # what was there before, nobody knows
+        return snapshots.take()
 
 
 def settle(event: UndoEvent, workspace: Workspace, as_found: Callable[[str], bool]) -> None:
@@ -104,9 +188,10 @@ def settle(event: UndoEvent, workspace: Workspace, as_found: Callable[[str], boo
 
 
 def cut_off_turn(history: History) -> list[Event]:
-    """The events of the last turn, its prompt first."""
-    prompt = next(history.marked_newest_first("prompt"), None)
-    return list(history if prompt is None else history.since(prompt.id))
+    """Of the last turn, what it did, and all since its last message: by that it can be told how far it had come."""
+    prompt, last = history.newest("prompt"), history.newest("prompt", "message")
+    done = history.marked("observation+", after=prompt, before=last)
+    return [*done, *(history.since(f"e{last}") if last else history)]
 
 
 def ended_already(turn: Sequence[Event], toolbox: Toolbox) -> TurnEnd | None:
@@ -146,17 +231,6 @@ def _as_found(workspace: Workspace, snapshots: Snapshots, tree: str, path: str) 
         return same and state.kept and snapshots.content(state) == workspace.changed[path]
     except LostObjectError:
         return False
-
-
-def _remember(workspace: Workspace, snapshots: Snapshots, tree: str, path: str) -> None:
-    if tree and path not in workspace.changed:
-        try:
-            state = snapshots.state_at(tree, path)
-            content = snapshots.content(state) if state else None
-        except LostObjectError:
-            workspace.remember_lost(path)
-        else:
-            workspace.remember_state(path, state, content)
 
 
 def _inside(files: _Paths, paths: Sequence[str]) -> list[str]:

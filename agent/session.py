@@ -40,10 +40,12 @@ INTERRUPTED = (
 class Session:
     """One open log. Exactly one process holds it; events are flushed one by one, synced once a step."""
 
-    def __init__(self, folder: Path, descriptor: int, index: LogIndex) -> None:
+    def __init__(
+        self, folder: Path, descriptor: int, index: LogIndex, proceed: Callable[[], None] = lambda: None
+    ) -> None:
         self.folder = folder
         self.id = folder.name
-        self.replayed = History(folder / "log.jsonl", index)
+        self.replayed = History(folder / "log.jsonl", index, proceed)
         """The events of the present branch, read from the log as they are asked for."""
         self._descriptor = descriptor
         self._index = index
@@ -63,9 +65,10 @@ class Session:
         return cls(folder, descriptor, LogIndex(folder / "log.index"))
 
     @classmethod
-    def open(cls, folder: Path) -> Session:
+    def open(cls, folder: Path, proceed: Callable[[], None] = lambda: None) -> Session:
         """Open an existing log: a torn last line is cut off, orphaned actions are answered.
 
+        proceed: see `History`; what it raises leaves the log closed
         Raises UserError when there is no such session, or another process has it open.
         """
         path = folder / "log.jsonl"
@@ -78,7 +81,7 @@ class Session:
                 ) from None
             raise _storage(error, folder) from error
         try:
-            session = cls(folder, descriptor, _repair(path, descriptor))
+            session = cls(folder, descriptor, _repair(path, descriptor, proceed), proceed)
         except BaseException:  # whatever it was, the log is released; the error goes on
             os.close(descriptor)
             raise
@@ -254,16 +257,17 @@ def _open(path: Path, flags: int) -> int:
     return descriptor
 
 
-def _repair(path: Path, descriptor: int) -> LogIndex:
+def _repair(path: Path, descriptor: int, proceed: Callable[[], None]) -> LogIndex:
     """Index what was written since the index was; cut off what stands after the last whole line (a torn write)."""
     with path.open("rb") as file:
         index = load(path, file)
         file.seek(index.size)
         known = len(index.rewinds)
         for event, line in _whole_lines(path, file):
+            proceed()
             index.add(event, line)
     if len(index.rewinds) > known:
-        index.unanswered = History(path, index).unanswered(index.count)
+        index.unanswered = History(path, index, proceed).unanswered(index.count)
     if index.size < os.fstat(descriptor).st_size:
         os.ftruncate(descriptor, index.size)
     return index

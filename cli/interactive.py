@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +20,7 @@ def interactive(folder: Path, flags: Mapping[str, Any], *, session: str, commit:
     home = Home.from_environment()
     root, _ = locate(folder, need_git=commit)
 
-    def enter(session: str) -> Opened:
+    def enter(session: str, proceed: Callable[[], None]) -> Opened:
         from dataclasses import replace
 
         from agent.runtime import notice
@@ -30,7 +30,9 @@ def interactive(folder: Path, flags: Mapping[str, Any], *, session: str, commit:
 
         asked = Invocation(folder=folder, flags=flags, session=session, offer_commit=commit, commit=False)
         settings = settings_for(asked, home)
-        runtime = make_runtime(replace(asked, approval=settings.approval), home, settings)
+        asked = replace(asked, approval=settings.approval, proceed=proceed)
+        runtime = make_runtime(asked, home, settings)
+        runtime.session.replayed.proceed = _on  # it is open: who reads it from now on reads to its end
         return Opened(
             runtime=runtime,
             make_model=lambda name: model_called(name, settings, home, notice(runtime.session)),
@@ -41,3 +43,7 @@ def interactive(folder: Path, flags: Mapping[str, Any], *, session: str, commit:
 
     terminal = at_once(home.config, plain=bool(flags.get("plain")))
     return start(Opening(enter=enter, root=root, terminal=terminal, home=home), session)
+
+
+def _on() -> None:
+    """Nothing stops it."""

@@ -52,6 +52,7 @@ class Invocation:
     commit: at the end of a verified turn; offer_commit: let the model do it (needs a git repository)
     schema: a file with the JSON schema that the answer has to fit
     attempts: how often to try, in work trees beside the user's; the best comes back
+    proceed: called again and again while an existing session is read; what it raises ends that
     """
 
     folder: Path
@@ -62,6 +63,7 @@ class Invocation:
     approval: Approval | None = Approval.NEVER
     schema: Path | None = None
     attempts: int = 1
+    proceed: Callable[[], None] = lambda: None
 
 
 MakeModel = Callable[[Home, Callable[[str], None]], Model]
@@ -178,6 +180,7 @@ def make_runtime(
         language_servers=settings.language_servers,
         mcp=settings.mcp,
         version=VERSION,
+        proceed=invocation.proceed,
     )
     runtime = assemble(options, home)
     gc.freeze()  # the start is over: what it made stays for good, and the collector, off since the launch,

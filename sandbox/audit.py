@@ -96,14 +96,14 @@ class Audit:
                     yield path, mark
 
 
-class _NoAudit:
+class NoAudit:
     def finish(self) -> tuple[str, ...]:
         return ()
 
 
-def audit_of(command: Command, root: Path, places: Guarded, spill: Path | None) -> Audit | _NoAudit:
+def audit_of(command: Command, root: Path, places: Guarded, spill: Path | None) -> Audit | NoAudit:
     """The audit that goes with a command: of a resident one, none. spill: as a sandbox has it"""
-    return _NoAudit() if command.resident else Audit(root, places, spill and spill / "refused")
+    return NoAudit() if command.resident else Audit(root, places, spill and spill / "refused")
 
 
 def _files(place: Path) -> Iterator[Path]:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from sandbox.bounds import Bounds
 from sandbox.errors import Fault, UserError
 from sandbox.process import Sandbox
 
@@ -57,16 +58,8 @@ def choose(
     if hosts and not network and preferred not in (AUTO, "bubblewrap"):
         hint = f"Set `sandbox` to {AUTO}, or `network` to an empty list."
         raise UserError(Fault.CONFIGURATION, f"a list of hosts needs bubblewrap, not {preferred}", hint)
-    options = _Options(
-        root=root,
-        cache=cache,
-        spill=spill,
-        hidden=tuple(hidden),
-        denied=tuple(denied),
-        network=network,
-        hosts=tuple(hosts),
-        image=image,
-    )
+    bounds = Bounds(root, spill=spill, hidden=hidden, denied=denied, network=network)
+    options = _Options(bounds=bounds, cache=cache, hosts=tuple(hosts), image=image)
     reason = ""
     for name in wanted:
         made = _MAKERS[name](options, reason)
@@ -81,12 +74,8 @@ def choose(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Options:
-    root: Path
+    bounds: Bounds
     cache: Path | None
-    spill: Path | None
-    hidden: tuple[Path, ...]
-    denied: tuple[Path, ...]
-    network: bool
     hosts: tuple[str, ...]
     image: str
 
@@ -98,13 +87,9 @@ def _bubblewrap(options: _Options, because: str) -> Sandbox | str:
     if isinstance(found, str):
         return found
     return Bubblewrap(
-        options.root,
+        options.bounds,
         program=Path(found.program),
         privilege=found.privilege,
-        spill=options.spill,
-        hidden=options.hidden,
-        denied=options.denied,
-        network=options.network,
         proxy=_proxy(options.hosts) if options.hosts else None,
     )
 
@@ -119,26 +104,13 @@ def _proxy(hosts: tuple[str, ...]) -> Proxy:
 def _landlock(options: _Options, because: str) -> Sandbox | str:
     from sandbox.landlock import Landlock, works
 
-    return works() or Landlock(
-        options.root,
-        spill=options.spill,
-        hidden=options.hidden,
-        denied=options.denied,
-        network=options.network,
-        because=because,
-    )
+    return works() or Landlock(options.bounds, because=because)
 
 
 def _seatbelt(options: _Options, because: str) -> Sandbox | str:
     from sandbox.seatbelt import Seatbelt, works
 
-    return works() or Seatbelt(
-        options.root,
-        spill=options.spill,
-        hidden=options.hidden,
-        denied=options.denied,
-        network=options.network,
-    )
+    return works() or Seatbelt(options.bounds)
 
 
 def _container(options: _Options, because: str) -> Sandbox | str:
@@ -149,21 +121,13 @@ def _container(options: _Options, because: str) -> Sandbox | str:
     found = engine()
     if isinstance(found, str):
         return found
-    return Container(
-        options.root,
-        engine=found,
-        image=options.image,
-        spill=options.spill,
-        hidden=options.hidden,
-        denied=options.denied,
-        network=options.network,
-    )
+    return Container(options.bounds, engine=found, image=options.image)
 
 
 def _unconfined(options: _Options, because: str) -> Sandbox | str:
     from sandbox.unconfined import Unconfined
 
-    return Unconfined(options.root, spill=options.spill, because=because)
+    return Unconfined(options.bounds.root, spill=options.bounds.spill, because=because)
 
 
 _MAKERS = {

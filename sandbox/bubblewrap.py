@@ -10,16 +10,16 @@ from contextlib import AsyncExitStack, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, get_args
 
-from sandbox.audit import audit_of
+from sandbox.bounds import Bounds
 from sandbox.errors import Fault, UserError
-from sandbox.guarded import HELD, Guarded, guarded, nested_git
+from sandbox.guarded import HELD, Guarded
 from sandbox.joining import joining, network_of
 from sandbox.limits import limited, processes_beside_others
 from sandbox.outlet import Outlet, environment, outlet
 from sandbox.placeholders import held
 from sandbox.process import Command, Completed, Limits
 from sandbox.seccomp import call_filter
-from sandbox.secrets import child_environment, secret_places
+from sandbox.secrets import child_environment
 from sandbox.spawn import (
     DEATH_SECONDS,
     ROUND_SECONDS,
@@ -83,12 +83,8 @@ _GO_CACHE = "/tmp/go-build"
 class Bubblewrap:
     """A sandbox of kernel namespaces.
 
-    root: the workspace, the one place commands may write
     program, privilege: the bwrap to use and how it gets its rights, as `works` found them
-    hidden: folders of ours that commands may not see
-    denied: files and folders that they may not read, besides each command's own
-    network: leave commands on the machine's network
-    proxy: without that, their one way out
+    proxy: the one way out of commands that are not on the machine's network
     """
 
     name = "bubblewrap"
@@ -96,23 +92,15 @@ class Bubblewrap:
 
     def __init__(
         self,
-        root: Path,
+        bounds: Bounds,
         *,
         program: Path,
         privilege: str,
-        spill: Path | None = None,
-        hidden: Iterable[Path] = (),
-        denied: Iterable[Path] = (),
-        network: bool = False,
         proxy: Proxy | None = None,
     ) -> None:
-        self.root = root.resolve()
-        self._proxy = None if network else proxy
-        self._network = network
-        self._spill = spill
-        self._hidden = tuple(hidden)
-        self._denied = tuple(denied)
-        self._nested: tuple[Path, ...] | None = None
+        self.root = bounds.root
+        self._bounds = bounds
+        self._proxy = None if bounds.network else proxy
         self._filter = call_filter("machine")
         # Without a filter, the kernel's own count has to keep commands from making namespaces.
         sealed = () if self._filter or privilege != "user" else ("--disable-userns",)
@@ -127,10 +115,8 @@ class Bubblewrap:
         cwd = check_folder(command, self.root)
         env = child_environment({"TMPDIR": "/tmp", "GOCACHE": _GO_CACHE, **command.env}, self.root)
         program = find_program(command, env)
-        if self._nested is None:
-            self._nested = nested_git(self.root)
-        places = guarded(self.root, self._nested)
-        audit = audit_of(command, self.root, places, self._spill)
+        places = self._bounds.guarded()
+        audit = self._bounds.audit(command, places)
         async with AsyncExitStack() as stack:
             shared = stack.enter_context(network_of(command.beside)) if command.beside else -1
             way_out = Outlet(environment=environment() if self._proxy else {})
@@ -145,7 +131,7 @@ class Bubblewrap:
             to_hold = [folder for folder in places.folders if writes and folder.name in HELD]
             placeholders = stack.enter_context(held(self.root, to_hold))
             seccomp = self._seccomp(stack)
-            own_network = () if self._network or shared >= 0 else ("--unshare-net",)
+            own_network = () if self._bounds.network or shared >= 0 else ("--unshare-net",)
             argv = (
                 *(joining(shared) if shared >= 0 else ()),
                 *self._front,
@@ -170,7 +156,7 @@ class Bubblewrap:
                     *((shared,) if shared >= 0 else ()),
                 ),
             )
-            done = await supervise(command, launch, namespace, spill=self._spill, on_output=on_output)
+            done = await supervise(command, launch, namespace, spill=self._bounds.spill, on_output=on_output)
         if done.ended == "exited" and not namespace.started and not done.noticed:
             raise _broken(done)
         return replace(_with_signal(done), noticed=(*done.noticed, *way_out.noticed, *audit.finish()))
@@ -205,10 +191,9 @@ class Bubblewrap:
                     wishes[path] = kind
 
         private = private_folders()
-        secrets = secret_places(self._hidden)
-        denied = existing((*self._denied, *command.denied))
+        secrets = self._bounds.secrets()
         wish("empty", [*private, *secrets])
-        wish("read", needed(private, env, [program, self._program], self._network))
+        wish("read", needed(private, env, [program, self._program], self._bounds.network))
         wish("read", existing(command.readable))
         wish("write" if command.scope == "workspace" else "read", [self.root])
         wish("write", existing(command.writable))
@@ -218,7 +203,7 @@ class Bubblewrap:
         asked_for = {*existing(command.readable), *existing(command.writable)}
         shown = [path for path, kind in wishes.items() if kind in _BINDS]
         wish("empty", [each for each in served_sockets(private, shown) if each not in asked_for])
-        wish("denied", denied)
+        wish("denied", self._bounds.denied(command))
 
         options = list(_MACHINE)
         size = ["--size", str(command.limits.memory)] if command.limits.memory else []

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sandbox.audit import Audit
+from sandbox.bounds import Bounds
 from sandbox.errors import Fault, UserError
-from sandbox.guarded import Guarded, guarded, nested_git
+from sandbox.guarded import Guarded
 from sandbox.process import Command, Completed
-from sandbox.secrets import child_environment, secret_places
+from sandbox.secrets import child_environment
 from sandbox.spawn import DEATH_SECONDS, Launch, check_folder, supervise
 from sandbox.view import existing
 
@@ -31,7 +31,6 @@ _NOT_STARTED = (125,)
 class Container:
     """A sandbox with the programs of an image, and the workspace at its own path.
 
-    root, hidden, denied, network: as for bubblewrap
     engine: docker's or podman's program
     image: what to run; it is never fetched
     """
@@ -41,39 +40,29 @@ class Container:
 
     def __init__(
         self,
-        root: Path,
+        bounds: Bounds,
         *,
         engine: Path,
         image: str,
-        spill: Path | None = None,
-        hidden: Iterable[Path] = (),
-        denied: Iterable[Path] = (),
-        network: bool = False,
     ) -> None:
-        self.root = root.resolve()
+        self.root = bounds.root
+        self._bounds = bounds
         self._engine = engine
         self._image = image
-        self._spill = spill
-        self._hidden = tuple(hidden)
-        self._denied = tuple(denied)
-        self._network = network
-        self._nested: tuple[Path, ...] | None = None
 
     async def run(self, command: Command, on_output: Callable[[bytes], None] | None = None) -> Completed:
         """See `Sandbox.run`."""
         from dataclasses import replace
 
         cwd = check_folder(command, self.root)
-        if self._nested is None:
-            self._nested = nested_git(self.root)
-        places = guarded(self.root, self._nested)
-        audit = Audit(self.root, places, self._spill and self._spill / "refused")
+        places = self._bounds.guarded()
+        audit = self._bounds.audit(command, places)
         container = f"patchwright-{os.getpid()}-{next(_NUMBERS)}"
         argv = (*self.arguments(command, cwd, places, container), *command.argv)
         env = child_environment(_for_the_engine())
         launch = Launch(argv=argv, env=env, cwd=Path("/"))
         tree = _Contained(self._engine, container)
-        done = await supervise(command, launch, tree, spill=self._spill, on_output=on_output)
+        done = await supervise(command, launch, tree, spill=self._bounds.spill, on_output=on_output)
         if done.ended == "exited" and done.returncode in _NOT_STARTED:
             raise UserError(
                 Fault.CONFIGURATION,
@@ -87,7 +76,7 @@ class Container:
         limits = command.limits
         argv = [str(self._engine), "run", "--rm", "--init", "--interactive", "--pull=never"]
         argv += ["--name", container, "--workdir", str(cwd), "--entrypoint", ""]
-        argv += ["--network", "host" if self._network else "none", "--ipc", "private"]
+        argv += ["--network", "host" if self._bounds.network else "none", "--ipc", "private"]
         argv += ["--read-only", "--cap-drop", "ALL", "--security-opt", "no-new-privileges"]
         argv += ["--tmpfs", "/tmp:rw,exec,nosuid,nodev,mode=1777"]
         argv += ["--user", f"{os.getuid()}:{os.getgid()}"]
@@ -120,8 +109,7 @@ class Container:
                 "--mount",
                 f"type=bind,source={path},target={path}{',readonly' if rights == 'ro' else ''}",
             ]
-        closed = [*secret_places(self._hidden), *existing((*self._denied, *command.denied))]
-        for path in closed:
+        for path in self._bounds.closed(command):
             if any(shown in path.parents for shown in access):
                 what = "type=tmpfs" if path.is_dir() else f"type=bind,source={os.devnull},readonly"
                 argv += ["--mount", f"{what},target={path}"]

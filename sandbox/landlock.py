@@ -5,17 +5,16 @@ from __future__ import annotations
 import os
 import struct
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-from sandbox.audit import audit_of
+from sandbox.bounds import Bounds
 from sandbox.confine import Confinement
 from sandbox.descendants import Descendants
-from sandbox.guarded import guarded, nested_git
 from sandbox.limits import limited, processes_beside_others
 from sandbox.process import Command, Completed
 from sandbox.seccomp import call_filter
-from sandbox.secrets import child_environment, secret_places
+from sandbox.secrets import child_environment
 from sandbox.spawn import (
     Launch,
     check_folder,
@@ -35,31 +34,20 @@ class Landlock:
     or written is a list of what lies beside the places that may not. So a command may do anything in a
     folder that holds no such place, but can make, rename or remove nothing right in one that does.
 
-    root: the workspace, the one place commands may write
-    hidden: folders of ours that commands may not see
-    denied: files and folders that they may not read, besides each command's own
-    network: leave commands on the machine's network, with all kinds of sockets
+    On the machine's network commands have all kinds of sockets. because: why there is no stronger sandbox
     """
 
     name = "landlock"
 
     def __init__(
         self,
-        root: Path,
+        bounds: Bounds,
         *,
-        spill: Path | None = None,
-        hidden: Iterable[Path] = (),
-        denied: Iterable[Path] = (),
-        network: bool = False,
         because: str = "",
     ) -> None:
-        self.root = root.resolve()
-        self.warning = _warning(because, network)
-        self._spill = spill
-        self._hidden = tuple(hidden)
-        self._denied = tuple(denied)
-        self._network = network
-        self._nested: tuple[Path, ...] | None = None
+        self.root = bounds.root
+        self.warning = _warning(because, bounds.network)
+        self._bounds = bounds
 
     async def run(self, command: Command, on_output: Callable[[bytes], None] | None = None) -> Completed:
         """See `Sandbox.run`."""
@@ -72,17 +60,15 @@ class Landlock:
             own = {"TMPDIR": str(private), "GOCACHE": str(private / "go-build")}
             env = child_environment({**own, **command.env, **tree.environment}, self.root)
             program = find_program(command, env)
-            if self._nested is None:
-                self._nested = nested_git(self.root)
-            places = guarded(self.root, self._nested)
-            audit = audit_of(command, self.root, places, self._spill)
+            places = self._bounds.guarded()
+            audit = self._bounds.audit(command, places)
             gate = private / "gate"
             os.mkfifo(gate, 0o600)
             prefix = limited(command.limits, processes=processes_beside_others(command.limits), gate=gate)
-            shown = needed(private_folders(), env, [program], self._network)
+            shown = needed(private_folders(), env, [program], self._bounds.network)
             rules = self._rules(command, private, places.there, shown)
-            filter_ = call_filter("machine" if self._network else "none")
-            with Confinement(_ruleset(abi(), network=self._network), rules, filter_) as confinement:
+            filter_ = call_filter("machine" if self._bounds.network else "none")
+            with Confinement(_ruleset(abi(), network=self._bounds.network), rules, filter_) as confinement:
                 launch = Launch(
                     argv=(*prefix, *command.argv),
                     env=env,
@@ -91,7 +77,7 @@ class Landlock:
                     pass_fds=command.descriptors,
                     gate=gate,
                 )
-                done = await supervise(command, launch, tree, spill=self._spill, on_output=on_output)
+                done = await supervise(command, launch, tree, spill=self._bounds.spill, on_output=on_output)
             return replace(done, noticed=(*done.noticed, *audit.finish()))
         finally:
             tree.forget()
@@ -101,9 +87,8 @@ class Landlock:
         self, command: Command, private: Path, guards: Sequence[Path], shown: Sequence[Path]
     ) -> list[tuple[int, str]]:
         """Rights and the places that have them."""
-        denied = existing((*self._denied, *command.denied))
-        closed = [*secret_places(self._hidden), *denied]
-        holes = [str(each) for each in closed]
+        denied = self._bounds.denied(command)
+        holes = [str(each) for each in (*self._bounds.secrets(), *denied)]
         writable = [str(each) for each in (private, *existing(command.writable))]
         if command.scope == "workspace":
             writable += _around(str(self.root), [*map(str, guards), *holes])

@@ -7,12 +7,12 @@ import platform
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from sandbox.audit import audit_of
+from sandbox.bounds import Bounds
 from sandbox.descendants import Descendants
-from sandbox.guarded import Guarded, guarded, nested_git
+from sandbox.guarded import Guarded
 from sandbox.limits import limited
 from sandbox.process import Command, Completed
-from sandbox.secrets import child_environment, secret_places
+from sandbox.secrets import child_environment
 from sandbox.spawn import Launch, check_folder, find_program, supervise
 from sandbox.view import existing
 
@@ -21,10 +21,7 @@ PROGRAM = Path("/usr/bin/sandbox-exec")
 
 
 class Seatbelt:
-    """A sandbox of rules that the macOS kernel checks; the last rule that fits an access decides.
-
-    root, hidden, denied, network: as for bubblewrap
-    """
+    """A sandbox of rules that the macOS kernel checks; the last rule that fits an access decides."""
 
     name = "seatbelt"
     warning = (
@@ -33,19 +30,10 @@ class Seatbelt:
 
     def __init__(
         self,
-        root: Path,
-        *,
-        spill: Path | None = None,
-        hidden: Iterable[Path] = (),
-        denied: Iterable[Path] = (),
-        network: bool = False,
+        bounds: Bounds,
     ) -> None:
-        self.root = root.resolve()
-        self._spill = spill
-        self._hidden = tuple(hidden)
-        self._denied = tuple(denied)
-        self._network = network
-        self._nested: tuple[Path, ...] | None = None
+        self.root = bounds.root
+        self._bounds = bounds
 
     async def run(self, command: Command, on_output: Callable[[bytes], None] | None = None) -> Completed:
         """See `Sandbox.run`."""
@@ -53,10 +41,8 @@ class Seatbelt:
         from dataclasses import replace
 
         cwd = check_folder(command, self.root)
-        if self._nested is None:
-            self._nested = nested_git(self.root)
-        places = guarded(self.root, self._nested)
-        audit = audit_of(command, self.root, places, self._spill)
+        places = self._bounds.guarded()
+        audit = self._bounds.audit(command, places)
         tree = Descendants()
         with tempfile.TemporaryDirectory(prefix="patchwright-") as folder:
             private = Path(folder).resolve()
@@ -65,12 +51,12 @@ class Seatbelt:
             writable = [private, *existing(command.writable)]
             if command.scope == "workspace":
                 writable.append(self.root)
-            closed = [*secret_places(self._hidden), *existing((*self._denied, *command.denied))]
-            text = profile(writable=writable, guards=places, closed=closed, network=self._network)
+            closed = self._bounds.closed(command)
+            text = profile(writable=writable, guards=places, closed=closed, network=self._bounds.network)
             limits = limited(command.limits, processes=0)
             argv = (str(PROGRAM), "-p", text, *limits, *command.argv)
             launch = Launch(argv=argv, env=env, cwd=cwd, pass_fds=command.descriptors)
-            done = await supervise(command, launch, tree, spill=self._spill, on_output=on_output)
+            done = await supervise(command, launch, tree, spill=self._bounds.spill, on_output=on_output)
         return replace(done, noticed=(*done.noticed, *audit.finish()))
 
 

@@ -1,24 +1,37 @@
-"""End running commands when we are killed: a shell that waits on a pipe of ours, and knows their process groups."""
+"""End running commands when we are killed: a shell that waits on a pipe of ours, and knows their process groups.
+
+It also notes that moment, where it is told to: what was changed later is no command's work.
+"""
 
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from functools import cache
+from pathlib import Path
 
 _SCRIPT = """
 groups=
 while read -r word group; do
     case $word in
         add) groups="$groups -$group" ;;
+        mark) set -- "$@" "$group" ;;
+        unmark) for each; do shift; [ "$each" = "$group" ] || set -- "$@" "$each"; done ;;
         *) rest=; for each in $groups; do [ "$each" = "-$group" ] || rest="$rest $each"; done; groups=$rest ;;
     esac
 done
 [ -z "$groups" ] || kill -s KILL -- $groups
+for each; do [ ! -e "$each" ] || echo killed >"$each"; done
 """
 """At the end of the pipe we are gone, whatever ended us. A shell holds a megabyte and no lock of ours; a prefix
 to each command that asks the kernel for the same would cost two milliseconds each time, and hold for one process."""
+
+PATIENCE = 2.0
+"""Seconds for a watchdog to come to it. It has one thing to do; when the machine lost power, there is none."""
+
+_ROUND = 0.01
 
 
 def ready() -> None:
@@ -30,16 +43,46 @@ def ready() -> None:
 def watched(group: int) -> Iterator[None]:
     """Have a process group killed should we die meanwhile."""
     pipe = _pipe(os.getpid())
-    _say(pipe, f"add {group}\n")
+    _say(pipe, b"add %d\n" % group)
     try:
         yield
     finally:
-        _say(pipe, f"drop {group}\n")
+        _say(pipe, b"drop %d\n" % group)
 
 
-def _say(pipe: int, line: str) -> None:
+def mark(place: Path) -> None:
+    """From here on, should we die, the moment is noted in the file `place`: see `died`."""
+    name = os.fsencode(place)
+    if b"\n" in name:
+        return
+    with suppress(OSError):  # a full disk, say: then nobody will know
+        _say(_pipe(os.getpid()), b"mark %s\n" % name)
+        place.write_bytes(b"")
+
+
+def unmark(place: Path) -> None:
+    """No longer."""
+    with suppress(OSError):
+        place.unlink(missing_ok=True)
+        _say(_pipe(os.getpid()), b"unmark %s\n" % os.fsencode(place))
+
+
+def died(place: Path) -> int:
+    """When the process died that had marked `place`, in nanoseconds since the epoch; 0 if nobody knows. Blocking:
+    a watchdog that is about to write gets a moment."""
+    for _ in range(round(PATIENCE / _ROUND)):
+        try:
+            if place.stat().st_size:
+                return place.stat().st_mtime_ns
+        except OSError:
+            return 0
+        time.sleep(_ROUND)
+    return 0
+
+
+def _say(pipe: int, line: bytes) -> None:
     with suppress(OSError):  # somebody ended the watchdog: the commands go on without
-        os.write(pipe, line.encode())
+        os.write(pipe, line)
 
 
 @cache

@@ -12,6 +12,7 @@ from typing import Any, Literal, Protocol
 from sandbox.errors import Fault, UserError
 from sandbox.policy import Approver, Decision, Effect, Policy
 from sandbox.secrets import redact
+from sandbox.watchdog import mark, unmark
 from tools.action import Action, Observation, ToolFailure, current_action
 from tools.aliases import meant
 from tools.following import Followed, Snapshotter
@@ -118,7 +119,7 @@ class Gateway:
         if self._writing and self.snapshots is not None:
             tree = await asyncio.to_thread(self.snapshots.take)
             self._record_tree(tree, "after")
-            self._writing = False
+            self._written()
 
     def _meant(self, action: Action) -> Action:
         """The action as one of our tools takes it; the first time, the model is told how that is called."""
@@ -285,6 +286,7 @@ class Gateway:
         self._record_tree(span.before, "before")
         self._writing = True
         self.workspace.written = None
+        mark(self.workspace.at_work)
 
     async def _end(self, span: _Span) -> None:
         """What is done between two spans is a person's, and so is what is done in one beside a tool that knows exactly
@@ -292,7 +294,12 @@ class Gateway:
         if self.snapshots is not None:
             tree = span.after or await asyncio.to_thread(self._after, self.snapshots, span.before)
             self._record_tree(tree, "after")
-            self._writing = False
+            self._written()
+
+    def _written(self) -> None:
+        """The log knows what has been written."""
+        self._writing = False
+        unmark(self.workspace.at_work)
 
     def _after(self, snapshots: Snapshotter, before: str) -> str:
         tree, written = snapshots.take(), self.workspace.written

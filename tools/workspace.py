@@ -126,6 +126,11 @@ class Workspace:
 
         return Transactions(self.files, self.journal)
 
+    @property
+    def at_work(self) -> Path:
+        """Lies there while an action runs that may write; after a kill it tells when that was (sandbox.watchdog)."""
+        return self.artifacts.folder.parent / "at-work"
+
     def remember_original(self, path: str) -> None:
         """Note a file's content before a tool first changes it in this session."""
         if path not in self.changed:

@@ -29,6 +29,9 @@ LOOK_EVERY = 1_000
 SOFT = 300
 """Tokens that masking has to save at least where nothing forces it."""
 
+LOOKED_THROUGH = 1 << 20
+"""Bytes of a log that was never shortened in which names are looked for that later steps asked for: the newest."""
+
 Summarise = Callable[[str], Awaitable[str]]
 """Has a model write a summary; "" when none can be asked or it fails."""
 
@@ -224,7 +227,7 @@ class Compressor:
         than the window, and would be summed up in their turn. What was asked for is looked for in the newest part."""
         self.cold = True
         slots = self.projection.slots
-        newest, room = len(slots), NEVER_SENT
+        newest, room = len(slots), LOOKED_THROUGH
         while newest and room > 0:
             newest -= 1
             room -= slots[newest].size

@@ -42,6 +42,9 @@ since to enter ten thousand of them takes longer than to fold them."""
 UNANSWERED = "no result of this action was recorded; it may have taken effect"
 """In place of an observation that a log has lost."""
 
+UNREAD = "[e{first} to e{last}: not read yet; recall(find=WORDS) searches them]"
+"""In place of the far past of a log that was never shortened."""
+
 
 class Projection:
     """The messages of one session, kept up to date by `add`; a step costs only what is new."""
@@ -140,6 +143,11 @@ class Projection:
         for number in outline.open:
             self.add(events[number])
         self._loading = False
+
+    def leave_unread(self, first: int, last: int, size_: int) -> None:
+        """Have one note for all steps from event `first` to `last`, far too many to be sent: `size_` bytes of them."""
+        self._close_batch()
+        self._push(Slot(NoteMessage(text=UNREAD.format(first=first, last=last)), first, last, size_))
 
     @property
     def messages(self) -> list[Message]:

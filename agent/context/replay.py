@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from agent.context.checkpoint import Checkpoints, resume
 from agent.context.facts import Facts
 from agent.context.projection import Projection
+from agent.context.unread import newest_part, take_in_far
 from agent.events import Compaction, Event
 from agent.history import History
 from agent.log_index import place
@@ -36,7 +37,10 @@ def take_in(session: Session, projection: Projection, facts: Facts) -> Checkpoin
 def _replay(history: History, projection: Projection, facts: Facts) -> None:
     if _last_summary(history, frozenset()) is None:  # both need all of it: it is read once
         facts.clear()
-        projection.load(_seen(history, facts))
+        start = newest_part(history)
+        if start:
+            take_in_far(history, projection, facts, start)
+        projection.load(_seen(history.since(f"e{start}"), facts))
     else:
         projection.load(needed(history, projection.undone))
         recollect(history, facts)

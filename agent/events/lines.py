@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import re
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -69,8 +70,29 @@ class NewerFormat(UserError, ValueError):
         )
 
 
+_OURS = re.compile(rb'\{"v":%d,"id":"\w*","parent":"\w*","time":[0-9.]+,"kind":"([a-z-]+)"' % FORMAT)
+"""How a line of this format begins: its kind is known before it is read."""
+
+
 def parse(line: bytes) -> Event:
     """One line of a log → its event. Raises ValueError if it is not a JSON object of the right shape; NewerFormat."""
+    return _at_once(line) or _step_by_step(line)
+
+
+def _at_once(line: bytes) -> Event | None:
+    """Read and checked by pydantic in one go, in half the time; None if that does not do."""
+    begun = _OURS.match(line)
+    kind = KINDS.get(begun[1].decode()) if begun else None
+    if kind is None:
+        return None
+    try:
+        event: Event = _adapter(kind).validate_json(line)
+    except ValueError:  # what its JSON does not know, as a lone half of a character, or a real fault
+        return None
+    return event if event.v == FORMAT else None
+
+
+def _step_by_step(line: bytes) -> Event:
     fields = json.loads(line)
     if not isinstance(fields, dict) or "kind" not in fields:
         raise ValueError("not an event")

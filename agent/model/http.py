@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import http.client
-import os
 import queue
 import socket
 import ssl
@@ -19,10 +18,9 @@ from collections import deque
 from collections.abc import AsyncIterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import Path
-from urllib.parse import SplitResult, unquote, urlsplit
 
-from sandbox.errors import Fault, UserError
+from agent.model.route import Route, route_to
+from sandbox.errors import UserError
 
 CONNECT_TIMEOUT = 10.0
 """Seconds to reach a server: a far one takes one, a dead one would take minutes."""
@@ -97,7 +95,7 @@ class HttpClient:
     def __init__(
         self, url: str, *, connect_timeout: float = CONNECT_TIMEOUT, idle_timeout: float = IDLE_TIMEOUT
     ) -> None:
-        self._route = _route(url, connect_timeout, idle_timeout)
+        self._route = route_to(url, connect_timeout, idle_timeout)
         self._line: _Line | None = None
 
     async def post(self, headers: Mapping[str, str], body: bytes) -> Answer:
@@ -124,19 +122,6 @@ class HttpClient:
         if self._line is None:
             self._line = _Line(self._route)
         return self._line
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Route:
-    """How a URL is reached: whom to connect to, and what to ask for there."""
-
-    secure: bool
-    host: str
-    port: int | None
-    target: str
-    proxy: SplitResult | None
-    connect_timeout: float
-    idle_timeout: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,7 +186,7 @@ class _Line:
     The thread is a daemon, so that a name server that hangs can't hold up the program's end.
     """
 
-    def __init__(self, route: _Route) -> None:
+    def __init__(self, route: Route) -> None:
         self.serves: _Exchange | None = None
         self._route = route
         self._exchanges: queue.SimpleQueue[_Exchange | None] = queue.SimpleQueue()
@@ -280,16 +265,14 @@ class _Line:
             raise http.client.IncompleteRead(b"", response.length)
 
     def _ask(self, exchange: _Exchange) -> http.client.HTTPResponse:
-        headers = dict(exchange.headers)
+        headers = {**exchange.headers, **self._route.headers()}
         if self._connection is None:
-            self._connection = _connection(self._route)
+            self._connection = self._route.connection()
             self._connection.connect()
             self._socket = self._connection.sock
             self._socket.settimeout(self._route.idle_timeout)
             if self._cut:  # while we were connecting, when there was no socket to shut down yet
                 raise WireError("interrupted")
-        if self._route.proxy is not None and not self._route.secure:
-            headers |= _proxy_authorization(self._route.proxy)
         self._connection.request("POST", self._route.target, exchange.body, headers)
         return self._connection.getresponse()
 
@@ -299,107 +282,7 @@ class _Line:
         self._connection = self._socket = None
 
 
-def _route(url: str, connect_timeout: float, idle_timeout: float) -> _Route:
-    parts = _split(url, "the model's address")
-    if parts.scheme not in ("http", "https"):
-        raise UserError(
-            Fault.CONFIGURATION,
-            f"the model's address {url!r} is not an http:// or https:// URL",
-            "Give one such as https://api.example.com/v1",
-        )
-    host, proxy = parts.hostname or "", _proxy(parts)
-    path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
-    secure = parts.scheme == "https"
-    return _Route(
-        secure=secure,
-        host=host,
-        port=parts.port,
-        # A proxy for plain HTTP is told the whole URL; for HTTPS it only sees a tunnel.
-        target=path if secure or proxy is None else f"http://{parts.netloc.rpartition('@')[2]}{path}",
-        proxy=proxy,
-        connect_timeout=connect_timeout,
-        idle_timeout=idle_timeout,
-    )
-
-
-def _split(url: str, what: str) -> SplitResult:
-    try:
-        parts = urlsplit(url)
-        parts.port  # noqa: B018  (checked when it is looked at)
-    except ValueError as error:
-        message = f"{what} {url!r} cannot be read: {error}"
-        raise UserError(Fault.CONFIGURATION, message, "Write it as http://host:port/path") from None
-    if not (url.isprintable() and parts.path.isascii() and " " not in url):
-        message = f"{what} {url!r} holds characters that no address has"
-        raise UserError(Fault.CONFIGURATION, message, "Write it as http://host:port/path")
-    if not parts.hostname:
-        message = f"{what} {url!r} names no host"
-        raise UserError(Fault.CONFIGURATION, message, "Write it as http://host:port/path")
-    return parts
-
-
-def _proxy(url: SplitResult) -> SplitResult | None:
-    if not any(name.lower().endswith("_proxy") for name in os.environ):
-        return None  # urllib.request takes 20 ms to import
-    from urllib.request import getproxies_environment, proxy_bypass_environment  # type: ignore[attr-defined]
-
-    proxies = getproxies_environment()
-    proxy = proxies.get(url.scheme) or proxies.get("all")
-    if not proxy or proxy_bypass_environment(url.netloc.rpartition("@")[2]):
-        return None
-    parts = _split(proxy if "://" in proxy else f"http://{proxy}", "the proxy")
-    if parts.scheme != "http":
-        raise UserError(
-            Fault.CONFIGURATION,
-            f"the proxy's kind, {parts.scheme!r}, cannot be used",
-            f"Name an http:// proxy in {url.scheme.upper()}_PROXY, or set NO_PROXY={url.hostname}",
-        )
-    return parts
-
-
-def _connection(route: _Route) -> http.client.HTTPConnection:
-    proxy = route.proxy
-    host, port = (proxy.hostname or "", proxy.port or 80) if proxy else (route.host, route.port)
-    if not route.secure:
-        return http.client.HTTPConnection(host, port, timeout=route.connect_timeout)
-    connection = http.client.HTTPSConnection(host, port, timeout=route.connect_timeout, context=_tls())
-    if proxy:
-        connection.set_tunnel(route.host, route.port or 443, _proxy_authorization(proxy))
-    return connection
-
-
-def _proxy_authorization(proxy: SplitResult) -> dict[str, str]:
-    if not proxy.username:
-        return {}
-    from base64 import b64encode
-
-    pair = f"{unquote(proxy.username)}:{unquote(proxy.password or '')}"
-    return {"Proxy-Authorization": f"Basic {b64encode(pair.encode()).decode()}"}
-
-
-def _tls() -> ssl.SSLContext:
-    """Certificates from SSL_CERT_FILE or REQUESTS_CA_BUNDLE, else the system's, else certifi's."""
-    for variable in ("SSL_CERT_FILE", "REQUESTS_CA_BUNDLE"):
-        if path := os.environ.get(variable):
-            try:
-                if Path(path).is_dir():
-                    return ssl.create_default_context(capath=path)
-                return ssl.create_default_context(cafile=path)
-            except OSError as error:
-                raise UserError(
-                    Fault.CONFIGURATION,
-                    f"{variable}={path!r} cannot be used: {error.strerror or error}",
-                    "Let it name a file of PEM certificates, or unset it",
-                ) from None
-    paths = ssl.get_default_verify_paths()
-    if paths.cafile or (paths.capath and any(Path(paths.capath).iterdir())) or os.name == "nt":
-        return ssl.create_default_context()
-    import certifi  # a Python built elsewhere looks for the system's certificates where there are none
-
-    return ssl.create_default_context(cafile=certifi.where())
-
-
-def _explained(error: Exception, route: _Route) -> Exception:
+def _explained(error: Exception, route: Route) -> Exception:
     whom = f"proxy {route.proxy.hostname}" if route.proxy else route.host
     match error:
         case UserError() | WireError():

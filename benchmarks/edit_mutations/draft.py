@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from random import Random
 
 from tools.edit.changes import Line, Op
 
@@ -159,6 +160,25 @@ def widened(draft: Draft, before: int, after: int) -> Draft:
     tail = tuple(Line(" ", text) for text in lines[draft.stop : draft.stop + after])
     ops = (*head, *draft.truth, *tail)
     return replace(draft, start=draft.start - len(head), truth=ops, given=ops)
+
+
+def inserted(rng: Random, draft: Draft, made: Callable[[str], str], note: str) -> Draft | None:
+    """With a context line too many between two that are not blank; None where there are none.
+
+    made: gives the line from the one that it comes before
+    """
+    ops = draft.given
+    gaps = [
+        index
+        for index in range(1, len(ops))
+        if ops[index].op == ops[index - 1].op == " "
+        and ops[index].text.strip()
+        and ops[index - 1].text.strip()
+    ]
+    if not gaps:
+        return None
+    gap = rng.choice(gaps)
+    return draft.written([*ops[:gap], Line(" ", made(ops[gap].text)), *ops[gap:]], note)
 
 
 def as_diff(draft: Draft, header: str) -> str:

@@ -45,6 +45,8 @@ def verdict(draft: Draft) -> Verdict:
         return Verdict.DROP
     if not draft.meant:
         return Verdict.DROP if any(_places(draft.text, given)) else Verdict.REFUSE
+    if draft.torn and exact_places(draft.text.lines, given):
+        return Verdict.DROP  # a second slip has brought back the words of one of the two places
     if draft.torn or not any(line.strip() for line in given):
         return Verdict.REFUSE
     if draft.elided:

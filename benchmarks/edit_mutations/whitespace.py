@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Sequence
 from random import Random
 
-from benchmarks.edit_mutations.draft import Draft, new_lines, old_lines, squeezed, texts
+from benchmarks.edit_mutations.draft import Draft, inserted, new_lines, old_lines, squeezed, texts
 from tools.edit.changes import Line
 
 UNITS = (4, 2, 8)
@@ -155,18 +155,7 @@ def blank_dropped(rng: Random, draft: Draft) -> Draft | None:
 
 def blank_added(rng: Random, draft: Draft) -> Draft | None:
     """A blank line among the quoted ones that the file does not have."""
-    ops = draft.given
-    gaps = [
-        index
-        for index in range(1, len(ops))
-        if ops[index].op == ops[index - 1].op == " "
-        and ops[index].text.strip()
-        and ops[index - 1].text.strip()
-    ]
-    if not gaps:
-        return None
-    gap = rng.choice(gaps)
-    return draft.written([*ops[:gap], Line(" ", ""), *ops[gap:]], "a blank line too many")
+    return inserted(rng, draft, lambda below: "", "a blank line too many")
 
 
 def blank_around(rng: Random, draft: Draft) -> Draft | None:

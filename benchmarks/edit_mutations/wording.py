@@ -7,7 +7,16 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from random import Random
 
-from benchmarks.edit_mutations.draft import PUNCTUATION, Draft, joined, old_lines, squeezed, texts, widened
+from benchmarks.edit_mutations.draft import (
+    PUNCTUATION,
+    Draft,
+    inserted,
+    joined,
+    old_lines,
+    squeezed,
+    texts,
+    widened,
+)
 from benchmarks.edit_mutations.whitespace import leading, remapped, sure
 from tools.edit.changes import Line
 
@@ -92,19 +101,9 @@ def line_missing(rng: Random, draft: Draft) -> Draft | None:
 
 def line_invented(rng: Random, draft: Draft) -> Draft | None:
     """A context line in the middle that the file does not have."""
-    ops = draft.given
-    gaps = [
-        index
-        for index in range(1, len(ops))
-        if ops[index].op == ops[index - 1].op == " "
-        and ops[index].text.strip()
-        and ops[index - 1].text.strip()
-    ]
-    if not gaps:
-        return None
-    gap = rng.choice(gaps)
-    line = Line(" ", leading(ops[gap].text) + rng.choice(INVENTED))
-    return draft.written([*ops[:gap], line, *ops[gap:]], "a context line is invented")
+    return inserted(
+        rng, draft, lambda below: leading(below) + rng.choice(INVENTED), "a context line is invented"
+    )
 
 
 def wrong_ends(rng: Random, draft: Draft) -> Draft | None:

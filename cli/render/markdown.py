@@ -16,6 +16,7 @@ from rich.theme import Theme
 
 from cli.render.blocks import Blocks, Piece
 from cli.render.code import CodePainter
+from cli.render.theme import coloured, parameters
 from sandbox.inert import inert
 
 READABLE_WIDTH = 100
@@ -88,7 +89,7 @@ CODE_THEME = "ansi_dark"
 
 def rendered(what: RenderableType, width: int, *, colour: bool) -> str:
     """Something rich can draw, as inert text with colours, without trailing spaces."""
-    console = _console(min(width, READABLE_WIDTH), colour)
+    console = _console(min(width, READABLE_WIDTH), colour, parameters("cyan") if coloured() else "")
     file = StringIO()
     console.file = file
     console.print(_Inert(what))
@@ -96,33 +97,34 @@ def rendered(what: RenderableType, width: int, *, colour: bool) -> str:
 
 
 @cache
-def _console(width: int, colour: bool) -> Console:
+def _console(width: int, colour: bool, code: str) -> Console:
+    """code: SGR parameters of a word of code, "" in a theme without colours"""
     return Console(
         file=StringIO(),
         width=width,
         force_terminal=colour,
         color_system="standard" if colour else None,
-        no_color=not colour,
+        no_color=not (colour and code),
         legacy_windows=False,
-        theme=_THEME,
-        emoji=False,
-        highlight=False,
+        theme=Theme({**_STYLES, "markdown.code": _colour(code) if code else "bold"}),
     )
 
 
-_THEME = Theme(
-    {
-        "markdown.h1": "bold underline",
-        "markdown.h2": "bold",
-        "markdown.h3": "bold",
-        "markdown.h4": "bold",
-        "markdown.code": "cyan",
-        "markdown.code_block": "none",
-        "markdown.item.number": "none",
-        "markdown.item.bullet": "none",
-        "markdown.link_url": "underline",
-    }
-)
+def _colour(sgr: str) -> str:
+    """One of the sixteen colours in rich's words: "36" is the sixth, "96" the bright one."""
+    return f"color({int(sgr[-1]) + (8 if sgr.startswith('9') else 0)})"
+
+
+_STYLES = {
+    "markdown.h1": "bold underline",
+    "markdown.h2": "bold",
+    "markdown.h3": "bold",
+    "markdown.h4": "bold",
+    "markdown.code_block": "none",
+    "markdown.item.number": "none",
+    "markdown.item.bullet": "none",
+    "markdown.link_url": "underline",
+}
 
 
 class _Inert:

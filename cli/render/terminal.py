@@ -18,7 +18,7 @@ class Terminal:
     """Facts about one output stream.
 
     tty: a terminal is at the other end; dumb: it understands no control sequences
-    colour: colours are wanted and understood; unicode: marks such as ● can be encoded
+    colour: colours and bold are understood (a theme says which there are); unicode: marks such as ● can be encoded
     """
 
     tty: bool
@@ -30,14 +30,14 @@ class Terminal:
 
     @classmethod
     def of(cls, stream: TextIO, env: Mapping[str, str] = os.environ) -> Terminal:
-        """Look at a stream and the environment (`TERM`, and `NO_COLOR` as on no-color.org)."""
+        """Look at a stream and the environment (`TERM`)."""
         tty = stream.isatty()
         dumb = env.get("TERM", "") in ("", "dumb", "unknown")
         columns, rows = _size(stream) if tty else (NO_TERMINAL_WIDTH, 24)
         return cls(
             tty=tty,
             dumb=dumb,
-            colour=tty and not dumb and not env.get("NO_COLOR"),
+            colour=tty and not dumb,
             unicode=(stream.encoding or "").lower().replace("_", "-").startswith("utf"),
             columns=columns,
             rows=rows,

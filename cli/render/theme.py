@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 
 _TERMINAL: Mapping[str, str] = {
@@ -59,12 +60,20 @@ THEMES: Mapping[str, Mapping[str, str]] = {
 background. `dark` and `light` are for terminals whose own colours are hard to read there; `blue-orange` tells added
 from removed for those who see red and green alike; `mono` needs no colour."""
 
-_chosen = dict(_TERMINAL)
+_UNWANTED = bool(os.environ.get("NO_COLOR"))
+"""No colours, as no-color.org has it: what is bold or underlined stays so."""
+
+_chosen = dict(THEMES["mono" if _UNWANTED else "terminal"])
 
 
 def choose(theme: str) -> None:
-    """Use a theme from now on, everywhere in this process."""
-    _chosen.update(THEMES[theme])
+    """Use a theme from now on, everywhere in this process; none with colours where the person wants none."""
+    _chosen.update(THEMES["mono" if _UNWANTED else theme])
+
+
+def coloured() -> bool:
+    """Whether the theme has any colours."""
+    return _chosen["red"] != THEMES["mono"]["red"]
 
 
 def parameters(style: str) -> str:
@@ -74,4 +83,6 @@ def parameters(style: str) -> str:
 
 def sgr(text: str, style: str) -> str:
     """`text` in a style; as it is where there is none."""
-    return f"\x1b[{_chosen[style]}m{text}\x1b[0m" if style and text else text
+    if not (style and text) or _chosen[style] == "0":
+        return text
+    return f"\x1b[{_chosen[style]}m{text}\x1b[0m"

@@ -7,6 +7,7 @@ Nothing that only a session needs is imported here.
 from __future__ import annotations
 
 import asyncio
+import os
 import signal
 import sys
 from collections.abc import Callable
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     from prompt_toolkit.completion import Completer
 
     from agent.home import Home
-    from cli.repl.chat import Chat
     from cli.repl.lobby import Lobby
     from cli.repl.opened import Opened
     from cli.repl.plain import Plain
@@ -33,16 +33,20 @@ __all__ = ["Opening", "start"]
 
 NAME = "patchwright"
 
+PATIENCE = 1.0
+"""Seconds that one who leaves waits for a session that is being opened to be closed again."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Opening:
     """How conversations are opened.
 
-    enter: opens a session by its id, or a new one for "", in whatever thread it is called; raises UserError
+    enter: opens a session by its id, or a new one for "", in whatever thread it is called; raises UserError, and what
+        its second argument raises, which it calls again and again while it reads
     root: the workspace, as it is shown
     """
 
-    enter: Callable[[str], Opened]
+    enter: Callable[[str, Callable[[], None]], Opened]
     root: Path
     terminal: TerminalSettings
     home: Home
@@ -64,6 +68,7 @@ def start(opening: Opening, session: str) -> int:
 
 async def _converse(opening: Opening, session: str) -> str | None:
     """One session; returns the id of the next one, "" for a new one, None to leave."""
+    from cli.repl.entering import enter
     from cli.repl.lobby import Lobby
 
     hosts: list[Lobby] = []
@@ -74,7 +79,7 @@ async def _converse(opening: Opening, session: str) -> str | None:
     for number in (signal.SIGTERM, signal.SIGHUP):
         loop.add_signal_handler(number, _end, front, lobby)
     front.print(("\n" if front.redraws else "") + _greeting(opening, front.terminal) + "\n")
-    entering = asyncio.create_task(_enter(opening, session, front, lobby))
+    entering = asyncio.create_task(enter(lambda proceed: opening.enter(session, proceed), front, lobby))
     try:
         if not front.redraws:  # lines that wait in a pipe are to be the session's at once
             await asyncio.wait([entering])
@@ -83,10 +88,13 @@ async def _converse(opening: Opening, session: str) -> str | None:
     finally:
         lobby.leave()
         front.drawn.set()
-        chat = await entering
+        await asyncio.wait([entering], timeout=PATIENCE)
+        chat = entering.result() if entering.done() else None
         if chat is not None:
             await chat.finished()
             await chat.runtime.close()
+    if not entering.done():
+        _go(front)
     if chat is None:
         return None
     if chat.next is None:
@@ -103,6 +111,15 @@ def _end(front: Screen | Plain, lobby: Lobby) -> None:
     lobby.quit()
 
 
+def _go(front: Screen | Plain) -> None:
+    """End the program though the session is still being opened and does not heed that it should not be: what it waits
+    for may never come. Like a kill, which a session survives at any moment; Python's own end could stop a thread in the
+    middle of foreign code, which aborts."""
+    if not front.stalled:
+        sys.stdout.flush()
+    os._exit(0)
+
+
 def _greeting(opening: Opening, terminal: Terminal) -> str:
     paint = painter(colour=terminal.colour)
     words = broken(f"{NAME} · {inert(_from_home(opening.root))} · /help", terminal.columns)
@@ -115,31 +132,6 @@ def _from_home(path: Path) -> str:
     """As a shell's prompt has it: below the home folder from `~` on."""
     home = Path.home()
     return str("~" / path.relative_to(home)) if home != path and path.is_relative_to(home) else str(path)
-
-
-async def _enter(opening: Opening, session: str, front: Screen | Plain, lobby: Lobby) -> Chat | None:
-    """Open the session behind the prompt; None if the person has left before."""
-    await front.drawn.wait()
-    if lobby.has_left():
-        return None
-    try:
-        opened = await asyncio.to_thread(opening.enter, session)
-    except BaseException:  # whatever it was: it ends the program, which tells of it
-        front.close()
-        raise
-    if lobby.has_left():
-        await opened.runtime.close()
-        return None
-    from cli.repl.opened import converse
-
-    try:
-        chat = converse(opened, front)
-    except BaseException:  # the log is released; the error goes on
-        front.close()
-        await opened.runtime.close()
-        raise
-    lobby.enter(chat)
-    return chat
 
 
 def _front(opening: Opening, hosts: list[Lobby]) -> Screen | Plain:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import threading
 from typing import TYPE_CHECKING
 
 from cli.repl.front import Front
@@ -10,12 +12,21 @@ if TYPE_CHECKING:
     from cli.repl.chat import Chat
 
 
+class GivenUp(Exception):
+    """The session that is being opened is not wanted any more."""
+
+
 class Lobby:
-    """A `Host`: of its own at first, of the conversation's from `enter` on."""
+    """A `Host`: of its own at first, of the conversation's from `enter` on.
+
+    Who does not want to wait stops the opening; what they send next begins it anew.
+    """
 
     def __init__(self, front: Front) -> None:
         self.chat: Chat | None = None
         self._left = False
+        self._given_up = threading.Event()
+        self._changed = asyncio.Event()
         self._front = front
         self._said: list[str] = []
 
@@ -30,10 +41,25 @@ class Lobby:
     def leave(self) -> None:
         """Nobody waits for the session any more."""
         self._left = True
+        self._given_up.set()
+        self._changed.set()
 
-    def has_left(self) -> bool:
-        """Whether the person went away."""
-        return self._left
+    @property
+    def wants(self) -> bool:
+        """Whether the session is to be opened."""
+        return not self._given_up.is_set()
+
+    async def wanted(self) -> bool:
+        """Wait until the session is to be opened; False if the person has left."""
+        while not self.wants and not self._left:
+            self._changed.clear()
+            await self._changed.wait()
+        return not self._left
+
+    def proceed(self) -> None:
+        """Called while the session is being opened, in any thread: raises `GivenUp` if it is not to be."""
+        if not self.wants:
+            raise GivenUp
 
     @property
     def working(self) -> bool:
@@ -42,12 +68,26 @@ class Lobby:
     def submit(self, text: str) -> None:
         if self.chat is not None:
             self.chat.submit(text)
-        elif text.strip():
-            self._said.append(text)
+        elif text.strip() == "/quit" and not self._said:
+            self.quit()
+        else:
+            if text.strip():
+                self._said.append(text)
+            self._given_up.clear()
+            self._changed.set()
             self._front.queued(self._said)
 
     def interrupt(self) -> bool:
-        return self.chat is not None and self.chat.interrupt()
+        if self.chat is not None:
+            return self.chat.interrupt()
+        if not self.wants:
+            return False
+        self._given_up.set()
+        said, self._said = self._said, []
+        self._front.queued([])
+        if said:
+            self._front.refill("\n".join(said))
+        return True
 
     def recall(self) -> str:
         if self.chat is not None:
@@ -80,4 +120,6 @@ class Lobby:
             await self.chat.finished()
 
     def footer(self) -> str:
-        return self.chat.footer() if self.chat is not None else "opening …"
+        if self.chat is not None:
+            return self.chat.footer()
+        return "opening …" if self.wants else "not open · Enter opens · Ctrl-D leaves"

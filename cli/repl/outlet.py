@@ -16,6 +16,7 @@ from prompt_toolkit.output import ColorDepth
 from prompt_toolkit.output.vt100 import Vt100_Output
 
 from cli.render.terminal import Terminal
+from cli.render.theme import coloured
 
 
 class Outlet(Vt100_Output):
@@ -124,4 +125,4 @@ def _size() -> Size:
 
 
 def _depth() -> ColorDepth:
-    return ColorDepth.DEPTH_4_BIT if Terminal.of(sys.stdout).colour else ColorDepth.DEPTH_1_BIT
+    return ColorDepth.DEPTH_4_BIT if coloured() else ColorDepth.DEPTH_1_BIT

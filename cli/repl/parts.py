@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 from prompt_toolkit.filters import Condition, is_done
 from prompt_toolkit.formatted_text import ANSI, AnyFormattedText, StyleAndTextTuples
 from prompt_toolkit.layout import ConditionalContainer, FormattedTextControl, Window
-from prompt_toolkit.styles import Style
+from prompt_toolkit.styles import Attrs, Style
 
 from cli.render.amounts import duration
 from cli.render.terminal import Terminal, fit
-from cli.render.theme import parameters
+from cli.render.theme import coloured, parameters
 from sandbox.inert import inert
 
 if TYPE_CHECKING:
@@ -52,6 +52,8 @@ def style() -> Style:
 
 def _look(name: str) -> str:
     """A style of the theme in prompt_toolkit's words."""
+    if name == "dim" and not coloured():
+        return "dim" if "dim" in Attrs._fields else ""
     return " ".join(filter(None, (_WORDS.get(each, "") for each in parameters(name).split(";"))))
 
 
@@ -59,7 +61,7 @@ _HUES = ("black", "red", "green", "yellow", "blue", "magenta", "cyan", "gray")
 
 _WORDS = {
     "1": "bold",
-    "2": "ansibrightblack",  # prompt_toolkit knows no faint text
+    "2": "ansibrightblack",  # faint text is lost on some terminals
     "4": "underline",
     **{f"3{number}": f"ansi{hue}" for number, hue in enumerate(_HUES)},
     **{f"9{number}": f"ansibright{hue}" for number, hue in enumerate(_HUES[:-1])},

@@ -7,13 +7,14 @@ import stat
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
 from sandbox.guarded import HELD
 from sandbox.placeholders import is_placeholder
 from sandbox.snapshots import remembered
+from sandbox.snapshots.dating import Moments, written_within
 from sandbox.snapshots.narrowing import narrowed
 from sandbox.snapshots.present import MAX_FILE_SIZE, large_mark, read_plain
 from sandbox.snapshots.restore import Restored, Span, restore
@@ -73,11 +74,26 @@ class Snapshots:
         written: content by path, None for what was removed
         """
         with self._turn:
-            old, new = View.load(self._store, before), View.load(self._store, after)
-            if (found := narrowed(old, new, written)) is None:
-                return after
-            extra = self._store.write("blob", found.extra.encode())
-            return self._store.write_tree({"extra": (GIT_FILE, extra), "files": (GIT_TREE, found.tree)})
+            return self._narrowed(before, after, written)
+
+    def take_within(
+        self,
+        before: str,
+        moments: Moments,
+        *,
+        only: Collection[str] | None = None,
+        surely: Collection[str] = (),
+    ) -> str:
+        """The snapshot `before` with nothing changed but what was certainly done within some moments (dating.py).
+
+        only: paths that it may be about, None for all; surely: those of them of which it is known otherwise
+        """
+        with self._turn:
+            now = self._take()
+            old = View.load(self._store, before)
+            changes = differing(old, View.load(self._store, now))
+            may = [change for change in changes if only is None or change.path in only]
+            return self._narrowed(before, now, written_within(self._root, old, may, moments, surely))
 
     def content(self, state: State) -> bytes | None:
         """The bytes of a file in that state (a link's target), None when they were not kept."""
@@ -140,6 +156,15 @@ class Snapshots:
                 self._save()
             self._store.close()
             self._forget()
+
+    def _narrowed(self, before: str, after: str, written: Mapping[str, bytes | None]) -> str:
+        old, new = View.load(self._store, before), View.load(self._store, after)
+        if not written:
+            return before
+        if (found := narrowed(old, new, written)) is None:
+            return after
+        extra = self._store.write("blob", found.extra.encode())
+        return self._store.write_tree({"extra": (GIT_FILE, extra), "files": (GIT_TREE, found.tree)})
 
     def _revert(self, spans: Sequence[tuple[str, str]], *, skip_clashes: bool, merge: bool) -> Restored:
         with self._turn:

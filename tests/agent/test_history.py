@@ -19,6 +19,9 @@ from agent.events import (
     Rewind,
     SessionStart,
     Title,
+    lines,
+    parse,
+    render,
 )
 from agent.history import History
 from agent.log_index import LogIndex, place
@@ -164,9 +167,51 @@ def test_a_long_log_opens_without_being_read(tmp_path: Path, monkeypatch: pytest
 
 
 def _parse(line: bytes) -> Event:
-    from agent.events import parse
-
     return parse(line)
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+    max_leaves=8,
+)
+
+
+@given(st.text(), st.dictionaries(st.text(), JSON, max_size=3))
+def test_a_line_says_the_same_read_at_once_or_step_by_step(text: str, data: dict[str, object]) -> None:
+    for event in (
+        ObservationEvent(id="e1", call="c", tool="read", text=text, data=data),
+        MessageEvent(id="e2", actions=[AskedAction(id="c", tool="read", arguments=data)], kept=[data]),
+        SessionStart(session="s", project=text, model="m", mode="full", version="0", outputs="once"),
+    ):
+        line = render(event)
+        at_once, step_by_step = lines._at_once(line), lines._step_by_step(line)
+        assert at_once == step_by_step
+        assert at_once is not None
+        assert vars(at_once) == vars(event)
+
+
+@pytest.mark.parametrize(
+    ("then", "expected"),
+    [
+        (b'"kind":"prompt","text":"\\ud800"}', "Prompt"),
+        (b'"kind":"prompt","text":"x","more":' + b"[" * 300 + b"]" * 300 + b"}", "Prompt"),
+        (b'"kind":"prompt","text":"x","kind":"title"}', "Title"),
+        (b'"kind":"prompt","text":"x","v":1}', "Prompt"),
+        (b'"kind":"of another time","text":"x"}', "Unknown"),
+        (b'"kind":"prompt","text":"x","v":99}', "newer"),
+        (b'"kind":"prompt","text":7}', "valid string"),
+        (b'"kind":"prompt"', "delimiter"),
+    ],
+)
+def test_an_odd_line_is_read_step_by_step(then: bytes, expected: str) -> None:
+    line = b'{"v":2,"id":"e1","parent":"","time":1.5,' + then
+    assert lines._at_once(line) is None
+    if expected[0].isupper():
+        assert type(parse(line)).__name__ == expected
+        return
+    with pytest.raises(ValueError, match=expected):
+        parse(line)
 
 
 class Model:

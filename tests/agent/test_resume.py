@@ -5,15 +5,28 @@ from __future__ import annotations
 import json
 import os
 import re
+import subprocess
+import time
 from pathlib import Path
 
 import pytest
 
-from agent.events import ActionEvent, AskedAction, MessageEvent, ObservationEvent, Prompt, Steer
-from agent.resume import ended_already
+from agent.events import (
+    ActionEvent,
+    AskedAction,
+    MessageEvent,
+    ObservationEvent,
+    Prompt,
+    SnapshotEvent,
+    Steer,
+)
+from agent.resume import ended_already, restore_changes
 from agent.session import Session, read, unanswered
 from sandbox.errors import UserError
-from tests.support.cli import call, git, run, script
+from sandbox.snapshots import Snapshots
+from sandbox.watchdog import died
+from tests.support.bench import workspace
+from tests.support.cli import PATCHWRIGHT, call, environment, git, run, script
 from tests.support.repo import Repo
 from tools.defaults import default_tools
 from tools.registry import Toolbox
@@ -71,18 +84,68 @@ def test_a_commit_made_before_the_kill_is_still_checked_and_told(tmp_path: Path)
     assert end["verification"].startswith("passed")
 
 
+def kill_at_work(cwd: Path, model: str, until: Path) -> None:
+    """Kill a run as soon as its command has made the file `until`, and wait until nothing of it is left."""
+    process = subprocess.Popen(
+        [*PATCHWRIGHT, "run", "go", "--no-commit", "--model", model],
+        cwd=cwd, env=environment(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )  # fmt: skip
+    while not until.exists():
+        assert process.poll() is None, "it ended before its command had done its work"
+        time.sleep(0.01)
+    process.kill()
+    process.wait()
+    assert died(the_log().with_name("at-work")) > until.stat().st_ctime_ns
+
+
 def test_what_the_user_did_after_an_interrupted_command_stays_the_users(tmp_path: Path) -> None:
     repo = project(tmp_path)
-    turns = [{"calls": [call("shell", command="echo 1 > a.txt")]}, {"text": "Made."}, {"text": "Four."}]
+    repo.write("b.txt", "before\n")
+    repo.write("c.txt", "before\n")
+    repo.commit_all()
+    command = "echo 1 > a.txt; echo 2 > b.txt; touch .done; sleep 600"
+    turns = [{"calls": [call("shell", command=command)]}, {"text": "Made."}, {"text": "Four."}]
     model = script(tmp_path, turns)
-    assert run("run", "go", "--no-commit", "--model", model, cwd=repo.root).code == 0
-    cut(the_log(), "snapshot")
-    assert run("resume", "--model", model, cwd=repo.root).code == 0
+    kill_at_work(repo.root, model, repo.root / ".done")
+    (repo.root / ".done").unlink()
+    mine = {"b.txt": "2\nand the user's\n", "c.txt": "the user's\n", "mine.txt": "the user's\n"}
+    for path, text in mine.items():
+        repo.write(path, text)
+    resumed = run("resume", "--model", model, cwd=repo.root)
+    assert resumed.code == 0, resumed.err
     assert repo.committed() == ["a.txt"], "the command's own work, though its result was lost"
-    repo.write("mine.txt", "the user's\n")
     again = run("resume", "-p", "how many?", "--model", model, "--output", "json", cwd=repo.root)
     assert (again.code, json.loads(again.out)["files"]) == (0, []), again.out
-    assert git(repo.root, "status", "--porcelain") == "?? mine.txt\n"
+    assert run("undo", cwd=repo.root).code == 0
+    assert git(repo.root, "status", "--porcelain") == " D a.txt\n M b.txt\n M c.txt\n?? mine.txt\n"
+    assert {path: repo.read(path) for path in mine} == mine
+
+
+def test_what_may_be_the_work_of_an_interrupted_command_or_the_users_is_left_to_the_user(
+    tmp_path: Path,
+) -> None:
+    """The machine lost power, say: there is no word of when it was."""
+    root, session = tmp_path / "root", Session.create(tmp_path / "sessions")
+    root.mkdir()
+    snapshots, at = Snapshots(root, tmp_path / "snapshots"), workspace(root, session.folder)
+    before = snapshots.take()
+    session.append(
+        MessageEvent(actions=[AskedAction(id="1", tool="shell"), AskedAction(id="2", tool="edit")])
+    )
+    session.append(ActionEvent(call="1", tool="shell", effect="execute", followed=True))
+    session.append(ActionEvent(call="2", tool="edit", effect="write", paths=["b.txt"]))
+    session.append(SnapshotEvent(tree=before, when="before"))
+    session.answer_orphans()
+    for name in ("a.txt", "b.txt", "c.txt"):
+        (root / name).write_text("whose?\n")
+    found = restore_changes(session.replayed.deeds(), at, snapshots)
+    assert found is not None
+    assert (found.tree, at.changed) == (before, {})
+    ended = restore_changes(session.replayed.deeds(), at, snapshots, ["b.txt", "c.txt"])
+    assert ended is not None
+    assert [each.path for each in snapshots.changed(before, ended.tree)] == ["b.txt"]
+    assert at.changed == {"b.txt": None}, "an edit that was brought to its end by us is the session's"
 
 
 def test_what_the_user_made_of_a_file_after_an_undo_stays_the_users(tmp_path: Path) -> None:

@@ -178,3 +178,35 @@ def test_a_full_disk_loses_only_the_event_being_written() -> None:
         assert session.append(End(outcome="done")).id == "e2"
         session.close()
         assert [event.kind for event in read(session.folder)] == ["prompt", "end"]
+
+
+def test_who_does_not_want_a_session_any_more_stops_its_reading(tmp_path: Path) -> None:
+    """In the middle of its log, whether that has an index or not; it can be opened again."""
+    session = Session.create(tmp_path)
+    for number in range(50):
+        session.append(Prompt(text=f"prompt {number}"))
+    session.close()
+    read = 0
+
+    class Enough(Exception):
+        pass
+
+    def proceed() -> None:
+        nonlocal read
+        read += 1
+        if read > 20:
+            raise Enough
+
+    (session.folder / "log.index").unlink()
+    with pytest.raises(Enough):
+        Session.open(session.folder, proceed)
+    again = Session.open(session.folder)  # its lock was given back
+    again.close()
+    read = 0
+    again = Session.open(session.folder, proceed)
+    with pytest.raises(Enough):
+        list(again.replayed)
+    assert read == 21
+    again.replayed.proceed = lambda: None
+    assert len(again.points()) == 50
+    again.close()

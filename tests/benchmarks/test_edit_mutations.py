@@ -154,6 +154,11 @@ def test_a_place_between_two_likenesses_is_to_be_refused() -> None:
     assert {verdict(each) for each in told if each} == {Verdict.REFUSE}
 
 
+def test_what_a_second_slip_has_made_stand_to_the_letter_is_no_place_between_two() -> None:
+    told = [twins.contested(Random(seed), draft(TOTAL)) for seed in range(10)]
+    assert {verdict(each.written(each.truth)) for each in told if each} == {Verdict.DROP}
+
+
 def test_what_stands_only_within_a_longer_name_is_to_be_refused() -> None:
     within = twins.within_a_name(Random(SEED), draft("-        result = 0\n+        result = 1\n"))
     assert within is not None

@@ -10,6 +10,7 @@ import pytest
 
 from sandbox import landlock
 from sandbox.backends import _programs
+from sandbox.bounds import Bounds
 from sandbox.bubblewrap import Bubblewrap, works
 from sandbox.landlock import Landlock
 from sandbox.process import Command, Completed, Sandbox
@@ -36,11 +37,11 @@ def needs_landlock() -> None:
 def make(name: str, root: Path, spill: Path | None = None, *, network: bool = False) -> Sandbox:
     if name == "landlock":
         needs_landlock()
-        return Landlock(root, spill=spill, network=network)
+        return Landlock(Bounds(root, spill=spill, network=network))
     if name == "unconfined":
         return Unconfined(root, spill=spill)
     chosen = "user" if name == "bubblewrap-user" else privilege()
-    return Bubblewrap(root, program=bwrap(), privilege=chosen, spill=spill, network=network)
+    return Bubblewrap(Bounds(root, spill=spill, network=network), program=bwrap(), privilege=chosen)
 
 
 CONFINED = ("bubblewrap", "bubblewrap-user", "landlock")

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from sandbox.bounds import Bounds
 from sandbox.bubblewrap import Bubblewrap, _Namespace
 from sandbox.errors import Fault, UserError
 from sandbox.joining import first_child, network_of
@@ -47,7 +48,7 @@ def test_a_workspace_inside_a_hidden_folder_is_seen(home: Path) -> None:
     copy = data / "attempts" / "1"
     copy.mkdir(parents=True)
     (data / "log").write_text("very-secret")
-    box = Bubblewrap(copy, program=bwrap(), privilege=privilege(), hidden=(data,))
+    box = Bubblewrap(Bounds(copy, hidden=(data,)), program=bwrap(), privilege=privilege())
     done = sh(box, copy, f"echo x > file; cat {data}/log")
     assert (copy / "file").read_text() == "x\n"
     assert "very-secret" not in done.stdout.text()
@@ -85,7 +86,7 @@ def test_setting_up_that_fails_is_told_from_a_command_that_fails(workspace: Path
     broken = tmp_path / "bwrap"
     broken.write_text("#!/bin/sh\necho 'bwrap: No permissions to create a new namespace' >&2\nexit 1\n")
     broken.chmod(0o755)
-    box = Bubblewrap(workspace, program=broken, privilege="user")
+    box = Bubblewrap(Bounds(workspace), program=broken, privilege="user")
     with pytest.raises(UserError, match="could not be set up: No permissions") as caught:
         run(box, workspace, "true")
     assert caught.value.fault is Fault.CONFIGURATION
@@ -98,9 +99,10 @@ def test_a_loop_that_is_killed_takes_its_commands_with_it(workspace: Path) -> No
     script = f"""
 import asyncio, os, signal, sys
 from pathlib import Path
+from sandbox.bounds import Bounds
 from sandbox.bubblewrap import Bubblewrap, _Namespace
 from sandbox.process import Command
-box = Bubblewrap(Path({str(workspace)!r}), program=Path({str(bwrap())!r}), privilege={privilege()!r})
+box = Bubblewrap(Bounds(Path({str(workspace)!r})), program=Path({str(bwrap())!r}), privilege={privilege()!r})
 command = Command(argv=("sh", "-c", "echo up; tail -f {name}"), cwd=box.root)
 asyncio.run(box.run(command, lambda chunk: os.kill(os.getpid(), signal.SIGKILL)))
 """

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from sandbox.bounds import Bounds
 from sandbox.process import Limits, Sandbox
 from sandbox.secrets import HIDDEN_IN_HOME
 from tests.sandbox.boxes import CONFINED, make, run, sh
@@ -177,9 +178,11 @@ def test_our_own_folders_cannot_be_read(workspace: Path, home: Path) -> None:
     data = home / ".local" / "share" / "patchwright"
     data.mkdir(parents=True)
     (data / "session").write_text("very-secret")
-    boxes: list[Sandbox] = [Bubblewrap(workspace, program=bwrap(), privilege=privilege(), hidden=(data,))]
+    boxes: list[Sandbox] = [
+        Bubblewrap(Bounds(workspace, hidden=(data,)), program=bwrap(), privilege=privilege())
+    ]
     if not works():
-        boxes.append(Landlock(workspace, hidden=(data,)))
+        boxes.append(Landlock(Bounds(workspace, hidden=(data,))))
     for box in boxes:
         assert "very-secret" not in sh(box, workspace, f"cat {data}/session").stdout.text()
 

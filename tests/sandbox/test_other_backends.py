@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from sandbox import container, seatbelt
+from sandbox.bounds import Bounds
 from sandbox.container import Container
 from sandbox.guarded import guarded
 from sandbox.process import Command, Limits
@@ -52,7 +53,7 @@ def test_seatbelt_says_why_it_does_not_work_here() -> None:
 def test_a_container_is_as_closed_as_it_can_be(workspace: Path, tmp_path: Path) -> None:
     (workspace / ".env").write_text("very-secret")
     box = Container(
-        workspace, engine=Path("/usr/bin/docker"), image="python:3.12", denied=[workspace / ".env"]
+        Bounds(workspace, denied=[workspace / ".env"]), engine=Path("/usr/bin/docker"), image="python:3.12"
     )
     command = Command(
         argv=("true",), cwd=workspace, env={"COLOUR": "red"}, limits=Limits(processes=7, memory=1 << 30)
@@ -77,7 +78,7 @@ def test_a_container_is_as_closed_as_it_can_be(workspace: Path, tmp_path: Path) 
 
 
 def test_a_read_only_command_gets_a_read_only_workspace(workspace: Path) -> None:
-    box = Container(workspace, engine=Path("/usr/bin/podman"), image="x")
+    box = Container(Bounds(workspace), engine=Path("/usr/bin/podman"), image="x")
     command = Command(argv=("true",), cwd=workspace, scope="read-only")
     argv = box.arguments(command, workspace, guarded(workspace), "name")
     assert f"type=bind,source={workspace},target={workspace},readonly" in argv
@@ -91,7 +92,7 @@ def test_a_command_runs_in_a_real_container(workspace: Path) -> None:
     images = subprocess.run([engine, "images", "-q", "busybox"], capture_output=True, text=True, check=False)
     if not images.stdout.strip():
         pytest.skip("no image busybox here")
-    box = Container(workspace, engine=engine, image="busybox")
+    box = Container(Bounds(workspace), engine=engine, image="busybox")
     done = sh(box, workspace, "echo x > src/made; echo x > .git/evil; echo x > /evil; cat src/made")
     assert done.stdout.text().startswith("x\n") or "x\n" in done.stdout.text()
     assert (workspace / "src" / "made").exists()

@@ -18,6 +18,7 @@ import pytest
 from agent.home import Home
 from cli.settings.layers import load
 from sandbox.backends import choose
+from sandbox.bounds import Bounds
 from sandbox.bubblewrap import Bubblewrap
 from sandbox.errors import Fault, UserError
 from sandbox.process import Command, Completed
@@ -54,7 +55,7 @@ def rights(request: pytest.FixtureRequest) -> str:
 
 
 def box(root: Path, internet: Internet, rights: str = "") -> Bubblewrap:
-    return Bubblewrap(root, program=bwrap(), privilege=rights or privilege(), proxy=internet.proxy())
+    return Bubblewrap(Bounds(root), program=bwrap(), privilege=rights or privilege(), proxy=internet.proxy())
 
 
 def sh(
@@ -226,7 +227,7 @@ def _wheel() -> bytes:
 def test_a_command_finds_itself_as_without_a_list(root: Path) -> None:
     bwrap()
     look = "env | grep -iv proxy | sort; grep Sig[BI] /proc/self/status; ls -l /proc/self/fd | grep -c socket; exit 3"
-    without = Bubblewrap(root, program=bwrap(), privilege=privilege())
+    without = Bubblewrap(Bounds(root), program=bwrap(), privilege=privilege())
     before = asyncio.run(without.run(Command(argv=("/bin/sh", "-c", look), cwd=root)))
     (after,) = sh(root, Internet(), look)
     assert after.stdout.text() == before.stdout.text()

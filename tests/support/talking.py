@@ -8,6 +8,17 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from agent.events import (
+    ActionEvent,
+    AskedAction,
+    End,
+    MessageEvent,
+    ObservationEvent,
+    Prompt,
+    SessionStart,
+)
+from agent.home import Home
+from agent.session import Session
 from cli.repl.parts import SPINNER
 from tests.support import cli
 from tests.support.cli import git, script
@@ -94,3 +105,24 @@ def wait_until(holds: Callable[[], bool]) -> None:
     while not holds():
         assert time.monotonic() < until
         time.sleep(0.05)
+
+
+def long_session(root: Path, steps: int) -> str:
+    """A session with so many steps in the project around `root`; returns its id."""
+    session = Session.create(Home.from_environment().project(root.resolve()) / "sessions")
+    session.subscribe(lambda event: None)
+    session.append(
+        SessionStart(session=session.id, project=str(root), model="scripted", mode="workspace", version="0")
+    )
+    session.append(Prompt(text="the very first words"))
+    for number in range(steps):
+        asked = AskedAction(id=f"c{number}", tool="shell", arguments={"command": f"true {number}"})
+        session.append(MessageEvent(actions=[asked]))
+        session.append(ActionEvent(call=asked.id, tool="shell", effect="execute"))
+        session.append(
+            ObservationEvent(call=asked.id, tool="shell", text=f"exit 0\noutput {number}", data={"exit": 0})
+        )
+    session.append(MessageEvent(text="All of it is done."))
+    session.append(End(outcome="done", steps=steps))
+    session.close()
+    return session.id

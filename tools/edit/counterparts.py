@@ -6,12 +6,12 @@ lines. Where all of `new` is moved without one, or only its first line has lost 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from tools.edit.changes import Hunk
 from tools.edit.diffing import diffed
-from tools.edit.indentation import indent_of
+from tools.edit.indentation import as_far, fitted, indent_of
 from tools.edit.ladder import Site, Source
 from tools.edit.manner import given_indent
 from tools.edit.unclear import Unclear
@@ -47,7 +47,8 @@ def refuse_lost_indentation(old: Sequence[str], new: Sequence[str]) -> None:
 def in_the_files_manner(source: Source, hunk: Hunk, site: Site) -> Hunk:
     """The hunk with old lines indented as in the file, if the new ones are so, and only the old ones were not.
 
-    Raises Unclear if the shared lines contradict one another, or if there are none and it may be so.
+    Raises Unclear if one slip in both texts explains the old lines as well (then a line that both have is moved), if
+    the shared lines contradict one another, or if there are none and it may be so.
     """
     rows = dict(site.pairs)
     old, new = hunk.old, hunk.new
@@ -62,15 +63,20 @@ def in_the_files_manner(source: Source, hunk: Hunk, site: Site) -> Hunk:
     pairs = [(i, j) for i, j in shared(old, new) if i in wrong]
     right = [(i, j) for i, j in pairs if given_indent(new[j]) == depths[i]]
     first = min(depths)
-    fits = not pairs and first in wrong and given_indent(filled[0]) == depths[first]
-    # One alone may have been moved to there, into a block that opens before it.
-    alone = len(right) == 1 and any(line.strip() for line in new[: right[0][1]])
-    if fits or alone or (right and len(right) < len(pairs)):
+    begins = not pairs and first in wrong and given_indent(filled[0]) == depths[first]
+    if begins or (right and (len(right) < len(pairs) or _is_one_slip(source, old, filled, depths))):
         raise Unclear("`old` and `new` are not indented alike: give both as in the file")
     if not right:
         return hunk
     mended = [depths[i] + line.lstrip() if i in wrong else line for i, line in enumerate(old)]
     return replace(hunk, lines=tuple(diffed(mended, new)))
+
+
+def _is_one_slip(source: Source, old: Sequence[str], new: Sequence[str], depths: Mapping[int, str]) -> bool:
+    """All old lines are indented otherwise in the same way, and the new ones may be, too: less, more, by tabs."""
+    pairs = [(given_indent(old[i]), depth) for i, depth in depths.items()]
+    mapping = as_far(pairs) or fitted(pairs, new, source.lines, source.tabs)
+    return mapping is not None and all(mapping(given_indent(line)) is not None for line in new)
 
 
 def shared(old: Sequence[str], new: Sequence[str]) -> Iterator[tuple[int, int]]:

@@ -36,7 +36,7 @@ def fitted(
     given = [indent_of(line) for line in added if line.strip()]
     known = {model for model, _ in points}
     if not mixes(given, tabs):
-        if mapping := _prefix(points):
+        if mapping := as_far(points):
             return None if _could_be_scaled(points, given, file) else mapping
     elif all(each in known for each in given):
         return dict(points).get
@@ -92,7 +92,7 @@ def mixes(given: Sequence[str], tabs: bool | None) -> bool:
     return ours is not None and tabs is not None and ours != tabs
 
 
-def _prefix(points: Sequence[tuple[str, str]]) -> Mapping | None:
+def as_far(points: Sequence[tuple[str, str]]) -> Mapping | None:
     """The file's is the model's with something in front, or the model's has something too much."""
     if not points:
         return lambda indent: indent

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from tools.edit.exact import line_sites
+from tools.edit.formats.clean import unescaped
 from tools.edit.ladder import STEPS, Rung, Site, Source, Step, has_own_word, sites
 from tools.edit.refusals import EditRefused, several
 
@@ -17,6 +18,27 @@ def is_shallow(text: str, start: int, old: str) -> bool:
     if old[0] == "\n":  # a blank line is meant, not the end of the line before
         return bool(before) and bool(old.strip("\n"))
     return bool(before) and old[0] in " \t" and rest_of_lines(text, start, old)
+
+
+def leaves_white_space(source: Source, start: int, old: str, new: str) -> bool:
+    """Whole lines but for white space at the end of the last one, which goes, or stays as another than the last: to the
+    letter that white space would be left to stand alone, or behind another line. Raises EditRefused if the last one is
+    replaced by another: whether that is to end so is not clear. One line instead of one is a change within it."""
+    text, end = source.text, start + len(old)
+    line_end = text.find("\n", end)
+    behind = text[end : line_end if line_end >= 0 else len(text)]
+    before = text[text.rfind("\n", 0, start) + 1 : start]
+    if not behind.isspace() or before.strip() or old.endswith("\n") or new.endswith(behind):
+        return False
+    (*others, last), lines = old.split("\n"), new.split("\n")
+    if lines[-1].strip() == last.strip() or (new and not others and len(lines) == 1):
+        return False
+    if not new or last.strip() in map(str.strip, lines):
+        return True
+    raise EditRefused(
+        f"line {source.line_at(end) + 1} ends in white space that `old` has not: give the line to its end, and the new "
+        "one with what it is to end in"
+    )
 
 
 def twins(source: Source, wanted: Sequence[str], at: Step = STEPS[0]) -> tuple[Rung, list[Site]]:
@@ -40,6 +62,7 @@ def refuse_seeming(source: Source, start: int, old: str, new: str) -> None:
     _refuse_ended_lines(source, start, old)
     _refuse_cut_lines(source, start, old)
     _refuse_made_up_blank(source, old, new)
+    _refuse_escaped_lines(source, start, old)
 
 
 def refuse_twins(source: Source, line: int, rung: Rung, found: Sequence[Site]) -> None:
@@ -101,6 +124,17 @@ def _refuse_made_up_blank(source: Source, old: str, new: str) -> None:
         return
     if len(places := line_sites(source.text, wanted)) > 1:
         raise EditRefused(several(source, places, " (but for a blank line)"))
+
+
+def _refuse_escaped_lines(source: Source, start: int, old: str) -> None:
+    """For text on one line that stands to the letter, and has the letters \\n: a model that escapes twice means lines
+    by them, if these stand somewhere. Raises EditRefused."""
+    if "\\n" not in old or "\n" in old.strip("\n") or not (plain := unescaped(old)):
+        return
+    if places := line_sites(source.text, plain.strip("\n").split("\n")):
+        raise EditRefused(
+            several(source, [source.line_at(start), *places], " (as letters, and as line ends)")
+        )
 
 
 def rest_of_lines(text: str, start: int, old: str) -> bool:

@@ -3,15 +3,30 @@
 from __future__ import annotations
 
 import asyncio
+import shutil
 from pathlib import Path
 
 import pytest
 
+from agent.context.checkpoint import NAME
 from agent.context.compressor import Compressor
 from agent.context.facts import Facts
+from agent.context.invariants import broken, view_broken
 from agent.context.projection import Projection
-from agent.context.replay import take_in
-from agent.events import AskedAction, Event, MessageEvent, ObservationEvent, Prompt, SessionStart, parse
+from agent.context.replay import take_in, undo
+from agent.events import (
+    ActionEvent,
+    AskedAction,
+    Compaction,
+    Event,
+    MessageEvent,
+    ObservationEvent,
+    PlanEvent,
+    Prompt,
+    SessionStart,
+    parse,
+)
+from agent.log_index import place
 from agent.session import Session
 
 
@@ -61,6 +76,98 @@ def test_a_long_session_resumes_without_its_past_being_read(
     assert [m.text for m in resumed.messages] == [m.text for m in projection.messages]
     assert known.as_data() == facts.as_data()
     assert len(known.constraints) == 5
+
+
+def never_shortened(folder: Path) -> Session:
+    """A long session that another program has written, say: of the kinds of events that facts are read off."""
+    session = Session.create(folder)
+    session.append(
+        SessionStart(session="s", project="/p", model="m", mode="workspace", version="0", system="S")
+    )
+    for i in range(200):
+        if i % 40 == 0:
+            session.append(Prompt(text=f"Go on. You must never touch lib{i}."))
+        tool, data = "read", {"path": f"m{i % 7}.py", "first": 1, "last": 30}
+        if i % 50 == 7:
+            tool, data = "memory", {"note": f"note {i}"}
+        if i % 50 == 9:
+            tool, data = "edit", {"path": f"n{i}.py", "changed": [f"n{i}.py"]}
+        asked = AskedAction(id=f"c{i}", tool=tool, arguments={"path": f"m{i % 7}.py"})
+        session.append(MessageEvent(text=f"I use part {i}, because it fits.", actions=[asked]))
+        session.append(ActionEvent(call=f"c{i}", tool=tool, effect="write" if tool == "edit" else "read"))
+        text = "".join(f"{n}\tdef f_{i}_{n}(): pass\n" for n in range(30))
+        session.append(ObservationEvent(call=f"c{i}", tool=tool, text=text, data=data))
+        if i % 60 == 5:
+            session.append(PlanEvent(items=[(f"item {i}", "open")]))
+    session.rewind(f"e{session.replayed.count - 9}")
+    session.append(Prompt(text="And now?"))
+    session.close()
+    return session
+
+
+def taken_up(folder: Path) -> tuple[Facts, Compaction, list[str], list[str]]:
+    """A first request: the facts, the compaction that made it, its texts; and those when that was undone."""
+    session, projection, facts = Session.open(folder), Projection([]), Facts()
+    take_in(session, projection, facts)
+    compressor = Compressor(projection=projection, facts=facts, window=lambda: 6_000, cold=True)
+    made: list[Compaction] = []
+
+    async def due() -> None:
+        async for event in compressor.due():
+            session.append(event)
+            made.append(event)
+
+    asyncio.run(due())
+    events = {place(event.id): event for event in session.replayed}
+    assert view_broken(projection.slots, events) == []
+    assert broken(projection.messages) == []
+    texts = [message.text for message in projection.messages]
+    session.close()
+    (folder / NAME).unlink(missing_ok=True)
+    again, resumed, known = Session.open(folder), Projection([]), Facts()
+    take_in(again, resumed, known)
+    assert [message.text for message in resumed.messages] == texts
+    undo(again, resumed, made[0])
+    again.close()
+    return facts, made[0], texts, [message.text for message in resumed.messages]
+
+
+def test_the_far_past_of_a_log_that_was_never_shortened_is_left_unread(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing of it is lost by that but what old steps looked at without changing it."""
+    folder = never_shortened(tmp_path / "a").folder
+    whole = Path(shutil.copytree(folder, tmp_path / "b"))
+    monkeypatch.setattr("agent.context.compressor.NEVER_SENT", 30_000)
+    monkeypatch.setattr("agent.context.unread.NEVER_SENT", 30_000)
+    facts, compaction, texts, undone = taken_up(whole)
+    monkeypatch.setattr("agent.context.unread.FAR", 90_000)
+    taken: list[int] = []
+
+    def counted(line: bytes) -> Event:
+        taken.append(len(line))
+        return parse(line)
+
+    with monkeypatch.context() as patch:
+        patch.setattr("agent.history.parse", counted)
+        session, projection, known = Session.open(folder), Projection([]), Facts()
+        take_in(session, projection, known)
+        session.close()
+    assert sum(taken) < (folder / "log.jsonl").stat().st_size / 2
+    assert any("not read yet" in message.text for message in projection.messages)
+    known, other, those, again = taken_up(folder)
+    assert again == undone
+    assert (other.stage, other.folds[0].first, other.folds[0].last) == (
+        compaction.stage,
+        compaction.folds[0].first,
+        compaction.folds[0].last,
+    )
+    assert [text for text in those if "made by code" not in text] == [
+        text for text in texts if "made by code" not in text
+    ]
+    every = known.as_data() | {"files": {path: known.files[path].changed for path in known.changed()}}
+    assert every == facts.as_data() | {"files": {path: facts.files[path].changed for path in facts.changed()}}
+    assert (len(known.constraints), len(known.notes), len(known.changed())) == (5, 4, 4)
 
 
 def test_facts_of_a_session_that_went_back_are_those_of_its_branch(tmp_path: Path) -> None:

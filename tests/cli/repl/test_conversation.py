@@ -363,12 +363,21 @@ def test_a_dumb_terminal_gets_lines_and_no_control_sequences(
 @pytest.mark.slow
 def test_without_colour_nothing_is_coloured(shop: Path) -> None:
     with talk(
-        shop, [{"text": "A `word`.", "calls": [call("read", path="cart.py")]}, {"text": "B"}], NO_COLOR="1"
+        shop,
+        [
+            {"text": "A `word`, **bold**.", "calls": [call("read", path="cart.py")]},
+            {"text": "```py\ndef b(): 1\n```"},
+        ],
+        NO_COLOR="1",
     ) as terminal:
         terminal.wait(lambda: ready(terminal))
         terminal.type("look\r")
         terminal.wait("done ·")
-        assert not re.search(rb"\x1b\[[0-9;]*3[0-7]m", terminal.raw)
+        looks = {
+            each for found in re.findall(rb"\x1b\[([0-9;]*)m", terminal.raw) for each in found.split(b";")
+        }
+        assert looks - {b""} <= {b"0", b"1", b"2", b"4", b"7"}
+        assert b"\x1b[1mbold\x1b[0m" in terminal.raw  # a colour it is not
 
 
 @pytest.mark.slow

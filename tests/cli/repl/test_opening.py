@@ -16,7 +16,7 @@ import pytest
 from agent.home import Home
 from agent.outcome import Exit
 from tests.support import cli
-from tests.support.talking import at_rest, leave, logs, prompts
+from tests.support.talking import at_rest, leave, logs, long_session, prompts
 from tests.support.terminal import Terminal
 
 pytestmark = pytest.mark.slow
@@ -73,7 +73,7 @@ def test_it_can_be_taken_back_and_edited(terminal: Terminal, pipe: Path, shop: P
 
 
 def test_keys_that_need_a_session_do_no_harm(terminal: Terminal, pipe: Path) -> None:
-    terminal.type("\x0f\x1b[Z\x03/re")
+    terminal.type("\x0f\x1b[Z/re")
     terminal.wait("> /re")
     terminal.type("\x15")
     play(pipe, {"text": "One."})
@@ -81,20 +81,47 @@ def test_keys_that_need_a_session_do_no_harm(terminal: Terminal, pipe: Path) -> 
     leave(terminal)
 
 
-def test_one_can_leave_before_it_is_open(terminal: Terminal, pipe: Path) -> None:
-    terminal.type("\x04")
-    play(pipe, {"text": "One."})
+@pytest.mark.parametrize("key", ["\x1b", "\x03"])
+def test_the_opening_of_a_long_session_is_stopped_and_begun_anew(key: str, shop: Path, pipe: Path) -> None:
+    """Nothing that was typed is lost, and the session is read no further until something is sent."""
+    name = long_session(shop, 2_000)
+    argv = [*cli.PATCHWRIGHT, "resume", name, "--model", f"scripted:{pipe}"]
+    with Terminal(argv, cwd=shop, env=cli.environment()) as terminal:
+        terminal.wait(OPENING)
+        terminal.type("sent\rtyped")
+        terminal.wait("queued: sent")
+        terminal.wait("> typed")
+        terminal.type(key)
+        terminal.wait("> sent\n  typed\nnot open")
+        held = pipe.rename(shop.parent / "held")
+        play(pipe, {"text": "unused"})  # a file now, for those that come later
+        with held.open("r+b", buffering=0) as waited_for:  # by the first one, if it had come so far
+            waited_for.write(pipe.read_bytes())
+        terminal.type(" again")
+        terminal.wait("typed again\nnot open")
+        assert "queued" not in terminal.text
+        terminal.type("\x03")  # there is nothing to stop: it clears the line
+        terminal.wait(">\nnot open")
+        terminal.type("#late\r")
+        terminal.wait("added to AGENTS.md: late")
+        at_rest(terminal)
+        assert "All of it is done." in terminal.everything
+        leave(terminal)
+
+
+@pytest.mark.parametrize("keys", ["\x04", "/quit\r", "\x03\x04"])
+def test_one_can_leave_before_it_is_open(keys: str, terminal: Terminal) -> None:
+    """What the opening waits for never comes."""
+    terminal.type(keys)
     assert terminal.wait_for_end() == 0
     assert "go on later" not in terminal.everything
 
 
 @pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGTERM])
-def test_a_signal_meanwhile_ends_it_cleanly(terminal: Terminal, pipe: Path, number: int) -> None:
+def test_a_signal_meanwhile_ends_it_cleanly(terminal: Terminal, number: int) -> None:
     os.kill(terminal.pid, number)
-    play(pipe, {"text": "One."})
     assert terminal.wait_for_end() == 0
-    [log] = logs()
-    assert [json.loads(line)["kind"] for line in log.read_text().splitlines()] == ["session"]
+    assert logs() == []
 
 
 def test_what_keeps_it_from_opening_is_told_and_the_prompt_is_gone(terminal: Terminal, pipe: Path) -> None:

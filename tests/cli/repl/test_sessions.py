@@ -8,20 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from agent.events import (
-    ActionEvent,
-    AskedAction,
-    End,
-    MessageEvent,
-    ObservationEvent,
-    Prompt,
-    SessionStart,
-)
-from agent.home import Home
-from agent.session import Session
+from agent.events import MessageEvent
 from cli.export import page
 from tests.support.cli import call
-from tests.support.talking import ask, at_rest, leave, logs, talk
+from tests.support.talking import ask, at_rest, leave, logs, long_session, talk
 
 
 @pytest.mark.slow
@@ -98,27 +88,6 @@ def test_all_of_a_session_is_shown_searched_and_exported(shop: Path) -> None:
         "prompt",
     ]
     assert json.loads((shop / "four.jsonl").read_text().splitlines()[0])["patchwright_export"] == 1
-
-
-def long_session(root: Path, steps: int) -> str:
-    """A session with so many steps in the project around `root`; returns its id."""
-    session = Session.create(Home.from_environment().project(root.resolve()) / "sessions")
-    session.subscribe(lambda event: None)
-    session.append(
-        SessionStart(session=session.id, project=str(root), model="scripted", mode="workspace", version="0")
-    )
-    session.append(Prompt(text="the very first words"))
-    for number in range(steps):
-        asked = AskedAction(id=f"c{number}", tool="shell", arguments={"command": f"true {number}"})
-        session.append(MessageEvent(actions=[asked]))
-        session.append(ActionEvent(call=asked.id, tool="shell", effect="execute"))
-        session.append(
-            ObservationEvent(call=asked.id, tool="shell", text=f"exit 0\noutput {number}", data={"exit": 0})
-        )
-    session.append(MessageEvent(text="All of it is done."))
-    session.append(End(outcome="done", steps=steps))
-    session.close()
-    return session.id
 
 
 def test_a_fold_that_a_model_wrote_brings_no_markup_into_the_page() -> None:

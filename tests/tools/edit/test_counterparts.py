@@ -48,16 +48,17 @@ def test_a_change_of_indentation_that_shows_its_reason_is_made_as_given(new: str
     assert made(new) == TEXT.replace(OLD, new)
 
 
-def test_indentation_that_only_old_has_lost_leaves_new_as_it_is() -> None:
+def test_indentation_that_only_old_can_have_lost_leaves_new_as_it_is() -> None:
     new = OLD.replace("d(b)", "d(b, 1)")
-    for old in ("let b = 1;\nif c {\n    d(b);\n}\n", "let b = 1;\nif c {\nd(b);\n}\n"):
-        assert made(new, old) == TEXT.replace(OLD, new)
+    assert made(new, "let b = 1;\nif c {\nd(b);\n}\n") == TEXT.replace(OLD, new)
 
 
-def test_indentation_that_old_has_too_much_of_leaves_new_as_it_is() -> None:
-    old = "".join(f"    {line}\n" for line in OLD.splitlines())
+def test_indentation_that_both_or_only_old_may_have_otherwise_is_refused() -> None:
     new = OLD.replace("d(b)", "d(b, 1)")
-    assert made(new, old) == TEXT.replace(OLD, new)
+    less, more = "let b = 1;\nif c {\n    d(b);\n}\n", "".join(f"    {line}\n" for line in OLD.splitlines())
+    for old in (less, more):
+        with pytest.raises(EditRefused, match="not indented alike"):
+            made(new, old)
 
 
 def test_a_line_that_new_repeats_says_nothing_of_the_manner() -> None:

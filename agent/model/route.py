@@ -1,0 +1,130 @@
+"""How a URL is reached: its host or a proxy, TLS and whose certificates are trusted."""
+
+from __future__ import annotations
+
+import http.client
+import os
+import ssl
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import SplitResult, unquote, urlsplit
+
+from sandbox.errors import Fault, UserError
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Route:
+    """How a URL is reached: whom to connect to, and what to ask for there."""
+
+    secure: bool
+    host: str
+    port: int | None
+    target: str
+    proxy: SplitResult | None
+    connect_timeout: float
+    idle_timeout: float
+
+    def connection(self) -> http.client.HTTPConnection:
+        """One that is not connected yet. Raises UserError for a bad CA file."""
+        proxy = self.proxy
+        host, port = (proxy.hostname or "", proxy.port or 80) if proxy else (self.host, self.port)
+        if not self.secure:
+            return http.client.HTTPConnection(host, port, timeout=self.connect_timeout)
+        connection = http.client.HTTPSConnection(host, port, timeout=self.connect_timeout, context=_tls())
+        if proxy:
+            connection.set_tunnel(self.host, self.port or 443, _authorization(proxy))
+        return connection
+
+    def headers(self) -> dict[str, str]:
+        """What a request needs beside its own: for HTTPS the proxy is told when the tunnel is asked for."""
+        return _authorization(self.proxy) if self.proxy and not self.secure else {}
+
+
+def route_to(url: str, connect_timeout: float, idle_timeout: float) -> Route:
+    """`HTTPS_PROXY`, `HTTP_PROXY` and `NO_PROXY` are respected; timeouts in seconds. Raises UserError."""
+    parts = _split(url, "the model's address")
+    if parts.scheme not in ("http", "https"):
+        raise UserError(
+            Fault.CONFIGURATION,
+            f"the model's address {url!r} is not an http:// or https:// URL",
+            "Give one such as https://api.example.com/v1",
+        )
+    host, proxy = parts.hostname or "", _proxy(parts)
+    path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
+    secure = parts.scheme == "https"
+    return Route(
+        secure=secure,
+        host=host,
+        port=parts.port,
+        # A proxy for plain HTTP is told the whole URL; for HTTPS it only sees a tunnel.
+        target=path if secure or proxy is None else f"http://{parts.netloc.rpartition('@')[2]}{path}",
+        proxy=proxy,
+        connect_timeout=connect_timeout,
+        idle_timeout=idle_timeout,
+    )
+
+
+def _split(url: str, what: str) -> SplitResult:
+    try:
+        parts = urlsplit(url)
+        parts.port  # noqa: B018  (checked when it is looked at)
+    except ValueError as error:
+        message = f"{what} {url!r} cannot be read: {error}"
+        raise UserError(Fault.CONFIGURATION, message, "Write it as http://host:port/path") from None
+    if not (url.isprintable() and parts.path.isascii() and " " not in url):
+        message = f"{what} {url!r} holds characters that no address has"
+        raise UserError(Fault.CONFIGURATION, message, "Write it as http://host:port/path")
+    if not parts.hostname:
+        message = f"{what} {url!r} names no host"
+        raise UserError(Fault.CONFIGURATION, message, "Write it as http://host:port/path")
+    return parts
+
+
+def _proxy(url: SplitResult) -> SplitResult | None:
+    if not any(name.lower().endswith("_proxy") for name in os.environ):
+        return None  # urllib.request takes 20 ms to import
+    from urllib.request import getproxies_environment, proxy_bypass_environment  # type: ignore[attr-defined]
+
+    proxies = getproxies_environment()
+    proxy = proxies.get(url.scheme) or proxies.get("all")
+    if not proxy or proxy_bypass_environment(url.netloc.rpartition("@")[2]):
+        return None
+    parts = _split(proxy if "://" in proxy else f"http://{proxy}", "the proxy")
+    if parts.scheme != "http":
+        raise UserError(
+            Fault.CONFIGURATION,
+            f"the proxy's kind, {parts.scheme!r}, cannot be used",
+            f"Name an http:// proxy in {url.scheme.upper()}_PROXY, or set NO_PROXY={url.hostname}",
+        )
+    return parts
+
+
+def _authorization(proxy: SplitResult) -> dict[str, str]:
+    if not proxy.username:
+        return {}
+    from base64 import b64encode
+
+    pair = f"{unquote(proxy.username)}:{unquote(proxy.password or '')}"
+    return {"Proxy-Authorization": f"Basic {b64encode(pair.encode()).decode()}"}
+
+
+def _tls() -> ssl.SSLContext:
+    """Certificates from SSL_CERT_FILE or REQUESTS_CA_BUNDLE, else the system's, else certifi's."""
+    for variable in ("SSL_CERT_FILE", "REQUESTS_CA_BUNDLE"):
+        if path := os.environ.get(variable):
+            try:
+                if Path(path).is_dir():
+                    return ssl.create_default_context(capath=path)
+                return ssl.create_default_context(cafile=path)
+            except OSError as error:
+                raise UserError(
+                    Fault.CONFIGURATION,
+                    f"{variable}={path!r} cannot be used: {error.strerror or error}",
+                    "Let it name a file of PEM certificates, or unset it",
+                ) from None
+    paths = ssl.get_default_verify_paths()
+    if paths.cafile or (paths.capath and any(Path(paths.capath).iterdir())) or os.name == "nt":
+        return ssl.create_default_context()
+    import certifi  # a Python built elsewhere looks for the system's certificates where there are none
+
+    return ssl.create_default_context(cafile=certifi.where())

@@ -1,0 +1,61 @@
+"""What every way of confining commands has to keep: one workspace, and what stays closed in it and beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from sandbox.audit import Audit, NoAudit, audit_of
+from sandbox.guarded import Guarded, guarded, nested_git
+from sandbox.process import Command
+from sandbox.secrets import secret_places
+from sandbox.view import existing
+
+
+class Bounds:
+    """The bounds of a workspace's commands, for whichever sandbox keeps them.
+
+    root: the workspace, the one place commands may write
+    spill: folder for the whole of long outputs, and for what was written where it may not be
+    hidden: folders of ours that commands may not see
+    denied: files and folders that they may not read, besides each command's own
+    network: leave commands on the machine's network
+    """
+
+    def __init__(
+        self,
+        root: Path,
+        *,
+        spill: Path | None = None,
+        hidden: Iterable[Path] = (),
+        denied: Iterable[Path] = (),
+        network: bool = False,
+    ) -> None:
+        self.root = root.resolve()
+        self.spill = spill
+        self.network = network
+        self._hidden = tuple(hidden)
+        self._denied = tuple(denied)
+        self._nested: tuple[Path, ...] | None = None
+
+    def guarded(self) -> Guarded:
+        """The places of the workspace that are under guard, as they are now."""
+        if self._nested is None:
+            self._nested = nested_git(self.root)
+        return guarded(self.root, self._nested)
+
+    def secrets(self) -> list[Path]:
+        """Existing files and folders that no command may read, links resolved."""
+        return secret_places(self._hidden)
+
+    def denied(self, command: Command) -> list[Path]:
+        """Those that are closed to this command by the user's rules or its own."""
+        return existing((*self._denied, *command.denied))
+
+    def closed(self, command: Command) -> list[Path]:
+        """All that this command may not read."""
+        return [*self.secrets(), *self.denied(command)]
+
+    def audit(self, command: Command, places: Guarded) -> Audit | NoAudit:
+        """What is written under guard while the command runs. places: as `guarded` gave them before it"""
+        return audit_of(command, self.root, places, self.spill)
