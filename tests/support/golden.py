@@ -33,6 +33,8 @@ def settled(terminal: Terminal) -> str:
     text = re.sub(r"(?s)patchwright ·.{1,300}?/help", "patchwright · (folder) · /help", text)
     text = re.sub(r"\d{8}-\d{6}-[0-9a-f]{4}", "(session)", text)
     text = re.sub(r"(?m)\d{1,2} [A-Z][a-z]{2} \d\d:.*$", "(when)", text)
+    text = re.sub(r"(?m)^(● git_commit .*): [0-9a-f]{7,}$", r"\1: (commit)", text)
+    text = re.sub(r"\d+ candidates? tried", "(some) candidates tried", text)
     text = re.sub(r"passed in \d+\s*\.\s*\d s", "passed in 0.0 s", text)
     return re.sub(r"\d+\.\d s\b", "0.0 s", text)
 
