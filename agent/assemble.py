@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Literal
 
 from agent.committing import When
 from agent.context.budget import DEFAULT_SHARES, Shares
+from agent.context.checkpoint import Clean, read
 from agent.context.entering import Outputs
 from agent.discipline import Levels
 from agent.events import Event, SessionStart, Signal
@@ -30,6 +31,7 @@ from tools.workspace import ToolSettings, Workspace
 
 if TYPE_CHECKING:
     from sandbox.process import Sandbox
+    from sandbox.snapshots import Snapshots
     from tools.edit.offer import Format
     from tools.lsp.servers import Servers
     from tools.registry import Toolbox
@@ -148,8 +150,7 @@ def _runtime(
     commits = reach.toolbox.get("git_commit") is not None
     snapshots = reach.snapshots
     recovered, ended = _recovered(workspace)
-    if (found := restore_changes(session.replayed.deeds(), workspace, snapshots, ended)) is not None:
-        session.append(found)
+    _restore_changes(session, workspace, snapshots, ended)
     if not _has_started(session):
         session.append(_start(options, root, model, session, workspace, offers_commit=commits))
     if recovered:
@@ -171,6 +172,17 @@ def _runtime(
         place=place,
         roles={role: partial(make, home, notice(session)) for role, make in options.roles.items()},
     )
+
+
+def _restore_changes(
+    session: Session, workspace: Workspace, snapshots: Snapshots | None, ended: Collection[str]
+) -> None:
+    """What the session has changed and not committed, from the last place on where that was nothing."""
+    known = read(session.folder, session.replayed)
+    clean = known.clean if known and known.clean else Clean(at=0, tree="")
+    deeds = session.replayed.deeds(after=clean.at)
+    if (found := restore_changes(deeds, workspace, snapshots, ended, clean.tree)) is not None:
+        session.append(found)
 
 
 def _acting(modes: Modes, toolbox: Toolbox, model: Model) -> Model:

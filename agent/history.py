@@ -54,9 +54,9 @@ class History:
         wanted = self._having(marks, place(after) if after else 0)
         return (event for event in self._read(iter(wanted)) if isinstance(event, kinds))
 
-    def deeds(self) -> Iterator[Event]:
+    def deeds(self, after: int = 0) -> Iterator[Event]:
         """Snapshots, actions that do more than read, their observations, undoings: what became of the files."""
-        return self.marked("snapshot", "action+", "observation+", "undo")
+        return self.marked("snapshot", "action+", "observation+", "undo", after=after)
 
     def marked(self, *marks: str, after: int = 0, before: int | None = None) -> Iterator[Event]:
         """The events with these marks in the index (see `log_index.KINDS`), between two places; no other is read."""

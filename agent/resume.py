@@ -65,7 +65,11 @@ class _CutOff:
 
 
 def restore_changes(
-    events: Iterable[Event], workspace: Workspace, snapshots: Snapshots | None, ended: Collection[str] = ()
+    events: Iterable[Event],
+    workspace: Workspace,
+    snapshots: Snapshots | None,
+    ended: Collection[str] = (),
+    tree: str = "",
 ) -> SnapshotEvent | None:
     """Fill `workspace.changed` with the paths that actions touched and no commit has taken in since.
 
@@ -75,10 +79,11 @@ def restore_changes(
     Where a snapshot can no longer be read, the files are in `workspace.lost`: they count as changed.
 
     ended: paths whose interrupted writing was brought to its end just now
+    tree: the last snapshot before the first of the events
     """
     if snapshots is None:
         return None
-    taken_up = _TakenUp(workspace, snapshots)
+    taken_up = _TakenUp(workspace, snapshots, tree)
     for event in events:
         taken_up.see(event)
     if snapshots.damaged:
@@ -86,20 +91,20 @@ def restore_changes(
     found = taken_up.cut_off
     if found is None:
         return None
-    tree = _work_of(found, workspace, snapshots, ended)
-    taken_up.claim(tree)
-    return SnapshotEvent(tree=tree, when="after")
+    left = _work_of(found, workspace, snapshots, ended)
+    taken_up.claim(left)
+    return SnapshotEvent(tree=left, when="after")
 
 
 class _TakenUp:
     """Follows what a log says of the files, and brings the workspace's facts to it."""
 
-    def __init__(self, workspace: Workspace, snapshots: Snapshots) -> None:
+    def __init__(self, workspace: Workspace, snapshots: Snapshots, tree: str) -> None:
         self.cut_off: _CutOff | None = None
         self._workspace = workspace
         self._snapshots = snapshots
-        self._between = Between(workspace, lambda: snapshots)
-        self._tree = ""
+        self._between = Between(workspace, lambda: snapshots, tree)
+        self._tree = tree
         self._taken = 0.0  # when that was, in seconds since the epoch
         self._begun: dict[str, ActionEvent] = {}
 

@@ -14,6 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import Literal
 
+from agent.clean import CleanPlaces
 from agent.committing import Committer, When
 from agent.conclusion import Conclusion
 from agent.context.budget import DEFAULT_SHARES, Shares
@@ -117,6 +118,7 @@ class Runtime:
         self.noticing = Noticing(self.workspace, self.snapshots)
         self.noticing.catch_up(self.session.replayed)
         self.session.subscribe(self.noticing.see)
+        self.session.subscribe(CleanPlaces(self.workspace, self.checkpoints, self.noticing.tree).see)
         self.session.subscribe(streamed.see)
         self.between = Between(self.workspace, lambda: self.snapshots, self.noticing.tree)
         self.session.subscribe(self._settle)

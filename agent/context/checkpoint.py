@@ -9,9 +9,11 @@ from __future__ import annotations
 import json
 import os
 import stat
+import zlib
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -24,8 +26,20 @@ from patchwright.version import VERSION
 
 NAME = "checkpoint.json"
 
-FORMAT = f"1 {VERSION}"
-"""Facts are read off a log by code, and another version may read off others."""
+NUMBER = 2
+"""Of the format; raised with each change of it."""
+
+
+@cache
+def made_by() -> str:
+    """What a checkpoint is known to be ours by: the format, and the code. It reads facts off a log and makes messages
+    of it, and another version may read off others, also one on the way to the next release."""
+    code = 0
+    with suppress(OSError):  # installed without its sources: then the version alone says it
+        for module in sorted(Path(__file__).parent.glob("*.py")):
+            code = zlib.crc32(module.read_bytes(), code)
+    return f"{NUMBER} {VERSION} {code:08x}"
+
 
 EVERY = 512
 """Events between two checkpoints where nothing is shortened: what is read again at most after a kill."""
@@ -38,10 +52,19 @@ MAX_BYTES = 16 << 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Clean:
+    """A place at which all that the session had changed was committed, and the last snapshot before it."""
+
+    at: int
+    tree: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Known:
     """What a checkpoint says. at: place of the last event that it knows of; undone: compactions that hold no more"""
 
     at: int
+    clean: Clean | None
     undone: frozenset[str]
     outline: Outline
     facts: Mapping[str, Any]
@@ -57,6 +80,7 @@ class Checkpoints:
         self._facts = facts
         self._saved = 0
         self._due = False
+        self.clean: Clean | None = None
 
     def see(self, event: Event) -> None:
         """The next event of the log, which the projection and the facts have taken in.
@@ -70,11 +94,8 @@ class Checkpoints:
 
     def restore(self) -> Known | None:
         """The newest checkpoint if the log still goes on from there; None if it does not, or there is none."""
-        try:
-            known = _parsed(_read(self._path), self._history)
-        except UNFIT:
-            return None
-        self._saved = known.at if known else 0
+        if (known := read(self._path.parent, self._history)) is not None:
+            self._saved, self.clean = known.at, known.clean
         return known
 
     def save(self) -> None:
@@ -87,12 +108,21 @@ class Checkpoints:
             "undone": sorted(self._projection.undone),
             **self._projection.outline().as_data(),
             "facts": self._facts.as_data(files=None),
+            "clean": [self.clean.at, self.clean.tree] if self.clean else None,
         }
         body = json.dumps(known, separators=(",", ":")).encode()
         with suppress(OSError):
-            head = {"format": FORMAT, "at": at, "log": self._history.seal(at), "sum": _sum(body)}
+            head = {"format": made_by(), "at": at, "log": self._history.seal(at), "sum": _sum(body)}
             _write(self._path, json.dumps(head).encode() + b"\n" + body)
             self._saved = at
+
+
+def read(folder: Path, history: History) -> Known | None:
+    """What the newest checkpoint says, None if there is none from which the log goes on."""
+    try:
+        return _parsed(_read(folder / NAME), history)
+    except UNFIT:
+        return None
 
 
 def resume(known: Known, history: History, projection: Projection, facts: Facts) -> bool:
@@ -118,13 +148,15 @@ def _parsed(data: bytes, history: History) -> Known | None:
     head_line, _, body = data.partition(b"\n")
     head = json.loads(head_line)
     at = head["at"]
-    if head["format"] != FORMAT or not isinstance(at, int) or head["sum"] != _sum(body):
+    if head["format"] != made_by() or not isinstance(at, int) or head["sum"] != _sum(body):
         return None
     if not history.holds(at) or history.seal(at) != head["log"]:
         return None
     known = json.loads(body)
+    clean = Clean(at=int(known["clean"][0]), tree=str(known["clean"][1])) if known["clean"] else None
     return Known(
         at=at,
+        clean=clean if clean and clean.at <= at and history.holds(clean.at) else None,
         undone=frozenset(map(str, known["undone"])),
         outline=Outline.of(known),
         facts=dict(known["facts"]),

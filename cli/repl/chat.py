@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
-from agent.events import End, Event, MessageEvent, Prompt, Rewind, Steer
+from agent.events import Event, MessageEvent, Prompt, Rewind, Steer
 from agent.home import Home
 from agent.model.base import Model
 from agent.runtime import Runtime
@@ -253,10 +253,8 @@ class Chat:
 
     def _cut_off(self) -> bool:
         """Whether the session ends in a turn that has no end."""
-        for event in reversed(self.runtime.session.replayed):
-            if isinstance(event, Prompt | End):
-                return isinstance(event, Prompt)
-        return False
+        history = self.runtime.session.replayed
+        return history.newest("prompt") > history.newest("end")
 
     def _unless_working(self, what: str, text: str, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
         self._repeat(text)

@@ -65,11 +65,28 @@ def trust(candidate: Candidate, sources: Iterable[Source]) -> float:
 def makes_special(candidate: Candidate, sources: Iterable[Source]) -> bool:
     """It brings in a text that no file of the project holds: then a failing test's message is where it comes from."""
     change = candidate.change
-    known = {
-        text for pair in _LITERAL.findall(candidate.source.text[change.start : change.end]) for text in pair
-    }
-    new = {one or other for one, other in _LITERAL.findall(change.text)} - known
+    new = _literals(change.text) - _literals(candidate.source.text[change.start : change.end])
     return any(not any(text in source.text for source in sources) for text in new)
+
+
+def special_cases(candidate: Candidate, sources: Iterable[Source]) -> bool:
+    """It compares something with such a text: an answer to these tests and to nothing else, which is no mending."""
+    if not makes_special(candidate, sources):
+        return False
+    change, text = candidate.change, candidate.source.text
+    try:
+        tree = ast.parse(text[: change.start] + change.text + text[change.end :])
+    except SyntaxError:
+        return False
+    new = _literals(change.text) - _literals(text)
+    compared = [node for node in ast.walk(tree) if isinstance(node, ast.Compare | ast.MatchValue)]
+    return any(
+        isinstance(node, ast.Constant) and node.value in new for each in compared for node in ast.walk(each)
+    )
+
+
+def _literals(text: str) -> set[str]:
+    return {one or other for one, other in _LITERAL.findall(text)}
 
 
 def leaves_unused(candidate: Candidate) -> bool:

@@ -37,6 +37,7 @@ def hints(failing: Sequence[Test]) -> Hints:
     modules = {name for text in texts for name in re.findall(r"No module named '([\w.]+)'", text)}
     attributes = {name for text in texts for name in re.findall(r"has no attribute '(\w+)'", text)}
     errors = {name for text in texts for name in re.findall(r"\b([A-Z]\w*(?:Error|Exception))\b", text)}
+    unraised = {name for text in texts for pattern in _UNRAISED for name in pattern.findall(text)}
     keys = {
         key for test in failing if test.error == "KeyError" for key in re.findall(r"^'(\w+)'$", test.message)
     }
@@ -46,10 +47,19 @@ def hints(failing: Sequence[Test]) -> Hints:
         missing_attributes=frozenset(attributes),
         missing_keys=frozenset(keys),
         missing_modules=frozenset(modules),
-        errors=frozenset(errors - {"AssertionError"}),
+        errors=frozenset(errors - unraised - {"AssertionError"}),
         texts=tuple(dict.fromkeys(pair for test in failing for pair in _compared(test.message))),
         words=frozenset(words),
+        unraised=frozenset(unraised),
     )
+
+
+# pytest's words, older and newer, and those of unittest.
+_UNRAISED = (
+    re.compile(r"DID NOT RAISE (?:any of )?\(?<class '(?:[\w.]*\.)?(\w+)'>"),
+    re.compile(r"DID NOT RAISE (?:any of )?\(?(\w+)"),
+    re.compile(r"^AssertionError: (?:[\w.]*\.)?(\w+) not raised"),
+)
 
 
 def alone_against_all(failing: Sequence[Test], spectrum: Spectrum) -> list[Test]:

@@ -19,6 +19,8 @@ LONGER, LESS_ALIKE = 600, 0.05
 # Where many statements are suspicious there are more ways to pass by chance: then as many candidates again are looked
 # at as it took to find the first, and so many more.
 AGAIN = 400
+# The same when the first is of a kind that passes tests without being right: there the real change was the 8,446th.
+AGAIN_IN_DOUBT, TIMES_IN_DOUBT = 6000, 3
 # What takes a test session of its own is tried only so often to find something better than what is at hand.
 MOST_COLD = 6
 
@@ -82,4 +84,6 @@ class Finds:
         first = leader.candidate
         if self.many:
             most, alike = max(most, first.rank + AGAIN), min(alike, LESS_ALIKE)
+            if leader.doubtful:
+                most, alike = max(most, TIMES_IN_DOUBT * first.rank + AGAIN_IN_DOUBT), 0.0
         return candidate.rank <= first.rank + most and candidate.priority >= first.priority * alike

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from tools.repair.asking import Asking, Effort
 from tools.repair.candidates import Candidate
-from tools.repair.choosing import FEW_TESTS, MANY_STATEMENTS, Found, trust
+from tools.repair.choosing import FEW_TESTS, MANY_STATEMENTS, Found, special_cases, trust
 from tools.repair.deepening import Base, Half, based, on_top, promising
 from tools.repair.edits import Edit
 from tools.repair.feed import Feed, First
@@ -308,7 +308,7 @@ class Search:
             self._cold.append(candidate)
             return
         helped = frozenset(reply["passed"]) & {test.index for test in self.wanted}
-        if reply["verdict"] == "passed" and helped:
+        if reply["verdict"] == "passed" and helped and not special_cases(candidate, self.sources.values()):
             self.tried += 1
             near = len(self._ask.passing_near(candidate)) + len(helped)
             kind = trust(candidate, self.sources.values())

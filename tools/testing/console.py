@@ -164,6 +164,31 @@ def anything(evidence: Evidence) -> Findings:
     return next((found for read in _BY_LINE if (found := read(text)).counted), NOTHING)
 
 
+_IDLE_MAKE = re.compile(
+    r"make(?:\[\d+\])?: (?:[`'‘](.+)['’] is up to date|Nothing to be done for [`'‘](.+)['’])\."
+)
+_MAKE_MOVES = re.compile(r"make(?:\[\d+\])?: (?:Entering|Leaving) directory .*")
+
+
+def idle_make(text: str) -> str:
+    """Why make ran no command at all, by what it says itself ("" when anything else was said): no run of tests.
+
+    A folder that is called as the target is mistaken for what the target makes unless it is declared `.PHONY`.
+    """
+    said = [
+        line for line in plain(text).split("\n") if line.strip() and not _MAKE_MOVES.fullmatch(line.strip())
+    ]
+    idle = [_IDLE_MAKE.fullmatch(line.strip()) for line in said]
+    if not idle or not all(idle):
+        return ""
+    why = said[-1].strip()
+    target = next((match[1] for match in idle if match and match[1]), "")
+    cure = (
+        f"; a file or folder is called {target}, so the Makefile needs `.PHONY: {target}`" if target else ""
+    )
+    return f"make ran no command ({why}){cure}"
+
+
 def _summed(text: str, summary: str, names: str) -> Findings:
     total = NOTHING
     for match in re.finditer(summary, text, re.M):

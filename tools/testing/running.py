@@ -12,6 +12,7 @@ from sandbox.errors import UserError
 from sandbox.policy import Mode
 from sandbox.process import Command, Completed
 from tools.output import progress_of, shown
+from tools.testing import console
 from tools.testing.evidence import Evidence, Launch
 from tools.testing.project import TestsNotRunnable
 from tools.testing.report import Findings, Outcome, TestReport, bounded
@@ -136,7 +137,8 @@ def _judge(found: Findings, completed: Completed, launch: Launch, timeout: float
     if found.broken:
         return "broken", found.broken
     if not found.counted:
-        return _by_status(status, launch)
+        idle = console.idle_make(completed.stdout.text()) if not status else ""
+        return ("no-tests", idle) if idle else _by_status(status, launch)
     if not ran:
         return "no-tests", "all tests were skipped" if found.skipped else "no test matched or was collected"
     if found.failed or found.errors:

@@ -6,17 +6,20 @@ import os
 import random
 import shutil
 import stat
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
 
-from agent.context.checkpoint import NAME
+from agent.context.checkpoint import NAME, NUMBER
 from agent.context.facts import Facts
 from agent.context.projection import Projection
 from agent.context.replay import take_in, undo
 from agent.events import Compaction, Event, Fold, MessageEvent, ObservationEvent, Prompt, SessionStart
+from agent.model.base import ToolSpec
 from agent.session import Session
+from agent.transfer import fork
+from tests.agent.context.test_prefixes import KEPT, TOOLS
 from tests.agent.context.test_projection import Story
 from tests.agent.context.test_replay import long_log
 
@@ -26,12 +29,12 @@ STRESS = int(os.environ.get("PATCHWRIGHT_STRESS", "1"))
 class Taken:
     """A session as a process has it that takes it up, and how many events it read for that."""
 
-    def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch, tools: Sequence[ToolSpec] = ()) -> None:
         self.read = 0
         with monkeypatch.context() as patch:
             patch.setattr("agent.history.parse", self._counted)
             self.session = Session.open(folder)
-            self.projection, self.facts = Projection([]), Facts()
+            self.projection, self.facts = Projection(tools), Facts()
             self.checkpoints = take_in(self.session, self.projection, self.facts)
 
     def _counted(self, line: bytes) -> Event:
@@ -51,12 +54,22 @@ class Taken:
 
 
 def random_log(folder: Path, choose: random.Random) -> tuple[Path, dict[int, bytes]]:
-    """A session with crashes, rewinds, compactions of all kinds and undoings of them, and checkpoints on its way."""
+    """A session with crashes, rewinds, forks, changes of the model, compactions of all kinds and undoings of them, and
+    checkpoints on its way (by the place up to which they know it)."""
     session = Session.create(folder)
-    live, facts = Projection([]), Facts()
+    live, facts = Projection(TOOLS), Facts()
     checkpoints = take_in(session, live, facts)
     kept: dict[int, bytes] = {}
     for event in Story(choose).write(40, malformed=True):
+        if isinstance(event, MessageEvent) and choose.random() < 0.3:
+            event.model, event.reasoning = choose.choice(["a/one", "b/two"]), f"because {choose.random()}"
+            event.kept = [choose.choice(KEPT)]
+        if session.replayed.count and choose.random() < 0.02:
+            copy = fork(session.folder, f"e{choose.randint(1, session.replayed.count)}")
+            session.close()
+            session, live, facts = copy, Projection(TOOLS[:1]), Facts()  # a tool is gone
+            checkpoints = take_in(session, live, facts)
+            kept.clear()
         if isinstance(event, Compaction):
             last = len(session.replayed)
             event.undoes, event.folds = "", [each for each in event.folds if int(each.last[1:]) <= last]
@@ -75,6 +88,8 @@ def random_log(folder: Path, choose: random.Random) -> tuple[Path, dict[int, byt
         if session.replayed.count and choose.random() < 0.25:
             checkpoints.save()
             kept[session.replayed.count] = (session.folder / NAME).read_bytes()
+    checkpoints.save()
+    kept[session.replayed.count] = (session.folder / NAME).read_bytes()
     session.close()
     return session.folder, kept
 
@@ -110,7 +125,7 @@ def test_any_checkpoint_and_what_came_after_it_make_what_the_whole_log_makes(
     used = 0
     for content in kept.values():
         (folder / NAME).write_bytes(content)
-        again = Taken(folder, monkeypatch)
+        again = Taken(folder, monkeypatch, choose.choice([(), TOOLS[:1], TOOLS]))
         used += again.checkpoints._saved > 0
         assert again.state() == expected
         for event in more:
@@ -186,7 +201,7 @@ SPOILED: dict[str, Callable[[bytes], bytes]] = {
     "empty": lambda data: b"",
     "torn": lambda data: data[: len(data) // 2],
     "damaged": _damaged,
-    "of another version": lambda data: data.replace(b'"format": "1', b'"format": "0', 1),
+    "of another version": lambda data: data.replace(f'"format": "{NUMBER}'.encode(), b'"format": "0', 1),
     "not JSON": lambda data: b"\xff" * 300,
     "nested": lambda data: b"[" * 100_000,
     "of a longer log": lambda data: data.replace(b'"at": ', b'"at": 9', 1),

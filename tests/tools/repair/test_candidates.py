@@ -108,6 +108,13 @@ def test_candidates_come_by_falling_priority() -> None:
     assert all(first >= second for first, second in itertools.pairwise(priorities))
 
 
+def test_no_member_of_an_enumeration_is_made_one_more_or_less() -> None:
+    text = "def f(count):\n    return g(count, Colour.RED), count == Colour.RED, count == self.WIDE\n"
+    made = {each.change.text for each in everything(text) if each.template == "off_by_one"}
+    assert {"count + 1", "self.WIDE + 1", "self.WIDE - 1"} <= made
+    assert not {"Colour.RED + 1", "Colour.RED - 1"} & made
+
+
 @pytest.mark.slow
 def test_every_template_has_candidates_or_waits_for_a_hint() -> None:
     program = PROGRAM + dedent("""\
@@ -197,6 +204,8 @@ def test_every_template_has_candidates_or_waits_for_a_hint() -> None:
         missing_names=frozenset({"totl", "re", "rex", "wrod"}),
         missing_keys=frozenset({"kind"}),
         missing_modules=frozenset({"bb"}),
+        errors=frozenset({"IndexError"}),
+        unraised=frozenset({"ValueError"}),
         texts=(("an old text", "a new text"),),
     )
     used = {candidate.template for candidate in everything(program, told, beside)}

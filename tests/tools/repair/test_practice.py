@@ -77,6 +77,25 @@ NONE = Hints()
          "            return NotImplemented\n        return self.x == other.x\n", NONE),
         ("def f(a):\n    if a == 1: return a\n",
          "def f(a):\n    if isinstance(a, int) and a == 1: return a\n", NONE),
+        ("KINDS = ['suite', 'stmt']\nOTHER = ('async_stmt', 'async_def', 'zero')\n",
+         "KINDS = ['suite', 'stmt', 'async_def']\nOTHER = ('async_stmt', 'async_def', 'zero')\n",
+         Hints(words=frozenset({"dec_async"}))),
+        # missing_check, missing_handler, first_if_any
+        ("class A:\n    def __init__(self, size):\n        self.size = size\n        if self.size: go()\n",
+         "class A:\n    def __init__(self, size):\n        self.size = size\n        if self.size < 0:\n"
+         "            raise ValueError('size must not be negative')\n        if self.size: go()\n",
+         Hints(unraised=frozenset({"ValueError"}))),
+        ("def f(a):\n    if a is None:\n        raise TypeError('no', a)\n    return a\ndef g(a):\n    return a\n",
+         "def f(a):\n    if a is None:\n        raise TypeError('no', a)\n    return a\ndef g(a):\n"
+         "    if a is None:\n        raise TypeError('no', a)\n    return a\n",
+         Hints(unraised=frozenset({"TypeError"}))),
+        ("def f(a):\n    for b in a:\n        g(int(b))\n",
+         "def f(a):\n    for b in a:\n        try:\n            g(int(b))\n        except ValueError:\n"
+         "            continue\n", Hints(errors=frozenset({"ValueError"}))),
+        ("def f(a):\n    return [a[0]] + a[1:]\n", "def f(a):\n    return a[:1] + a[1:]\n",
+         Hints(errors=frozenset({"IndexError"}))),
+        ("def f(a):\n    return a.b[-1]\n", "def f(a):\n    return a.b[-1] if a.b else None\n",
+         Hints(errors=frozenset({"IndexError"}))),
         # missing_key, more_elements, moved_element
         ("def f(model):\n    return {'a': 1}\n", "def f(model):\n    return {'a': 1, 'model': model}\n",
          Hints(missing_keys=frozenset({"model"}))),
@@ -154,3 +173,16 @@ def test_arguments_of_other_calls_may_be_written_with_blanks_and_over_several_li
     call = "    g(a, key = True, least=1\n        + 2)\n"
     text = f"def f(a, g):\n{call}{call}    return g(a)\n"
     assert any("return g(a, key = True)" in each for each in results(text))
+
+
+@pytest.mark.parametrize(
+    ("message", "error"),
+    [
+        ("DID NOT RAISE <class 'package.errors.Wrong'>", "Failed"),
+        ("DID NOT RAISE Wrong", "Failed"),
+        ("Wrong not raised", "AssertionError"),
+        ("package.errors.Wrong not raised by f", "AssertionError"),
+    ],
+)
+def test_an_exception_that_a_test_waited_for_in_vain_is_known(message: str, error: str) -> None:
+    assert hints([failed(message, error)]).unraised == {"Wrong"}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -11,7 +12,7 @@ import pytest
 
 from tools.repair import finds, search
 from tools.repair.candidates import Candidate, candidates
-from tools.repair.choosing import SURE, Found, makes_special, trust
+from tools.repair.choosing import SURE, Found, makes_special, special_cases, trust
 from tools.repair.finds import ALTERNATIVES
 from tools.repair.localization import Suspect, rank
 from tools.repair.search import Search
@@ -137,6 +138,19 @@ def test_where_many_statements_are_suspicious_a_smaller_change_that_comes_much_l
     assert met == [first, later]
 
 
+def test_where_many_statements_are_suspicious_a_doubtful_change_is_not_taken_before_thousands_more() -> None:
+    first, *rest = every()
+    doubtful = Found(candidate=first, helped=frozenset({0}), trust=SURE - 0.2, near=4)
+    later = replace(rest[0], rank=first.rank + 5000, priority=first.priority / 1000)
+    for many in (False, True):
+        good = finds.Finds(1, many, [doubtful])
+        assert good.worth_trying(later) is many
+    sure = replace(doubtful, trust=SURE)
+    assert not finds.Finds(1, True, [sure]).worth_trying(later)
+    better = replace(sure, candidate=later)
+    assert finds.Finds(1, True, [doubtful, better]).best is better
+
+
 def test_a_text_that_only_the_failing_test_holds_makes_a_change_special() -> None:
     text = (
         "def kind(word):\n    return word == 'as'\n\n\ndef other(word):\n    return word in ('table', 'as')\n"
@@ -154,6 +168,7 @@ def test_a_text_that_only_the_failing_test_holds_makes_a_change_special() -> Non
     assert special == {"word in ('as', 'col1')": True, "word in ('as', 'table')": False}
     for new, each in cases.items():
         assert (trust(each, sources.values()) < SURE) is special[new]
+        assert special_cases(each, sources.values()) is special[new]
 
 
 def test_the_same_changes_are_paired_whichever_ends_first(monkeypatch: pytest.MonkeyPatch) -> None:

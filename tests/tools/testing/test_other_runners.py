@@ -251,6 +251,16 @@ def test_make_without_recognisable_results_speaks_by_its_exit_status(project: Ma
     assert "checking" in observation.text
 
 
+def test_make_that_runs_nothing_is_no_pass_and_says_why(project: Make) -> None:
+    files = {"Makefile": "test:\n\t@printf '1..1\\nok 1 - a\\n'\n", "test/data.txt": "x\n"}
+    observation, report = run(project(files))
+    assert (report.outcome, observation.failed) == ("no-tests", True)
+    assert "'test' is up to date" in observation.text
+    assert "`.PHONY: test`" in observation.text
+    files["Makefile"] = f".PHONY: test\n{files['Makefile']}"
+    assert counts(run(project(files))[1]) == (1, 0, 0, 0)
+
+
 def test_without_a_runner_it_is_said_what_was_looked_for(project: Make) -> None:
     at = project(
         {

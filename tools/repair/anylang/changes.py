@@ -174,7 +174,7 @@ def number(scope: Scope) -> Iterator[Change]:
 
 def off_by_one(scope: Scope) -> Iterator[Change]:
     for node in scope.values:
-        if node.type in _NUMBERS:
+        if node.type in _NUMBERS or _is_named_value(scope.code, node):
             continue
         for sign in "+-":
             yield scope.change(
@@ -182,6 +182,13 @@ def off_by_one(scope: Scope) -> Iterator[Change]:
             )
 
 
+def _is_named_value(code: Code, node: Node) -> bool:
+    """A member of an enumeration; of one that is in another file, by how such are written."""
+    written = text(node)
+    return re.split(r"\.|::", written)[-1] in code.members or bool(_NAMED_VALUE.fullmatch(written))
+
+
+_NAMED_VALUE = re.compile(r"(?:[\w.:]*[.:])?[A-Z]\w*(?:\.[A-Z][A-Z0-9_]*|::[A-Z]\w*)")
 _MORE = {"+": "more", "-": "less"}
 
 

@@ -29,6 +29,7 @@ _TEST_NAME = re.compile(
     r"(.*_test\.go|.*[._-](test|spec)s?\.[cm]?[jt]sx?|(test|spec)s?[._-].*|(test|spec)s?\.\w+"
     r"|.*_tests?\.(c|cc|cpp|cxx|rs)|.*(Test|Tests|TestCase|IT)\.java|Test[A-Z].*\.java)$"
 )
+_MEMBERS = frozenset({"enumerator", "enum_constant", "enum_variant", "enum_assignment"})
 _TEST_MODULES = frozenset({"tests", "test"})
 
 
@@ -69,6 +70,13 @@ class Code:
     def functions(self) -> list[Definition]:
         """Those that may be at fault: no tests."""
         return [] if is_test_file(self.path) else [d for d in self.definitions if not self.is_test(d)]
+
+    @cached_property
+    def members(self) -> frozenset[str]:
+        """Names of the members of its enumerations."""
+        everything = self.nodes(1, self.text.count("\n") + 1)
+        named = [n.child_by_field_name("name") for n in everything if n.type in _MEMBERS]
+        return frozenset(text(each) for each in named if each is not None)
 
     def is_test(self, definition: Definition) -> bool:
         """A test, or a helper of tests, in a file of either kind."""

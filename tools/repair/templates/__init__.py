@@ -20,6 +20,7 @@ from tools.repair.templates import (
     operators,
     patterns,
     practice,
+    raising,
     results,
     shape,
     statements,
@@ -52,6 +53,7 @@ _MODULES = (
     substitutes,
     answers,
     imports,
+    raising,
 )
 
 _WRITTEN = [each for module in _MODULES for each in vars(module).values() if isinstance(each, Template)]

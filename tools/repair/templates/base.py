@@ -29,6 +29,7 @@ class Hints:
 
     texts: pairs of texts that were compared and differ, what was found and what was wanted (either may be which)
     words: strings of the messages that look like names
+    unraised: exceptions that tests waited for in vain
     """
 
     missing_names: frozenset[str] = frozenset()
@@ -38,6 +39,7 @@ class Hints:
     errors: frozenset[str] = frozenset()
     texts: tuple[tuple[str, str], ...] = ()
     words: frozenset[str] = frozenset()
+    unraised: frozenset[str] = frozenset()
 
 
 BUILTINS = frozenset(dir(builtins))

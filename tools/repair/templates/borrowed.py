@@ -5,13 +5,13 @@ what its other conditions look at, how its other functions begin.
 from __future__ import annotations
 
 import ast
-import difflib
 import re
 import sys
 from collections import Counter
 from collections.abc import Iterator
 
 from tools.repair.templates.base import Change, Site, template
+from tools.repair.templates.likeness import likeness
 from tools.repair.templates.practice import conditions_of, is_place
 from tools.repair.templates.precedence import COMPARISON
 from tools.repair.templates.source import Function
@@ -78,17 +78,30 @@ def borrowed_condition(site: Site) -> Iterator[Change]:
 
 @template(prior=0.3, precision=0.75)
 def more_elements(site: Site) -> Iterator[Change]:
-    """One more string in a list of strings, one that the file knows: a kind that was forgotten (plastic surgery)."""
+    """One more string in a list of strings, one that the project knows: a kind that was forgotten (plastic surgery).
+
+    First those that share a word with what the failures say, then those that stand beside these elsewhere, then by
+    likeness.
+    """
+    told = {part for word in site.hints.words for part in _parts(word)}
     for node in site.nodes:
         if isinstance(node, ast.List | ast.Tuple | ast.Set) and 1 < len(node.elts) <= MOST_ELEMENTS:
             held = [e.value for e in node.elts if isinstance(e, ast.Constant) and isinstance(e.value, str)]
             if len(held) < len(node.elts):
                 continue
-            others = [s for s in {*site.source.strings, *site.hints.words} if s not in held]
-            ratio = {s: max(difflib.SequenceMatcher(None, s, h).ratio() for h in held) for s in others}
+            beside = site.package.beside(frozenset(held))
+            others = [s for s in {*site.source.strings, *site.hints.words, *beside} if s not in held]
+            ratio = {
+                s: (not told.isdisjoint(_parts(s)), beside[s] > 0, max(likeness(s, h) for h in held))
+                for s in others
+            }
             end = site.source.span(node.elts[-1])[1]
-            for text in sorted(others, key=lambda s: (-ratio[s], s))[:MOST_STRINGS]:
+            for text in sorted(others, key=lambda s: ([-each for each in ratio[s]], s))[:MOST_STRINGS]:
                 yield Change(start=end, end=end, text=f", {text!r}", why=f"{text!r} is missing")
+
+
+def _parts(name: str) -> list[str]:
+    return [part.lower() for part in re.findall(r"[A-Za-z][a-z]*", name) if len(part) > 2]
 
 
 @template(prior=1.2, precision=0.9)

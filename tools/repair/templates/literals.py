@@ -187,7 +187,14 @@ def _truths(site: Site) -> list[ast.expr]:
 
 
 def _alike(site: Site, node: ast.expr) -> list[str]:
-    """Other names of the kind: members of the same module or class, classes beside a class."""
+    """Others of the kind: members of the same module or class, classes beside a class, texts that stand beside one."""
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        above = site.source.parents.get(node)
+        held = above.elts if isinstance(above, ast.List | ast.Tuple | ast.Set) else [node]
+        texts = {
+            each.value for each in held if isinstance(each, ast.Constant) and isinstance(each.value, str)
+        }
+        return [repr(text) for text in site.package.beside(frozenset(texts))]
     if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
         members = site.package.members(node.value.id)
         same = [name for name, _ in members.most_common() if name[:1].isupper() == node.attr[:1].isupper()]

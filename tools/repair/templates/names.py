@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import ast
-import difflib
 from collections.abc import Iterable, Iterator
 from typing import TypeGuard
 
 from tools.repair.templates.base import BUILTINS, Change, Site, template
+from tools.repair.templates.likeness import by_likeness, nearest
 from tools.repair.templates.precedence import ATOM
 from tools.repair.templates.source import Function
 
@@ -63,7 +63,7 @@ def misspelt_name(site: Site) -> Iterator[Change]:
     for node in site.nodes:
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and not site.known(node.id):
             reachable = [*site.variables, *site.source.module_names, *sorted(BUILTINS)]
-            for near in difflib.get_close_matches(node.id, dict.fromkeys(reachable), n=4, cutoff=0.5):
+            for near in nearest(node.id, dict.fromkeys(reachable), 4, 0.5):
                 yield site.replace(node, near, f"there is no `{node.id}`; `{near}` is meant")
             receiver = _receiver(site.function)
             if receiver and node.id in site.source.attributes:
@@ -86,7 +86,7 @@ def misspelt_attribute(site: Site) -> Iterator[Change]:
 def respelt(site: Site, node: ast.Attribute) -> list[str]:
     """Attributes most like one that does not exist."""
     others = sorted({*site.source.attributes, *_USUAL} - {node.attr})
-    return difflib.get_close_matches(node.attr, others, n=5, cutoff=0.4)
+    return nearest(node.attr, others, 5, 0.4)
 
 
 def misspelt_alike(site: Site, node: ast.Attribute) -> list[ast.Attribute]:
@@ -120,7 +120,7 @@ def callee_of_the_module(site: Site) -> Iterator[Change]:
     for node in site.nodes:
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name | ast.Attribute):
             old = node.func.id if isinstance(node.func, ast.Name) else node.func.attr
-            for name in _by_likeness(old, [each for each in names if _same_kind(site, node.func, each)])[:8]:
+            for name in by_likeness(old, [each for each in names if _same_kind(site, node.func, each)])[:8]:
                 if isinstance(node.func, ast.Name):
                     yield site.replace(node.func, name)
                 else:
@@ -133,7 +133,7 @@ def variable(site: Site) -> Iterator[Change]:
     for node in site.nodes:
         used = isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and not _is_callee(site, node)
         if isinstance(node, ast.Name) and used and node.id in site.variables:
-            for name in _by_likeness(node.id, site.variables):
+            for name in by_likeness(node.id, site.variables):
                 yield site.replace(node, name)
 
 
@@ -160,7 +160,7 @@ def variable_of_the_module(site: Site) -> Iterator[Change]:
     for node in site.nodes:
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and not _is_callee(site, node):
             others = constants if node.id not in constants else [*constants, *site.variables]
-            for name in _by_likeness(node.id, others)[:8]:
+            for name in by_likeness(node.id, others)[:8]:
                 yield site.replace(node, name)
 
 
@@ -169,7 +169,7 @@ def assigned_variable(site: Site) -> Iterator[Change]:
     """The result stored under another name (TBar FP13; QuixBugs class 6)."""
     for target in _targets(site.statement):
         if isinstance(target, ast.Name):
-            for name in _by_likeness(target.id, site.variables):
+            for name in by_likeness(target.id, site.variables):
                 yield site.replace(target, name)
 
 
@@ -200,7 +200,7 @@ def attribute(site: Site) -> Iterator[Change]:
     for node in site.nodes:
         if isinstance(node, ast.Attribute):
             others = [name for name in site.source.attributes if name != node.attr]
-            for name in _by_likeness(node.attr, others)[:12]:
+            for name in by_likeness(node.attr, others)[:12]:
                 yield _renamed(site, node, name)
 
 
@@ -242,12 +242,6 @@ def _renamed(site: Site, node: ast.Attribute, name: str) -> Change:
 
 def _relatives(name: str, groups: Iterable[tuple[str, ...]]) -> list[str]:
     return list(dict.fromkeys(other for group in groups if name in group for other in group if other != name))
-
-
-def _by_likeness(name: str, others: Iterable[str]) -> list[str]:
-    """Others, the most alike first; equally alike ones keep their order."""
-    distinct = [each for each in dict.fromkeys(others) if each != name]
-    return sorted(distinct, key=lambda each: -difflib.SequenceMatcher(None, name, each).ratio())
 
 
 def _same_kind(site: Site, func: ast.expr, name: str) -> bool:

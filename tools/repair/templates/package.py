@@ -42,6 +42,15 @@ class Package:
             self._members[root] = _together(source.members.get(root, Counter()) for source in self.sources)
         return self._members[root]
 
+    def beside(self, held: frozenset[str]) -> Counter[str]:
+        """Texts that stand in displays, by how often together with these; without these."""
+        found: Counter[str] = Counter()
+        for source in self.sources:
+            for display in source.displays:
+                for text in display - held:
+                    found[text] += len(display & held)
+        return found
+
     @cached_property
     def bare_calls(self) -> Counter[str]:
         """Methods that are called without arguments, by how often."""

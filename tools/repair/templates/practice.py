@@ -5,10 +5,10 @@ values kept as they came, names that differ by an underscore, statements in the 
 from __future__ import annotations
 
 import ast
-import difflib
 from collections.abc import Iterator
 
 from tools.repair.templates.base import Change, Site, template
+from tools.repair.templates.likeness import nearest
 from tools.repair.templates.precedence import ATOM, COMPARISON
 from tools.repair.templates.source import Function
 
@@ -102,7 +102,7 @@ def similar_name(site: Site) -> Iterator[Change]:
             and node.id in site.source.module_names
         ):
             others = [name for name in site.source.module_names if name != node.id]
-            for near in difflib.get_close_matches(node.id, others, n=4, cutoff=0.7):
+            for near in nearest(node.id, others, 4, 0.7):
                 yield site.replace(node, near)
 
 

@@ -76,7 +76,7 @@ def _is_head(parent: ast.AST | None, node: ast.expr) -> bool:
     return isinstance(parent, ast.Subscript) and node is parent.value
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=1 << 16)
 def text_binding(text: str) -> int:
     if text.isidentifier() or text.isdigit():
         return ATOM

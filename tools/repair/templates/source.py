@@ -8,6 +8,9 @@ from collections import Counter
 from collections.abc import Iterator
 from functools import cached_property
 
+# Longer texts are no names of anything.
+LONGEST_MEMBER = 40
+
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
@@ -176,6 +179,19 @@ class Source:
         for node in ast.walk(self.tree):
             if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
                 found.setdefault(node.value.id, Counter())[node.attr] += 1
+        return found
+
+    @cached_property
+    def displays(self) -> list[frozenset[str]]:
+        """The texts of each list, tuple, set and dictionary that is written down and holds several."""
+        found = []
+        for node in ast.walk(self.tree):
+            if isinstance(node, ast.List | ast.Tuple | ast.Set | ast.Dict):
+                held = node.keys if isinstance(node, ast.Dict) else node.elts
+                values = [each.value for each in held if isinstance(each, ast.Constant)]
+                texts = [each for each in values if isinstance(each, str) and len(each) < LONGEST_MEMBER]
+                if len(texts) > 1:
+                    found.append(frozenset(texts))
         return found
 
     @cached_property

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import ast
-import difflib
 from collections.abc import Iterator
 
 from tools.repair.templates.base import Change, Site, template
+from tools.repair.templates.likeness import nearest
 from tools.repair.templates.precedence import PRODUCT, SUM
 
 
@@ -46,7 +46,7 @@ def other_string(site: Site) -> Iterator[Change]:
     for node in site.nodes:
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
             others = [each for each in site.source.strings if each != node.value]
-            near = difflib.get_close_matches(node.value, others, n=6, cutoff=0.3)
+            near = nearest(node.value, others, 6, 0.3)
             if len(node.value) == 1:  # letters and digits are never much alike
                 near += [each for each in others if len(each) == 1 and each not in near]
                 near += [each for each in ("0", "1", " ") if each not in (*near, node.value)]
@@ -58,7 +58,7 @@ def other_string(site: Site) -> Iterator[Change]:
 def off_by_one(site: Site) -> Iterator[Change]:
     """An index, bound, argument or result one more or less (QuixBugs class 4; the most common fault of all)."""
     for node in site.nodes:
-        if _counts(site, node):
+        if _counts(site, node) and not _is_named_value(node):
             for text in (f"{site.operand(node, SUM)} + 1", f"{site.operand(node, SUM)} - 1"):
                 yield site.replace(node, text)
 
@@ -146,6 +146,14 @@ def _counts(site: Site, node: ast.expr) -> bool:
     if isinstance(above, ast.Call):
         return node in above.args
     return isinstance(above, ast.Slice | ast.Compare | ast.Return | ast.Assign | ast.BinOp | ast.AugAssign)
+
+
+def _is_named_value(node: ast.expr) -> bool:
+    """A constant of a class, such as an enumeration's member, beside which no other stands: `Colour.RED`."""
+    if not (isinstance(node, ast.Attribute) and node.attr.isupper()):
+        return False
+    owner = node.value.attr if isinstance(node.value, ast.Attribute) else getattr(node.value, "id", "")
+    return owner[:1].isupper()
 
 
 def _is_counter(site: Site, name: str) -> bool:

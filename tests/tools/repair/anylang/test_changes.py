@@ -275,3 +275,17 @@ int main(void)
     ]
     found = rank(files, [], "run: test_list.c:4: main: Assertion `two() == 3' failed.")
     assert [each.function.name for each in found] == ["two", "one"]
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "member"),
+    [
+        ("a.c", "enum colour { red, green };\nint f(int c)\n{\n    return g(c, red);\n}\n", "red"),
+        ("A.java", "class A {\n  int f(int c) {\n    return g(c, Colour.RED);\n  }\n}\n", "Colour.RED"),
+        ("a.rs", "fn f(c: i32) -> i32 {\n    return g(c, Colour::Red);\n}\n", "Colour::Red"),
+    ],
+)
+def test_no_member_of_an_enumeration_is_made_one_more_or_less(path: str, text: str, member: str) -> None:
+    made = proposed(path, text)["off_by_one"]
+    assert any("g(c + 1, " in each for each in made)
+    assert not any(f"{member} +" in each or f"{member} -" in each for each in made)

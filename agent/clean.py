@@ -1,0 +1,43 @@
+"""A clean place in a log: all that the session had changed was committed, so that nothing before it is to be read.
+
+A session that is taken up again learns what it had changed from what it did (agent.resume). Where it edited files in
+ten thousand steps, that is half a second; from the last clean place on it is a few events.
+"""
+
+from __future__ import annotations
+
+from agent.context.checkpoint import Checkpoints, Clean
+from agent.events import ActionEvent, Event, ObservationEvent, Rewind, SnapshotEvent, UndoEvent
+from agent.log_index import place
+from tools.workspace import Workspace
+
+
+class CleanPlaces:
+    """Follows a session's log, and has its checkpoints name the last clean place.
+
+    tree: the last snapshot of the log so far, "" before the first
+    """
+
+    def __init__(self, workspace: Workspace, checkpoints: Checkpoints, tree: str) -> None:
+        self._workspace = workspace
+        self._checkpoints = checkpoints
+        self._tree = tree
+        self._begun: set[str] = set()
+
+    def see(self, event: Event) -> None:
+        """Take in the next event of the log."""
+        match event:
+            case SnapshotEvent():
+                self._tree = event.tree
+            case UndoEvent():
+                self._tree = event.after
+            case Rewind():  # it may have gone back to before that
+                self._checkpoints.clean = None
+                self._begun.clear()
+            case ActionEvent():
+                self._begun.add(event.call)
+            case ObservationEvent():
+                self._begun.discard(event.call)
+                at = self._workspace
+                if event.data.get("commit") and not (self._begun or at.changed or at.undone or at.lost):
+                    self._checkpoints.clean = Clean(at=place(event.id), tree=self._tree)

@@ -1,0 +1,35 @@
+"""How alike two names or texts are (Ratcliff and Obershelp's ratio), remembered: pairs come again and again."""
+
+from __future__ import annotations
+
+import difflib
+import heapq
+from collections.abc import Iterable
+from functools import lru_cache
+
+
+@lru_cache(maxsize=200_000)
+def likeness(name: str, other: str) -> float:
+    """From 0 to 1."""
+    return difflib.SequenceMatcher(None, name, other).ratio()
+
+
+def by_likeness(name: str, others: Iterable[str]) -> list[str]:
+    """Others, the most alike first; equally alike ones keep their order."""
+    return sorted(
+        (each for each in dict.fromkeys(others) if each != name), key=lambda each: -likeness(name, each)
+    )
+
+
+def nearest(name: str, others: Iterable[str], most: int, least: float) -> list[str]:
+    """As `difflib.get_close_matches`: those at least so much alike, the most alike first.
+
+    Pairs that cannot be (no ratio is higher than twice the shorter length over both) are not compared.
+    """
+    size = len(name)
+    near = [
+        (ratio, each)
+        for each in others
+        if 2 * min(size, len(each)) >= least * (size + len(each)) and (ratio := likeness(each, name)) >= least
+    ]
+    return [each for _, each in heapq.nlargest(most, near)]
