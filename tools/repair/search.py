@@ -38,6 +38,8 @@ MOST_SINGLES = 400
 # A single change is mostly among the first so many, if there is one; then it is time to look for two, at so many first.
 # Where many statements are suspicious, it is later among as many more candidates.
 FIRST_SINGLES, FIRST_SECONDS, PER_SUSPECT = 4000, 3000, 20
+# It is time for two already after so many, if some test passes with one of them that failed before.
+FIRST_IN_PART = 1500
 # Second changes that are tried on top of others, and the share of the time for them when something helps in part.
 MOST_SECONDS, IN_PART = 10_000, 0.5
 # The same in projects, where time may be left when all that is likely was tried.
@@ -111,8 +113,12 @@ class Search:
         """
         singles = max(FIRST_SINGLES, PER_SUSPECT * suspects)
         self._many = suspects > MANY_STATEMENTS
-        single = await self.run(First(candidates, singles, lambda: bool(self._good.found)))
-        if self._helps_all(single):
+        single = await self.run(First(candidates, FIRST_IN_PART, lambda: bool(self._good.found)))
+        if single is None and not any(half.said == "" for half in self._halves):
+            # Nothing shows that one of two faults is mended: a single change is what is missing.
+            more = First(candidates, singles - FIRST_IN_PART, lambda: bool(self._good.found))
+            single = await self.run(more)
+        if single is not None and len(single.helped) == len(self.wanted):
             return single
         alternatives = self.others
         double = await self.run_deeper(single, FIRST_SECONDS)
@@ -132,9 +138,6 @@ class Search:
     def _too_few_tests(self) -> bool:
         """Two changes at once pass as few tests as these by chance."""
         return len(self.spectrum.standing("passed", "failed")) < FEW_TESTS
-
-    def _helps_all(self, found: Found | None) -> bool:
-        return found is not None and len(found.helped) == len(self.wanted)
 
     async def run(self, candidates: Iterator[Candidate]) -> Found | None:
         """The best single change, or None."""
