@@ -318,7 +318,7 @@ VALUES = frozenset({"variable", "object", "namespace", "module", "type", "macro"
 def compare(root: Path, said: Said, index: Any, endings: tuple[str, ...]) -> Iterator[tuple[str, str]]:
     by_language: dict[str, Counter[str]] = {}
     outlines = index.outlines(list(index.paths))
-    uses = index.uses(list(index.paths))
+    uses = {path: index.uses(path) for path in index.paths}
     missing: dict[str, list[Place]] = {}
     for path, name, line in sorted(said.definitions):
         if path in outlines and outlines[path].symbols and (not endings or path.endswith(endings)):

@@ -47,6 +47,8 @@ FOREIGN_NAMES = (
 # These say how the run itself is to be done, and are the same for every test.
 OURS = ("PATCHWRIGHT_STRESS", "PATCHWRIGHT_SEED", "PYTHONUNBUFFERED", "PYTHONDONTWRITEBYTECODE")
 
+PROBE = "bubblewrap.json"
+
 IDENTITY = """\
 [user]
 	name = Test Person
@@ -58,14 +60,30 @@ IDENTITY = """\
 """
 
 
+@pytest.fixture(scope="session")
+def probed(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    """What the cache remembers of how commands can be confined here: found out once, not by each test's sessions."""
+    from sandbox.backends import choose
+
+    cache = tmp_path_factory.mktemp("probed")
+    choose(cache, cache=cache)
+    return b"".join(path.read_bytes() for path in cache.glob(PROBE))
+
+
 @pytest.fixture(autouse=True)
-def isolated(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
+def isolated(
+    tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch, probed: bytes
+) -> Path:
     """An empty home for the test and every process that it starts; returns it."""
     home = tmp_path_factory.mktemp("home")
     for name in [name for name in os.environ if _foreign(name)]:
         monkeypatch.delenv(name)
     monkeypatch.setenv("HOME", str(home))
     monkeypatch.setenv("PATCHWRIGHT_HOME", str(home / "patchwright"))
+    if probed:
+        cache = home / "patchwright" / "cache"
+        cache.mkdir(mode=0o700, parents=True)
+        (cache / PROBE).write_bytes(probed)
     for variable, folder in _XDG.items():
         monkeypatch.setenv(variable, str(home / folder))
     identity = home / "gitconfig"

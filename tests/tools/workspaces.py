@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from textwrap import dedent
@@ -28,7 +29,7 @@ def workspace(folder: Path, files: Mapping[str, str | bytes] = {}, **settings: A
     return Workspace(
         root=root,
         files=Tree(root),
-        sandbox=choose(root, spill=spill),
+        sandbox=choose(root, cache=Path(os.environ["PATCHWRIGHT_HOME"], "cache"), spill=spill),
         artifacts=Artifacts(folder / "artifacts"),
         journal=folder / "journal",
         settings=ToolSettings(cache=folder / "cache", **settings),

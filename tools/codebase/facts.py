@@ -6,9 +6,11 @@ Nothing here knows of other files: what a name refers to is answered by the inde
 from __future__ import annotations
 
 import re
+from array import array
 from collections import Counter, defaultdict
 from dataclasses import dataclass
 from functools import cache
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,7 +25,7 @@ from tools.languages import LANGUAGES, Language, encoded, languages_of, parsed
 from tools.symbols.definitions import Definition, definitions_in
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping, Sequence
 
     from tree_sitter import Node, Query, Tree
 
@@ -66,7 +68,8 @@ class Facts:
     """What one file says.
 
     package: what the file says the whole of it belongs to, "" if it does not
-    uses: name → lines on which it stands, each as `line * 2 + 1` where it is called, else `line * 2`
+    uses: name → how often it stands in code, and how often it is called
+    said: where comments and strings begin and end, in bytes of the text; `marks` needs them
     code, prose: word → how often it stands in names, and in comments and strings
     lines: how many
     """
@@ -74,7 +77,8 @@ class Facts:
     language: str
     package: str
     symbols: tuple[Symbol, ...]
-    uses: dict[str, list[int]]
+    uses: Mapping[str, tuple[int, int]]
+    said: Sequence[int]
     imports: tuple[Import, ...]
     code: Counter[str]
     prose: Counter[str]
@@ -103,7 +107,7 @@ def _sql(text: str) -> Facts:
     text = text.replace("\r\n", "\n").replace("\r", "\n")
     lines = text.split("\n")
     found = statements(text)
-    uses = _uses(SQL, found.code)
+    uses = _counted(SQL, found.code)
     return Facts(
         language=SQL.name,
         package="",
@@ -120,8 +124,9 @@ def _sql(text: str) -> Facts:
             for each in found.created
         ),
         uses=uses,
+        said=(),
         imports=(),
-        code=spread({name: len(marks) for name, marks in uses.items()}),
+        code=spread({name: count for name, (count, _) in uses.items()}),
         prose=spread(Counter(IDENTIFIER.findall(found.prose))),
         lines=len(lines),
     )
@@ -155,6 +160,7 @@ def _document(language: Language, text: str) -> Facts:
             for each in entries(language.name, text)
         ),
         uses={},
+        said=(),
         imports=(),
         code=Counter(),
         prose=spread(Counter(IDENTIFIER.findall(text))),
@@ -174,14 +180,15 @@ class _Reader:
         source = encoded(self._text)
         code, said = _apart(source, prose)
         there = definitions_in(self._language, self._text, tree)
-        uses = _uses(self._language, code.decode("utf-8", "replace"))
+        uses = _counted(self._language, code.decode("utf-8", "replace"))
         return Facts(
             language=self._language.name,
             package=there[0].package if there else "",
             symbols=tuple(sorted(self._symbols(there, variables), key=lambda each: (each.first, -each.last))),
             uses=uses,
+            said=array("I", chain.from_iterable(prose)),
             imports=tuple(imports_of(self._language.name, imports)),
-            code=spread({name: len(lines) for name, lines in uses.items()}),
+            code=spread({name: count for name, (count, _) in uses.items()}),
             prose=spread(Counter(IDENTIFIER.findall(said.decode("utf-8", "replace")))),
             lines=len(self._lines),
         )
@@ -256,27 +263,64 @@ class _Reader:
         return ""
 
 
-def _uses(language: Language, code: str) -> dict[str, list[int]]:
-    """The names in a text of code alone, with their lines (see `Facts.uses`)."""
-    uses: defaultdict[str, list[int]] = defaultdict(list)
-    keywords = KEYWORDS.get(language.name, ())
-    # Elsewhere than in Python a keyword may be a member's name: `users.delete()`.
-    skipped = {} if language.name == "python" else {name: f".{name}" for name in keywords}
-    names = (_WITH_DOLLARS if language.name in _DOLLARS else _NAME_OR_CALL).findall
+def marks(language: str, text: str, said: Sequence[int], only: str = "") -> dict[str, list[int]]:
+    """Name → lines on which it stands in code, each as `line * 2 + 1` where it is called, else `line * 2`.
+
+    language: its name; said: of the text's facts; only: a name, to which the search is limited
+    """
+    text = text.replace("\r\n", "\n").replace("\r", "\n")
+    if language in DOCUMENTS:
+        return {}
+    if language == SQL.name:
+        code = statements(text).code
+    else:
+        code = _apart(encoded(text), list(zip(said[::2], said[1::2], strict=True)))[0].decode(
+            "utf-8", "replace"
+        )
+    return _marks(language, code, only)
+
+
+def _marks(language: str, code: str, only: str) -> dict[str, list[int]]:
+    found: defaultdict[str, list[int]] = defaultdict(list)
+    keywords = KEYWORDS.get(language, frozenset())
+    names = (_WITH_DOLLARS if language in _DOLLARS else _NAME_OR_CALL).findall
     for number, line in enumerate(code.split("\n"), 1):
-        for name, called in names(line):
-            if name in skipped and skipped[name] not in line:
+        for each in names(line) if only in line else ():
+            name = each[:-1].rstrip() if each[-1] == "(" else each
+            if name in keywords and (language == "python" or f".{name}" not in line):
                 continue
-            uses[name].append(number * 2 + (called != ""))
-    if language.name == "python":
-        for name in keywords:
-            uses.pop(name, None)
-    return dict(uses)
+            if not only or name == only:
+                found[name].append(number * 2 + (each[-1] == "("))
+    return dict(found)
 
 
-_NAME_OR_CALL = re.compile(r"([^\W\d]\w*)(\s?\()?")
+def _counted(language: Language, code: str) -> dict[str, tuple[int, int]]:
+    """The names in a text of code alone (see `Facts.uses`)."""
+    uses: dict[str, tuple[int, int]] = {}
+    calls = []
+    for each, count in Counter(
+        (_WITH_DOLLARS if language.name in _DOLLARS else _NAME_OR_CALL).findall(code)
+    ).items():
+        if each[-1] == "(":
+            calls.append((each[:-1].rstrip(), count))
+        else:
+            uses[each] = count, 0
+    for name, count in calls:
+        used, called = uses.get(name, (0, 0))
+        uses[name] = used + count, called + count
+    for name in KEYWORDS.get(language.name, frozenset()) & uses.keys():
+        del uses[name]
+        # Elsewhere than in Python a keyword may be a member's name: `users.delete()`.
+        if language.name != "python" and f".{name}" in code:
+            there = _marks(language.name, code, name).get(name, ())
+            if there:
+                uses[name] = len(there), sum(mark & 1 for mark in there)
+    return uses
 
-_WITH_DOLLARS = re.compile(r"((?:\$|[^\W\d])[\w$]*)(\s?\()?")
+
+_NAME_OR_CALL = re.compile(r"[^\W\d]\w*(?:[^\S\n]?\()?")
+
+_WITH_DOLLARS = re.compile(r"(?:\$|[^\W\d])[\w$]*(?:[^\S\n]?\()?")
 _DOLLARS = frozenset({"javascript", "typescript", "tsx", "java"})
 """Languages in which a dollar is a letter."""
 

@@ -11,8 +11,9 @@ from typing import Self, TypeVar
 
 from tools.codebase import listing
 from tools.codebase.documents import is_document
+from tools.codebase.facts import marks
 from tools.codebase.listing import Stamp
-from tools.codebase.packing import ENTRY, NAME, NOTHING, Outline, unpack_facts, unpack_uses
+from tools.codebase.packing import ENTRY, NAME, NOTHING, Outline, unpack_facts, unpack_said
 from tools.codebase.store import Store, discard, locked, now
 from tools.codebase.worker import Task, decoded
 from tools.codebase.workers import segments
@@ -200,11 +201,13 @@ class Index:
         found = {number: unpack_facts(data) for number, data in self.store.facts(set(wanted.values()))}
         return {path: found[number] for path, number in wanted.items() if number in found}
 
-    def uses(self, paths: Sequence[str]) -> dict[str, dict[str, list[int]]]:
-        """Path → name → lines (see `Facts.uses`)."""
-        wanted = {path: self._files[path][2] for path in paths if path in self._files}
-        found = {number: unpack_uses(data) for number, data in self.store.uses(set(wanted.values()))}
-        return {path: found[number] for path, number in wanted.items() if number in found}
+    def uses(self, path: str, only: str = "") -> dict[str, list[int]]:
+        """Name → lines, of a file as it is now (see `facts.marks`); only: a name, to which it is limited."""
+        if path not in self._files:
+            return {}
+        for language, said in self.store.said(self._files[path][2]):
+            return marks(language, self.source(path), unpack_said(said), only)
+        return {}
 
     def naming(self, name: str) -> list[tuple[str, int, int, int]]:
         """Code that a name stands in: path, how often it is defined, used in all, and called. Sorted by path."""

@@ -35,7 +35,7 @@ class Packed:
 
     blob: int
     facts: bytes
-    uses: bytes
+    said: bytes
     counts: tuple[int, int, int]
 
 
@@ -57,21 +57,17 @@ def segment(read: Iterable[tuple[int, Facts]]) -> Segment:
         for word in facts.code.keys() | facts.prose.keys():
             postings[word] += (blob, _counts(in_names(word, 0), in_code(word, 0), in_prose(word, 0)))
         defined = Counter(symbol.short for symbol in facts.symbols)
-        for name, lines in facts.uses.items():
-            called = sum(map(_LOWEST_BIT, lines))
-            postings[NAME + name] += (blob, _counts(defined.pop(name, 0), len(lines), called))
+        for name, (used, called) in facts.uses.items():
+            postings[NAME + name] += (blob, _counts(defined.pop(name, 0), used, called))
         mark = ENTRY if facts.language in DOCUMENTS else NAME
         for name, count in defined.items():  # names that are no identifier: `empty?`, operators
             postings[mark + name] += (blob, _counts(count, count, 0))
         counts = (sum(named.values()), sum(facts.code.values()), sum(facts.prose.values()))
-        texts.append(Packed(blob=blob, facts=pack_facts(facts), uses=_pack(facts.uses), counts=counts))
+        said = zlib.compress(array("I", facts.said).tobytes(), _FAST)
+        texts.append(Packed(blob=blob, facts=pack_facts(facts), said=said, counts=counts))
     return Segment(
         texts=texts, postings=[(term, array("I", postings[term]).tobytes()) for term in sorted(postings)]
     )
-
-
-_LOWEST_BIT = (1).__and__
-"""Of a mark in `Facts.uses`: whether it is a call."""
 
 
 def _counts(first: int, second: int, third: int) -> int:
@@ -91,7 +87,7 @@ def unpack_postings(data: bytes) -> Iterator[tuple[int, int, int, int]]:
 
 
 def pack_facts(facts: Facts) -> bytes:
-    """Everything but uses and words."""
+    """Everything but names, words, and where comments and strings are."""
     symbols = [
         (each.name, each.kind, each.first, each.line, each.last, each.signature, each.doc)
         for each in facts.symbols
@@ -102,7 +98,7 @@ def pack_facts(facts: Facts) -> bytes:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outline:
-    """What was packed of a text besides uses and words."""
+    """What was packed of a text besides its terms, and where its comments and strings are."""
 
     language: str
     package: str
@@ -133,10 +129,12 @@ def unpack_facts(data: bytes) -> Outline:
     )
 
 
-def unpack_uses(data: bytes) -> dict[str, list[int]]:
-    """Name → lines, as `Facts.uses` has them."""
-    uses: dict[str, list[int]] = json.loads(zlib.decompress(data)) if data else {}
-    return uses
+def unpack_said(data: bytes) -> array[int]:
+    """Where comments and strings begin and end, as `Facts.said` has it."""
+    said = array("I")
+    if data:
+        said.frombytes(zlib.decompress(data))
+    return said
 
 
 def _pack(value: object) -> bytes:

@@ -148,7 +148,7 @@ def references(index: Index, name: str, *, calls: bool = False) -> Iterator[Use]
     holders.sort(key=lambda path: (is_test(path), path))
     for path in holders:
         outline = index.outline(path)
-        marks = index.uses([path]).get(path, {}).get(last, [])
+        marks = index.uses(path, last).get(last, [])
         own = {symbol.line for symbol in outline.symbols if symbol.short == last}
         own |= {
             symbol.first for symbol in outline.symbols if symbol.short == last and symbol.kind == "variable"
@@ -174,7 +174,7 @@ def callees(index: Index, where: Found) -> list[Calls]:
     """What a symbol calls and the workspace defines, in the order of its lines."""
     first, last = where.symbol.line, where.symbol.last
     found: dict[str, int] = {}
-    for name, marks in index.uses([where.path]).get(where.path, {}).items():
+    for name, marks in index.uses(where.path).items():
         lines = [mark >> 1 for mark in marks if mark & 1 and first <= mark >> 1 <= last]
         lines = [line for line in lines if not (line == first and name == where.symbol.short)]
         if lines:

@@ -18,7 +18,7 @@ from pathlib import Path
 from tools.codebase.listing import Stamp
 from tools.codebase.packing import Segment, unpack_postings
 
-VERSION = 8
+VERSION = 9
 """Of the tables and of what is read out of a text. Another one's database is made anew."""
 
 SMALL = 16
@@ -33,7 +33,7 @@ SPARE = 2_000
 _SCHEMA = """
 CREATE TABLE texts (
     id INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, segment INTEGER NOT NULL,
-    facts BLOB NOT NULL, uses BLOB NOT NULL, named INTEGER NOT NULL, code INTEGER NOT NULL, prose INTEGER NOT NULL
+    facts BLOB NOT NULL, said BLOB NOT NULL, named INTEGER NOT NULL, code INTEGER NOT NULL, prose INTEGER NOT NULL
 );
 CREATE TABLE files (
     path BLOB PRIMARY KEY, size INTEGER NOT NULL, mtime INTEGER NOT NULL, ctime INTEGER NOT NULL,
@@ -158,7 +158,7 @@ class Store:
         self._connection.executemany(
             "INSERT INTO texts VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
             [
-                (each.blob, keys[each.blob], number, each.facts, each.uses, *each.counts)
+                (each.blob, keys[each.blob], number, each.facts, each.said, *each.counts)
                 for each in segment.texts
             ],
         )
@@ -172,11 +172,10 @@ class Store:
             marks = ",".join("?" * len(chunk))
             yield from self._connection.execute(f"SELECT id, facts FROM texts WHERE id IN ({marks})", chunk)
 
-    def uses(self, texts: Iterable[int]) -> Iterator[tuple[int, bytes]]:
-        """Number and packed uses."""
-        for chunk in _chunks(list(texts)):
-            marks = ",".join("?" * len(chunk))
-            yield from self._connection.execute(f"SELECT id, uses FROM texts WHERE id IN ({marks})", chunk)
+    def said(self, text: int) -> Iterator[tuple[str, bytes]]:
+        """A text's language, and packed, where its comments and strings are; nothing for one that is not there."""
+        for key, data in self._connection.execute("SELECT key, said FROM texts WHERE id = ?", (text,)):
+            yield key.partition(":")[0], data
 
     def counts(self) -> dict[int, tuple[int, int, int]]:
         """Number → how many words its symbols' names, its code and its prose have."""

@@ -46,6 +46,7 @@ def _empty(language: str) -> Facts:
         package="",
         symbols=(),
         uses={},
+        said=(),
         imports=(),
         code=Counter(),
         prose=Counter(),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -137,6 +138,8 @@ def _shifted(best: _Alignment, lines: Sequence[str]) -> _Alignment | None:
                 return replace(best, pairs=pairs)
     return None
 
+
+_WORD = re.compile(r"\w")
 
 _Measure = Callable[[str, str], float]
 """How alike two lines are, from 0 to 1."""
@@ -284,13 +287,15 @@ def _alike(
 
 
 def _beside(likeness: Sequence[Sequence[float]], *, first: bool, last: bool) -> list[tuple[int, int]]:
-    """Each line with its neighbour, if they are all alike: at the ends counted from what stands exactly."""
+    """Each line with its neighbour, if they are all alike, and none as much to another line that stands there: at the
+    ends counted from what stands exactly."""
     rows, columns = len(likeness), len(likeness[0])
     if columns < rows or not (first or last or rows == columns):
         return []
     shift = columns - rows if first else 0
     pairs = [(i, i + shift) for i in range(rows)]
-    return pairs if all(likeness[i][j] for i, j in pairs) else []
+    most = all(value < likeness[i][j] for i, j in pairs for k, value in enumerate(likeness[i]) if k != j)
+    return pairs if most and all(likeness[i][j] for i, j in pairs) else []
 
 
 def _in_order(likeness: Sequence[Sequence[float]]) -> list[tuple[int, int]]:
@@ -314,11 +319,14 @@ def _in_order(likeness: Sequence[Sequence[float]]) -> list[tuple[int, int]]:
 
 
 def _likeness(one: str, other: str) -> float:
-    """0.0 below LINE_FLOOR. Bounds by length and by letters come first: most pairs are far apart."""
+    """0.0 below LINE_FLOOR, and where either has no word: of brackets and comment marks a letter is half of all. Bounds
+    by length and by letters come first: most pairs are far apart."""
     enough = LINE_FLOOR * (len(one) + len(other)) / 2
     if max(len(one), len(other)) > LONGEST or min(len(one), len(other)) < enough:
         return 0.0
     if (Counter(one) & Counter(other)).total() < enough:
+        return 0.0
+    if not (_WORD.search(one) and _WORD.search(other)):
         return 0.0
     ratio = SequenceMatcher(None, one, other, autojunk=False).ratio()
     return ratio if ratio >= LINE_FLOOR else 0.0

@@ -17,6 +17,7 @@ from tools.edit.heads import scopes
 from tools.edit.ladder import STEPS, Rung, Site, Source, says_enough, sites
 from tools.edit.letters import (
     is_shallow,
+    leaves_white_space,
     refuse_seeming,
     refuse_twins,
     refuse_whole_twins,
@@ -174,6 +175,8 @@ def _exact(
             hint = "" if edit.whole_lines else ", or all=true"
             raise EditRefused(several(source, [source.line_at(start) for start in starts], "", hint))
     start = starts[0]
+    if leaves_white_space(source, start, reading.old, reading.new) and says_enough(reading.old):
+        return None  # whole lines, but for white space at the end of the last one
     refuse_seeming(source, start, reading.old, reading.new)
     refuse_repeated(source, start, reading)
     if path:

@@ -20,6 +20,27 @@ def is_shallow(text: str, start: int, old: str) -> bool:
     return bool(before) and old[0] in " \t" and rest_of_lines(text, start, old)
 
 
+def leaves_white_space(source: Source, start: int, old: str, new: str) -> bool:
+    """Whole lines but for white space at the end of the last one, which goes, or stays as another than the last: to the
+    letter that white space would be left to stand alone, or behind another line. Raises EditRefused if the last one is
+    replaced by another: whether that is to end so is not clear. One line instead of one is a change within it."""
+    text, end = source.text, start + len(old)
+    line_end = text.find("\n", end)
+    behind = text[end : line_end if line_end >= 0 else len(text)]
+    before = text[text.rfind("\n", 0, start) + 1 : start]
+    if not behind.isspace() or before.strip() or old.endswith("\n") or new.endswith(behind):
+        return False
+    (*others, last), lines = old.split("\n"), new.split("\n")
+    if lines[-1].strip() == last.strip() or (new and not others and len(lines) == 1):
+        return False
+    if not new or last.strip() in map(str.strip, lines):
+        return True
+    raise EditRefused(
+        f"line {source.line_at(end) + 1} ends in white space that `old` has not: give the line to its end, and the new "
+        "one with what it is to end in"
+    )
+
+
 def twins(source: Source, wanted: Sequence[str], at: Step = STEPS[0]) -> tuple[Rung, list[Site]]:
     """Where lines that stand once, as the step `at` sees them, stand but for blank lines: models drop those, so which
     is meant is not clear if there are several. Where only brackets and words like `end` are given, to the letter, the

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 
@@ -51,6 +51,7 @@ class Evidence:
     title: words and names of the first line, in lower case
     paths: path as written → line named with it, 0 for none
     quotes: what is quoted, and messages of errors
+    codes: of messages, as programs number them: "E108", "CS0246"
     """
 
     words: dict[str, float] = field(default_factory=dict)
@@ -60,6 +61,7 @@ class Evidence:
     paths: dict[str, int] = field(default_factory=dict)
     frames: list[Frame] = field(default_factory=list)
     quotes: list[str] = field(default_factory=list)
+    codes: list[str] = field(default_factory=list)
 
 
 _FRAME = re.compile(r'File "([^"\n]+)", line (\d+)(?:, in ([\w<>.]+))?')
@@ -78,6 +80,7 @@ _DOTTED = re.compile(r"(?<![\w/])[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+")
 _IMPORT = re.compile(r"^\W*from\s+([\w.]+)\s+import\s+\(?([\w, ]+)", re.MULTILINE)
 _ERROR = re.compile(r"^\W*(?:[\w.]*\.)?([A-Z]\w*(?:Error|Exception|Warning)):\s+(.{8,300})$", re.MULTILINE)
 _QUOTE = re.compile(r"\"([^\"\n]{10,160})\"|'([^'\n]{10,160})'|`([^`\n]{10,160})`|“([^”\n]{10,160})”")
+_CODE = re.compile(r"(?<![A-Za-z0-9_])[A-Z]{1,6}[-_]?\d{2,6}(?![A-Za-z0-9_])")
 _URL = re.compile(r"https?://\S+")
 _FENCE = re.compile(r"^\s*(```|~~~)")
 _TRACE_LINE = re.compile(r"\s*(Traceback \(most recent|File \"|at [\w.$<>]+\()")
@@ -123,7 +126,13 @@ def read(text: str) -> Evidence:
         if place := re.search(r"/(?:blob|tree|src)/[^/]+/([\w./-]+\.\w+)(?:#L(\d+))?", url):
             found.paths[place[1]] = int(place[2] or 0)
     found.quotes = list(dict.fromkeys(_quotes(text)))
+    found.codes = list(dict.fromkeys(_CODE.findall(_URL.sub(" ", text))))
     return found
+
+
+def code_pattern(codes: Sequence[str]) -> re.Pattern[str]:
+    """What finds codes of messages as they are written, and none that only begins so."""
+    return re.compile("|".join(rf"(?<![A-Za-z0-9_]){re.escape(code)}(?![A-Za-z0-9_])" for code in codes))
 
 
 def _frames(text: str) -> Iterator[Frame]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from tools.codebase.facts import Symbol
 from tools.codebase.index import Index
 from tools.codebase.words import counted, parts
-from tools.localization.evidence import Evidence
+from tools.localization.evidence import Evidence, code_pattern
 from tools.localization.ranking import RankedFile
 
 FILES = 12
@@ -27,6 +27,9 @@ USUAL = 120
 TITLED, NAME, OWNER, TRACED, DOTTED = 0.35, 0.15, 0.1, 0.3, 0.1
 """What it adds when the first line names the function, the text does, names its class, a frame in it, or `Class.it`."""
 
+CODED = 0.3
+"""What it adds when a message's code stands in it."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RankedFunction:
@@ -43,7 +46,7 @@ def ranked_functions(
     """The functions that a text most likely speaks of, the likeliest first."""
     if not files:
         return []
-    rarity = _rarity(index, evidence)
+    rarity, codes = _rarity(index, evidence), code_pattern(evidence.codes)
     found: list[RankedFunction] = []
     outlines = index.outlines([each.path for each in files[:FILES]])
     for place, each in enumerate(files[:FILES], 1):
@@ -52,6 +55,8 @@ def ranked_functions(
         share = each.score / files[0].score if files[0].score else 0.0
         for symbol in symbols:
             inside = _inside(rarity, lines, symbol) + _named(evidence, each.path, symbol)
+            if evidence.codes and codes.search("\n".join(lines[symbol.first - 1 : symbol.last])):
+                inside += CODED
             score = inside + FILE * share + FIRST / place
             found.append(RankedFunction(path=each.path, symbol=symbol, score=score))
     return sorted(found, key=lambda one: (-one.score, one.path, one.symbol.first))[:limit]

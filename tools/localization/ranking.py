@@ -6,14 +6,15 @@ The weights were found by coordinate search over the issues of one repository (d
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from tools.codebase.index import Index
 from tools.codebase.queries import is_test
-from tools.localization.evidence import Evidence
-from tools.localization.features import Features, gather
+from tools.localization.evidence import Evidence, code_pattern
+from tools.localization.features import Features, Gathered, gather
 from tools.localization.history import commits, given_to, spoken_of
 
 WEIGHTS: Mapping[str, float] = {
@@ -30,6 +31,7 @@ WEIGHTS: Mapping[str, float] = {
     "given": 0.05,
     "stem": 0.1,
     "titled": 0.07,
+    "coded": 1.0,
 }
 """What each feature adds, at its most."""
 
@@ -41,6 +43,12 @@ PACKAGE = 0.7
 
 ASIDE = 0.5
 """Examples, documentation, benchmarks, translations, migrations' templates, vendored code."""
+
+READ = 200
+"""Files, of the likeliest, that are read for the codes of messages: the index has words without their numbers."""
+
+MOST_CODED = 8
+"""Files with a code after which it says nothing."""
 
 _ASIDE = re.compile(
     r"(^|/)(docs?|examples?|galleries|tutorials?|benchmarks?|asv_bench|vendor|node_modules|third_party|extern|locale|"
@@ -70,17 +78,35 @@ def ranked_files(index: Index, evidence: Evidence, limit: int = 50) -> list[Rank
         reason = "its past is of commits that speak of the same" if value > 0.7 else ""
         gathered.add(path, "given", value, reason)
     add_sizes(index, gathered.files)
-    scores = {path: score(path, features.values) for path, features in gathered.files.items()}
+    scores = _scores(gathered)
+    if evidence.codes:
+        _coded(index, evidence, sorted(scores, key=lambda path: (-scores[path], path))[:READ], gathered)
+        scores = _scores(gathered)
     best = sorted(scores, key=lambda path: (-scores[path], path))[:limit]
     return [
         RankedFile(path=path, score=scores[path], reasons=_reasons(gathered.files[path])) for path in best
     ]
 
 
+def _scores(gathered: Gathered) -> dict[str, float]:
+    return {path: score(path, features.values) for path, features in gathered.files.items()}
+
+
+def _coded(index: Index, evidence: Evidence, best: Sequence[str], gathered: Gathered) -> None:
+    """The feature `coded`: a program's message has a code, and few files speak of it."""
+    codes = code_pattern(evidence.codes)
+    holders: dict[str, list[str]] = {}
+    for path in best:
+        if not is_test(path):
+            for code in set(codes.findall(index.source(path))):
+                holders.setdefault(code, []).append(path)
+    for code, paths in holders.items():
+        for path in paths if len(paths) <= MOST_CODED else ():
+            gathered.raise_to(path, "coded", 1 / math.sqrt(len(paths)), f"holds {code}")
+
+
 def add_sizes(index: Index, files: Mapping[str, Features]) -> None:
     """The feature `size`: where there is more code there are more mistakes."""
-    import math
-
     for path, features in files.items():
         _, code, _ = index.counts[index.text_of(path)]
         if path.endswith("__init__.py") and code < 600:

@@ -76,9 +76,8 @@ def uses(index: Index, name: str, places: Sequence[Place], *, calls: bool) -> li
     by_path: dict[str, set[int]] = {}
     for each in places:
         by_path.setdefault(each.path, set()).add(each.line)
-    marks = index.uses(list(by_path))
     for path in sorted(by_path, key=lambda each: (is_test(each), each)):
-        called = {mark >> 1 for mark in marks.get(path, {}).get(name, ()) if mark & 1}
+        called = {mark >> 1 for mark in index.uses(path, name).get(name, ()) if mark & 1}
         symbols, lines = index.outline(path).symbols, index.source(path).split("\n")
         found += [
             Use(

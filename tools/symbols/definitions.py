@@ -81,6 +81,15 @@ def definitions_among(
     return [each for each in near if first <= each.own_first <= each.last <= last]
 
 
+_WITHOUT_BRACES = frozenset({"python", "lua"})
+"""Languages whose definitions never end in a brace that a comment may follow (see `_end`)."""
+
+_WRAPPERS_OF_STATEMENTS = frozenset(
+    {"expression_statement", "variable_declaration", "argument_list", "type_declaration"}
+)
+"""Nodes around a definition that may begin where it does, or above a blank line, and end behind it."""
+
+
 @dataclass(slots=True)
 class _Scope:
     end: int
@@ -138,12 +147,15 @@ class _Reader:
         return result
 
     def _definition(self, node: Node, name: str, kind: str) -> Definition:
-        outer = _outermost(node, self._shape)
-        top, above, comments = self._above(outer)
+        if self._alone(node):
+            outer, (top, above, comments) = node, (node, node.start_point[0], set[int]())
+        else:
+            outer = _outermost(node, self._shape)
+            top, above, comments = self._above(outer)
         head = min([top.start_point[0], *comments])
         own_row = _own_row(outer, self._shape)
         first_row = above
-        end_row, end_column = _end(outer)
+        end_row, end_column = outer.end_point if self._language.name in _WITHOUT_BRACES else _end(outer)
         if end_column == 0 and end_row > outer.start_point[0]:  # it ends with its newline
             end_row -= 1
             tail = ""
@@ -166,6 +178,18 @@ class _Reader:
             tail=tail,
             language=self._language.name,
             package=self._package,
+        )
+
+    def _alone(self, node: Node) -> bool:
+        """Nothing can belong to a definition: it begins its line, and there is a blank one above.
+
+        A parent or a sibling is only found by a walk from the root, which for most definitions is not needed.
+        """
+        row, column = node.start_point
+        return (
+            not (self._shape.wrappers & _WRAPPERS_OF_STATEMENTS)
+            and (row == 0 or not self._lines[row - 1].strip())
+            and not _before(self._lines[row], column)
         )
 
     def _above(self, outer: Node) -> tuple[Node, int, set[int]]:
@@ -237,10 +261,10 @@ def _own_row(outer: Node, shape: Shape) -> int:
     """The row on which the definition goes on after decorators inside of it."""
     node = outer
     while True:
-        rest = next((each for each in node.children if each.type not in shape.decorators), None)
+        rest = _after_decorators(node, shape)
         if rest is None or not (rest.type in shape.modifiers or _decorated(rest, shape)):
             break
-        inner = next((each for each in rest.children if each.type not in shape.decorators), None)
+        inner = _after_decorators(rest, shape)
         if inner is None:  # modifiers that are decorators alone
             after = rest.next_sibling
             return after.start_point[0] if after is not None else rest.start_point[0]
@@ -248,8 +272,16 @@ def _own_row(outer: Node, shape: Shape) -> int:
     return rest.start_point[0] if rest is not None else outer.start_point[0]
 
 
+def _after_decorators(node: Node, shape: Shape) -> Node | None:
+    first = node.child(0) if node.child_count else None
+    if first is None or first.type not in shape.decorators:
+        return first
+    return next((each for each in node.children if each.type not in shape.decorators), None)
+
+
 def _decorated(node: Node, shape: Shape) -> bool:
-    return bool(node.children) and node.children[0].type in shape.decorators
+    first = node.child(0) if node.child_count else None
+    return first is not None and first.type in shape.decorators
 
 
 def _body_row(node: Node) -> int:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tools.codebase.facts import Facts, facts, language_of
+from tools.codebase.facts import Facts, facts, language_of, marks
 from tools.codebase.words import counted, parts
 
 pytestmark = pytest.mark.timeout(300)  # a busy machine is no finding
@@ -125,7 +125,7 @@ def test_every_language_tells_its_symbols_imports_and_calls(path: str) -> None:
     assert sorted(each.name for each in found.symbols) == sorted(symbols.split())
     told = sorted(f"{each.module}:{','.join(each.names)}" for each in found.imports)
     assert told == sorted(imports.split())
-    called = {name for name, marks in found.uses.items() if any(mark & 1 for mark in marks)}
+    called = {name for name, (_, often) in found.uses.items() if often}
     assert set(calls.split()) <= called
     assert "ghost" not in found.uses, "a comment or a string was taken for code"
 
@@ -142,14 +142,17 @@ def test_a_symbol_is_told_with_its_lines_head_and_first_sentence() -> None:
 
 
 def test_a_keyword_is_a_name_where_it_is_a_member() -> None:
-    found = read("a.js", "if (x) { users.delete(1); }\ndelete users[1];\n")
-    assert found.uses["delete"] == [3]
-    assert "if" not in found.uses
+    text = "if (x) { users.delete(1); }\ndelete users[1];\n"
+    found = read("a.js", text)
+    assert found.uses == {"x": (1, 0), "users": (2, 0), "delete": (1, 1)}
+    assert marks("javascript", text, found.said) == {"x": [2], "users": [2, 4], "delete": [3]}
+    assert marks("javascript", text, found.said, "delete") == {"delete": [3]}
 
 
 def test_a_dollar_is_a_letter_where_the_language_says_so() -> None:
-    found = read("a.ts", "class $Item {}\nconst it = new $Item();\n$(it);\n")
-    assert {"$Item": found.uses["$Item"], "$": found.uses["$"]} == {"$Item": [2, 5], "$": [7]}
+    text = "class $Item {}\nconst it = new $Item();\n$(it);\n"
+    found = read("a.ts", text)
+    assert marks("typescript", text, found.said) == {"$Item": [2, 5], "it": [4, 6], "$": [7]}
     assert [each.name for each in found.symbols][:1] == ["$Item"]
     assert set(read("a.php", "<?php $item = 1;\n").uses) == {"php", "item"}
 
@@ -249,6 +252,8 @@ def test_the_standard_library_is_read_as_pythons_own_parser_reads_it() -> None:
         tree = ast.parse(text)
         found = read("a.py", text)
         there = {(each.short, each.line) for each in found.symbols}
+        uses = marks("python", text, found.said)
+        assert found.uses == {name: (len(at), sum(mark & 1 for mark in at)) for name, at in uses.items()}
         for node in ast.walk(tree):
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
                 wanted += 1
@@ -263,7 +268,7 @@ def test_the_standard_library_is_read_as_pythons_own_parser_reads_it() -> None:
             if name and name not in ("self", "cls"):
                 used += 1
                 line = node.end_lineno if isinstance(node, ast.Attribute) else node.lineno  # type: ignore[attr-defined]
-                unused += line not in {mark >> 1 for mark in found.uses.get(name, ())}
+                unused += line not in {mark >> 1 for mark in uses.get(name, ())}
         names += 1
     assert names > 40
     assert wanted > 2000

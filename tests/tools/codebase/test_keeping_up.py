@@ -48,7 +48,7 @@ def says(index: Index) -> dict[str, Any]:
         "names": names,
         "words": words,
         "outlines": index.outlines(paths),
-        "uses": index.uses(paths),
+        "uses": {path: index.uses(path) for path in paths},
     }
 
 

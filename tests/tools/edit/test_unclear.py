@@ -8,6 +8,27 @@ from tools.edit.changes import Hunk, Line, Replace
 from tools.edit.engine import EditRefused, patched
 
 REFUSED = {
+    "one depth is known, and the levels may be wider than the file's": (
+        "a = {\n  b: function(c) {\n    return d(c)\n      .e()\n  }\n}\n",
+        "                return d(c)\n",
+        "                return f(c)\n                        .g(function(){\n                                h\n"
+        "                        })\n",
+    ),
+    "a blank line before the mark of a comment, and another mark is nearer to what the dots lead to": (
+        "/*!\n * name\n * by me\n */\n\n/**\n * Module\n */\n\nvar Emitter = require('events').Emitter\n",
+        "/*!\n ...\nvar Emitter = require('events').Emitter\n",
+        "\n/*!\n ...\nvar Emitter = require('events').Emitter\n",
+    ),
+    "a reworded line that may be the next one, or one behind that, and lines to add there": (
+        "def test():\n    assert r1 == 425\n    assert r2 == 425\n    assert r3 == 425\n    assert r4 == 425\n\n",
+        "    assert r1 == 425\n    assert r2 == 425\n    handler r4 == 425\n",
+        "    assert r1 == 425\n    assert r2 == 425\n    handler r4 == 425\n    assert r5 == 425\n",
+    ),
+    "a last line that lacks the white space at its end, and another one instead": (
+        "a\nx = one  \ny\n",
+        "a\nx = one",
+        "a\nx = two",
+    ),
     "lines with their ends escaped, which stand as letters elsewhere": (
         'say("a {b}\\n\\n")\nf {\n}\n\ng {\n}\n\n',
         "}\\n\\n",
@@ -242,6 +263,12 @@ REFUSED = {
 }
 
 MEANT = {
+    "lines behind one that lacks the white space at its end": (
+        "a\n  b = one  \n\nc\n", "a\n  b = one", "a\n  b = one\n  d = two", "a\n  b = one  \n  d = two\n\nc\n",
+    ),
+    "lines to remove, the last of which lacks the white space at its end": (
+        "a\n  b = one  \nc\n", "  b = one", "", "a\nc\n",
+    ),
     "a line that goes with the line end before it": (
         "int size;\n\n// fix it\nint push() {\n", "\n// fix it", "", "int size;\n\nint push() {\n",
     ),

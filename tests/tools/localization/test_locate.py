@@ -80,6 +80,19 @@ def test_each_kind_of_hint_leads_to_its_place(root: Path, text: str, path: str, 
     assert (found.functions[0].path, found.functions[0].symbol.name) == (path, function), found.text
 
 
+def test_the_code_of_a_message_leads_to_who_gives_it(root: Path) -> None:
+    checks = "def first(cart):\n    return 'shop.E0421'\n\n\ndef second(cart):\n    return 'shop.E042'\n"
+    put(root, {"shop/checks.py": checks + FILLER})
+    found = located(
+        root, "A coupon gives no discount of the cart's total\n\nIt only says (shop.E042) and expired."
+    )
+    assert found.files[0].path == "shop/checks.py"
+    assert "holds E042" in found.files[0].reasons
+    inside = [each.symbol.name for each in found.functions if each.path == "shop/checks.py"]
+    assert inside[0] == "second", found.text
+    assert located(root, "Discount\n\nexpired E04").files[0].path == "shop/cart.py"
+
+
 def test_reasons_say_what_in_the_text_counted(root: Path) -> None:
     found = located(root, TRACE)
     assert "it is in the stack trace" in found.files[0].reasons
@@ -150,6 +163,10 @@ def test_a_text_is_taken_apart() -> None:
     assert found.names["get_it"] > found.names["breaks"]
     assert [(each.path, each.line, each.function) for each in found.frames] == [("Cart.java", 42, "total")]
     assert read("") == read("\n")
+    assert read("W1: CS0246, (models.E028), no ticket https://x.org/AB123, no a12 or UTF8").codes == [
+        "CS0246",
+        "E028",
+    ]
 
 
 @pytest.mark.parametrize(
