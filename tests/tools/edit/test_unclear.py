@@ -8,6 +8,12 @@ from tools.edit.changes import Hunk, Line, Replace
 from tools.edit.engine import EditRefused, patched
 
 REFUSED = {
+    "one depth is known, and the levels may be wider than the file's": (
+        "a = {\n  b: function(c) {\n    return d(c)\n      .e()\n  }\n}\n",
+        "                return d(c)\n",
+        "                return f(c)\n                        .g(function(){\n                                h\n"
+        "                        })\n",
+    ),
     "a blank line before the mark of a comment, and another mark is nearer to what the dots lead to": (
         "/*!\n * name\n * by me\n */\n\n/**\n * Module\n */\n\nvar Emitter = require('events').Emitter\n",
         "/*!\n ...\nvar Emitter = require('events').Emitter\n",
