@@ -16,6 +16,7 @@ from agent.context.digest import Known
 from agent.context.facts import Facts
 from agent.context.ledger import ledger
 from agent.context.projection import NEVER_SENT, Projection
+from agent.context.provenance import marked
 from agent.context.slots import FoldMessage, Slot, size, steps
 from agent.events import Compaction, Fold
 from agent.model.base import AssistantMessage, ToolMessage
@@ -106,7 +107,7 @@ class Compressor:
         text = ""
         if self.summarise is not None and (written := await self._written(self.summarise, slots, focus)):
             head = f"[summary up to e{max(s.last for s in slots)}; recall(find=WORDS) searches what it leaves out]"
-            text = f"{head}\n{summary.checked(written, self.facts)}"
+            text = f"{head}\n{summary.checked(marked(written, slots), self.facts)}"
         return self._summary(slots, text, reason)
 
     async def _written(self, summarise: Summarise, slots: Sequence[Slot], focus: str) -> str:

@@ -45,6 +45,8 @@ def verdict(draft: Draft) -> Verdict:
         return Verdict.DROP
     if not draft.meant:
         return Verdict.DROP if any(_places(draft.text, given)) else Verdict.REFUSE
+    if _is_another_edit(draft, given):
+        return Verdict.DROP
     if draft.torn and exact_places(draft.text.lines, given):
         return Verdict.DROP  # a second slip has brought back the words of one of the two places
     if draft.torn or not any(line.strip() for line in given):
@@ -56,6 +58,17 @@ def verdict(draft: Draft) -> Verdict:
         or _of_filled(draft, given)
         or _of_another_place(draft, given)
         or _of_likeness(draft, given)
+    )
+
+
+def _is_another_edit(draft: Draft, given: tuple[str, ...]) -> bool:
+    """Two slips have undone one another in the old lines, but not in the new ones: one old line, indented more and then
+    as the first. What is written stands to the letter, there alone, and says another thing; nothing tells the slips.
+    """
+    return (
+        given == old_lines(draft.truth)
+        and new_lines(draft.given) != new_lines(draft.truth)
+        and len(exact_places(draft.text.lines, given)) == 1
     )
 
 

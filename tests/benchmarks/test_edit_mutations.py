@@ -159,6 +159,15 @@ def test_what_a_second_slip_has_made_stand_to_the_letter_is_no_place_between_two
     assert {verdict(each.written(each.truth)) for each in told if each} == {Verdict.DROP}
 
 
+def test_two_slips_that_leave_the_old_line_as_it_is_say_another_edit() -> None:
+    one = draft(" class Cart:\n+class Till:\n")
+    deeper = whitespace.indented(Random(SEED), one)
+    assert deeper is not None
+    assert verdict(deeper) is Verdict.APPLY
+    (old, new) = deeper.given
+    assert verdict(deeper.written([old._replace(text=old.text.lstrip()), new])) is Verdict.DROP
+
+
 def test_what_stands_only_within_a_longer_name_is_to_be_refused() -> None:
     within = twins.within_a_name(Random(SEED), draft("-        result = 0\n+        result = 1\n"))
     assert within is not None

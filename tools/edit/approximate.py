@@ -287,14 +287,15 @@ def _alike(
 
 
 def _beside(likeness: Sequence[Sequence[float]], *, first: bool, last: bool) -> list[tuple[int, int]]:
-    """Each line with its neighbour, if they are all alike, and none more so to another line that stands there: at the
+    """Each line with its neighbour, if they are all alike, and none as much to another line that stands there: at the
     ends counted from what stands exactly."""
     rows, columns = len(likeness), len(likeness[0])
     if columns < rows or not (first or last or rows == columns):
         return []
     shift = columns - rows if first else 0
     pairs = [(i, i + shift) for i in range(rows)]
-    return pairs if all(likeness[i][j] and likeness[i][j] == max(likeness[i]) for i, j in pairs) else []
+    most = all(value < likeness[i][j] for i, j in pairs for k, value in enumerate(likeness[i]) if k != j)
+    return pairs if most and all(likeness[i][j] for i, j in pairs) else []
 
 
 def _in_order(likeness: Sequence[Sequence[float]]) -> list[tuple[int, int]]:

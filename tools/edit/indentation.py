@@ -14,6 +14,10 @@ OPENERS = (":", "{", "(", "[", "do", "then", "=", ",", "+", "-", "*", "/", "&", 
 """How a line ends after which a deeper one is natural: it opens a block, or goes on."""
 
 
+WIDTHS = (2, 3, 4, 8)
+"""Columns of one level, as people and models write them."""
+
+
 def indent_of(line: str) -> str:
     """The white space that a line begins with."""
     return line[: len(line) - len(line.lstrip())]
@@ -67,7 +71,7 @@ def unit_of(lines: Iterable[str]) -> int:
         if not line.strip():
             continue
         width = len(indent_of(line))
-        if width > before and width - before in (2, 3, 4, 8):
+        if width > before and width - before in WIDTHS:
             steps[width - before] += 1
         before = width
     return steps.most_common(1)[0][0] if steps else 4
@@ -109,17 +113,20 @@ def as_far(points: Sequence[tuple[str, str]]) -> Mapping | None:
 
 
 def _could_be_scaled(points: Sequence[tuple[str, str]], given: Sequence[str], file: Sequence[str]) -> bool:
-    """One depth is known, and another one's could be moved as far, or stretched as much: where a step of the
-    model's is no whole level of the file's but would be one if stretched, nobody can tell."""
+    """One depth is known, and another one's could be moved as far, or stretched as much, so that it is a whole level
+    of the file's: where a step of the model's is none, or its levels are as wide as models write them, nobody can tell.
+    """
     if len(points) != 1:
         return False
     mine, there = len(points[0][0]), len(points[0][1])
     steps = {len(each) - mine for each in given} - {0}
     if not mine or not there or mine == there or max(mine, there) % min(mine, there) or not steps:
         return False
-    unit = 1 if "\t" in points[0][1] else unit_of(file)
+    tabs = "\t" in points[0][1]
+    unit = 1 if tabs else unit_of(file)
     stretched = all(step * there % mine == 0 and step * there // mine % unit == 0 for step in steps)
-    return stretched and any(step % unit for step in steps)
+    as_wide = not tabs and any(width * there == unit * mine for width in WIDTHS)
+    return stretched and (as_wide or any(step % unit for step in steps))
 
 
 def _scaled(
@@ -183,6 +190,6 @@ def _slope(
         return (1, base[0] // base[1]) if base[0] % base[1] == 0 else None
     steps = sorted({abs(len(each) - base[0]) for each in given} - {0})
     # without a pair to measure by, the smallest step is one level if all others are whole levels of it
-    if steps and steps[0] in (2, 3, 4, 8) and all(step % steps[0] == 0 for step in steps):
+    if steps and steps[0] in WIDTHS and all(step % steps[0] == 0 for step in steps):
         return 1, steps[0]
     return None

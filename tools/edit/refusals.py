@@ -12,6 +12,10 @@ MAX_SITES = 20
 """Places listed when an edit fits several."""
 
 
+LONGEST = 200
+"""Characters of a line that are shown."""
+
+
 class EditRefused(ValueError):
     """An edit that was not made; the text tells the model why, what is nearest, and what to give instead.
 
@@ -77,6 +81,22 @@ def overlapping(source: Source, offset: int, first: int, second: int) -> str:
 def _difference(lines: Sequence[str], wanted: Sequence[str]) -> str:
     import difflib
 
-    diff = list(difflib.ndiff([*wanted], [*lines]))
-    body = [clip(line, 200) for line in diff if not line.startswith("?")][:60]
+    lines, wanted = list(lines), list(wanted)
+    for i, (line, other) in enumerate(zip(lines, wanted, strict=False)):
+        if line != other and max(len(line), len(other)) > LONGEST:
+            lines[i], wanted[i] = _where_they_differ(line, other)
+    diff = list(difflib.ndiff(wanted, lines))
+    body = [clip(line, LONGEST) for line in diff if not line.startswith("?")][:60]
     return "\n".join(["(- `old` as given, + the file)", *body])
+
+
+def _where_they_differ(line: str, other: str) -> tuple[str, str]:
+    """Two long lines from a little before they differ: all of one would be compared for seconds, and not shown."""
+    shorter = min(len(line), len(other))
+    same = next((i for i in range(shorter) if line[i] != other[i]), shorter)
+    first = max(same - LONGEST // 4, 0)
+    last = first + LONGEST - 4  # with the marks of a diff and of what is left out it is shown whole
+    cut, other_cut = (
+        f"{'…' * bool(first)}{each[first:last]}{'…' * (len(each) > last)}" for each in (line, other)
+    )
+    return cut, other_cut

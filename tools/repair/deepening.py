@@ -100,14 +100,19 @@ def based(
 
 
 def on_top(
-    bases: Sequence[Base], first_rank: int, most: int, seen: set[tuple[Edit, ...]]
+    bases: Sequence[Base],
+    first_rank: int,
+    most: int,
+    seen: set[tuple[Edit, ...]],
+    suspects: int = MOST_SUSPECTS,
 ) -> Iterator[Candidate]:
     """Second changes on all bases, by falling likelihood of both but for the first of each base.
 
     Each outcome comes once and is added to those `seen`; they are numbered from `first_rank` on, `most` of them.
+    suspects: statements for which they are made on top of each base
     """
     number = 0
-    for candidate in _merged(bases):
+    for candidate in _merged(bases, suspects):
         meaning = tuple(candidate.edits)
         if meaning in seen:
             continue
@@ -118,9 +123,9 @@ def on_top(
             return
 
 
-def _merged(bases: Sequence[Base]) -> Iterator[Candidate]:
+def _merged(bases: Sequence[Base], suspects: int) -> Iterator[Candidate]:
     """What the bases have, the likeliest first. A base is not looked at before its turn: its candidates cost time."""
-    streams = [_seconds(base) for base in bases]
+    streams = [_seconds(base, suspects) for base in bases]
     heads: list[Candidate | None] = [None] * len(bases)
     heap = [(-base.weight * USUAL, number) for number, base in enumerate(bases)]
     heapq.heapify(heap)
@@ -136,8 +141,8 @@ def _merged(bases: Sequence[Base]) -> Iterator[Candidate]:
             heapq.heapreplace(heap, (-following.priority, number))
 
 
-def _seconds(base: Base) -> Iterator[Candidate]:
-    suspects = rank(base.sources, base.failing, base.spectrum)[:MOST_SUSPECTS]
+def _seconds(base: Base, most: int) -> Iterator[Candidate]:
+    suspects = rank(base.sources, base.failing, base.spectrum)[:most]
     for each in candidates(suspects, base.sources, hints(base.failing)):
         priority, size = each.priority * base.weight, each.size + base.candidate.size
         yield replace(each, base=base.candidate, priority=priority, size=size)

@@ -98,6 +98,7 @@ _COMPARISONS = (
     re.compile(_STRING + r" (?:==|!=|in|not found in) " + _STRING),
     re.compile(r"^ *- (.+)\n(?: *\?.*\n)? *\+ (.+)$", re.MULTILINE),
     re.compile(r"Regex: (.+)\n *Input: (.+)"),
+    re.compile(r"Expected regex: (.+)\n *Actual message: (.+)"),  # since pytest 8.4
 )
 
 

@@ -7,19 +7,31 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from tools.repair.candidates import Candidate
+from tools.repair.edits import Edit
 
 # Singles that are paired, and pairs that are tried: at a millisecond each these take some seconds.
 SINGLES, MOST = 160, 6000
 
 
-def pairs(singles: Sequence[Candidate], first_rank: int) -> Iterator[Candidate]:
-    """Pairs by falling product of their priorities, numbered from `first_rank` on; the likelier one is the first."""
-    best = sorted(singles, key=lambda each: each.rank)[:SINGLES]
+def pairs(
+    singles: Sequence[Candidate],
+    first_rank: int,
+    single: int = SINGLES,
+    most: int = MOST,
+    seen: set[tuple[Edit, ...]] | None = None,
+) -> Iterator[Candidate]:
+    """Pairs by falling product of their priorities, numbered from `first_rank` on; the likelier one is the first.
+
+    single, most: singles that are paired, and pairs, at most
+    seen: outcomes that are left out; those that come are added
+    """
+    seen = set() if seen is None else seen
+    best = sorted(singles, key=lambda each: each.rank)[:single]
     # The best partner of each is the next one: a heap of (product, i, j) is merged row by row.
     heap = [(-best[i].priority * best[i + 1].priority, i, i + 1) for i in range(len(best) - 1)]
     heapq.heapify(heap)
     found = 0
-    while heap and found < MOST:
+    while heap and found < most:
         product, i, j = heapq.heappop(heap)
         if j + 1 < len(best):
             heapq.heappush(heap, (-best[i].priority * best[j + 1].priority, i, j + 1))
@@ -28,8 +40,12 @@ def pairs(singles: Sequence[Candidate], first_rank: int) -> Iterator[Candidate]:
             size = one.size + other.size
             # The later place is changed first, so that the earlier one stays where it is.
             base, last = sorted((one, other), key=lambda each: (each.path, each.change.start), reverse=True)
-            yield replace(last, base=base, rank=first_rank + found, priority=-product, size=size)
-            found += 1
+            pair = replace(last, base=base, rank=first_rank + found, priority=-product, size=size)
+            meaning = tuple(pair.edits)
+            if meaning not in seen:
+                seen.add(meaning)
+                yield pair
+                found += 1
 
 
 def apart(one: Candidate, other: Candidate) -> bool:

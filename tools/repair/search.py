@@ -11,11 +11,12 @@ from pathlib import Path
 from tools.repair.asking import Asking, Effort
 from tools.repair.candidates import Candidate
 from tools.repair.choosing import FEW_TESTS, MANY_STATEMENTS, Found, special_cases, trust
-from tools.repair.deepening import Base, Half, based, on_top, promising
+from tools.repair.deepening import MOST_SUSPECTS, Base, Half, based, on_top, promising
 from tools.repair.edits import Edit
 from tools.repair.feed import Feed, First
 from tools.repair.finds import Finds
-from tools.repair.pairs import pairs
+from tools.repair.pairs import MOST as MOST_PAIRS
+from tools.repair.pairs import SINGLES, pairs
 from tools.repair.server import JOBS, Message, Replies, Worker
 from tools.repair.slow import PATIENT, RETRIES, RETRIES_AT_LAST, Retry, SlowOnes
 from tools.repair.spectrum import Spectrum, Test
@@ -37,8 +38,12 @@ MOST_SINGLES = 400
 # A single change is mostly among the first so many, if there is one; then it is time to look for two, at so many first.
 # Where many statements are suspicious, it is later among as many more candidates.
 FIRST_SINGLES, FIRST_SECONDS, PER_SUSPECT = 4000, 3000, 20
+# It is time for two already after so many, if some test passes with one of them that failed before.
+FIRST_IN_PART = 1500
 # Second changes that are tried on top of others, and the share of the time for them when something helps in part.
 MOST_SECONDS, IN_PART = 10_000, 0.5
+# The same in projects, where time may be left when all that is likely was tried.
+AT_LAST, AT_LAST_SUSPECTS = 200_000, 400
 # Lots that left the tests' state changed before candidates get a child each, when it is one of so many.
 MOST_SPOILT, OFTEN = 2, 8
 
@@ -108,8 +113,12 @@ class Search:
         """
         singles = max(FIRST_SINGLES, PER_SUSPECT * suspects)
         self._many = suspects > MANY_STATEMENTS
-        single = await self.run(First(candidates, singles, lambda: bool(self._good.found)))
-        if self._helps_all(single):
+        single = await self.run(First(candidates, FIRST_IN_PART, lambda: bool(self._good.found)))
+        if single is None and not any(half.said == "" for half in self._halves):
+            # Nothing shows that one of two faults is mended: a single change is what is missing.
+            more = First(candidates, singles - FIRST_IN_PART, lambda: bool(self._good.found))
+            single = await self.run(more)
+        if single is not None and len(single.helped) == len(self.wanted):
             return single
         alternatives = self.others
         double = await self.run_deeper(single, FIRST_SECONDS)
@@ -123,14 +132,12 @@ class Search:
             or await self.run_deeper(None, MOST_SECONDS)
             or await self.run_pairs()
             or await self.run_again(RETRIES_AT_LAST)
+            or (await self.run_to_the_end() if self._many else None)
         )
 
     def _too_few_tests(self) -> bool:
         """Two changes at once pass as few tests as these by chance."""
         return len(self.spectrum.standing("passed", "failed")) < FEW_TESTS
-
-    def _helps_all(self, found: Found | None) -> bool:
-        return found is not None and len(found.helped) == len(self.wanted)
 
     async def run(self, candidates: Iterator[Candidate]) -> Found | None:
         """The best single change, or None."""
@@ -147,8 +154,13 @@ class Search:
                 return found
         return None
 
-    async def run_deeper(self, in_part: Found | None, most: int) -> Found | None:
-        """A second change on top of a first that got further; `in_part` is what helps some of the tests."""
+    async def run_deeper(
+        self, in_part: Found | None, most: int, suspects: int = MOST_SUSPECTS
+    ) -> Found | None:
+        """A second change on top of a first that got further; `in_part` is what helps some of the tests.
+
+        most, suspects: second changes in all, and statements for which they are made on top of each first
+        """
         if self._too_few_tests():
             return None
         self.on_progress("searching: a second change on top of a first")
@@ -158,18 +170,24 @@ class Search:
             self.deadline -= IN_PART * (self.deadline - time.monotonic())
         bases = await self._bases()
         self._judged_by = {base.candidate.rank: base.failing[0] for base in bases}
-        seconds = on_top(bases, self._last_rank + 1, most, self._seen)
+        seconds = on_top(bases, self._last_rank + 1, most, self._seen, suspects)
         found = await self._try_all(seconds, FIRST)
         self.deadline = whole
         return found
 
-    async def run_pairs(self) -> Found | None:
-        """Two changes at once, of those that were tried one by one."""
+    async def run_pairs(self, singles: int = SINGLES, most: int = MOST_PAIRS) -> Found | None:
+        """Two changes at once, of those that were tried one by one: so many of these, in so many pairs."""
         if self._too_few_tests():
             return None
         self.on_progress("searching: two changes at once")
-        together = pairs(self._singles, first_rank=self._last_rank + 1)
+        together = pairs(self._singles, self._last_rank + 1, singles, most, self._seen)
         return await self._try_all(together, FIRST)
+
+    async def run_to_the_end(self) -> Found | None:
+        """Two changes of those that were too unlikely before, until there is no time left."""
+        return await self.run_deeper(None, AT_LAST, AT_LAST_SUSPECTS) or await self.run_pairs(
+            MOST_SINGLES, AT_LAST
+        )
 
     async def _try_all(self, candidates: Iterator[Candidate], effort: Effort) -> Found | None:
         feed = Feed(candidates)

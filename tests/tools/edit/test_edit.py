@@ -63,6 +63,17 @@ def test_no_match_shows_the_nearest_place(tmp_path: Path) -> None:
     assert "Nothing in the file is like it" in refused(edit, at, path="shop.py", old="@@@@@@@@@@", new="x")
 
 
+def test_two_long_lines_are_shown_where_they_differ(tmp_path: Path) -> None:
+    line = ";".join(f"f{n}(a)" for n in range(3_000))
+    at = workspace(tmp_path, {"a.js": f"// x\n{line}\n// y\n"})
+    said = refused(edit, at, path="a.js", old=f"// x\n{line.replace('f999(', 'f999x(')}\n", new="z\n")
+    _, _, given, there, *_ = said.split("\n")[1:]
+    assert [line[:3] for line in (given, there)] == ["- …", "+ …"]
+    assert "f998(a);f999x(a);" in given
+    assert "f998(a);f999(a);" in there
+    assert max(len(given), len(there)) <= 200
+
+
 def test_an_identifier_is_never_cut_in_two(tmp_path: Path) -> None:
     at = workspace(tmp_path, {"a.py": "maxx = 1\nx = 10\n"})
     assert "stands only within longer names (line 1)" in refused(

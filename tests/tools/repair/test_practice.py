@@ -158,6 +158,7 @@ def failed(message: str, error: str = "AssertionError") -> Test:
         "assert 'an old text' == 'a new text'",
         "assert 'an old text...' == 'a new text...'\n  \n  - a new text\n  ? ^\n  + an old text",
         "Regex pattern did not match.\n Regex: a new text\n Input: an old text",
+        "Regex pattern did not match.\n  Expected regex: 'a new text'\n  Actual message: 'an old text'",
     ],
 )
 def test_texts_that_an_assertion_compared_are_known(message: str) -> None:

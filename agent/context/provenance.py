@@ -1,0 +1,69 @@
+"""Whose words stand in a summary that a model wrote: what a tool returned and demands something is marked as that.
+
+A model that was taken in by a text repeats its order as a decision, or as the next step. The order is known again by
+its words: nobody but a tool has said them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from agent.context.demands import demand, sentences
+from agent.context.facts import by_person
+from agent.context.masking import spoken
+from agent.context.slots import FoldMessage, Slot
+from agent.model.base import AssistantMessage
+
+MARK = "[a tool returned this, and nobody demands it:]"
+
+LEAST = 12
+"""Characters of a sentence that is known again: a shorter one may be anybody's."""
+
+REPORTS = frozenset({"files", "tests", "tried"})
+"""Sections that tell how things are, in which error messages stand to the letter, and nothing is to be done."""
+
+_HEADING = re.compile(r"#+\s*(\w*)")
+_BULLET = re.compile(r"\s*(?:[-*]\s+|\d+[.)]\s+)?")
+
+
+def marked(text: str, slots: Sequence[Slot]) -> str:
+    """A summary of `slots`, with a mark before each line that holds an order of a text that tools brought in."""
+    orders = _orders(slots)
+    lines: list[str] = []
+    section = ""
+    for line in text.splitlines():
+        if heading := _HEADING.match(line):
+            section = heading[1].casefold()
+        plain = _plain(line)
+        if section not in REPORTS and any(order in plain for order in orders):
+            begun = _BULLET.match(line)
+            at = begun.end() if begun and not heading else 0
+            line = f"{line[:at]}{MARK} {line[at:].lstrip('# ')}"
+        lines.append(line)
+    return "\n".join(lines)
+
+
+def _orders(slots: Sequence[Slot]) -> set[str]:
+    """Sentences that demand something, and that neither a person nor the model has said in words of their own."""
+    foreign: set[str] = set()
+    own: list[str] = []
+    for slot in slots:
+        message = slot.message
+        if isinstance(message, AssistantMessage):
+            own.append(spoken(message))
+        elif slot.by_person:
+            own.append(by_person(slot.text))
+            foreign.update(_demands(slot.text))
+        elif not isinstance(message, FoldMessage):  # a record holds words of all of them
+            foreign.update(_demands(slot.text))
+    said = _plain("\n".join(own))
+    return {order for order in foreign if len(order) >= LEAST and order not in said}
+
+
+def _demands(text: str) -> set[str]:
+    return {_plain(each) for each in sentences(text) if demand(each) is not None}
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.split()).casefold()
