@@ -177,7 +177,27 @@ def resumed(times: int) -> None:
                 keys += echoes(terminal)
         with opened(["cat"], root, env) as terminal:
             floor = echoes(terminal)
-    print(f"  key to echo         {milliseconds(keys)}; cat {milliseconds(floor)}")
+        print(f"  key to echo         {milliseconds(keys)}; cat {milliseconds(floor)}")
+        first_answers(name, root, env)
+
+
+def first_answers(name: str, root: Path, env: dict[str, str]) -> None:
+    """The first prompt after such a session was opened, twice: its past is shortened for it, which lasts."""
+    for number in ("first", "second"):
+        with server([{"text": "THE END"}]) as (url, _):
+            argv = [COMMAND, "resume", name, "--model", "openai/test", "--api-base", url]
+            with opened(argv, root, env) as terminal:
+                terminal.until("openai/test")
+                idle = terminal.cpu
+                terminal.process.send("go on\r")
+                terminal.until("THE END")
+                terminal.until("done")
+                print(
+                    f"  {number} time: CPU {idle:.2f} s until it is open, {terminal.cpu - idle:.2f} s from the prompt"
+                    f" to the end of its turn; {terminal.memory:.0f} MB of memory"
+                )
+                terminal.process.send("/quit\r")
+                terminal.until("go on later")
 
 
 def echoes(terminal: Terminal) -> list[float]:

@@ -124,6 +124,8 @@ _STYLES = {
     "markdown.item.number": "none",
     "markdown.item.bullet": "none",
     "markdown.link_url": "underline",
+    "markdown.table.header": "bold",
+    "markdown.table.border": "dim",
 }
 
 

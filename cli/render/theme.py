@@ -42,7 +42,14 @@ THEMES: Mapping[str, Mapping[str, str]] = {
         "code.keyword": "95",
         "code.function": "94",
     },
-    "light": {**_TERMINAL, "yellow": "35", "cyan": "34", "dim": "90", "code.number": "35"},
+    "light": {
+        **_TERMINAL,
+        "yellow": "35",
+        "cyan": "34",
+        "dim": "90",
+        "code.comment": "90",
+        "code.number": "35",
+    },
     "blue-orange": {**_TERMINAL, "green": "34", "red": "33", "added": "1;4;34", "removed": "1;4;33"},
     "mono": {
         **dict.fromkeys(_TERMINAL, "0"),

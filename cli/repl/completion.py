@@ -81,12 +81,14 @@ class Completions(Completer):
 
     def _arguments(self, name: str, argument: str) -> Iterator[Completion]:
         command = next((each for each in self._all() if each.name == name), None)
-        if command is None or command.choices is None or " " in argument:
+        if command is None or command.choices is None:
             return
         choices: list[tuple[str, str]] = []
         with suppress(UserError, OSError):  # no git repository, a closed folder: the command will say so
             choices += command.choices(self._chat)
-        for index in ranked(argument, [text for text, _ in choices], SHOWN):
+        first = ranked(argument, [text for text, _ in choices], SHOWN)
+        meant = [i for i, (_, about) in enumerate(choices) if argument and argument.lower() in about.lower()]
+        for index in [*first, *(each for each in meant if each not in first)][:SHOWN]:
             text, about = choices[index]
             yield Completion(
                 text, start_position=-len(argument), display=inert(text), display_meta=inert(about)

@@ -22,7 +22,7 @@ from cli.render.terminal import cells
 from tests.support import cli
 from tests.support import terminal as support
 from tests.support.scenes import open_story, open_work, story, work
-from tests.support.talking import at_rest, make_shop, talk
+from tests.support.talking import at_rest, make_shop
 from tests.support.terminal import Terminal
 
 HERE = Path(__file__).parent
@@ -126,7 +126,7 @@ def repaired(root: Path, save: Save) -> None:
 
 def helped(root: Path, save: Save) -> None:
     """The list of commands and keys."""
-    with talk(root, [{"text": "Ok."}], columns=COLUMNS, rows=72) as terminal:
+    with open_story(root, COLUMNS, 72) as terminal:
         at_rest(terminal)
         terminal.type("/help\r")
         terminal.wait("Ctrl-R")

@@ -45,7 +45,7 @@ def settled(source: Source, start: int, old: str, new: str, path: str) -> str:
     later = [line for line in new.split("\n")[1:] if line.strip()]
     if indent and not indent.strip() and not old[0].isspace() and new.startswith(indent):
         return new.removeprefix(indent)  # it has the indentation that `old` left out, in all lines
-    several = "\n" in old.strip("\n")
+    several = sum(1 for line in old.split("\n") if line.strip()) > 1
     if several and indent and not indent.strip() and old.split("\n")[0] in later:
         raise EditRefused(
             f"`old` was found at line {source.line_at(start) + 1}, but lacks the indentation of its first line, which "

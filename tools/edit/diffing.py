@@ -7,6 +7,9 @@ from collections.abc import Iterator, Sequence
 from sandbox.matching import opcodes
 from tools.edit.changes import Line
 
+LARGEST = 40_000
+"""Pairs of lines in a table of 10 ms."""
+
 
 def diffed(old: Sequence[str], new: Sequence[str]) -> Iterator[Line]:
     """What both have is context."""
@@ -16,3 +19,30 @@ def diffed(old: Sequence[str], new: Sequence[str]) -> Iterator[Line]:
         else:
             yield from (Line("-", text) for text in old[a:b])
             yield from (Line("+", text) for text in new[c:d])
+
+
+def extremes(old: Sequence[str], new: Sequence[str]) -> Iterator[tuple[Line, ...]]:
+    """The two ways to keep as many lines as can be that lie furthest apart: each line is kept as early, or as late, as
+    it can be. A longest common subsequence, by a table; none for texts of which that would take long."""
+    if len(old) * len(new) <= LARGEST:
+        yield tuple(_kept_early(old, new))
+        yield tuple(_kept_early(old[::-1], new[::-1]))[::-1]
+
+
+def _kept_early(old: Sequence[str], new: Sequence[str]) -> Iterator[Line]:
+    most = [[0] * (len(new) + 1) for _ in range(len(old) + 1)]
+    for i in range(len(old) - 1, -1, -1):
+        for j in range(len(new) - 1, -1, -1):
+            same = old[i] == new[j]
+            most[i][j] = most[i + 1][j + 1] + 1 if same else max(most[i + 1][j], most[i][j + 1])
+    i = j = 0
+    while i < len(old) or j < len(new):
+        if i < len(old) and j < len(new) and old[i] == new[j]:
+            yield Line(" ", old[i])
+            i, j = i + 1, j + 1
+        elif j == len(new) or (i < len(old) and most[i + 1][j] >= most[i][j + 1]):
+            yield Line("-", old[i])
+            i += 1
+        else:
+            yield Line("+", new[j])
+            j += 1

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from tools.edit.already import stands
 from tools.edit.changes import Hunk
 from tools.edit.counterparts import in_the_files_manner
-from tools.edit.diffing import diffed
+from tools.edit.diffing import diffed, extremes
 from tools.edit.ghosts import without_ghosts
 from tools.edit.ladder import Rung, Site, Source
-from tools.edit.merge import refuse_afloat, refuse_invented, refuse_sliding, splices
+from tools.edit.merge import Splice, refuse_afloat, refuse_invented, refuse_sliding, splices
 from tools.edit.readings import Reading, as_lines
 from tools.edit.refusals import EditRefused, several
 from tools.edit.splicing import TextSplice, as_text, ended, spliced
@@ -84,6 +85,12 @@ def placed(source: Source, site: Site, hunk: Hunk, rung: Rung, note: str) -> Fou
             refuse_afloat(source, hunk.lines, site)
             refuse_sliding(source, hunk.lines, site)
         found = splices(source, hunk.lines, site, rung)
+        if (
+            not hunk.given
+            and rung is not Rung.EXACT
+            and len(site.pairs) < max(len(hunk.old), site.end - site.first)
+        ):
+            _refuse_other_new_lines(source, site, hunk, rung, found)
     except Unclear as problem:
         raise EditRefused(f"`old` was found at line {site.first + 1} ({rung}), but {problem}") from None
     if rung is not Rung.EXACT and any(stands(source, splice) for splice in found):
@@ -95,6 +102,22 @@ def placed(source: Source, site: Site, hunk: Hunk, rung: Rung, note: str) -> Fou
     if not changed:
         raise EditRefused(f"line {site.first + 1} is already so ({rung})", already=True)
     return Found(rung=rung, splices=changed, note=note)
+
+
+def _refuse_other_new_lines(
+    source: Source, site: Site, hunk: Hunk, rung: Rung, made: Sequence[Splice]
+) -> None:
+    """For lines made of two texts, where a line is skipped or made up: of lines that stand several times, others may be
+    the ones that stay. However early or late each is kept, it has to come to the same. Raises EditRefused."""
+    result = spliced(source, [as_text(source, splice) for splice in made])
+    for lines in extremes(hunk.old, hunk.new):
+        with suppress(Unclear):
+            other = [as_text(source, splice) for splice in splices(source, lines, site, rung)]
+            if spliced(source, other) != result:
+                raise EditRefused(
+                    f"`old` was found at line {site.first + 1} ({rung}), but which of the lines that stand several "
+                    "times stay is not clear: give all lines as the file has them"
+                )
 
 
 def _without_ghosts(hunk: Hunk, site: Site) -> tuple[Hunk, Site]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from base64 import b64encode
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,7 @@ from cli.repl.commands import COMMANDS, GROUPS
 from cli.repl.pastes import Pastes
 from cli.repl.symbols import Names
 from tests.support.cli import git
-from tests.support.talking import ask, at_rest, leave, log_of, talk
+from tests.support.talking import ask, at_rest, leave, log_of, logs, talk
 
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(64)
 TAB, DOWN = "\t", "\x1b[B"
@@ -102,18 +103,29 @@ def test_branches_and_commits_are_offered_for_a_review_and_hooks_are_listed(shop
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("quoting", ["'{}'", '"{}"'])
-def test_a_picture_that_is_dropped_on_the_terminal_is_sent(quoting: str, shop: Path, tmp_path: Path) -> None:
+def test_a_picture_that_is_dropped_or_pasted_is_sent(shop: Path, tmp_path: Path) -> None:
     picture = tmp_path / "my shot.png"
     picture.write_bytes(PNG)
-    with talk(shop, [{"text": "A picture."}], columns=160) as terminal:
+    answers = ["A picture.", "The same.", "Another one."]
+    with talk(shop, [{"text": each} for each in answers], columns=160) as terminal:
         at_rest(terminal)
+        for quoting, answer in zip(("'{}'", '"{}"'), answers, strict=False):
+            terminal.type("what is ")
+            terminal.paste(quoting.format(picture))
+            terminal.wait(f'> what is @"{picture}"')
+            ask(terminal, "?", answer)
         terminal.type("what is ")
-        terminal.paste(quoting.format(picture))
-        terminal.wait(f'> what is @"{picture}"')
-        ask(terminal, "?", "A picture.")
-        [prompt] = [event for event in log_of(shop) if event["kind"] == "prompt"]
-        assert len(prompt["images"]) == 1
+        large = PNG + bytes(9_000)
+        url = f"data:image/png;base64,{b64encode(large).decode()}"
+        terminal.paste(url)  # long enough to be folded
+        terminal.wait(f"> what is [pasted {len(url)} characters]")
+        ask(terminal, "?", answers[2])
+        *dropped, pasted = [event for event in log_of(shop) if event["kind"] == "prompt"]
+        assert [len(each["images"]) for each in dropped] == [1, 1]
+        assert pasted["text"] == "what is [image 1]?"
+        [name] = pasted["images"]
+        [kept] = logs()[0].parent.rglob(name)
+        assert kept.read_bytes() == large
         leave(terminal)
 
 

@@ -6,8 +6,36 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.cli import call
-from tests.support.talking import ask, make_shop, ready, talk
+from agent.home import Home
+from tests.support.cli import call, script
+from tests.support.talking import ask, at_rest, leave, log_of, make_shop, ready, talk
+
+
+@pytest.mark.slow
+def test_a_compaction_is_stopped_and_leaves_all_as_it_was(tmp_path: Path) -> None:
+    shop = make_shop(tmp_path / "shop")
+    config = Home.from_environment().config
+    config.mkdir(parents=True)
+    fast = script(tmp_path, [{"text": "a summary that nobody waits for", "delay": 600}], name="fast.json")
+    settings = f'[context]\nsummary = "model"\n[models]\nfast = "{fast}"\n'
+    (config / "settings.toml").write_text(settings)
+    turns = [{"text": "I look.", "calls": [call("read", path="cart.py")]}, {"text": "It is a shop."}]
+    with talk(shop, turns, "--no-commit", columns=100) as terminal:
+        at_rest(terminal)
+        ask(terminal, "what is this?", "It is a shop.")
+        for stopped, key in enumerate(("\x1b", "\x03")):
+            terminal.type("/compact\r")
+            terminal.wait("◐ /compact")
+            terminal.type("typed meanwhile")
+            terminal.wait("> typed meanwhile")
+            terminal.type(key)
+            terminal.wait("stopped\n\n> typed meanwhile")
+            assert terminal.everything.count("stopped\n") == stopped + 1
+            terminal.type("\x15")
+            at_rest(terminal)
+        ask(terminal, "/context undo", "nothing was shortened")
+        assert "compaction" not in {event["kind"] for event in log_of(shop)}
+        leave(terminal)
 
 
 @pytest.mark.slow

@@ -3,43 +3,14 @@ what changed before you commit it."""
 
 from __future__ import annotations
 
-import os
-import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
+from tests.support.golden import looks_as_it_did
 from tests.support.scenes import open_story, open_work, story, work
 from tests.support.terminal import Terminal
-
-GOLDEN = Path(__file__).parent / "golden"
-WRITING = os.environ.get("GOLDEN") == "write"  # PATCHWRIGHT_… is taken out of a test's environment
-
-
-def settled(terminal: Terminal) -> str:
-    """All that was printed since the first prompt, without what differs from run to run: a turn's summary, times,
-    names of sessions and folders, and the footer. Of the terminal's other screen, what stands there."""
-    lines = terminal.everything.rstrip().split("\n")[:-1]
-    first = next(index for index, line in enumerate(lines) if line.startswith("> "))
-    text = "\n".join(lines[first:])
-    if "PgDn" in terminal.text.split("\n")[-1]:
-        text = terminal.text.rpartition("\n")[0]
-        text = text[max(text.find("● edit"), 0) :]  # what was read at once before it ends in any order
-    if (
-        "Go on with which session?" in text
-    ):  # the model of the screen has the other one's lines in its scrollback
-        text = text[text.rindex("> /resume") :]
-    text += "\n"
-    text = re.sub(r"(?m)^(✔|!) .* · .*\n(?:  .*\n)*", r"\1 (summary)\n", text)
-    text = re.sub(r"(?m) \(\d+\.\d s\)$", "", text)  # of an action that took longer than a second
-    text = re.sub(r"(?m)thought for \d+\.\d s$", "thought for a moment", text)
-    text = re.sub(r"(?m)^[◐◓◑◒] (.*?)(?: · \d+ s)?$", r"◐ \1", text)
-    text = re.sub(r"(?s)patchwright ·.{1,300}?/help", "patchwright · (folder) · /help", text)
-    text = re.sub(r"\d{8}-\d{6}-[0-9a-f]{4}", "(session)", text)
-    text = re.sub(r"(?m)\d{1,2} [A-Z][a-z]{2} \d\d:.*$", "(when)", text)
-    text = re.sub(r"passed in \d+\s*\.\s*\d s", "passed in 0.0 s", text)
-    return re.sub(r"\d+\.\d s\b", "0.0 s", text)
 
 
 @pytest.mark.slow
@@ -54,8 +25,4 @@ def test_screens_look_as_they_did(
 ) -> None:
     with opened(shop, columns, rows) as terminal:
         for name in story(terminal):
-            path = GOLDEN / f"{name}-{columns}x{rows}.txt"
-            seen = settled(terminal)
-            if WRITING:
-                path.write_text(seen)
-            assert seen == path.read_text(), f"{path.name} has changed: look at it, then GOLDEN=write"
+            looks_as_it_did(terminal, f"{name}-{columns}x{rows}")

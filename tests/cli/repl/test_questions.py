@@ -41,7 +41,7 @@ def test_each_answer_does_what_it_says(shop: Path) -> None:
         terminal.wait("Allow shell: git fetch origin")
         terminal.type("r")
         terminal.wait("> shell(git fetch")
-        terminal.type("\x05\x1b[D --dry-run\r")  # a word more before the bracket at the end of the line
+        terminal.type("\x05\x02 --dry-run\r")  # a word more before the bracket at the end of the line
         terminal.wait("Allow run_tests?")
         terminal.type("y")
         terminal.wait("So be it.")

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.cli import git
+from tests.support.golden import looks_as_it_did
 from tests.support.talking import ask, at_rest, leave, talk
 
 pytestmark = pytest.mark.slow
@@ -33,6 +34,7 @@ def test_a_fault_is_found_and_mended_without_the_model(shop: Path) -> None:
         for seen in ("test_cart.py::test_total", "1 fix", "● edit cart.py", "✔ done"):  # each takes its time
             terminal.wait(seen)
         at_rest(terminal)
+        looks_as_it_did(terminal, "repaired-100x40")
         assert " - 1" not in (shop / "cart.py").read_text()
         ask(terminal, "/undo", "as before that turn")
         assert " - 1" in (shop / "cart.py").read_text()

@@ -33,6 +33,15 @@ def test_sessions_are_named_copied_left_and_opened_again(shop: Path) -> None:
         terminal.wait("Go on with which session?")
         terminal.wait("› a second try")
         terminal.wait("│ > one")
+        terminal.type("\x1b")
+        at_rest(terminal)
+        terminal.type("/resume a sec")  # by its name, which stands beside the id that is put there
+        terminal.wait("  a second try")
+        assert "the first try" not in terminal.text.split("> /resume a sec")[1]
+        terminal.type("\t")
+        terminal.wait(f"> /resume {logs()[1].parent.name}")
+        terminal.type("\x15/resume\r")
+        terminal.wait("› a second try")
         terminal.type("first")
         terminal.wait("› the first try")
         terminal.type("\r")

@@ -8,6 +8,16 @@ from tools.edit.changes import Hunk, Line, Replace
 from tools.edit.engine import EditRefused, patched
 
 REFUSED = {
+    "one line without its indentation, a blank one behind it, and others that are deeper": (
+        "\t//\t\ta(b);\n\n            \n            // c\n",
+        "//\t\ta(b);\n\n            \n",
+        "//\t\ta(b);\n\n\t\t// d\n\t\te(f);\n            \n",
+    ),
+    "a line that `old` skips between two that `new` repeats": (
+        "f {\n    one(a, b)\n      }\n    list(c)\n  }\n\n  /** note */\n",
+        "    one(a, b)\n      }\n  }\n\n  /** note */\n",
+        "    one(a, c)\n      }\n  }\n\n  g {\n    two(d, e)\n      }\n  }\n\n  /** note */\n",
+    ),
     "one depth is known, and the levels may be wider than the file's": (
         "a = {\n  b: function(c) {\n    return d(c)\n      .e()\n  }\n}\n",
         "                return d(c)\n",

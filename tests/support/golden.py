@@ -1,0 +1,48 @@
+"""What the screen is compared with: files that hold how it looked when somebody last looked at it."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+
+from tests.support.terminal import Terminal
+
+GOLDEN = Path(__file__).parents[1] / "cli/repl/golden"
+WRITING = os.environ.get("GOLDEN") == "write"  # PATCHWRIGHT_… is taken out of a test's environment
+
+
+def settled(terminal: Terminal) -> str:
+    """All that was printed since the first prompt, without what differs from run to run: a turn's summary, times,
+    names of sessions and folders, and the footer. Of the terminal's other screen, what stands there."""
+    lines = terminal.everything.rstrip().split("\n")[:-1]
+    first = next(index for index, line in enumerate(lines) if line.startswith("> "))
+    text = "\n".join(lines[first:])
+    if "PgDn" in terminal.text.split("\n")[-1]:
+        text = terminal.text.rpartition("\n")[0]
+        text = text[max(text.find("● edit"), 0) :]  # what was read at once before it ends in any order
+    if (
+        "Go on with which session?" in text
+    ):  # the model of the screen has the other one's lines in its scrollback
+        text = text[text.rindex("> /resume") :]
+    text += "\n"
+    text = re.sub(r"(?m)^(✔|!) .* · .*\n(?:  .*\n)*", r"\1 (summary)\n", text)
+    text = re.sub(r"(?m) \(\d+\.\d s\)$", "", text)  # of an action that took longer than a second
+    text = re.sub(r"(?m)thought for \d+\.\d s$", "thought for a moment", text)
+    text = re.sub(r"(?m)^[◐◓◑◒] (.*?)(?: · \d+ s)?$", r"◐ \1", text)
+    text = re.sub(r"(?s)patchwright ·.{1,300}?/help", "patchwright · (folder) · /help", text)
+    text = re.sub(r"\d{8}-\d{6}-[0-9a-f]{4}", "(session)", text)
+    text = re.sub(r"(?m)\d{1,2} [A-Z][a-z]{2} \d\d:.*$", "(when)", text)
+    text = re.sub(r"(?m)^(● git_commit .*): [0-9a-f]{7,}$", r"\1: (commit)", text)
+    text = re.sub(r"\d+ candidates? tried", "(some) candidates tried", text)
+    text = re.sub(r"passed in \d+\s*\.\s*\d s", "passed in 0.0 s", text)
+    return re.sub(r"\d+\.\d s\b", "0.0 s", text)
+
+
+def looks_as_it_did(terminal: Terminal, name: str) -> None:
+    """Compare the screen with the file of this name. GOLDEN=write writes it anew."""
+    path = GOLDEN / f"{name}.txt"
+    seen = settled(terminal)
+    if WRITING:
+        path.write_text(seen)
+    assert seen == path.read_text(), f"{path.name} has changed: look at it, then GOLDEN=write"
