@@ -24,8 +24,9 @@ LOCK := $(BIN)/uv pip compile --quiet --no-config --universal --python-version 3
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-input --require-hashes
 INSTALL_SELF := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-input \
 	--no-deps --no-build-isolation --no-index --editable .
-# Tests of the whole program take seconds each: two at a time, and a file's tests in one worker share its set-up.
-WORKERS ?= 2
+# Tests of the whole program take seconds each and often wait: one more at a time than two cores would do at once, and
+# a file's tests in one worker share its set-up.
+WORKERS ?= 3
 PYTEST := $(BIN)/python -m pytest -q -n $(WORKERS) --dist loadfile
 # How the last run of the tests ended, by pytest's exit code: .ci/run asks.
 ENDED := .pytest_cache/ended
