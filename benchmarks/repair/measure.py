@@ -67,13 +67,15 @@ def measure(case: Case, budget: float) -> Measured:
         foreign = foreign or fix.path != case.target
         text = text.replace(fix.old, fix.new)
     plausible = result.outcome == "fixed"
+    exact = _squeezed(text) == _squeezed(case.reference)
     return Measured(
         name=case.name,
         kind=case.kind,
         outcome=str(result.outcome),
         plausible=plausible,
-        right=plausible and not foreign and case.right(text),
-        exact=_squeezed(text) == _squeezed(case.reference),
+        # What is the reference needs no judge: the judge's time limits could tell the two apart on a busy machine.
+        right=plausible and not foreign and (exact or case.right(text)),
+        exact=exact,
         touched_tests=foreign,
         tried=result.tried,
         cpu=cpu,

@@ -122,7 +122,8 @@ SHAPES: Mapping[str, Shape] = {
             "class": "class_declaration record_declaration",
             "interface": "interface_declaration annotation_type_declaration",
             "enum": "enum_declaration",
-            "method": "method_declaration constructor_declaration compact_constructor_declaration",
+            "method": "method_declaration constructor_declaration compact_constructor_declaration "
+            "annotation_type_element_declaration",
         },
         patterns="(package_declaration (_) @package)",
         decorators=frozenset({"annotation", "marker_annotation"}),

@@ -126,10 +126,11 @@ SOURCES: dict[str, tuple[str, list[str]]] = {
           public int total() { return 0; }
           enum Kind { A }
           record Item(int price) {}
+          @interface Until { double value(); }
         }
         """,
-        ["class Cart 3-10", "method Cart.Cart 5-5", "method Cart.total 6-7", "enum Cart.Kind 8-8",
-         "class Cart.Item 9-9"],
+        ["class Cart 3-11", "method Cart.Cart 5-5", "method Cart.total 6-7", "enum Cart.Kind 8-8",
+         "class Cart.Item 9-9", "interface Cart.Until 10-10", "method Cart.Until.value 10-10"],
     ),
     "a.c": (
         """\
