@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from tools.edit.indentation import OPENERS, indent_of, lowest
+from tools.edit.indentation import OPENERS, indent_of, lowest, unit_of
 from tools.edit.ladder import Source
 from tools.edit.refusals import EditRefused
 
@@ -60,7 +60,8 @@ def settled(source: Source, start: int, old: str, new: str, path: str) -> str:
     if decided is None:
         following = text[end:] if old.endswith("\n") else text[end:].partition("\n")[2]
         below = next((line for line in following.split("\n") if line.strip()), "")
-        decided = _by_shape(old, first, later, indent, path, below)
+        unit = 1 if "\t" in indent else unit_of(source.lines)
+        decided = _by_shape(old, first, later, indent, path, below, unit)
     if decided is None:
         raise EditRefused(
             f"`old` was found at line {source.line_at(start) + 1}, but lacks its indentation, so how deep the "
@@ -76,8 +77,11 @@ def _by_syntax(path: str, before: str, results: list[str]) -> int | None:
     return wrong.index(False) if wrong[0] != wrong[1] else None
 
 
-def _by_shape(old: str, first: str, later: list[str], indent: str, path: str, below: str) -> int | None:
-    """0: as given, 1: all shifted. indent: what of the file's `old` has not; below: the file's next line"""
+def _by_shape(
+    old: str, first: str, later: list[str], indent: str, path: str, below: str, unit: int
+) -> int | None:
+    """0: as given, 1: all shifted. indent: what of the file's `old` has not; below: the file's next line; unit: columns
+    of one of its levels"""
     given = indent_of(old)
     indent += given
     least = min((indent_of(line) for line in later), key=len)
@@ -89,8 +93,10 @@ def _by_shape(old: str, first: str, later: list[str], indent: str, path: str, be
         if first.strip() in _ALONE and len(indent_of(later[0])) == len(indent):
             return None  # no bracket says so, but it opens a block
         opens = first.rstrip().endswith(OPENERS)
-        goes_on = len(indent_of(later[0])) > len(indent)
-        return 0 if opens == goes_on else None
+        deeper = len(indent_of(later[0])) - len(indent)
+        if deeper not in (0, unit):
+            return None  # as if aligned: with the first line as it is given, or as it stands in the file
+        return 0 if opens == (deeper > 0) else None
     if indent_of(later[0]) and not first.rstrip().endswith(OPENERS):
         return None  # deeper than the first line for no reason, if all are shifted
     if len(indent_of(below)) < len(indent) and below.strip()[:1] not in tuple(")]}"):

@@ -8,6 +8,11 @@ from tools.edit.changes import Hunk, Line, Replace
 from tools.edit.engine import EditRefused, patched
 
 REFUSED = {
+    "one line without its indentation, and one that is aligned with something in it": (
+        "if a\n    b\nelse\n    arith(c, d);\n  e\n",
+        "arith(c, d);",
+        "arith(c,\n      f(d));",
+    ),
     "one line without its indentation, a blank one behind it, and others that are deeper": (
         "\t//\t\ta(b);\n\n            \n            // c\n",
         "//\t\ta(b);\n\n            \n",
