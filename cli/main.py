@@ -23,6 +23,7 @@ from cli.commands.options import (
     flags_of,
 )
 from cli.completion import COMPLETING
+from cli.ending import ended
 from patchwright.version import VERSION
 
 app = typer.Typer(
@@ -92,29 +93,11 @@ def _refuse_misplaced(context: typer.Context) -> None:
 
 
 def main() -> None:
-    """Entry point: a user's mistake ends in one clear line and its own exit code, a fault of ours in another."""
-    from cli.report import tell
-    from cli.streams import open_missing, silence
-
-    open_missing()
+    """Entry point, see `ended`."""
     if COMPLETING in os.environ:  # the shell asks what could come next
         from typer._completion_classes import (
             completion_init,  # typer has it done only by an option of its own
         )
 
         completion_init()
-    try:
-        try:
-            app(prog_name="patchwright")
-        finally:
-            sys.stdout.flush()
-    except BrokenPipeError:  # `| head` has seen enough
-        silence(sys.stdout)
-    except SystemExit as end:
-        if not isinstance(end.__context__, BrokenPipeError):
-            raise
-        silence(sys.stdout)  # typer's own way of saying the same
-    except Exception as error:
-        if isinstance(error, OSError):
-            silence(sys.stdout)  # what it still holds would fail once more on the way out
-        sys.exit(tell(error))
+    ended(lambda: app(prog_name="patchwright"))

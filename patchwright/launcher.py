@@ -24,10 +24,22 @@ def main() -> int:
     open_floors()
     # Looking for pydantic's plugins reads the metadata of every installed package (27 ms); we use none.
     os.environ["PYDANTIC_DISABLE_PLUGINS"] = "__all__"
-    from cli.main import main as run
+    if len(sys.argv) == 1 and _person_waits():
+        from cli.ending import converse as run
+    else:
+        from cli.main import main as run
 
     run()
     return 0
+
+
+def _person_waits() -> bool:
+    """For the prompt: the parser of the command line has nothing to parse, and is left out."""
+    import os
+
+    from cli.completion import COMPLETING
+
+    return sys.stdin is not None and sys.stdin.isatty() and COMPLETING not in os.environ
 
 
 def open_floors() -> None:

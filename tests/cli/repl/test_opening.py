@@ -183,6 +183,27 @@ def test_nothing_of_the_session_is_imported_before_the_prompt_stands(shop: Path)
     assert heavy <= imported(after)
 
 
+def test_the_bare_command_needs_no_parser_of_command_lines(shop: Path) -> None:
+    env = {**cli.environment(), "PATCHWRIGHT_MODEL": "offline"}
+    argv = [sys.executable, "-X", "importtime", "-m", "patchwright"]
+    with Terminal(argv, cwd=shop, env=env, columns=160) as terminal:
+        terminal.wait(lambda: "workspace ·".encode() in terminal.raw)
+        assert not {"typer", "click"} & imported(terminal.raw.decode("utf-8", "replace"))
+        terminal.type("\x04")
+        assert terminal.wait_for_end() == 0
+
+
+@pytest.mark.parametrize("settings", ["model = \n", "modle = 3\n"])
+def test_the_bare_command_tells_a_mistake_as_ever(settings: str, shop: Path) -> None:
+    config = Home.from_environment().config
+    config.mkdir(parents=True)
+    (config / "settings.toml").write_text(settings)
+    with Terminal(cli.PATCHWRIGHT, cwd=shop, env=cli.environment(), columns=160) as terminal:
+        assert terminal.wait_for_end() == Exit.CONFIGURATION
+        assert "settings.toml" in terminal.text
+        assert "Traceback" not in terminal.everything
+
+
 def imported(account: str) -> set[str]:
     return set(re.findall(r"import time:\s+\d+ \|\s+\d+ \|\s+(\S+)", account))
 

@@ -1,0 +1,38 @@
+"""How every run of the program ends, whatever it did: a user's mistake in one clear line and its own exit code."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+
+
+def ended(run: Callable[[], object]) -> None:
+    """Run it. A user's mistake ends in its own exit code, a fault of ours in another, a closed pipe in silence."""
+    from cli.report import tell
+    from cli.streams import open_missing, silence
+
+    open_missing()
+    try:
+        try:
+            run()
+        finally:
+            sys.stdout.flush()
+    except BrokenPipeError:  # `| head` has seen enough
+        silence(sys.stdout)
+    except SystemExit as end:
+        if not isinstance(end.__context__, BrokenPipeError):
+            raise
+        silence(sys.stdout)  # typer's own way of saying the same
+    except Exception as error:
+        if isinstance(error, OSError):
+            silence(sys.stdout)  # what it still holds would fail once more on the way out
+        sys.exit(tell(error))
+
+
+def converse() -> None:
+    """The bare command on a terminal: a session with nothing said about it, without the command line's parser."""
+    from pathlib import Path
+
+    from cli.interactive import interactive
+
+    ended(lambda: sys.exit(interactive(Path("."), {}, session="", commit=True)))
