@@ -42,9 +42,12 @@ class Between:
             return
         try:
             changes = snapshots.changed(self._tree, tree)
+            unseen = snapshots.unveiled(self._tree, tree)
         except LostObjectError:  # whose work these files hold by now, nobody can tell
             at.lost.update(at.changed, at.undone)
             return
+        # Ignored when the session changed them, and no longer: who else did meanwhile, nobody saw.
+        at.lost.update(path for path in unseen if path in at.changed or path in at.undone)
         for change in changes:
             path = change.path
             if path not in at.changed and path not in at.undone:

@@ -20,7 +20,7 @@ from sandbox.snapshots.present import MAX_FILE_SIZE, large_mark, read_plain
 from sandbox.snapshots.restore import Restored, Span, restore
 from sandbox.snapshots.state import GIT_FILE, GIT_NESTED, GIT_TREE, Change, Extra, State, git_mode
 from sandbox.snapshots.store import EMPTY_TREE, Entry, LostObjectError, Store
-from sandbox.snapshots.unveiled import differing
+from sandbox.snapshots.unveiled import differing, unveiled
 from sandbox.snapshots.view import View
 from sandbox.snapshots.walk import WORTH_WATCHING, Scan, Signature, Walker
 
@@ -67,6 +67,10 @@ class Snapshots:
     def changed(self, old: str, new: str) -> list[Change]:
         """Every path that changed between two snapshots, sorted; not those that merely came into sight."""
         return differing(View.load(self._store, old), View.load(self._store, new))
+
+    def unveiled(self, old: str, new: str) -> set[str]:
+        """Paths that merely came into sight between them: what happened to these until then is not known."""
+        return unveiled(View.load(self._store, old), View.load(self._store, new))
 
     def narrowed(self, before: str, after: str, written: Mapping[str, bytes | None]) -> str:
         """The snapshot `before` with nothing changed but what was written; what else `after` has is somebody else's.

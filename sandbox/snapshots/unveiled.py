@@ -20,8 +20,17 @@ def differing(before: View, after: View) -> list[Change]:
     no commit takes it in and no undo removes it.
     """
     changes = compare(before, after)
-    hidden = _ignored_before(before, changes) | _nested_before(changes)
+    hidden = _hidden_before(before, changes)
     return [change for change in changes if change.path not in hidden] if hidden else changes
+
+
+def unveiled(before: View, after: View) -> set[str]:
+    """Those files: what happened to them until the second snapshot, nobody saw."""
+    return _hidden_before(before, compare(before, after))
+
+
+def _hidden_before(before: View, changes: Sequence[Change]) -> set[str]:
+    return _ignored_before(before, changes) | _nested_before(changes)
 
 
 def _ignored_before(before: View, changes: Sequence[Change]) -> set[str]:

@@ -257,6 +257,8 @@ class World:
         path, other = (f"./{draw.choice(self.names)}" for _ in range(2))
         here, there, above = map(shlex.quote, (path, other, str(Path(path).parent)))
         mark, folder = self._mark("agent"), draw.choice(FOLDERS)
+        # Without it a link becomes a copy of what it leads to.
+        through = "" if self.carries else "--follow-symlinks "
         carrying = (
             f"ln {here} {there}",
             f"mv {here} {there}",
@@ -268,7 +270,7 @@ class World:
                 *(carrying if self.carries else ()),
                 f"mkdir -p {above} && printf '%s\\n' '{mark}' '{self._mark('agent')}' > {here}",
                 f"echo '{mark}' >> {here}",
-                f"sed -i '{draw.randrange(1, LINES)}s/.*/{mark}/' {here}",
+                f"sed -i {through}'{draw.randrange(1, LINES)}s/.*/{mark}/' {here}",
                 f"printf '%s' '{mark}' | dd of={here} conv=notrunc status=none; touch -r .gitignore {here}",
                 f"rm -rf {here}",
                 f"rm -f {here}; ln -s {shlex.quote(draw.choice(('a.py', 'nowhere', 'd')))} {here}",

@@ -105,6 +105,17 @@ def test_an_edit_of_a_new_file_stays_the_persons(session: Session) -> None:
     assert (session.repo.root / "new.py").read_text().endswith("a person's\n")
 
 
+def test_of_a_file_that_was_ignored_nobody_knows_whose_lines_it_has(session: Session) -> None:
+    session.repo.write(".gitignore", "out/\n")
+    session.writes("agent's\n", "out/made.txt")
+    with (session.repo.root / "out/made.txt").open("a") as file:
+        file.write("a person's\n")
+    (session.repo.root / ".gitignore").unlink()
+    session.writes(MINE)
+    assert "out/made.txt" in session.commits().left_out
+    assert session.repo.committed() == ["a.py"]
+
+
 def test_lines_that_both_changed_in_turn_are_committed_by_nobody(session: Session) -> None:
     session.writes(MINE)
     now = edit(session, "agent's 5\n", "person's 5\n")

@@ -70,7 +70,8 @@ def _not_ours(
             reasons[file.path] = f"it belongs to the repository in {inner!r}"
         elif file.lost:
             reasons[file.path] = (
-                "what it was before is not known (too large to keep, or the record is damaged): the user commits it"
+                "what it was before is not known (too large to keep, ignored meanwhile, or the record is damaged): "
+                "the user commits it"
             )
         elif file.base is not None and file.path not in head:
             reasons[file.path] = "it was the user's, and not yet in git, before you changed it"
