@@ -25,9 +25,9 @@ INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no
 INSTALL_SELF := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-input \
 	--no-deps --no-build-isolation --no-index --editable .
 # Tests of the whole program take seconds each and often wait: one more at a time than two cores would do at once, and
-# a file's tests in one worker share its set-up.
+# a file's tests in one worker share its set-up. The order of files is tests/conftest.py's.
 WORKERS ?= 3
-PYTEST := $(BIN)/python -m pytest -q -n $(WORKERS) --dist loadfile
+PYTEST := $(BIN)/python -m pytest -q -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 # How the last run of the tests ended, by pytest's exit code: .ci/run asks.
 ENDED := .pytest_cache/ended
 

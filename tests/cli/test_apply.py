@@ -52,11 +52,11 @@ def test_edits_are_made_and_each_says_how_it_was_found(tmp_path: Path) -> None:
 
 
 def test_check_says_the_same_and_writes_nothing_at_all(tmp_path: Path, isolated: Path) -> None:
-    folder = project(tmp_path)
+    folder, before = project(tmp_path), set(isolated.rglob("*"))
     result = apply(folder, BLOCK, "--check")
     assert result.out.endswith("1 file would change (+1 −1)\n")
     assert (folder / "src/cart.py").read_text() == CART
-    assert not (isolated / "patchwright").exists()
+    assert set(isolated.rglob("*")) == before
     assert apply(folder, "--- /dev/null\n+++ b/.git/x\n@@ -0,0 +1 @@\n+x\n", "--check").code == 13
 
 
