@@ -124,8 +124,13 @@ def starts(argv: Sequence[str], times: int, root: Path, env: dict[str, str], ope
 def prompt_ready(times: int) -> None:
     """From the start of the process to the prompt, and to the session behind it."""
     with repository() as (root, env):
-        argv = [COMMAND, "--model", "openai/test", "--api-base", "http://127.0.0.1:9/v1"]
-        starts(argv, times, root, env, "openai/test").show("a new session")
+        asked = {"model": "openai/test", "api-base": "http://127.0.0.1:9/v1"}
+        named = {f"PATCHWRIGHT_{name.replace('-', '_').upper()}": value for name, value in asked.items()}
+        starts([COMMAND], times, root, {**env, **named}, "openai/test").show(
+            "a new session, the bare command"
+        )
+        argv = [COMMAND, *(part for name, value in asked.items() for part in (f"--{name}", value))]
+        starts(argv, times, root, env, "openai/test").show("a new session with options")
 
 
 def long_session(root: Path, env: dict[str, str], steps: int, size: int) -> tuple[str, float]:
