@@ -286,15 +286,16 @@ _BEGIN = r"(?:-----BEGIN (?:[A-Z0-9]{1,20} ){0,4}PRIVATE KEY(?: BLOCK)?-----|Pri
 
 _ENDING = r"-----END (?:[A-Z0-9]{1,20} ){0,4}PRIVATE KEY(?: BLOCK)?-----"
 
-_BETWEEN = r"(?:[\s\"',|>+-]|\\{1,4}[nrt]|\d{1,6}[\t:|-]|[A-Z][A-Za-z-]{2,20}: [^\n]{1,80}(?=\n)){1,40}+"
+_BETWEEN = r"(?>(?:[\s\"',|>+-]|\\{1,4}[nrt]|\d{1,6}[\t:|-]|[A-Z][A-Za-z-]{2,20}: [^\n]{1,80}(?=\n)){1,40})"
 """What stands between a key's lines: their ends, also as escapes, quotes, line numbers, a diff's marks, headers."""
 
 _KEY = (
-    rf"{_BEGIN}(?:[ \t]{{0,8}}(?:\r?\n|\\{{1,4}}[nr])(?:[^-]|-(?!----)){{0,20000}}+{_ENDING}"
-    rf"|(?:{_BETWEEN}[A-Za-z0-9+/=]{{16,}}+)++"
+    rf"{_BEGIN}(?:[ \t]{{0,8}}(?:\r?\n|\\{{1,4}}[nr])(?>(?:[^-]|-(?!----)){{0,20000}}){_ENDING}"
+    rf"|(?>(?:{_BETWEEN}[A-Za-z0-9+/=]{{16,}}+)+)"
     rf"(?:{_BETWEEN}[A-Za-z0-9+/=]{{1,15}}+(?={_BETWEEN}-----END))?(?:(?:{_BETWEEN})?{_ENDING})?)"
 )
-"""Whole, or what there is of it."""
+"""Whole, or what there is of it. In atomic groups, because Python before 3.11.5 fails at possessive ones that backtrack
+inside (CPython's issue 106052)."""
 
 
 _KEY_LINE = r"[\s>|+-]{0,8}(?:\d{1,6}[\t:|-][ +-]?)?[\"']?[A-Za-z0-9+/]{1,76}={0,2}(?:\\n)?[\"',]{0,2}\s*"

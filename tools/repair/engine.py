@@ -25,7 +25,7 @@ from tools.repair.server import Job, Replies, Worker
 from tools.repair.spectrum import Spectrum, Test, is_test_file
 from tools.repair.templates import TEMPLATES, Source, Template
 from tools.testing.project import Project, TestsNotRunnable
-from tools.testing.python import interpreter
+from tools.testing.python import runner_of
 from tools.testing.runners import is_python
 from tools.workspace import Workspace
 
@@ -139,7 +139,7 @@ class Repair:
 
     async def job(self) -> Job:
         if self.python is None:
-            found = await interpreter(self.at, Project(self.at), pytest=False)
+            found = await runner_of(self.at, Project(self.at))
             self.python = found.path, (str(self.at.root / "src"),) if found.missing else ()
         left = max(1.0, self.findings.deadline - time.monotonic())
         return Job(

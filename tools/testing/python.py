@@ -6,6 +6,7 @@ import os
 import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -148,6 +149,14 @@ async def interpreter(at: Workspace, project: Project, *, pytest: bool) -> Inter
     raise TestsNotRunnable(
         f"pytest cannot be imported by any Python here (asked: {', '.join(asked) or 'none works'})"
     )
+
+
+async def runner_of(at: Workspace, project: Project) -> Interpreter:
+    """The interpreter that the project's tests are run by, whichever of the two frameworks they are for."""
+    if not _needs_no_pytest(project):
+        with suppress(TestsNotRunnable):
+            return await interpreter(at, project, pytest=True)
+    return await interpreter(at, project, pytest=False)
 
 
 def _needs_no_pytest(project: Project) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import sys
+import venv
 from pathlib import Path
 
 import pytest
@@ -15,7 +16,7 @@ from tests.tools.workspaces import call, put
 from tools.recall import recall
 from tools.testing import run as run_plainly
 from tools.testing.project import Project, TestsNotRunnable
-from tools.testing.python import interpreter
+from tools.testing.python import interpreter, runner_of
 from tools.testing.report import TestFailure
 
 __all__ = ["project"]
@@ -263,3 +264,23 @@ def test_without_any_pytest_it_is_said_who_was_asked(project: Make, monkeypatch:
 
 def test_failures_are_plain_values() -> None:
     assert TestFailure(id="a").line == 0
+
+
+@pytest.mark.parametrize(
+    ("test", "first"),
+    [
+        ("def test_a(): pass\n", False),
+        ("import unittest\n\nclass TestA(unittest.TestCase):\n    def test_a(self): pass\n", True),
+    ],
+)
+def test_a_repair_asks_the_python_that_the_tests_need(
+    test: str, first: bool, project: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A system's own Python has no pytest, and comes first on the PATH of whoever has just made this program."""
+    venv.create(tmp_path / "bare", with_pip=False)
+    monkeypatch.delenv("VIRTUAL_ENV", raising=False)
+    monkeypatch.setenv("PATH", f"{tmp_path}/bare/bin:/usr/bin:/bin")
+    at = project({"test_a.py": test})
+    found = asyncio.run(runner_of(at, Project(at)))
+    assert found.path.startswith(f"{tmp_path}/bare") is first
+    assert found.pytest is not first
