@@ -1,6 +1,6 @@
 # Needs Python ≥ 3.11, make and git; everything else comes into .venv, checked against the hashes in the lock files.
 #   make demo     see Patchwright fix four real bugs: no key, no network
-#   make test     every test               make check    lint, types, contracts, quick tests (under a minute)
+#   make test     every test               make check    lint, types, contracts, quick tests (a minute or two)
 #   make stress   the same, harder         make bench    the benchmarks
 #   make lock     resolve the lock files   make clean    remove what make made
 # PYTHON=… chooses the interpreter, VENV=… the environment's place, T="tests/tools -k edit" the tests.

@@ -27,12 +27,3 @@ def ended(run: Callable[[], object]) -> None:
         if isinstance(error, OSError):
             silence(sys.stdout)  # what it still holds would fail once more on the way out
         sys.exit(tell(error))
-
-
-def converse() -> None:
-    """The bare command on a terminal: a session with nothing said about it, without the command line's parser."""
-    from pathlib import Path
-
-    from cli.interactive import interactive
-
-    ended(lambda: sys.exit(interactive(Path("."), {}, session="", commit=True)))

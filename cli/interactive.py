@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agent.home import Home
 from agent.locate import locate
+from cli.ending import ended
 from cli.repl import Opening, start
 from cli.settings.terminal import at_once
 
@@ -43,6 +45,11 @@ def interactive(folder: Path, flags: Mapping[str, Any], *, session: str, commit:
 
     terminal = at_once(home.config, plain=bool(flags.get("plain")))
     return start(Opening(enter=enter, root=root, terminal=terminal, home=home), session)
+
+
+def bare() -> None:
+    """The bare command on a terminal: a new session with nothing said about it, without the command line's parser."""
+    ended(lambda: sys.exit(interactive(Path(), {}, session="", commit=True)))
 
 
 def _on() -> None:

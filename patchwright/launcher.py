@@ -25,7 +25,7 @@ def main() -> int:
     # Looking for pydantic's plugins reads the metadata of every installed package (27 ms); we use none.
     os.environ["PYDANTIC_DISABLE_PLUGINS"] = "__all__"
     if len(sys.argv) == 1 and _person_waits():
-        from cli.ending import converse as run
+        from cli.interactive import bare as run
     else:
         from cli.main import main as run
 
