@@ -8,9 +8,10 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from tools.repair.anylang.changes import RULES, Change, Rule, Scope
+from tools.repair.anylang.changes import RULES
 from tools.repair.anylang.code import Code, sources
 from tools.repair.anylang.reach import Doubt, rank
+from tools.repair.anylang.scope import Change, Rule, Scope
 from tools.repair.anylang.trying import Copy, TooLarge, copies
 from tools.repair.choosing import FEW, FEW_TESTS, FEWEST_RIVALS, RIVAL, TIERS
 from tools.repair.hinting import NO_HINT, Hint

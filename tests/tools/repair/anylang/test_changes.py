@@ -5,10 +5,11 @@ from __future__ import annotations
 import pytest
 
 from tools.languages import languages_of
-from tools.repair.anylang.changes import RULES, Scope
+from tools.repair.anylang.changes import RULES
 from tools.repair.anylang.code import Code, is_test_file
 from tools.repair.anylang.engine import candidates
 from tools.repair.anylang.reach import Doubt, rank
+from tools.repair.anylang.scope import Scope
 from tools.testing.report import failure
 
 
