@@ -150,9 +150,10 @@ def unix(text: str) -> str:
 
 
 def spliced(case: Case) -> tuple[str, str]:
-    """Old and new as arguments of a tool: without the last line ending, unless whole lines are to go."""
+    """Old and new as arguments of a tool: without the last line ending, unless whole lines are to go, or one blank line
+    is to come, of which nothing would be left."""
     old, new = case.draft.old(), case.draft.new()
-    return (old.removesuffix("\n"), new.removesuffix("\n")) if new else (old, new)
+    return (old.removesuffix("\n"), new.removesuffix("\n")) if unix(new) not in ("", "\n") else (old, new)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,12 +7,15 @@ were made from, there is no right answer and the case is dropped.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
 from enum import Enum
 from functools import lru_cache
 
 from benchmarks.edit_mutations.draft import PUNCTUATION, Draft, Text, new_lines, old_lines, squeezed
+from benchmarks.edit_mutations.whitespace import leading
+from tools.edit.changes import Line
 
 MARGIN = 0.02
 """Two places whose likeness differs by less are equally like."""
@@ -41,14 +44,18 @@ class Verdict(Enum):
 def verdict(draft: Draft) -> Verdict:
     """What is right for this case."""
     given = old_lines(draft.given)
-    if given == new_lines(draft.given):
-        return Verdict.DROP
+    if given == new_lines(draft.given) or _changes(draft.given) < _changes(draft.truth):
+        return (
+            Verdict.DROP
+        )  # nothing of a change is left, or not all (white space that a slip has made alike)
     if not draft.meant:
         return Verdict.DROP if any(_places(draft.text, given)) else Verdict.REFUSE
-    if _is_another_edit(draft, given):
+    if _is_another_edit(draft, given) or _is_text_elsewhere(draft, given):
         return Verdict.DROP
-    if draft.torn and exact_places(draft.text.lines, given):
-        return Verdict.DROP  # a second slip has brought back the words of one of the two places
+    if draft.torn and any(_places(draft.text, given)):
+        return (
+            Verdict.DROP
+        )  # the words stand somewhere: a second slip has brought them back, or another place has them
     if draft.torn or not any(line.strip() for line in given):
         return Verdict.REFUSE
     if draft.elided:
@@ -61,15 +68,38 @@ def verdict(draft: Draft) -> Verdict:
     )
 
 
-def _is_another_edit(draft: Draft, given: tuple[str, ...]) -> bool:
-    """Two slips have undone one another in the old lines, but not in the new ones: one old line, indented more and then
-    as the first. What is written stands to the letter, there alone, and says another thing; nothing tells the slips.
-    """
-    return (
-        given == old_lines(draft.truth)
-        and new_lines(draft.given) != new_lines(draft.truth)
-        and len(exact_places(draft.text.lines, given)) == 1
+def _changes(ops: Sequence[Line]) -> int:
+    """How many lines with text are in one of the sides and not in the other."""
+    old, new = (
+        Counter(line.text for line in ops if line.op == op and line.text.strip()) for op in ("-", "+")
     )
+    return (old - new).total() + (new - old).total()
+
+
+def _is_another_edit(draft: Draft, given: tuple[str, ...]) -> bool:
+    """What is written stands to the letter, once, right here, and says another thing; nothing tells the slips. They
+    have undone one another in the old lines, but not in the new ones (one old line, indented more and then as the
+    first), or a line that is left out is like the one before it."""
+    places = exact_places(draft.text.lines, given)
+    if len(places) != 1 or not draft.start <= places[0] < max(draft.stop, draft.start + 1):
+        return False
+    lines, place = draft.text.lines, places[0]
+    made = (*lines[:place], *new_lines(draft.given), *lines[place + len(given) :])
+    return made != draft.applied()
+
+
+def _is_text_elsewhere(draft: Draft, given: tuple[str, ...]) -> bool:
+    """Several lines stand to the letter once, but for the indentation of the first, and not where they were taken from:
+    two slips, that of all lines and that of the first, have made another place's lines of them."""
+    first, *rest = given
+    if not rest or not first.strip() or leading(first):
+        return False
+    found = [
+        index
+        for index, line in enumerate(draft.text.lines)
+        if line.lstrip() == first and list(draft.text.lines[index + 1 : index + len(given)]) == rest
+    ]
+    return len(found) == 1 and not draft.start - len(given) < found[0] < draft.stop
 
 
 def exact_places(lines: Sequence[str], wanted: Sequence[str]) -> list[int]:
@@ -118,11 +148,21 @@ def _of_filled(draft: Draft, given: tuple[str, ...]) -> Verdict | None:
     ]
     if not here:
         return None
+    if len(wanted) < sum(1 for line in old_lines(draft.truth) if line.strip()) and not _stand(draft, given):
+        return (
+            Verdict.DROP
+        )  # a line is left out and another slip done, and without the one it is an edit as well
     others = sorted(levels.values())
     others.remove(here[0])
     if not others or here[0] < others[0]:
         return Verdict.APPLY
     return Verdict.REFUSE if here[0] == others[0] else Verdict.DROP
+
+
+def _stand(draft: Draft, written: Sequence[str]) -> bool:
+    """The lines as they are written are lines of the place, in order."""
+    there = iter(old_lines(draft.truth))
+    return all(line in there for line in written)
 
 
 def _of_another_place(draft: Draft, given: tuple[str, ...]) -> Verdict | None:

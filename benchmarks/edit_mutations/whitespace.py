@@ -50,6 +50,8 @@ def first_line_unindented(rng: Random, draft: Draft) -> Draft | None:
     if not new or not leading(old[0]) or leading(old[0]) != leading(new[0]) or not old[0].strip():
         return None
     first = {next(i for i, line in enumerate(draft.given) if line.op != op) for op in "+-"}
+    if len(first) > 1 and draft.given[max(first)].op == " ":
+        return None  # that of `new` is a later one of `old`, which has not lost any
     ops = [
         line._replace(text=line.text.lstrip()) if index in first else line
         for index, line in enumerate(draft.given)
@@ -196,13 +198,21 @@ def sure(ops: Sequence[Line], index: int) -> bool:
     """If this quoted line is left out (or another put before it), it can still be told where the added lines go.
 
     It cannot where lines are put in between: before or after the line that is not quoted? Where they replace
-    others, they stand in the place of those.
+    others, they stand in the place of those. Nor can it where a line is moved from one side of it to the other: without
+    it, nothing says so.
     """
+    before, after = ops[:index], ops[index + 1 :]
+    if _texts(before, "-") & _texts(after, "+") or _texts(after, "-") & _texts(before, "+"):
+        return False
     return all(
         group == []
         or (any(line.op == "-" and line.text.strip() for line in group) and not _blank_edge(group))
         for group in (_group(ops, index, -1), _group(ops, index, 1))
     )
+
+
+def _texts(ops: Sequence[Line], op: str) -> set[str]:
+    return {squeezed(line.text) for line in ops if line.op == op and line.text.strip()}
 
 
 def _group(ops: Sequence[Line], index: int, step: int) -> list[Line]:

@@ -141,6 +141,25 @@ def test_a_context_line_next_to_an_insertion_is_not_left_out() -> None:
     assert all(wording.line_missing(Random(seed), draft(beside)) is None for seed in range(10))
 
 
+def test_a_line_over_which_another_is_moved_is_not_left_out() -> None:
+    """What is left would say that nothing is moved."""
+    moved = (
+        "-        result = 0\n         kept = 2\n-        old = 1\n+        result = 0\n+        new = 1\n"
+        "         last = 3\n"
+    )
+    still = moved.replace("+        result = 0", "+        other = 0")
+    file = "        result = 0\n        kept = 2\n        old = 1\n        last = 3\n"
+    first, last = "         first = 0\n", "         end = 4\n"
+    found = [
+        wording.line_missing(Random(seed), draft(f"{first}{each}{last}", f"{first[1:]}{file}{last[1:]}"))
+        for each in (moved, still)
+        for seed in range(10)
+    ]
+    left = [each is None or "        kept = 2" in old_lines(each.given) for each in found]
+    assert all(left[:10])
+    assert not all(left[10:])
+
+
 def test_two_equal_places_are_to_be_refused() -> None:
     assert verdict(draft("-        self.changed = True\n+        self.changed = None\n")) is Verdict.REFUSE
     for seed in range(10):
@@ -231,3 +250,11 @@ def test_what_is_done_of_a_run_is_kept_and_counted_once(tmp_path: Path) -> None:
     assert len(total.seconds["block", matcher.name]) == 2 * len(tally.seconds["block", matcher.name])
     with pytest.raises(ValueError, match="another run"):
         Record(path, {**of, "seed": SEED + 1})
+
+
+def test_a_change_that_a_slip_has_made_invisible_has_no_right_answer() -> None:
+    file = "func a() {\n        b()\n\tc()\n}\n"
+    made = draft(" func a() {\n-        b()\n-\tc()\n+\tb()\n+\td()\n }\n", file)
+    assert verdict(made) is Verdict.APPLY
+    eight = made.written([Line(line.op, line.text.replace("\t", " " * 8)) for line in made.given])
+    assert verdict(eight) is Verdict.DROP

@@ -11,7 +11,8 @@ from functools import cache
 
 from tools.edit.formats.placeholders import stands_for_lines
 from tools.edit.indentation import indent_of
-from tools.edit.ladder import STEPS, Rung, Site, Source, Step, has_own_word, site_of, sites, tokens_only
+from tools.edit.ladder import STEPS, Rung, Site, Source, Step, View, has_own_word, site_of, sites, tokens_only
+from tools.edit.laid import extremes
 
 MAX_ASSIGNMENTS = 50
 """Ways to lay the parts around elisions over a file that are followed up: two are too many already."""
@@ -55,6 +56,7 @@ def elided(source: Source, wanted: Sequence[str]) -> tuple[Step | None, list[Sit
     parts = list(_parts(wanted))
     if len(parts) < 2:
         return None, []
+    others: list[Site] = []
     for step in STEPS:
         places = []
         for start, end in parts:
@@ -64,12 +66,14 @@ def elided(source: Source, wanted: Sequence[str]) -> tuple[Step | None, list[Sit
             places.append([_moved(site, start) for site in found])
         else:
             if found := list(_assignments(source, wanted, places)):
-                return step, found
+                return step, [*found, *others]
+            # all as it is given, but for how deep the dots are
+            others = others or list(_assignments(source, wanted, places, dots_tell=False))
     return None, []
 
 
 def anchored(source: Source, wanted: Sequence[str], removed: Sequence[bool]) -> list[Site]:
-    """Sites at which most wanted lines stand and the others are alike; best first, at most two.
+    """Sites at which most wanted lines stand and the others are alike; best first.
 
     removed: for each wanted line whether it is to go
     """
@@ -87,10 +91,11 @@ def anchored(source: Source, wanted: Sequence[str], removed: Sequence[bool]) -> 
         )
     if best is None or not _holds(best, keys, [removed[i] for i in numbers]):
         return []
+    found = [best, *_rivals(best, view.keys, keys, starts, likeness)]
     if (again := _shifted(best, view.keys)) is not None:
-        found = [best, again]
-    else:
-        found = [best, *_rivals(best, view.keys, keys, starts, likeness)]
+        found.append(again)
+    if len(found) == 1:
+        found += _laid_otherwise(best, view, keys, likeness)
     rows = view.rows(0, len(view.keys))
     return [site_of(source, wanted, [(numbers[i], rows[row]) for i, row, _ in each.pairs]) for each in found]
 
@@ -106,6 +111,24 @@ def _rivals(
     if other is not None and other.rivals(best):
         return [other]
     return next(([each] for each in _held(hidden, keys, starts, RIVAL * best.held) if each.rivals(best)), [])
+
+
+def _laid_otherwise(
+    best: _Alignment, view: View, keys: Sequence[str], likeness: _Measure
+) -> Iterator[_Alignment]:
+    """The same lines there, laid over the file in other ways that take as few slips."""
+    low = max(best.pairs[0][1] - SLACK, 0)
+    window = view.keys[low : best.pairs[-1][1] + 1 + SLACK]
+    reworded = {i for i, key in enumerate(keys) if key not in view.places}
+
+    def alike(number: int, row: int) -> bool:
+        one, other = keys[number], window[row]
+        return number in reworded and (one.casefold() == other.casefold() or likeness(one, other) > 0.0)
+
+    known = [pair[:2] for pair in best.pairs if pair[2] == 1.0]
+    for pairs in extremes(keys, window, alike):
+        if pairs and [(i, low + row) for i, row in pairs] != known:
+            yield _between(keys, window, low, [(i, row, 1) for i, row in pairs], likeness)
 
 
 def _held(
@@ -181,8 +204,13 @@ def _moved(site: Site, by: int) -> Site:
     return Site(first=site.first, end=site.end, pairs=tuple((wanted + by, row) for wanted, row in site.pairs))
 
 
-def _assignments(source: Source, wanted: Sequence[str], places: Sequence[Sequence[Site]]) -> Iterator[Site]:
-    """Every way to choose a place for each part such that they follow one another."""
+def _assignments(
+    source: Source, wanted: Sequence[str], places: Sequence[Sequence[Site]], *, dots_tell: bool = True
+) -> Iterator[Site]:
+    """Every way to choose a place for each part such that they follow one another.
+
+    dots_tell: what is left out is no less deep than the dots that stand for it
+    """
     left = MAX_ASSIGNMENTS
     stack = [[site] for site in reversed(places[0])]
     while stack and left:
@@ -198,7 +226,9 @@ def _assignments(source: Source, wanted: Sequence[str], places: Sequence[Sequenc
         )
         deeper = _depth(source, wanted, before, marker)
         for site in reversed(places[len(chosen)]):
-            if site.first >= before.end and _within(source, before.end, site.first, deeper):
+            if site.first >= before.end and (
+                not dots_tell or _within(source, before.end, site.first, deeper)
+            ):
                 stack.append([*chosen, site])
 
 
@@ -243,13 +273,24 @@ def _best(
 
 def _align(keys: Sequence[str], window: Sequence[str], low: int, likeness: _Measure) -> _Alignment:
     """Equal lines first; between them, in order, those that are most alike."""
+    blocks = SequenceMatcher(None, keys, window, autojunk=False).get_matching_blocks()
+    return _between(keys, window, low, [(each.a, each.b, each.size) for each in blocks], likeness)
+
+
+def _between(
+    keys: Sequence[str],
+    window: Sequence[str],
+    low: int,
+    blocks: Sequence[tuple[int, int, int]],
+    likeness: _Measure,
+) -> _Alignment:
+    """The alignment of runs of equal lines (number, row of the window, size), with those between that are alike."""
     pairs: list[tuple[int, int, float]] = []
     mine = there = 0
-    blocks = SequenceMatcher(None, keys, window, autojunk=False).get_matching_blocks()
-    for block in blocks:
-        pairs += _alike(keys, window, (mine, block.a), (there, block.b), low, likeness)
-        pairs += [(block.a + i, low + block.b + i, 1.0) for i in range(block.size)]
-        mine, there = block.a + block.size, block.b + block.size
+    for first, row, size in [*blocks, (len(keys), len(window), 0)]:
+        pairs += _alike(keys, window, (mine, first), (there, row), low, likeness)
+        pairs += [(first + i, low + row + i, 1.0) for i in range(size)]
+        mine, there = first + size, row + size
     return _Alignment(
         pairs=tuple(pairs),
         likeness=_weighed(pairs, keys),

@@ -44,7 +44,7 @@ def settled(source: Source, start: int, old: str, new: str, path: str) -> str:
     indent = text[line_start:start]
     later = [line for line in new.split("\n")[1:] if line.strip()]
     if indent and not indent.strip() and not old[0].isspace() and new.startswith(indent):
-        return new.removeprefix(indent)  # it has the indentation that `old` left out, in all lines
+        return _with_its_own(source, start, old, new, path, indent)
     several = sum(1 for line in old.split("\n") if line.strip()) > 1
     if several and indent and not indent.strip() and old.split("\n")[0] in later:
         raise EditRefused(
@@ -70,6 +70,30 @@ def settled(source: Source, start: int, old: str, new: str, path: str) -> str:
     return (new, shifted)[decided]
 
 
+def _with_its_own(source: Source, start: int, old: str, new: str, path: str, indent: str) -> str:
+    """For `new` that begins with what `old` left out of its indentation: it has that in all lines, and is not to stand
+    deeper by it. Raises EditRefused where that may be meant as well."""
+    given = new.removeprefix(indent)
+    if given == old:
+        return new  # else nothing would change
+    above = next((line for line in reversed(source.text[:start].split("\n")[:-1]) if line.strip()), "")
+    is_code = path.endswith((*_BRACES, *_BRACES_TOO, ".py", ".rb"))
+    opens = above.rstrip().endswith(OPENERS) or len(indent_of(above)) > len(indent)
+    if is_code and not (opens and len(indent_of(above)) >= len(indent)):
+        return given
+    deeper = "\n".join(
+        indent + line if i and line.strip() else line for i, line in enumerate(new.split("\n"))
+    )
+    end = start + len(old)
+    results = [source.text[:start] + each + source.text[end:] for each in (given, deeper)]
+    if _by_syntax(path, source.text, results) == 0:
+        return given
+    raise EditRefused(
+        f"`old` was found at line {source.line_at(start) + 1}, but lacks its indentation, so how deep `new` stands is "
+        "not clear: give both with the indentation of the file"
+    )
+
+
 def _by_syntax(path: str, before: str, results: list[str]) -> int | None:
     from tools.syntax import new_problems
 
@@ -88,6 +112,8 @@ def _by_shape(
     if given and len(least) < len(indent):
         return 1 if least.startswith(given) else None
     if len(least) >= len(indent):
+        if len(indent_of(below)) > len(indent) and not first.rstrip().endswith(OPENERS):
+            return None  # no bracket says so, but it opens a block
         if _ITEM.match(first) and _ITEM.match(later[0].lstrip()):
             return None  # an item beside it, or one below it
         if first.strip() in _ALONE and len(indent_of(later[0])) == len(indent):

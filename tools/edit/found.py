@@ -11,13 +11,15 @@ from tools.edit.changes import Hunk, Line, Lines, Replace, Symbol
 from tools.edit.counterparts import refuse_lost_indentation
 from tools.edit.depth import settled
 from tools.edit.diffing import diffed
-from tools.edit.formats.clean import without_line_numbers
 from tools.edit.formats.placeholders import stands_for_lines
 from tools.edit.heads import scopes
+from tools.edit.indentation import indent_of, mixes
 from tools.edit.ladder import STEPS, Rung, Site, Source, says_enough, sites
 from tools.edit.letters import (
+    is_other_line,
     is_shallow,
     leaves_white_space,
+    refuse_parted,
     refuse_seeming,
     refuse_twins,
     refuse_whole_twins,
@@ -25,6 +27,7 @@ from tools.edit.letters import (
     twins,
 )
 from tools.edit.merge import Splice
+from tools.edit.numbered import where_they_say, without_numbers
 from tools.edit.placed import MAX_COMPARED, Found, has_newline_to_spare, one_place, placed
 from tools.edit.readings import NUMBERED, UNMARKED, Reading, as_hunk, as_lines, readings
 from tools.edit.refusals import EditRefused, not_found, several
@@ -45,10 +48,12 @@ def find_replace(
     if "\r" in edit.old + edit.new and "\r" not in source.text:
         edit = replace(edit, old=_unix(edit.old), new=_unix(edit.new))
     if edit.old.endswith("\n") and not source.text.endswith("\n") and source.text.endswith(edit.old[:-1]):
-        edit = replace(
-            edit, old=edit.old[:-1], new=edit.new.removesuffix("\n")
-        )  # the file's end has no newline
+        # the file's end has no newline
+        old, new = edit.old[:-1], edit.new.removesuffix("\n")
+        whole = not new and _whole_lines(source.text, len(source.text) - len(old), old)
+        edit = replace(edit, old=old, new=new, whole_lines=edit.whole_lines or whole)
     options = list(readings(edit))[: 1 if strictest else None]
+    options = where_they_say(source, edit.old, options)
     for reading in options:
         if found := _exact(source, edit, reading, path, written):
             return found
@@ -58,7 +63,7 @@ def find_replace(
         hunks = [(reading, as_hunk(reading)) for reading in options]
         for found in _loose(source, hunks):
             return found
-    if edit.whole_lines and not strictest and (part := _part_of_line(source, edit)):
+    if edit.whole_lines and not strictest and (part := _part_of_line(source, edit, path)):
         return part
     for reading in options:
         refuse_made(source, reading.old, reading.new)
@@ -88,7 +93,7 @@ def find_hunk(source: Source, hunk: Hunk, strictest: bool) -> Found:
         found = [_exact_site(number, len(hunk.old)) for number in numbers]
         return one_place(source, found, hunk, Rung.EXACT)
     if not strictest and says_enough("\n".join(hunk.old)):
-        for loose in _loose(source, [(None, hunk), *_without_numbers(hunk)], allowed):
+        for loose in _loose(source, [(None, hunk), *without_numbers(source, hunk)], allowed):
             return loose
     if len(made := exact.line_sites(source.text, hunk.new)) == 1 and hunk.new:
         raise EditRefused(f"already applied: its new lines stand at line {made[0] + 1}", already=True)
@@ -120,29 +125,17 @@ def find_symbol(source: Source, edit: Symbol, path: str) -> Found:
     return Found(rung=Rung.SYMBOL, splices=(as_text(source, splice),))
 
 
-def _part_of_line(source: Source, edit: Replace) -> Found | None:
-    """A block's one line that is a part of the only line that has it."""
+def _part_of_line(source: Source, edit: Replace, path: str) -> Found | None:
+    """A block's one line that is a part of the only line that has it. None if only white space is around it there, and
+    would be left to stand alone."""
     old, new = edit.old.removesuffix("\n"), edit.new.removesuffix("\n")
     starts = exact.sites(source.text, old) if "\n" not in old else []
-    if len(starts) != 1 or "\n" in new:
+    if len(starts) != 1 or "\n" in new or (edit.new and not new) or is_shallow(source.text, starts[0], old):
         return None
-    splice = TextSplice(start=starts[0], end=starts[0] + len(old), new=new)
+    if leaves_white_space(source, starts[0], old, new):
+        return None
+    splice = _part(source, starts[0], Reading(old=old, new=new), path, keep_end=False)
     return Found(rung=Rung.EXACT, splices=(splice,), note="taken as a part of a line")
-
-
-def _without_numbers(hunk: Hunk) -> list[tuple[Reading, Hunk]]:
-    """The hunk without line numbers that were copied behind the marks."""
-    plain = without_line_numbers("\n".join(hunk.old))
-    if plain is None:
-        return []
-    old = iter(plain.split("\n"))
-    lines = []
-    for line in hunk.lines:
-        if line.op == "+":
-            lines.append(Line("+", without_line_numbers(line.text) or line.text))
-        else:
-            lines.append(Line(line.op, next(old)))
-    return [(Reading(old="", new="", note=NUMBERED), replace(hunk, lines=tuple(lines)))]
 
 
 def _unix(text: str) -> str:
@@ -160,7 +153,12 @@ def _exact(
     if NUMBERED in reading.note or UNMARKED in reading.note:  # lines that had such are whole ones
         starts = [at for at in starts if not source.text[source.text.rfind("\n", 0, at) + 1 : at].strip()]
     starts = _outside(starts, len(reading.old), written)
-    if not starts or (not edit.all and is_shallow(source.text, starts[0], reading.old)):
+    if not edit.all and any(is_shallow(source.text, start, reading.old) for start in starts):
+        # as lines they may stand once all the same
+        starts = [start for start in starts if _whole_lines(source.text, start, reading.old)]
+    if not edit.all:
+        starts = [start for start in starts if not is_other_line(source.text, start, reading.old)]
+    if not starts:
         return None
     _refuse_unmeant(source, as_hunk(reading).lines)
     if edit.all:
@@ -169,13 +167,18 @@ def _exact(
             TextSplice(start=start, end=start + len(reading.old), new=reading.new) for start in parts
         )
         return Found(rung=Rung.EXACT, splices=found, note=reading.note, apart=True)
+    _refuse_unended(source, reading.old, starts)
     if len(starts) > 1:
         results = {_literal(source, start, reading) for start in starts[:MAX_COMPARED]}
         if len(results) > 1 or len(starts) > MAX_COMPARED:
             hint = "" if edit.whole_lines else ", or all=true"
             raise EditRefused(several(source, [source.line_at(start) for start in starts], "", hint))
-    start = starts[0]
-    if leaves_white_space(source, start, reading.old, reading.new) and says_enough(reading.old):
+    start = next((each for each in starts if _whole_lines(source.text, each, reading.old)), starts[0])
+    if leaves_white_space(source, start, reading.old, reading.new):
+        if not says_enough(reading.old):
+            raise EditRefused(
+                f"line {source.line_at(start) + 1} ends in white space that `old` has not: give it to its end"
+            )
         return None  # whole lines, but for white space at the end of the last one
     refuse_seeming(source, start, reading.old, reading.new)
     refuse_repeated(source, start, reading)
@@ -185,6 +188,7 @@ def _exact(
     _refuse_lost_indentation(source, start, reading)
     # without anything instead, the line end before these lines goes, not that behind them
     from_line_end = not reading.new and reading.old.startswith("\n") and not reading.old.endswith("\n")
+    from_line_end = from_line_end and not edit.whole_lines
     if _whole_lines(source.text, start, reading.old) and not from_line_end:
         glues = _glues(source.text, start, reading)
         hunk = Hunk(lines=tuple(diffed(*as_lines(reading, literal=not glues))))
@@ -196,24 +200,49 @@ def _exact(
     return Found(rung=Rung.EXACT, splices=(splice,), note=reading.note)
 
 
+def _refuse_unended(source: Source, old: str, starts: Sequence[int]) -> None:
+    """The lines stand at the end of the file as well, which has no final newline. Raises EditRefused."""
+    if not old.endswith("\n") or source.ends_with_newline or not source.text.endswith(old[:-1]):
+        return
+    last = len(source.text) - len(old) + 1
+    if starts[0] != last and _whole_lines(source.text, last, old[:-1]):
+        raise EditRefused(several(source, [source.line_at(start) for start in (starts[0], last)], ""))
+
+
 def _part(source: Source, start: int, reading: Reading, path: str, *, keep_end: bool) -> TextSplice:
     """For old text that is no whole lines, or is to be taken to the letter. keep_end: the line end behind it stays"""
     end = start + len(reading.old)
     if not reading.new and not keep_end and rest_of_lines(source.text, start, reading.old):
         start = source.text.rfind("\n", 0, start) + 1
+        if end == len(source.text) and not source.ends_with_newline:
+            start = max(start - 1, 0)  # the file stays without a final newline
         end = min(end + (not reading.old.endswith("\n")), len(source.text))
     new = settled(source, start, reading.old, reading.new, path)
-    if (
-        "\n" in new and not new.partition("\n")[0].strip()
-    ):  # a blank line comes first: the indentation goes with it
-        line_start = source.text.rfind("\n", 0, start) + 1
-        if not source.text[line_start:start].strip():
-            start, new = line_start, new.lstrip(" \t")
+    _refuse_other_kind(source, start, reading.old, new)
+    line_start = source.text.rfind("\n", 0, start) + 1
+    if new.isspace() and "\n" not in new and source.text[line_start:start].isspace():
+        raise EditRefused(
+            f"`old` was found at line {source.line_at(start) + 1}, but lacks its indentation, so how much white "
+            "space is to be left there is not clear: leave `new` empty, or give `old` as the file has it"
+        )
+    if "\n" in new and not new.partition("\n")[0].strip() and source.text[line_start:start].isspace():
+        start, new = line_start, new.lstrip(" \t")  # a blank line comes first: the indentation goes with it
     line_end = source.text.find("\n", end)
     behind = source.text[end : line_end if line_end >= 0 else len(source.text)]
     if behind.isspace() and new.endswith(behind):  # `new` has the space that `old` lost
         end += len(behind)
     return TextSplice(start=start, end=end, new=new)
+
+
+def _refuse_other_kind(source: Source, start: int, old: str, new: str) -> None:
+    """New lines with tabs in a file of spaces, or with spaces in one of tabs, of which no old line has any. Raises
+    EditRefused."""
+    given = [indent_of(line) for line in new.split("\n")[1:] if line.strip()]
+    if mixes(given, source.tabs) and not any(line[:1] in (" ", "\t") for line in old.split("\n")[1:]):
+        raise EditRefused(
+            f"`old` was found at line {source.line_at(start) + 1}, but whether `new` is to be indented by tabs or by "
+            "spaces is not clear: give it as the file has it"
+        )
 
 
 def _refuse_lost_indentation(source: Source, start: int, reading: Reading) -> None:
@@ -250,9 +279,15 @@ def _loose(
                     spare = reading is not None and has_newline_to_spare(reading)
                     wanted = reading.old.split("\n") if reading and spare else hunk.old
                     refuse_whole_twins(source, wanted, found[0])
+                if len(found) == 1 and step == STEPS[2]:
+                    deeper = sites(source, hunk.old, STEPS[3])  # all lines, but at another depth
+                    if others := [site.first for site in _in(deeper, hunk, allowed, source)]:
+                        raise EditRefused(several(source, [found[0].first, *others], f" ({STEPS[3].rung})"))
                 if len(found) == 1 and not step.skips_blank:
                     rung, alike = twins(source, hunk.old, step)
                     refuse_twins(source, found[0].first, rung, _in(alike, hunk, allowed, source))
+                if len(found) == 1:
+                    refuse_parted(source, hunk.old, found[0], step.rung)
                 yield one_place(source, found, hunk, step.rung, reading)
     for _, hunk in options:
         refuse_standing(source, hunk)

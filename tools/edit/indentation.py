@@ -184,7 +184,9 @@ def _slope(
         return 1, 1
     if mine:  # the model's tabs in a file of spaces
         if base[0] and base[1]:
-            return (base[1] // base[0], 1) if base[1] % base[0] == 0 else None
+            wide = base[1] // base[0]
+            moved = wide != unit_of(file) and any(len(each) != base[0] for each in given)
+            return (wide, 1) if base[1] % base[0] == 0 and not moved else None  # else it may be less deep
         return unit_of(file), 1
     if base[0] and base[1]:  # the model's spaces in a file of tabs
         return (1, base[0] // base[1]) if base[0] % base[1] == 0 else None

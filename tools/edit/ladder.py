@@ -53,7 +53,7 @@ class Source:
         if self.ends_with_newline or text == "":
             lines.pop()
         self.lines = lines
-        self._views: dict[tuple[str, bool], _View] = {}
+        self._views: dict[tuple[str, bool], View] = {}
 
     @cached_property
     def _ends(self) -> list[int]:
@@ -77,11 +77,11 @@ class Source:
         """Number, from 0, of the line that holds an offset."""
         return self.text.count("\n", 0, offset)
 
-    def view(self, step: Step) -> _View:
+    def view(self, step: Step) -> View:
         name = (step.key.__name__, step.skips_blank)
         if name not in self._views:
             whole = self.view(replace(step, skips_blank=False)) if step.skips_blank else None
-            self._views[name] = _View(self.lines, step, whole)
+            self._views[name] = View(self.lines, step, whole)
         return self._views[name]
 
 
@@ -247,10 +247,10 @@ def _plain(pairs: Sequence[tuple[int, int]]) -> Site:
     return Site(first=pairs[0][1], end=pairs[-1][1] + 1, pairs=tuple(pairs))
 
 
-class _View:
+class View:
     """A file's lines as one step sees them, and where each of them occurs."""
 
-    def __init__(self, lines: Sequence[str], step: Step, whole: _View | None) -> None:
+    def __init__(self, lines: Sequence[str], step: Step, whole: View | None) -> None:
         self.keys: list[str]
         self._numbers: list[int] | None = None
         if whole is not None:

@@ -10,6 +10,12 @@ from tools.edit.formats.clean import unescaped
 from tools.edit.ladder import STEPS, Rung, Site, Source, Step, has_own_word, sites
 from tools.edit.refusals import EditRefused, several
 
+PARTED = 3
+"""Lines that may stand between those that are wanted."""
+
+VERSION = 0.6
+"""Likeness of two lines from which one is a version of the other."""
+
 
 def is_shallow(text: str, start: int, old: str) -> bool:
     """Whole lines, of which the first stands deeper in the file than `old` has it: alike, not the same. What stands
@@ -20,10 +26,19 @@ def is_shallow(text: str, start: int, old: str) -> bool:
     return bool(before) and old[0] in " \t" and rest_of_lines(text, start, old)
 
 
+def is_other_line(text: str, start: int, old: str) -> bool:
+    """Brackets alone, given with an indentation, at the beginning of a deeper line that goes on: that line has them
+    too, but is not what was given."""
+    before = text[text.rfind("\n", 0, start) + 1 : start]
+    end = text.find("\n", start + len(old))
+    behind = text[start + len(old) : end if end >= 0 else len(text)]
+    return bool(before.isspace() and old[:1].isspace() and behind.strip() and not has_own_word(old))
+
+
 def leaves_white_space(source: Source, start: int, old: str, new: str) -> bool:
     """Whole lines but for white space at the end of the last one, which goes, or stays as another than the last: to the
     letter that white space would be left to stand alone, or behind another line. Raises EditRefused if the last one is
-    replaced by another: whether that is to end so is not clear. One line instead of one is a change within it."""
+    replaced by another: whether that is to end so is not clear. Of one line a version is a change within it."""
     text, end = source.text, start + len(old)
     line_end = text.find("\n", end)
     behind = text[end : line_end if line_end >= 0 else len(text)]
@@ -31,7 +46,11 @@ def leaves_white_space(source: Source, start: int, old: str, new: str) -> bool:
     if not behind.isspace() or before.strip() or old.endswith("\n") or new.endswith(behind):
         return False
     (*others, last), lines = old.split("\n"), new.split("\n")
-    if lines[-1].strip() == last.strip() or (new and not others and len(lines) == 1):
+    if new and any(
+        sum(line.strip() == last.strip() for line in each) > 1 for each in ((*others, last), lines)
+    ):
+        return True  # which of them stays is not said
+    if lines[-1].strip() == last.strip() or (not others and len(lines) == 1 and _is_version(last, new)):
         return False
     if not new or last.strip() in map(str.strip, lines):
         return True
@@ -41,15 +60,21 @@ def leaves_white_space(source: Source, start: int, old: str, new: str) -> bool:
     )
 
 
+def _is_version(line: str, other: str) -> bool:
+    from difflib import SequenceMatcher
+
+    return SequenceMatcher(None, line.strip(), other.strip(), autojunk=False).ratio() > VERSION
+
+
 def twins(source: Source, wanted: Sequence[str], at: Step = STEPS[0]) -> tuple[Rung, list[Site]]:
-    """Where lines that stand once, as the step `at` sees them, stand but for blank lines: models drop those, so which
-    is meant is not clear if there are several. Where only brackets and words like `end` are given, to the letter, the
-    same holds of another depth."""
+    """Where lines that stand once, as the step `at` sees them, stand but for blank lines: models drop or add those,
+    so which is meant is not clear if there are several. Where only brackets and words like `end` are given, to the
+    letter, the same holds of another depth."""
     own = has_own_word("\n".join(wanted))
     to_the_letter = at.rung in (Rung.EXACT, Rung.TRAILING)
     step = replace(at, skips_blank=True) if not to_the_letter else STEPS[2] if own else STEPS[4]
-    if own and (len(wanted) < 2 or not all(line.strip() for line in wanted[1:-1])):
-        return step.rung, []  # it has blank lines, so none was dropped
+    if own and len(wanted) < 2:
+        return step.rung, []
     if to_the_letter and source.text.count(max((line.strip() for line in wanted), key=len)) < 2:
         return step.rung, []
     return step.rung, sites(source, wanted, step)
@@ -60,6 +85,15 @@ def refuse_seeming(source: Source, start: int, old: str, new: str) -> None:
     EditRefused."""
     refuse_twins(source, source.line_at(start), *twins(source, old.removesuffix("\n").split("\n")))
     _refuse_ended_lines(source, start, old)
+    first = source.line_at(start)
+    if source.text[source.text.rfind("\n", 0, start) + 1 : start].isspace() and "\n" in old.strip("\n"):
+        wanted = old.removesuffix("\n").split("\n")
+        site = Site(
+            first=first,
+            end=first + len(wanted),
+            pairs=tuple((i, first + i) for i in range(len(wanted))),
+        )
+        refuse_parted(source, wanted, site, Rung.INDENTATION)
     _refuse_cut_lines(source, start, old)
     _refuse_made_up_blank(source, old, new)
     _refuse_escaped_lines(source, start, old)
@@ -80,6 +114,39 @@ def refuse_whole_twins(source: Source, wanted: Sequence[str], site: Site) -> Non
     whole = [each for each in sites(source, wanted, step) if len(each.pairs) == len(wanted)]
     if others := [each.first for each in whole if each.first != site.first]:
         raise EditRefused(several(source, [site.first, *others], f" ({Rung.INDENTATION})"))
+
+
+def refuse_parted(source: Source, wanted: Sequence[str], site: Site, rung: Rung) -> None:
+    """For several lines found in a way that changes their white space: where they stand as given, but with others
+    between them, may be meant as well. Raises EditRefused."""
+    step = STEPS[0] if rung is Rung.TRAILING else STEPS[1]
+    given = [step.key(line) for line in wanted if line.strip()]
+    view = source.view(step)
+    if len(given) < 2 or not all(line in view.places for line in given):
+        return
+    taken = {row for _, row in site.pairs}
+    ended = not wanted[-1].strip() and len(wanted) - 1 not in dict(
+        site.pairs
+    )  # a blank line it has not there
+    for start in view.places[given[0]]:
+        end = min(start + len(wanted) + PARTED, len(view.keys))
+        rows = _in_order(view.keys, start, end, given)
+        if ended and rows and set(rows) <= taken:
+            last = next((row for row in range(rows[-1], end) if not view.keys[row].strip()), None)
+            if last is not None and {given[-1]} == set(view.keys[rows[-1] : last]) and last > rows[-1] + 1:
+                rows.append(last)
+        if rows and not taken.issuperset(rows):
+            raise EditRefused(several(source, [site.first, start], f" ({rung}, and with lines between)"))
+
+
+def _in_order(lines: Sequence[str], start: int, end: int, wanted: Sequence[str]) -> list[int]:
+    """Rows from `start` on, before `end`, where the wanted lines stand, each as early as can be; none if not all do."""
+    rows, left = list[int](), list(wanted[::-1])
+    for row in range(start, end):
+        if left and lines[row] == left[-1]:
+            rows.append(row)
+            left.pop()
+    return [] if left else rows
 
 
 def _refuse_ended_lines(source: Source, start: int, old: str) -> None:

@@ -213,7 +213,12 @@ class Adapter:
         return first > 0 and new[first - 1].rstrip().endswith(OPENERS)
 
     def _indented(self, number: int, text: str, base: int | None) -> str:
-        indent = given_indent(text)
+        indent, raw = given_indent(text), indent_of(text)
+        if not raw.isascii() and not any(character in self._characters for character in raw):
+            raise Unclear(
+                f"whether {text.strip()[:60]!r} is to begin with a no-break space or the like is not clear: give plain "
+                "ones"
+            )
         if self._odd_first and indent == self._odd_first[0] and not self._new_lines_before(number):
             return self._odd_first[1] + text.lstrip()
         if self._rung is Rung.EXACT and tab_indented([text]) is None:
@@ -264,10 +269,10 @@ class Adapter:
         """One kind of look-alike is proven to be the model's own. One of another kind may be, too, or be meant: it
         is, where the file has it, or the model writes the plain one as well."""
         plain = LOOK_ALIKES.get(ord(character), character)
-        if plain is None:
-            return "" if character not in self._source.text else character
         if plain == character or character in self._source.text:
             return character
+        if plain is None:
+            raise Unclear(f"whether {character!r}, which cannot be seen, is meant is not clear: leave it out")
         if any(plain in line.text for line in self._lines):
             return character
         raise Unclear(

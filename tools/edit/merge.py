@@ -12,6 +12,9 @@ from tools.edit.ladder import Rung, Site, Source
 from tools.edit.manner import Adapter
 from tools.edit.unclear import Unclear
 
+NEAR = 3
+"""Lines beyond the matched ones among which one may be that `old` has."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Splice:
@@ -120,6 +123,28 @@ def refuse_sliding(source: Source, lines: Sequence[Line], site: Site) -> None:
                     )
 
 
+def refuse_moved_first(source: Source, lines: Sequence[Line], site: Site, *, marked: bool) -> None:
+    """The first old line alone lacks indentation: further down in `new` it is another one, or that one moved. Raises
+    Unclear. marked: the lines are those of a diff, which says what stays"""
+    old = [line.text for line in lines if line.op != "+"]
+    new = [line.text for line in lines if line.op != "-" and line.text.strip()]
+    if marked:
+        new = [*new[:1], *(line.text for line in lines if line.op == "+" and line.text not in new[:1])]
+    filled = [(old[number], source.lines[row]) for number, row in site.pairs if old[number].strip()]
+    if len(filled) < 2 or not new or any(mine.rstrip() != there.rstrip() for mine, there in filled[1:]):
+        return
+    first, there = filled[0]
+    if (
+        first.strip() == there.strip()
+        and first.rstrip() != there.rstrip()
+        and first in new[1:]
+        and new[0] != first
+    ):
+        raise Unclear(
+            f"{first.strip()[:60]!r} lacks its indentation, and stands further down in `new`: give it"
+        )
+
+
 def _refuse_unseen(source: Source, lines: Sequence[Line], site: Site, row_of: dict[int, int]) -> None:
     """A line that `old` skips and `new` brings has been moved, or forgotten once: nobody knows how often it is
     to stand there. So has one whose neighbours are moved: it may go with them, or stay."""
@@ -182,15 +207,16 @@ def _blocks(lines: Sequence[Line], row_of: dict[int, int]) -> Iterator[_Block]:
 
 
 def _may_be_there(source: Source, lost: Sequence[int], row_of: dict[int, int]) -> bool:
-    """A blank line that is to go may be one of the file's, between matched lines, for which `old` has no other."""
-    known = set(row_of.values())
+    """A blank line that is to go may be one of the file's, between matched lines or near them, for which `old` has no
+    other."""
+    known, size = set(row_of.values()), len(source.lines)
     for number in lost:
         above = max((row for i, row in row_of.items() if i < number), default=None)
         below = min((row for i, row in row_of.items() if i > number), default=None)
-        if above is not None and below is not None:
-            rows = set(range(above + 1, below)) - known
-            if not all(source.lines[row].strip() for row in rows):
-                return True
+        first = above + 1 if above is not None else max((below or 0) - NEAR, 0)
+        end = below if below is not None else min((size if above is None else above + 1) + NEAR, size)
+        if not all(source.lines[row].strip() for row in set(range(first, end)) - known):
+            return True
     return False
 
 

@@ -12,7 +12,14 @@ from tools.edit.counterparts import in_the_files_manner
 from tools.edit.diffing import diffed, extremes
 from tools.edit.ghosts import without_ghosts
 from tools.edit.ladder import Rung, Site, Source
-from tools.edit.merge import Splice, refuse_afloat, refuse_invented, refuse_sliding, splices
+from tools.edit.merge import (
+    Splice,
+    refuse_afloat,
+    refuse_invented,
+    refuse_moved_first,
+    refuse_sliding,
+    splices,
+)
 from tools.edit.readings import Reading, as_lines
 from tools.edit.refusals import EditRefused, several
 from tools.edit.splicing import TextSplice, as_text, ended, spliced
@@ -84,11 +91,15 @@ def placed(source: Source, site: Site, hunk: Hunk, rung: Rung, note: str) -> Fou
             refuse_invented(hunk.lines, site)
             refuse_afloat(source, hunk.lines, site)
             refuse_sliding(source, hunk.lines, site)
+        if rung is not Rung.EXACT:
+            refuse_moved_first(source, hunk.lines, site, marked=hunk.given)
         found = splices(source, hunk.lines, site, rung)
         if (
             not hunk.given
             and rung is not Rung.EXACT
-            and len(site.pairs) < max(len(hunk.old), site.end - site.first)
+            and (
+                len(site.pairs) < max(len(hunk.old), site.end - site.first) or _are_unlike(source, site, hunk)
+            )
         ):
             _refuse_other_new_lines(source, site, hunk, rung, found)
     except Unclear as problem:
@@ -102,6 +113,17 @@ def placed(source: Source, site: Site, hunk: Hunk, rung: Rung, note: str) -> Fou
     if not changed:
         raise EditRefused(f"line {site.first + 1} is already so ({rung})", already=True)
     return Found(rung=rung, splices=changed, note=note)
+
+
+def _are_unlike(source: Source, site: Site, hunk: Hunk) -> bool:
+    """Lines that are alike in `old`, or in `new` and there, are not in the file: it tells which of them stay."""
+    there: dict[str, str] = {}
+    old, new = hunk.old, hunk.new
+    return any(
+        there.setdefault(old[i], source.lines[row]) != source.lines[row]
+        or (old[i] != source.lines[row] and new.count(old[i]) > old.count(old[i]))
+        for i, row in site.pairs
+    )
 
 
 def _refuse_other_new_lines(

@@ -53,7 +53,8 @@ def readings(edit: Replace) -> Iterator[Reading]:
             if new is None and undo is _lines_in_fence and reading.new and not reading.new.endswith("\n"):
                 new = f"{reading.new}\n"
             if new == "" and _is_blank_line(undo, reading.new):
-                old, new = old if old.endswith("\n") else f"{old}\n", "\n"
+                ended = (old if undo is _lines_in_fence else reading.old).endswith("\n")
+                old, new = old if ended else f"{old}\n", "\n"
             notes = f"{reading.note}, {note}" if reading.note else note
             found = Reading(old=old, new=reading.new if new is None else new, note=notes)
             if (found.old, found.new) not in seen:

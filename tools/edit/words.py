@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 
 from tools.edit.changes import Line
+from tools.edit.ladder import LOOK_ALIKES
 from tools.edit.unclear import Unclear
 
 
@@ -14,7 +16,8 @@ def merged(base: str, ours: str, theirs: str) -> str:
 
     Where both changed the same words, and for white space, `theirs` stands. Raises Unclear where that would lose words
     that only `ours` has: if `theirs` has changed what stands beside them, what they are more than, or some but not all
-    of what they replace.
+    of what they replace; and where `theirs` keeps a word that `ours` has otherwise, by more than its punctuation: the
+    slip may be in both, or in `base` alone.
     """
     if ours.split() == theirs.split():
         return theirs
@@ -35,6 +38,10 @@ def merged(base: str, ours: str, theirs: str) -> str:
             continue
         if any(kept.get(i) != kept.get(start, 0) + i - start for i in range(start, end)):
             raise _not_as_given(ours)
+        if words and _plain(words) != _plain(base_words[start:end]):
+            raise _not_as_given(ours)  # a slip in both, or one in `base` alone, of which `theirs` is right
+        if words and any(base.count(each) != theirs.count(each) for each in base_words[start:end]):
+            raise _not_as_given(ours)  # which of those in `theirs` is the one that the file has otherwise
         pieces[1 + kept[start] : 1 + kept[end - 1] + 1] = ["".join(words), *[""] * (end - 1 - start)]
     return "".join(pieces)
 
@@ -60,6 +67,11 @@ def _brings(base: Sequence[str], theirs: Sequence[str], words: Sequence[str]) ->
 def _runs(words: Sequence[str], wanted: Sequence[str]) -> int:
     filled = [word for word in words if word.strip(" \t")]
     return sum(filled[i : i + len(wanted)] == wanted for i in range(len(filled)))
+
+
+def _plain(words: Sequence[str]) -> str:
+    """Without what differs in punctuation, or in how accents are put together."""
+    return unicodedata.normalize("NFC", "".join(words)).translate(LOOK_ALIKES)
 
 
 def _not_as_given(line: str) -> Unclear:

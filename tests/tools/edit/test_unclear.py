@@ -8,6 +8,81 @@ from tools.edit.changes import Hunk, Line, Replace
 from tools.edit.engine import EditRefused, patched
 
 REFUSED = {
+    "brackets alone, one space deeper than the file has them, which another line begins with": (
+        "a(\n    b(\n    )\n    while 1:\n        with c(\n        ) as bar:\n",
+        "     )",
+        "     )\n",
+    ),
+    "a no-break space at the beginning of a new line, of which the old ones have none": (
+        "x = 1\nfoo   bar one\nlast line\n",
+        "foo bar one\nlast line\n",
+        "foo bar one\n   put in here\n \u00a0 the middle of it\nlast line\n",
+    ),
+    "a word that `old` has otherwise than the file, and `new` as `old` does": (
+        "#ifndef PI\n#define PI 3.14159265\n#endif\n",
+        "#ifdef PI\n#define PI 3.14159265\n",
+        "#ifdef M_PI\n#define PI M_PI\n#else\n#define PI 3.14159265\n",
+    ),
+    "numbers with a space behind them, or lines with one more, at two places that are not theirs": (
+        "   a\n   b\nx\n  a\n  b\n",
+        "7|   a\n8|   b\n",
+        "7|   a\n8|   c\n",
+    ),
+    "a number that names a place where the same stands but for white space": (
+        "    a\n    b\nx\n  a\n  b\n",
+        "1|   a\n2|   b\n",
+        "1|   a\n2|   c\n",
+    ),
+    "one line without its indentation that opens a block without a bracket": (
+        "module A\n  module B\n    class C\n    end\n  end\nend\n",
+        "module B",
+        "module B\n  ##\n  # one of it",
+    ),
+    "a character that cannot be seen, beside quotes that are bent": (
+        '[]\n"Aa b"\n',
+        "[]\n“Aa b”\n",
+        "[]\n\ufeff.b\n“Aa b”\n",
+    ),
+    "lines as given but for one between, and at another depth without it": (
+        "  beta = gamma\n  // note one\nx\n    beta = gamma\n    * three\n    // note one\n",
+        "    beta = gamma\n    // note one\n",
+        "    beta = gamma\n    // note two\n    // note one\n",
+    ),
+    "a made-up line amid lines that repeat": (
+        "end\n# note one two\n# note one two\n* item three\n",
+        "# note one two\n# TODO\n* item three\n",
+        "* item three\n# note one two\n# TODO\n* item three\n",
+    ),
+    "a missing line amid lines that repeat": (
+        "  } one\n  two\n  two\n  two\n  } one\n",
+        "  } one\n  two\n  two\n  } one\n",
+        "  } one\n  three\n  two\n  } one\n",
+    ),
+    "lines with a blank one between, and at another depth without it": (
+        "  f(a):\n    else b:\n      else c:\n\n        else d:\n",
+        "    else b:\n      else c:\n        else d:\n".replace("    ", "      ", 1),
+        "      new b:\n      else c:\n        else d:\n",
+    ),
+    "a tab as wide as two levels, or as one and all less deep": (
+        "a {\n    b {\n\n        * item three\n\n        if c {\n            d\n    e\n",
+        "\t* item three\n\n\tif b {\n",
+        "beta = gamma\n\n\tif b {\n",
+    ),
+    "one line without its indentation, and `new` begins with it: in a text": (
+        "\n  delta,\n",
+        "delta,",
+        "  return it",
+    ),
+    "lines alike but for white space at the end, of which one goes": (
+        "}\n// words of it\n// words of it \n// words of it\n",
+        "}\n// words of it\n// words of it",
+        "}\n// words of it",
+    ),
+    "a first line without its indentation, which `new` has as another one": (
+        "h\n  end\n\n  beta = gamma\nend\n",
+        "end\n\n  beta = gamma\nend\n",
+        "return it\nend\n  beta = gamma\nend\n",
+    ),
     "one line without its indentation, and one that is aligned with something in it": (
         "if a\n    b\nelse\n    arith(c, d);\n  e\n",
         "arith(c, d);",
@@ -278,6 +353,27 @@ REFUSED = {
 }
 
 MEANT = {
+    "numbers, and what is behind them, where they say": (
+        "   a\n   b\nx\n  a\n  b\n",
+        "1|   a\n2|   b\n",
+        "1|   a\n2|   c\n",
+        "   a\n   c\nx\n  a\n  b\n",
+    ),
+    "numbers with a space behind them where they say": (
+        "   a\n   b\nx\n  a\n  b\n",
+        "4|   a\n5|   b\n",
+        "4|   a\n5|   c\n",
+        "   a\n   b\nx\n  a\n  c\n",
+    ),
+    "a line that stands as a part of a deeper one as well": (
+        "    // words of it\n   // words of it\n",
+        "   // words of it",
+        "   // others",
+        "    // words of it\n   // others\n",
+    ),
+    "a blank line of white space that stays": (
+        "a\n    \n* item three  \n", "    \n* item three", "    \nend\n* item three", "a\n    \nend\n* item three  \n",
+    ),
     "lines behind one that lacks the white space at its end": (
         "a\n  b = one  \n\nc\n", "a\n  b = one", "a\n  b = one\n  d = two", "a\n  b = one  \n  d = two\n\nc\n",
     ),
@@ -398,3 +494,12 @@ def test_a_hunk_whose_lines_stand_again_but_for_a_blank_one_is_refused() -> None
 @pytest.mark.parametrize(("text", "old", "new", "meant"), MEANT.values(), ids=MEANT.keys())
 def test_what_can_be_told_is_done(text: str, old: str, new: str, meant: str) -> None:
     assert patched(text, [Replace(old=old, new=new)]).text == meant
+
+
+def test_numbers_in_a_hunk_say_which_of_two_places_is_meant() -> None:
+    text = "   a\n   b\nx\n  a\n  b\n"
+    lines = (Line(" ", "1|   a"), Line("-", "2|   b"), Line("+", "2|   c"))
+    assert patched(text, [Hunk(lines=lines)]).text == text.replace("   b", "   c", 1)
+    stale = (Line(" ", "7|   a"), Line("-", "8|   b"), Line("+", "8|   c"))
+    with pytest.raises(EditRefused, match="2 places"):
+        patched(text, [Hunk(lines=stale)])

@@ -12,7 +12,7 @@ from tools.edit.unclear import Unclear
 from tools.edit.words import merged
 
 MERGED = {
-    "a word that the file has otherwise": ("a = foo(b)", "a = food(b)", "a = foo(c)", "a = food(c)"),
+    "a quote that the file has otherwise": ("a = ’b’", "a = 'b'", "a = ’c’", "a = 'c'"),
     "a word that the model lacks": ("f(a) + g", "f(a, b) + g", "f(a) + h", "f(a, b) + h"),
     "a word in place of white space": ("return a", "return -a", "return a + 1", "return -a + 1"),
     "a word at the end": ("return a", "return a;", "yield a", "yield a;"),
@@ -23,6 +23,8 @@ MERGED = {
 }
 
 UNCLEAR = {
+    "one dash that the file has otherwise, and two": ("2 - 3, and", "2 — 3, and", "2-1 and 3-3, and"),
+    "a word that the file has otherwise": ("a = foo(b)", "a = food(b)", "a = foo(c)"),
     "what stood beside the file's own word is gone": ("x = 1", "x = 1  # all of them", "x = 2"),
     "something new stands where the file's own word does": ("f(a)", "f(a, b)", "f(a, c)"),
     "a part of what the file has otherwise stays": ("f(a, b)", "f(c b)", "f(a; b)"),

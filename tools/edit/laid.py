@@ -1,0 +1,65 @@
+"""Other ways to lay wanted lines over a part of a file that take as few slips: which of two equal lines is meant."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+LARGEST = 40_000
+"""Pairs of lines in a table of about 10 ms."""
+
+Alike = Callable[[int, int], bool]
+"""Whether a wanted line, by its number, may be a line of the file's, reworded."""
+
+
+def extremes(wanted: Sequence[str], there: Sequence[str], alike: Alike) -> list[tuple[tuple[int, int], ...]]:
+    """Of the ways that take the fewest slips the two that lie furthest apart: the numbers of the lines that are equal.
+
+    A slip is a line that is left out, made up, or reworded. What stands around the part that is taken does not count:
+    an edit distance with free ends (P. H. Sellers, "The theory and computation of evolutionary distances", 1980).
+    None for texts of which the table would take long.
+    """
+    if not wanted or not there or len(wanted) * len(there) > LARGEST:
+        return []
+    least = _table(wanted, there, alike)
+    return [_traced(least, wanted, there, alike, late=late) for late in (False, True)]
+
+
+def _table(wanted: Sequence[str], there: Sequence[str], alike: Alike) -> list[list[int]]:
+    """The fewest slips from each pair of positions on."""
+    columns = len(there)
+    least = [[0] * (columns + 1)]
+    for i in range(len(wanted) - 1, -1, -1):
+        below = least[-1]
+        row = [below[columns] + 1] * (columns + 1)
+        for j in range(columns - 1, -1, -1):
+            best = min(below[j] + 1, row[j + 1] + (i > 0))
+            if wanted[i] == there[j]:
+                best = min(best, below[j + 1])
+            elif best > below[j + 1] + 1 and alike(i, j):
+                best = below[j + 1] + 1
+            row[j] = best
+        least.append(row)
+    return least[::-1]
+
+
+def _traced(
+    least: Sequence[Sequence[int]], wanted: Sequence[str], there: Sequence[str], alike: Alike, *, late: bool
+) -> tuple[tuple[int, int], ...]:
+    pairs = []
+    i = j = 0
+    while i < len(wanted):
+        now, within = least[i][j], j < len(there)
+        skips = within and now == least[i][j + 1] + (i > 0)
+        made_up = now == least[i + 1][j] + 1
+        equal = within and wanted[i] == there[j] and now == least[i + 1][j + 1]
+        reworded = within and not equal and now == least[i + 1][j + 1] + 1 and alike(i, j)
+        if skips and (late or not (equal or reworded or made_up)):
+            j += 1
+        elif equal and not (late and made_up):
+            pairs.append((i, j))
+            i, j = i + 1, j + 1
+        elif reworded and (late or not made_up):
+            i, j = i + 1, j + 1
+        else:
+            i += 1
+    return tuple(pairs)
