@@ -3,11 +3,11 @@
     python benchmarks/code_oracles.py FOLDER...
 
 Oracles, each if it is there: Python's own parser; Universal Ctags (`ctags` on the PATH; definitions alone); Go's own
-parser and type checker (`go` on the PATH); Java's compiler (a JDK's `java` on the PATH); TypeScript's checker (`node`
-on the PATH, PATCHWRIGHT_TYPESCRIPT=…/node_modules/typescript); libclang (the package `libclang`, in this environment
-or in the folder PATCHWRIGHT_LIBCLANG). Uses are those that the oracle resolves to a definition in the folder, found
-when the index has the name on that line. Definitions are compared both ways: what the oracle has and we miss, what we
-have and the oracle does not.
+parser and type checker (`go` on the PATH); Java's compiler (a JDK's `java` on the PATH); Ruby's own parser (`ruby` on
+the PATH); TypeScript's checker (`node` on the PATH, PATCHWRIGHT_TYPESCRIPT=…/node_modules/typescript); libclang (the
+package `libclang`, in this environment or in the folder PATCHWRIGHT_LIBCLANG). Uses are those that the oracle resolves
+to a definition in the folder, found when the index has the name on that line. Definitions are compared both ways: what
+the oracle has and we miss, what we have and the oracle does not.
 """
 
 from __future__ import annotations
@@ -185,6 +185,12 @@ def java(root: Path, paths: list[str]) -> Said:
     return _said(asked(root, paths))
 
 
+def ruby(root: Path, paths: list[str]) -> Said:
+    from oracle_ruby import asked
+
+    return _said(asked(root, paths))
+
+
 TYPESCRIPT = """
 const ts = require(process.argv[2]), fs = require("fs"), path = require("path");
 const root = fs.realpathSync(process.argv[3]);
@@ -311,6 +317,8 @@ def oracles() -> Iterator[tuple[str, Any, tuple[str, ...]]]:
         yield "go", go, (".go",)
     if shutil.which("javac"):
         yield "java", java, (".java",)
+    if shutil.which("ruby"):
+        yield "ruby", ruby, (".rb",)
     if shutil.which("node") and os.environ.get("PATCHWRIGHT_TYPESCRIPT"):
         yield "typescript", typescript, (".js", ".jsx", ".mjs", ".cjs", ".ts", ".tsx")
     if library := os.environ.get("PATCHWRIGHT_LIBCLANG"):

@@ -22,12 +22,12 @@ from tools.codebase.keywords import KEYWORDS
 from tools.codebase.sql import SQL, statements
 from tools.codebase.words import IDENTIFIER, spread
 from tools.languages import LANGUAGES, Language, encoded, languages_of, parsed
-from tools.symbols.definitions import Definition, definitions_in
+from tools.symbols.definitions import Captures, Definition, definitions_of, patterns
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from tree_sitter import Node, Query, Tree
+    from tree_sitter import Node, Query
 
 MAX_BYTES = 1 << 20
 """Larger files are data or generated: they are listed, not read."""
@@ -175,11 +175,18 @@ class _Reader:
         self._lines = self._text.split("\n")
 
     def read(self) -> Facts:
+        from tree_sitter import QueryCursor
+
         tree = parsed(self._language, self._text)
-        prose, imports, variables = self._captured(tree)
+        # One walk of the tree for all: what a walk costs depends little on what is looked for.
+        defining: list[Captures] = []
+        other: list[Captures] = []
+        for _, captures in QueryCursor(query(self._language)).matches(tree.root_node):
+            (defining if captures.keys().isdisjoint(_OTHER) else other).append(captures)
+        prose, imports, variables = _captured(other)
         source = encoded(self._text)
         code, said = _apart(source, prose)
-        there = definitions_in(self._language, self._text, tree)
+        there = definitions_of(self._language, self._text, defining)
         uses = _counted(self._language, code.decode("utf-8", "replace"))
         return Facts(
             language=self._language.name,
@@ -192,23 +199,6 @@ class _Reader:
             prose=spread(Counter(IDENTIFIER.findall(said.decode("utf-8", "replace")))),
             lines=len(self._lines),
         )
-
-    def _captured(
-        self, tree: Tree
-    ) -> tuple[list[tuple[int, int]], list[tuple[int, str]], list[tuple[int, int, str]]]:
-        """Ranges of comments and strings; line and text of imports; first and last line and name of variables."""
-        from tree_sitter import QueryCursor
-
-        found = QueryCursor(query(self._language)).captures(tree.root_node)
-        prose = sorted((node.start_byte, node.end_byte) for node in found.get("prose", ()))
-        if holes := sorted((node.start_byte, node.end_byte) for node in found.get("hole", ())):
-            prose = list(_without(prose, holes))
-        imports = [(node.start_point[0] + 1, _text_of(node)) for node in found.get("import", ())]
-        variables = []
-        for node in found.get("variable", ()):
-            around = node.parent or node
-            variables.append((node.start_point[0] + 1, around.end_point[0] + 1, _text_of(node)))
-        return prose, sorted(imports), sorted(variables)
 
     def _symbols(self, there: list[Definition], variables: list[tuple[int, int, str]]) -> Iterator[Symbol]:
         spans = []
@@ -263,6 +253,30 @@ class _Reader:
         return ""
 
 
+def _captured(
+    matches: Iterable[Captures],
+) -> tuple[list[tuple[int, int]], list[tuple[int, str]], list[tuple[int, int, str]]]:
+    """Ranges of comments and strings; line and text of imports; first and last line and name of variables."""
+    found: dict[str, list[Node]] = {name: [] for name in _OTHER}
+    for captures in matches:
+        for name, nodes in captures.items():
+            if name in found:  # others are there for a predicate
+                found[name] += nodes
+    prose = sorted({(node.start_byte, node.end_byte) for node in found["prose"]})
+    if holes := sorted((node.start_byte, node.end_byte) for node in found["hole"]):
+        prose = list(_without(prose, holes))
+    imports = {(node.start_point[0] + 1, _text_of(node)) for node in found["import"]}
+    variables = []
+    for node in found["variable"]:
+        around = node.parent or node
+        variables.append((node.start_point[0] + 1, around.end_point[0] + 1, _text_of(node)))
+    return prose, sorted(imports), sorted(variables)
+
+
+_OTHER = ("prose", "hole", "import", "variable")
+"""Captures of a language's own query; all others are of definitions."""
+
+
 def marks(language: str, text: str, said: Sequence[int], only: str = "") -> dict[str, list[int]]:
     """Name → lines on which it stands in code, each as `line * 2 + 1` where it is called, else `line * 2`.
 
@@ -283,7 +297,7 @@ def marks(language: str, text: str, said: Sequence[int], only: str = "") -> dict
 def _marks(language: str, code: str, only: str) -> dict[str, list[int]]:
     found: defaultdict[str, list[int]] = defaultdict(list)
     keywords = KEYWORDS.get(language, frozenset())
-    names = (_WITH_DOLLARS if language in _DOLLARS else _NAME_OR_CALL).findall
+    names = _NAMES.get(language, _NAME_OR_CALL).findall
     for number, line in enumerate(code.split("\n"), 1):
         for each in names(line) if only in line else ():
             name = each[:-1].rstrip() if each[-1] == "(" else each
@@ -298,9 +312,7 @@ def _counted(language: Language, code: str) -> dict[str, tuple[int, int]]:
     """The names in a text of code alone (see `Facts.uses`)."""
     uses: dict[str, tuple[int, int]] = {}
     calls = []
-    for each, count in Counter(
-        (_WITH_DOLLARS if language.name in _DOLLARS else _NAME_OR_CALL).findall(code)
-    ).items():
+    for each, count in Counter(_NAMES.get(language.name, _NAME_OR_CALL).findall(code)).items():
         if each[-1] == "(":
             calls.append((each[:-1].rstrip(), count))
         else:
@@ -321,8 +333,12 @@ def _counted(language: Language, code: str) -> dict[str, tuple[int, int]]:
 _NAME_OR_CALL = re.compile(r"[^\W\d]\w*(?:[^\S\n]?\()?")
 
 _WITH_DOLLARS = re.compile(r"(?:\$|[^\W\d])[\w$]*(?:[^\S\n]?\()?")
-_DOLLARS = frozenset({"javascript", "typescript", "tsx", "java"})
-"""Languages in which a dollar is a letter."""
+_WITH_MARKS = re.compile(r"[^\W\d]\w*(?:[?!](?!=))?(?:[^\S\n]?\()?")
+_NAMES = {
+    **dict.fromkeys(("javascript", "typescript", "tsx", "java"), _WITH_DOLLARS),
+    "ruby": _WITH_MARKS,
+}
+"""Languages in which a dollar is a letter, and in which a name may end in a mark (`empty?`, `save!`)."""
 
 _DOCSTRING = re.compile(r"""\s*[rRuUbB]{0,2}(?:\"{1,3}|'{1,3})(.*)""")
 
@@ -370,7 +386,7 @@ def _query_text(name: str) -> str:
 
 @cache
 def query(language: Language) -> Query:
-    """The language's own query: `queries/NAME.scm`, with the captures @prose, @import and @variable.
+    """Its definitions, and the language's own query: `queries/NAME.scm`, with the captures of `_OTHER`.
 
     @hole is code inside of @prose.
     """
@@ -378,7 +394,7 @@ def query(language: Language) -> Query:
 
     from tools.languages import grammar
 
-    return Query(grammar(language), _query_text(language.name))
+    return Query(grammar(language), f"{patterns(language)}\n{_query_text(language.name)}")
 
 
 def language_named(name: str) -> Language:

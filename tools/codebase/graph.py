@@ -10,8 +10,9 @@ import json
 import math
 import zlib
 from array import array
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from operator import itemgetter, mul
 
 from tools.codebase.index import Index
 from tools.codebase.queries import is_test
@@ -57,18 +58,33 @@ class Graph:
         leaving = [0.0] * count
         for source, weight in zip(self.sources, self.weights, strict=True):
             leaving[source] += weight
-        steps = [
-            (source, target, DAMPING * weight / leaving[source])
-            for source, target, weight in zip(self.sources, self.targets, self.weights, strict=True)
+        pulls = [
+            (target, itemgetter(*sources), shares) for target, sources, shares in self._incoming(leaving)
         ]
         rank = start
         for _ in range(ROUNDS):
             lost = DAMPING * sum(each for each, out in zip(rank, leaving, strict=True) if not out)
             after = [(1 - DAMPING + lost) * each for each in start]
-            for source, target, share in steps:
-                after[target] += rank[source] * share
+            for target, ranks_of, shares in pulls:
+                after[target] += sum(map(mul, ranks_of(rank), shares))
             rank = after
         return dict(zip(self.paths, rank, strict=True))
+
+    def _incoming(self, leaving: list[float]) -> Iterator[tuple[int, list[int], list[float]]]:
+        """Each file that is referred to, with the files that do, and which share of their rank they pass on.
+
+        At least two: of one alone, `itemgetter` gives no tuple.
+        """
+        found: dict[int, tuple[list[int], list[float]]] = {}
+        for source, target, weight in zip(self.sources, self.targets, self.weights, strict=True):
+            sources, shares = found.get(target) or found.setdefault(target, ([], []))
+            sources.append(source)
+            shares.append(DAMPING * weight / leaving[source])
+        for target, (sources, shares) in found.items():
+            if len(sources) == 1:
+                yield target, sources * 2, [*shares, 0.0]
+            else:
+                yield target, sources, shares
 
 
 def graph(index: Index) -> Graph:

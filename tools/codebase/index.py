@@ -21,6 +21,9 @@ from tools.languages import Language
 
 Answered = TypeVar("Answered")
 
+FEW, SELDOM = 4, 16
+"""After more changes than so few the store is tidied, else every so many times."""
+
 
 class Index:
     """What the files of a workspace define, use, import and speak of. Use it as a context, or close it.
@@ -62,8 +65,11 @@ class Index:
 
         only: paths to look at; without it, all. Files that are made or removed elsewhere are not seen then.
         """
+        stamps: dict[str, Stamp | None] = {}
         if only is None:
-            names = listing.listed(self.root, self._hidden)
+            there = listing.Listing(self.root, len(self._files), self._hidden)
+            stamps = {path: listing.stamp(self._root, path) for path in self._files}
+            names = there.names()
             wanted = dict(listing.indexed(names))
             self.others = [name for name in names if name not in wanted]
             known = self._files
@@ -73,12 +79,12 @@ class Index:
         gone = known.keys() - wanted.keys()
         changed: dict[str, Stamp] = {}
         for path in wanted:
-            stamp = listing.stamp(self._root, path)
-            there = known.get(path)
+            stamp = stamps[path] if path in stamps else listing.stamp(self._root, path)
+            before = known.get(path)
             if stamp is None:
-                if there is not None:
+                if before is not None:
                     gone = gone | {path}
-            elif there is None or there[0] != stamp or not stamp.settled(there[1]):
+            elif before is None or before[0] != stamp or not stamp.settled(before[1]):
                 changed[path] = stamp
         if not (changed or gone):
             return 0
@@ -111,13 +117,18 @@ class Index:
         gone = {path for path in gone if path in self._files}
         with self.store.writing():
             self.store.put_files(files, gone)
-            self.store.tidy()
+            self._tidy(len(files) + len(gone))
         for path in gone:
             del self._files[path]
         self._files.update(files)
         self._generation = self.store.generation()
         self._drop_views()
         return count + len(gone)
+
+    def _tidy(self, changes: int) -> None:
+        """Now and then: to see what is to be tidied, all texts are counted, which takes longer than one edit does."""
+        if changes > FEW or self.store.generation() % SELDOM == 0:
+            self.store.tidy()
 
     def _read(self, tasks: list[tuple[Task, int]]) -> dict[str, int]:
         """Numbers of texts that were not there, by their keys; each segment is written as it comes."""

@@ -12,7 +12,6 @@ from typing import NamedTuple
 
 from tools.codebase.facts import MAX_BYTES, language_of
 from tools.languages import Language
-from tools.search import BASE, ripgrep_path
 
 GRAIN = 20_000_000
 """Nanoseconds in which a file can be changed twice without a new time stamp: kernels count in ticks of up to 10 ms.
@@ -33,21 +32,37 @@ class Stamp(NamedTuple):
         return max(self.mtime, self.ctime) < read - GRAIN
 
 
-def listed(root: Path, hidden: Sequence[str] = ()) -> list[str]:
-    """Every file that git does not ignore, relative to the root, sorted.
+ALONE = 20_000
+"""Files up to which one thread walks the folders: several wait for one another, and take twice the time in all."""
 
+
+class Listing:
+    """Every file of a workspace that git does not ignore, looked for from now on: there is time for other work.
+
+    known: how many files there were last time
     hidden: options for ripgrep that leave out more
     """
-    done = subprocess.run(
-        [ripgrep_path(), "--files", *BASE, *hidden, "./"],
-        cwd=root,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        check=False,  # it says 1 for an empty folder, and 2 where some folder is closed to us
-    )
-    names = done.stdout.decode("utf-8", "surrogateescape").split("\n")
-    return sorted(name.removeprefix("./") for name in names if name)
+
+    def __init__(self, root: Path, known: int, hidden: Sequence[str] = ()) -> None:
+        from tools.search import BASE, ripgrep_path  # with all that tools need, which workers do not
+
+        threads = ("--threads=1",) if 0 < known <= ALONE else ()
+        self._process = subprocess.Popen(
+            [ripgrep_path(), "--files", *BASE, *threads, *hidden, "./"],
+            cwd=root,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+        )
+
+    def names(self) -> list[str]:
+        """Relative to the root, sorted. To be asked once, always: it ends what the listing began.
+
+        What ripgrep's code says is no matter: 1 is an empty folder, 2 that some folder is closed to us.
+        """
+        said, _ = self._process.communicate()
+        names = said.decode("utf-8", "surrogateescape").split("\n")
+        return sorted(name.removeprefix("./") for name in names if name)
 
 
 def indexed(paths: Iterable[str]) -> Iterator[tuple[str, Language]]:

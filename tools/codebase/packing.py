@@ -11,19 +11,22 @@ import json
 import zlib
 from array import array
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from tools.codebase.documents import NAMES as DOCUMENTS
 from tools.codebase.facts import Facts, Symbol
 from tools.codebase.imports import Import
-from tools.codebase.words import parts
+from tools.codebase.words import spread
 
 _FAST = 1
 """zlib's level: the texts are small and are written more often than read."""
 
 NAME = "="
 """Before a term that is a name, not a word. No word begins with it."""
+
+MOST_FIRST, MOST = 255, 4095
+"""What there is room for in a posting: of its first count, and of its second and third."""
 
 ENTRY = "#"
 """The same for headings and keys of documents: no code means them."""
@@ -52,11 +55,10 @@ def segment(read: Iterable[tuple[int, Facts]]) -> Segment:
     postings: defaultdict[str, list[int]] = defaultdict(list)
     texts = []
     for blob, facts in read:
-        named = Counter(part for symbol in facts.symbols for part in parts(symbol.short))
-        in_names, in_code, in_prose = named.get, facts.code.get, facts.prose.get
-        for word in facts.code.keys() | facts.prose.keys():
-            postings[word] += (blob, _counts(in_names(word, 0), in_code(word, 0), in_prose(word, 0)))
         defined = Counter(symbol.short for symbol in facts.symbols)
+        named = spread(defined)
+        for word, packed in _words(named, facts.code, facts.prose).items():
+            postings[word] += (blob, packed)
         for name, (used, called) in facts.uses.items():
             postings[NAME + name] += (blob, _counts(defined.pop(name, 0), used, called))
         mark = ENTRY if facts.language in DOCUMENTS else NAME
@@ -70,10 +72,26 @@ def segment(read: Iterable[tuple[int, Facts]]) -> Segment:
     )
 
 
+def _words(named: Mapping[str, int], code: Mapping[str, int], prose: Mapping[str, int]) -> dict[str, int]:
+    """Word → its packed counts, of the words that stand in code or prose."""
+    found = dict(prose) if max(prose.values(), default=0) <= MOST else _at_most(prose)
+    there = found.get
+    for word, count in code.items() if max(code.values(), default=0) <= MOST else _at_most(code).items():
+        found[word] = there(word, 0) | count << 12
+    for word, count in named.items():
+        if word in found:
+            found[word] |= min(count, MOST_FIRST) << 24
+    return found
+
+
+def _at_most(counts: Mapping[str, int]) -> dict[str, int]:
+    return {word: min(count, MOST) for word, count in counts.items()}
+
+
 def _counts(first: int, second: int, third: int) -> int:
     """Three counts in 32 bits, each as large as there is room for."""
-    if first > 255 or second > 4095 or third > 4095:
-        first, second, third = min(first, 255), min(second, 4095), min(third, 4095)
+    if first > MOST_FIRST or second > MOST or third > MOST:
+        first, second, third = min(first, MOST_FIRST), min(second, MOST), min(third, MOST)
     return first << 24 | second << 12 | third
 
 

@@ -18,7 +18,7 @@ from pathlib import Path
 from tools.codebase.listing import Stamp
 from tools.codebase.packing import Segment, unpack_postings
 
-VERSION = 10
+VERSION = 11
 """Of the tables and of what is read out of a text. Another one's database is made anew."""
 
 SMALL = 16

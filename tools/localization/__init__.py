@@ -63,12 +63,10 @@ class Located:
 def locate(index: Index, text: str, *, files: int = 10, functions: int = 10) -> Located:
     """What a text speaks of. The same text and the same files give the same answer."""
     from tools.localization.evidence import read
-    from tools.localization.functions import FILES, ranked_functions
-    from tools.localization.ranking import ranked_files
+    from tools.localization.merging import ranked
 
-    evidence = read(text)
-    ranked = ranked_files(index, evidence, max(files, FILES))
-    return Located(files=ranked[:files], functions=ranked_functions(index, evidence, ranked, functions))
+    found, inner = ranked(index, read(text), files, functions)
+    return Located(files=found, functions=inner)
 
 
 _NOWHERE: Mapping[str, float] = {}

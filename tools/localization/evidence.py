@@ -85,9 +85,14 @@ _URL = re.compile(r"https?://\S+")
 _FENCE = re.compile(r"^\s*(```|~~~)")
 _TRACE_LINE = re.compile(r"\s*(Traceback \(most recent|File \"|at [\w.$<>]+\()")
 _CODE_LINE = re.compile(
-    r"\s*(>>>|\.\.\. |In \[\d+\]|Out\[\d+\]|\$ |from [\w.]+ import |import \w|class \w+.*:$|def \w+\()|"
-    r"(\t|    )\S.*[=(\[{:;]|['\"\[{(}\])]+.*[,\])}]\s*$"
+    r"\s*(>>>|\.\.\. |In \[\d+\]|Out\[\d+\]|\$ |from [\w.]+ import |import \w|class \w+.*:$|def \w+\(|@\w|"
+    r"[\w.\[\]'\"]+(, ?[\w.]+)* ?[-+*/|]?= ?\S|"  # an assignment
+    r"[\w.]+\(.*\)\s*(#.*)?$|"  # a call
+    r"(return|raise|yield|assert|print|elif|if|for|while|with|try|else|except)\b[^:(]*[:(].*[:)]\s*$|"
+    r"['\"\[{(}\])].*[,\])}]\s*$)|"  # an item of a list
+    r"(\t|    )\S.*[=(\[{:;]"
 )
+"""Trackers that know no fences have code between the prose as it is."""
 
 _RAISED = re.compile(r"(Error|Exception|Warning)s?$")
 """What is raised is seldom defined where it is wrong that it is."""

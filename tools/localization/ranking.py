@@ -41,6 +41,9 @@ TEST = 0.35
 PACKAGE = 0.7
 """Of a score that a package's `__init__` keeps that only gathers names."""
 
+SMALL, FEW = 600, 3
+"""An `__init__` only gathers names when it has fewer words of code and fewer functions and classes than these."""
+
 ASIDE = 0.5
 """Examples, documentation, benchmarks, translations, migrations' templates, vendored code."""
 
@@ -67,8 +70,26 @@ class RankedFile:
     reasons: tuple[str, ...]
 
 
-def ranked_files(index: Index, evidence: Evidence, limit: int = 50) -> list[RankedFile]:
-    """The files that a text most likely speaks of, the likeliest first."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Weighed:
+    """Files with their features, and with the sums of these."""
+
+    gathered: Gathered
+    scores: Mapping[str, float]
+
+    def order(self) -> list[str]:
+        """Paths, that of the largest sum first."""
+        return sorted(self.scores, key=lambda path: (-self.scores[path], path))
+
+    def best(self, limit: int) -> list[RankedFile]:
+        return [self.told(path) for path in self.order()[:limit]]
+
+    def told(self, path: str) -> RankedFile:
+        return RankedFile(path=path, score=self.scores[path], reasons=_reasons(self.gathered.files[path]))
+
+
+def weighed(index: Index, evidence: Evidence) -> Weighed:
+    """How much speaks for each of the files of which anything does."""
     gathered = gather(index, evidence)
     past = commits(index)
     for path, value in spoken_of(index, past, evidence.words).items():
@@ -82,10 +103,7 @@ def ranked_files(index: Index, evidence: Evidence, limit: int = 50) -> list[Rank
     if evidence.codes:
         _coded(index, evidence, sorted(scores, key=lambda path: (-scores[path], path))[:READ], gathered)
         scores = _scores(gathered)
-    best = sorted(scores, key=lambda path: (-scores[path], path))[:limit]
-    return [
-        RankedFile(path=path, score=scores[path], reasons=_reasons(gathered.files[path])) for path in best
-    ]
+    return Weighed(gathered=gathered, scores=scores)
 
 
 def _scores(gathered: Gathered) -> dict[str, float]:
@@ -107,11 +125,13 @@ def _coded(index: Index, evidence: Evidence, best: Sequence[str], gathered: Gath
 
 def add_sizes(index: Index, files: Mapping[str, Features]) -> None:
     """The feature `size`: where there is more code there are more mistakes."""
-    for path, features in files.items():
-        _, code, _ = index.counts[index.text_of(path)]
-        if path.endswith("__init__.py") and code < 600:
-            features.values["package"] = 1.0
-        features.values["size"] = math.log(1 + code) / 10
+    sizes = {path: index.counts[index.text_of(path)][1] for path in files}
+    small = [path for path, code in sizes.items() if path.endswith("__init__.py") and code < SMALL]
+    for path, outline in index.outlines(small).items():
+        if sum(symbol.kind in ("function", "class") for symbol in outline.symbols) < FEW:
+            files[path].values["package"] = 1.0
+    for path, code in sizes.items():
+        files[path].values["size"] = math.log(1 + code) / 10
 
 
 def score(path: str, values: Mapping[str, float], weights: Mapping[str, float] = WEIGHTS) -> float:

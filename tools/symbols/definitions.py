@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING
@@ -12,6 +13,9 @@ from tools.symbols.shapes import BLOCKS, COMMENTS, SHAPES, Shape
 
 if TYPE_CHECKING:
     from tree_sitter import Node, Query, Tree
+
+Captures = Mapping[str, "Sequence[Node]"]
+"""What one match of a query names."""
 
 _CLASSES = frozenset({"class", "interface", "struct", "enum", "trait", "object", "container", "union"})
 """Kinds that make a method of a function in them."""
@@ -70,6 +74,11 @@ def definitions_in(language: Language, text: str, tree: Tree) -> list[Definition
     return _Reader(language, text).read(tree) if language.name in SHAPES else []
 
 
+def definitions_of(language: Language, text: str, matches: Iterable[Captures]) -> list[Definition]:
+    """The same from what the language's `patterns` match, by whoever asks for more in the same walk of the tree."""
+    return _Reader(language, text).understood(matches) if language.name in SHAPES else []
+
+
 def definitions_among(
     language: Language, text: str, first: int, last: int, *, before: str | None = None
 ) -> list[Definition]:
@@ -113,9 +122,13 @@ class _Reader:
         cursor = QueryCursor(_query(self._language))
         if rows:
             cursor.set_point_range((rows[0], 0), (rows[1], 0))
+        return self.understood(captures for _, captures in cursor.matches(tree.root_node))
+
+    def understood(self, matches: Iterable[Captures]) -> list[Definition]:
+        """The definitions that were matched, each once."""
         found: list[tuple[Node, str, Node, Node | None]] = []
         seen: set[int] = set()
-        for _, captures in cursor.matches(tree.root_node):
+        for captures in matches:
             if package := captures.get("package"):
                 self._package = re.sub(r"[\\/:]+", ".", _text(package[0]))
                 continue
@@ -219,11 +232,18 @@ class _Reader:
 def _query(language: Language) -> Query:
     from tree_sitter import Query
 
+    return Query(grammar(language), patterns(language))
+
+
+def patterns(language: Language) -> str:
+    """The query that finds a language's definitions; "" for a language without."""
+    if language.name not in SHAPES:
+        return ""
     shape = SHAPES[language.name]
     simple = [
         f"({node} name: (_) @name) @{kind}" for kind, nodes in shape.kinds.items() for node in nodes.split()
     ]
-    return Query(grammar(language), "\n".join([*simple, shape.patterns]))
+    return "\n".join([*simple, shape.patterns])
 
 
 def _text(node: Node) -> str:

@@ -274,3 +274,13 @@ def test_the_standard_library_is_read_as_pythons_own_parser_reads_it() -> None:
     assert wanted > 2000
     assert missed <= 0.01 * wanted
     assert unused <= 0.01 * used
+
+
+def test_a_name_of_ruby_may_end_in_a_mark() -> None:
+    text = "def empty?\n  save!(1) if a.empty? && b!=c\n  x ? y : z?1:2\nend\n"
+    found = read("a.rb", text)
+    assert found.uses["empty?"] == (2, 0)
+    assert found.uses["save!"] == (1, 1)
+    assert {"b", "x", "y"} <= found.uses.keys()
+    assert not {"empty", "save", "b!"} & found.uses.keys()
+    assert marks("ruby", text, found.said, "empty?") == {"empty?": [2, 4]}

@@ -218,3 +218,68 @@ def test_a_short_function_of_a_class_that_is_spoken_of_comes_before_a_long_one_t
     found = located(root, "The label of a parcel is missing")
     names = [each.symbol.name for each in found.functions]
     assert names.index("ParcelLabel.write") < names.index("Ledger.everything")
+
+
+CROWD = {
+    f"shop/ship{n}.py": f"def parcel_{n}(label):\n    # the parcel\n    return label\n" for n in range(12)
+}
+
+
+def test_what_the_likeliest_function_calls_comes_right_behind_its_file(root: Path) -> None:
+    put(
+        root,
+        {
+            **CROWD,
+            "shop/parcels.py": "from shop.lower import fold_twice\n\n\ndef print_parcel_label(label):\n"
+            "    # a parcel's label is printed without its street\n    return fold_twice(label)\n",
+            "shop/lower.py": f"# of a label\n{FILLER}def fold_twice(text):\n    return text\n",
+        },
+    )
+    text = "print_parcel_label forgets the street\n\nThe label of the parcel is printed without it."
+    found = located(root, text)
+    order = [each.path for each in found.files]
+    assert order[0] == "shop/parcels.py"
+    assert "shop/lower.py" in order[1:5], found.text
+    assert "print_parcel_label calls what it defines" in found.files[order.index("shop/lower.py")].reasons
+    scores = [each.score for each in found.files]
+    assert scores == sorted(scores, reverse=True)
+
+
+def test_the_last_place_goes_to_what_the_past_speaks_for(root: Path) -> None:
+    put(root, {**CROWD, "shop/quiet.py": "def nothing(value):\n    return value  # label\n" + FILLER})
+    git(root, "init", "-q")
+    git(root, "add", "-A")
+    git(root, "commit", "-qm", "Start")
+    with (root / "shop/quiet.py").open("a") as file:
+        file.write("# more\n")
+    git(root, "commit", "-qam", "Keep what is odd")
+    text = "parcel label of shipping\n\nThe parcel_1 and parcel_2 are odd."
+    with Index(root, None) as index:
+        index.refresh()
+        found = locate(index, text)
+        fewer = locate(index, text, files=9)
+    assert found.files[9].path == "shop/quiet.py", found.text
+    assert found.files[:9] == fewer.files
+
+
+def test_a_package_that_defines_something_is_weighed_like_any_file(root: Path) -> None:
+    from tools.localization.ranking import weighed
+
+    put(root, {"shop/tax/__init__.py": "".join(f"def rate_{n}():\n    return {n}\n" for n in range(3))})
+    with Index(root, None) as index:
+        index.refresh()
+        files = weighed(index, read("the rate of the cart's tax is rounded")).gathered.files
+    assert "package" in files["shop/__init__.py"].values
+    assert "package" not in files["shop/tax/__init__.py"].values
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["order = parcel.label(1)", "parcel.label(1)", '\t"parcel.label",', "@parcel.label", "if parcel(label):"],
+)
+def test_code_between_the_prose_counts_as_code_without_a_fence(line: str) -> None:
+    pasted, told = (
+        read(f"It breaks\n\nIt is so:\n{line}\n"),
+        read("It breaks\n\nIt is so: the parcel label\n"),
+    )
+    assert pasted.words["parcel"] < told.words["parcel"], line
