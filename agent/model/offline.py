@@ -110,7 +110,9 @@ class _Turn:
             action for each in messages if isinstance(each, AssistantMessage) for action in each.actions
         ]
         return cls(
-            prompt="\n".join(each.text for each in messages if isinstance(each, UserMessage)),
+            prompt="\n".join(
+                each.text for each in messages if isinstance(each, UserMessage) and not each.passing
+            ),
             steps=[_Step(action=each, result=results[each.id]) for each in actions if each.id in results],
             tools={each.name: each.parameters for each in request.tools},
             number=len(request.messages),

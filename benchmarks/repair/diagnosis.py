@@ -12,7 +12,6 @@ import itertools
 import os
 import re
 import tempfile
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
@@ -78,7 +77,7 @@ def explain(bug: Bug, python: Path, seconds: float = 120.0) -> Diagnosis:
         at = workspace(Path(name), {})
         unpack(bug, at.root)
         os.environ["VIRTUAL_ENV"] = str(python.parent.parent)
-        findings = Findings(targets=bug.failing, deadline=time.monotonic() + seconds)
+        findings = Findings(targets=bug.failing, deadline=seconds)
         return asyncio.run(_explain(bug, Repair(at=at, findings=findings, on_progress=lambda line: None)))
 
 

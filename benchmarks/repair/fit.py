@@ -1,4 +1,7 @@
-"""Fit how often each template is right: `python -m benchmarks.repair.fit CLONE` (DebugBench's development half alone).
+"""Fit how often each template is right: `python -m benchmarks.repair.fit [--clone CLONE] [--fixes FIXES.jsonl]`.
+
+The programs are DebugBench's, of its development half alone, or small fixes of libraries (`coverage report --keep`),
+whose projects stay on one side of the two folds.
 
 The chance of a candidate is its priority's share of all candidates of its program; a program whose right change is
 known says which of them had to win. Priors are scaled until templates win as often as they are expected to (iterative
@@ -12,6 +15,7 @@ import argparse
 import ast
 import difflib
 import itertools
+import json
 import math
 import statistics
 from collections import Counter
@@ -53,17 +57,13 @@ class Program:
 def main() -> None:
     """Read, fit, print."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.repair.fit", description=__doc__)
-    parser.add_argument("clone", type=Path, help="where DebugBench was cloned")
+    parser.add_argument("--clone", type=Path, help="where DebugBench was cloned")
+    parser.add_argument("--fixes", type=Path, help="what `benchmarks.repair.coverage report --keep` wrote")
     parser.add_argument("--first", type=int, default=None, help="only so many programs")
     options = parser.parse_args()
-    every = [record for kind in SEMANTIC for record in records(options.clone, kind)]
-    development = [each for each in every if half_of(each["slug"]) == "development"]
-    Random(0).shuffle(development)
-    made = (_program(each) for each in development)
-    programs = list(itertools.islice((each for each in made if each is not None), options.first))
-    print(
-        f"{len(programs)} programs whose right change is among the candidates, of {len(development)} records"
-    )
+    programs = _fixes(options.fixes) if options.fixes else []
+    if options.clone:
+        programs += _small_programs(options.clone, options.first)
     for fold in (0, 1):
         train = [each for each in programs if each.fold != fold]
         test = [each for each in programs if each.fold == fold]
@@ -74,6 +74,34 @@ def main() -> None:
         if abs(weight - 1) >= 0.05:
             print(f'    "{name}": {weight:.2f},')
     print("}")
+
+
+def _fixes(path: Path) -> list[Program]:
+    """Edits of small fixes, where the right candidate is among the first."""
+    read = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+    made = [
+        Program(
+            fold=each["fold"],
+            candidates=[(name, priority / WEIGHTS.get(name, 1.0)) for name, priority in each["tried"]],
+            right=frozenset({each["place"]}),
+        )
+        for each in read
+        if each["tried"]
+    ]
+    print(f"{len(made)} edits whose right change is among the candidates, of {len(read)}")
+    return made
+
+
+def _small_programs(clone: Path, first: int | None) -> list[Program]:
+    every = [record for kind in SEMANTIC for record in records(clone, kind)]
+    development = [each for each in every if half_of(each["slug"]) == "development"]
+    Random(0).shuffle(development)
+    made = (_program(each) for each in development)
+    programs = list(itertools.islice((each for each in made if each is not None), first))
+    print(
+        f"{len(programs)} programs whose right change is among the candidates, of {len(development)} records"
+    )
+    return programs
 
 
 def fitted(programs: Sequence[Program]) -> dict[str, float]:

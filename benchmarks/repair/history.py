@@ -1,78 +1,94 @@
-"""One-line fixes in the history of clones: what programmers change when they mend something, without running it.
+"""Small fixes in the history of clones: what programmers change when they mend something, without running it.
 
 Only commits of the development half (`mining.Bug.half`): what the held-out one holds is looked at by nobody.
 """
 
 from __future__ import annotations
 
+import difflib
+import json
 import re
 import subprocess
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from hashlib import sha256
 from pathlib import Path
 
 from benchmarks.repair.mining import SAYS_FIX, blob, plain
 from tools.repair.spectrum import is_test_file
 
-# A larger file takes long to be read for each of many commits.
-LONGEST = 120_000
+# A larger file takes long to be read for each of many commits; a longer change is no small one.
+LONGEST, MOST_LINES = 120_000, 24
+# Of files that are no library's own code, or tables rather than programs.
+_ASIDE = re.compile(
+    r"(^|/)(setup|conf|conftest|versioneer|_version)\.py$|(^|/)(docs?|examples?|scripts?|benchmarks?)/"
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class OneLine:
-    """A commit that says that it mends something and changes one line of one program: a line comes, goes or differs.
+class Fix:
+    """A commit that says that it mends something, comes with a test, and makes one or two single-line edits.
 
-    line: of the text before, the first that is changed or that something is put in front of
+    path: the one source that it changes
+    edits: lines that come, go or differ, of programs written one statement a line (`mining.plain`)
     """
 
     project: str
+    clone: str
     commit: str
+    subject: str
     path: str
-    line: int
-    before: str
-    after: str
+    edits: int
+
+    @property
+    def fold(self) -> int:
+        """Projects whose fixes may be looked at to write templates (0), and those that only measure them (1)."""
+        return sha256(self.project.encode()).digest()[0] % 2
+
+    def programs(self) -> tuple[str, str]:
+        """The plain program before and after."""
+        before, after = (
+            blob(Path(self.clone), commit, self.path).decode("utf-8", "replace")
+            for commit in (f"{self.commit}^", self.commit)
+        )
+        return plain(before), plain(after)
+
+    def as_line(self) -> str:
+        return json.dumps(asdict(self)) + "\n"
 
 
-def one_line_fixes(clone: Path, newest: int) -> Iterator[OneLine]:
+def load_fixes(path: Path) -> list[Fix]:
+    return [Fix(**json.loads(line)) for line in path.read_text("utf-8").splitlines() if line.strip()]
+
+
+def small_fixes(clone: Path, newest: int) -> Iterator[Fix]:
     """Those among the newest commits that change what their program means."""
     log = subprocess.run(
-        ["git", "-C", clone, "log", "--no-merges", f"-{newest}", "-p", "-U0", "--no-renames", "--no-color",
-         "--no-ext-diff", "--format=%x00%H%x01%s%x01%b%x02", "--", "*.py"],
+        ["git", "-C", clone, "log", "--no-merges", f"-{newest}", "--numstat", "--no-renames",
+         "--format=%x00%H%x01%s%x01%b%x02", "--", "*.py"],
         capture_output=True, check=False, encoding="utf-8", errors="replace",
     ).stdout  # fmt: skip
+    project = clone.name if clone.name != "repo" else clone.parent.name.split("+")[-1]
     for record in log.split("\0")[1:]:
-        head, _, patch = record.partition("\x02")
+        head, _, files = record.partition("\x02")
         commit, subject, body = [*head.split("\x01"), "", ""][:3]
         if sha256(commit.encode()).digest()[0] % 2 == 0 or not SAYS_FIX.search(f"{subject}\n{body}"):
             continue
-        places = list(_places(patch))
-        if len(places) != 1:
+        counts = [line.split("\t") for line in files.strip().split("\n") if line.count("\t") == 2]
+        sources = [each for each in counts if not is_test_file(each[2])]
+        if len(sources) != 1 or len(sources) == len(counts):
             continue
-        path, line = places[0]
-        before, after = (
-            blob(clone, name, path).decode("utf-8", "replace") for name in (f"{commit}^", commit)
-        )
-        if max(len(before), len(after)) > LONGEST or plain(before) == plain(after) or not plain(after):
+        added, removed, path = sources[0]
+        if not added.isdigit() or int(added) + int(removed) > MOST_LINES or _ASIDE.search(path):
             continue
-        project = clone.name if clone.name != "repo" else clone.parent.name.split("+")[-1]
-        yield OneLine(project=project, commit=commit, path=path, line=line, before=before, after=after)
+        fix = Fix(project=project, clone=str(clone), commit=commit, subject=subject, path=path, edits=0)
+        before, after = fix.programs()
+        edits = sum(max(b - a, d - c) for a, b, c, d in changes(before, after))
+        if before and after and max(len(before), len(after)) <= LONGEST and 0 < edits <= 2:
+            yield Fix(**{**asdict(fix), "edits": edits})
 
 
-_HUNK = re.compile(r"@@ -(\d+)(?:,(\d+))? \+\d+(?:,(\d+))? @@")
-
-
-def _places(patch: str) -> Iterator[tuple[str, int]]:
-    """(path, line) of each hunk of a source; twice for what is more than one line."""
-    path = ""
-    for line in patch.split("\n"):
-        if line.startswith("--- a/"):
-            path = line[6:]
-        elif line.startswith(("new file", "deleted file")):
-            yield "", 0
-            yield "", 0
-        elif (found := _HUNK.match(line)) and not is_test_file(path):
-            start, old, new = int(found[1]), int(found[2] or 1), int(found[3] or 1)
-            yield path, start if old else start + 1
-            if old > 1 or new > 1:
-                yield path, start
+def changes(before: str, after: str) -> list[tuple[int, int, int, int]]:
+    """(first, end, first, end) lines of one text and the other that differ, counted from zero."""
+    matcher = difflib.SequenceMatcher(None, before.split("\n"), after.split("\n"), autojunk=False)
+    return [(a, b, c, d) for tag, a, b, c, d in matcher.get_opcodes() if tag != "equal"]

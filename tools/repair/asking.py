@@ -8,7 +8,7 @@ from pathlib import Path
 
 from tools.repair.candidates import Candidate
 from tools.repair.localization import covering, own_lines
-from tools.repair.server import Message, Worker
+from tools.repair.server import Message, Requests
 from tools.repair.spectrum import Spectrum, Test
 from tools.repair.templates import Source
 
@@ -20,6 +20,8 @@ WHOLE_CEILING = 120.0
 PROBE_SECONDS = 0.3
 # Tests that say what a base is worth: failing ones, and passing ones that run the same.
 MOST_PROBED = 12, 12
+# Passing tests that a candidate is screened by when the failing one passes.
+MOST_NEAR = 6
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,7 +53,7 @@ class Asking:
 
     name: str
     root: Path
-    workers: Mapping[str, Worker]
+    workers: Mapping[str, Requests]
     spectrum: Spectrum
     sources: Mapping[str, Source]
     wanted: Sequence[Test]
@@ -72,13 +74,19 @@ class Asking:
             await worker.send(message)
 
     async def screen(
-        self, batch: list[Candidate], tests: Sequence[Test], effort: Effort, *, alone: bool = False
+        self, batch: list[Candidate], judges: Sequence[Sequence[Test]], effort: Effort, *, alone: bool = False
     ) -> None:
-        """Each candidate by one test, in one child; a candidate `alone` in it is not compared with the original."""
+        """Each candidate by one of its tests, in one child; what is `alone` in it is not compared with the original.
+
+        judges: of each candidate, the failing test that it is judged by, and those of which one will do as well
+        """
+        tests = [each[0] for each in judges]
         await self._ask("warm", batch, {
             "screen": [test.index for test in tests],
             "endless": sorted({test.index for test in tests if test.endless}),
             "wordless": sorted({test.index for test in tests if not test.worded}),
+            "others": [[test.index for test in each[1:] if not test.endless] for each in judges],
+            "near": [self._quick_near(candidate) for candidate in batch],
             "candidates": [self.edits(candidate) for candidate in batch],
             "alone": alone,
             "before": sorted(self.words.items()) if alone else [],
@@ -109,7 +117,10 @@ class Asking:
             "edits": self.edits(candidate),
             "files": files if all(files) else [],
             "stages": [
-                {"tests": [test.index for test in self.wanted], "stop": "unless-some"},
+                {
+                    "tests": [test.index for test in self.wanted],
+                    "stop": "unless-some" if candidate.base is None else "never",
+                },
                 {"tests": near, "stop": "first"},
             ],
             "factor": effort.factor,
@@ -156,6 +167,13 @@ class Asking:
                 self._near[path, lines] = [t.index for t in covering(passing, path, lines)]
             found.update(self._near[path, lines])
         return sorted(found)
+
+    def _quick_near(self, candidate: Candidate) -> list[int]:
+        """The quickest passing tests that run what is changed."""
+        near = [self.spectrum.tests[index] for index in self.passing_near(candidate)]
+        return [
+            t.index for t in sorted(near, key=lambda t: (t.slowness, t.index))[:MOST_NEAR] if not t.slowness
+        ]
 
     def _changed_lines(self, candidate: Candidate) -> Iterator[tuple[str, range]]:
         """The lines of the statements that are changed, counted in the text before any change."""

@@ -1,20 +1,20 @@
-"""The baseline: both workers started, and what the tests do before any patch."""
+"""The baseline: the worker started, and what the tests do before any patch."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 
-from tools.repair.server import Job, Message, Replies, Worker
+from tools.repair.server import Job, Message, Replies, Requests, Worker
 from tools.repair.spectrum import Spectrum, load
 from tools.workspace import Workspace
 
 
 @dataclass(slots=True, kw_only=True)
 class Baseline:
-    """How the tests stand, with the workers that found it out still at hand.
+    """How the tests stand, with the worker that found it out still at hand.
 
     problem: why there is no spectrum
     collecting: wall seconds from the worker's start to the collected tests
@@ -28,24 +28,23 @@ class Baseline:
 
 async def baseline(
     at: Workspace, stack: AsyncExitStack, job: Job, replies: Replies, unsteady: frozenset[str] = frozenset()
-) -> tuple[Baseline, dict[str, Worker]]:
-    """Start both workers and wait for the trace."""
-    warm = await stack.enter_async_context(Worker(at, job, "warm", replies))
-    cold = await stack.enter_async_context(Worker(at, job, "cold", replies))
-    workers = {"warm": warm, "cold": cold}
+) -> tuple[Baseline, Mapping[str, Requests]]:
+    """Start the worker and wait for the trace; the ways to its modes."""
+    worker = await stack.enter_async_context(Worker(at, job, replies))
+    workers = worker.requests
     nothing = Spectrum(tests=(), imported={}, complete=False)
-    begun = time.monotonic()
+    begun, started = time.monotonic(), replies.clock.now()
     collected = await replies.expect("collected", job.seconds)
     if collected is None or collected["kind"] != "collected":
-        problem = (collected or {}).get("message") or warm.output or "collecting the tests took too long"
+        problem = (collected or {}).get("message") or worker.output or "collecting the tests took too long"
         return Baseline(spectrum=nothing, problem=problem), workers
     collecting = time.monotonic() - begun
-    traced = await replies.expect("traced", job.seconds - collecting)
+    traced = await replies.expect("traced", job.seconds - (replies.clock.now() - started))
     if traced is None or traced["kind"] != "traced":
-        problem = warm.output or "tracing the tests took too long"
+        problem = worker.output or "tracing the tests took too long"
         return Baseline(spectrum=nothing, errors=collected["errors"], problem=problem), workers
     try:
-        spectrum = load(warm.records, collected["ids"], collected["files"], traced["imported"], unsteady)
+        spectrum = load(worker.records, collected["ids"], collected["files"], traced["imported"], unsteady)
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         problem = f"what was noted of the tests cannot be read ({type(error).__name__})"
         return Baseline(spectrum=nothing, problem=problem), workers

@@ -13,7 +13,9 @@ from tools.repair.templates.source import Function
 
 # Templates right less often than this, when the tests pass, are taken only for want of better.
 SURE = 0.75
-TIERS = (SURE, 0.65, 0.55)
+# What the failure itself names (a name that does not exist, at all its places) comes before smaller changes that fit.
+NAMED = 0.97
+TIERS = (NAMED, SURE, 0.65, 0.55)
 # What takes from confidence: a variable that nothing uses any more; each other change that would do as well;
 # few tests that run the place. The values were set by hand, as the templates' were: estimates, fitted to nothing.
 UNUSED, RIVAL, FEWEST_RIVALS = 0.6, 0.97, 0.6

@@ -23,6 +23,8 @@ from tools.repair.templates import Source
 
 # Bases that are looked at more closely, and of those with which a test fails in the same words.
 MOST_BASES, ALIKE = 40, 3
+# Failing tests that a second change is judged by: one that passes will do.
+MOST_JUDGES = 3
 # Statements on top of each base that candidates are made for.
 MOST_SUSPECTS = 60
 # What the best candidate on top of a base has for a priority, about.
@@ -97,6 +99,15 @@ def based(
         failing=failing,
         weight=chance * _evidence([t for t in wanted if t.index in now], now, len(broken)),
     )
+
+
+def unlike(failing: Sequence[Test], most: int = MOST_JUDGES) -> list[Test]:
+    """The first test and others that run other lines: a second change may mend these, and a third one the first."""
+    found: list[Test] = []
+    for test in failing:
+        if len(found) < most and all(test.lines != other.lines for other in found):
+            found.append(test)
+    return found
 
 
 def on_top(

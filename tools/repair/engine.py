@@ -21,7 +21,7 @@ from tools.repair.patches import described
 from tools.repair.relevance import reordered, words_of
 from tools.repair.result import Outcome, RepairResult
 from tools.repair.search import Search
-from tools.repair.server import Job, Replies, Worker
+from tools.repair.server import Job, Replies, Requests
 from tools.repair.spectrum import Spectrum, Test, is_test_file
 from tools.repair.templates import TEMPLATES, Source, Template
 from tools.testing.project import Project, TestsNotRunnable
@@ -63,7 +63,7 @@ async def repair(
 
     targets: tests to repair (files or node ids); all that fail when empty
     hint: where the fault may be and of which kind, or a description of it (see `hinting`)
-    budget: seconds of wall time
+    budget: seconds, by the clock where the machine has time for the search (see `clock`)
     """
     told = await asyncio.to_thread(understood, at, hint)
     if not await asyncio.to_thread(is_python, at, targets):
@@ -71,7 +71,7 @@ async def repair(
 
         return await other.repair(at, targets=targets, hint=told, budget=budget, on_progress=on_progress)
     started = time.monotonic()
-    findings = Findings(targets=targets, deadline=started + budget)
+    findings = Findings(targets=targets, deadline=budget)
     state = Repair(at=at, findings=findings, hint=told, on_progress=on_progress)
     result = await state.run()
     return replace(result, seconds=time.monotonic() - started, tried=state.tried, cpu=state.cpu)
@@ -84,7 +84,7 @@ async def trace(at: Workspace, targets: Sequence[str], seconds: float) -> tuple[
 
         nothing = Spectrum(tests=(), imported={}, complete=False)
         return await other.trace(at, targets, seconds), nothing
-    findings = Findings(targets=targets, deadline=time.monotonic() + seconds)
+    findings = Findings(targets=targets, deadline=seconds)
     state = Repair(at=at, findings=findings, on_progress=lambda line: None)
     async with AsyncExitStack() as stack:
         try:
@@ -92,7 +92,7 @@ async def trace(at: Workspace, targets: Sequence[str], seconds: float) -> tuple[
         except (TestsNotRunnable, UserError) as error:  # no Python that can run the tests
             nothing = Spectrum(tests=(), imported={}, complete=False)
             return findings.end(Outcome.CANNOT_RUN, str(error)), nothing
-        base, _ = await baseline(at, stack, job, Replies())
+        base, _ = await baseline(at, stack, job, Replies(findings.clock))
         return findings.verdict(base) or state.report(base), base.spectrum
 
 
@@ -117,7 +117,7 @@ class Repair:
                     job = await self.job()
                 except (TestsNotRunnable, UserError) as error:  # no Python that can run the tests
                     return self.findings.end(Outcome.CANNOT_RUN, str(error))
-                replies = Replies()
+                replies = Replies(self.findings.clock)
                 base, workers = await baseline(self.at, stack, job, replies, self.unsteady)
                 self.unsteady |= {test.id for test in base.spectrum.standing("unsteady")}
                 ended = self.findings.verdict(base)
@@ -141,7 +141,7 @@ class Repair:
         if self.python is None:
             found = await runner_of(self.at, Project(self.at))
             self.python = found.path, (str(self.at.root / "src"),) if found.missing else ()
-        left = max(1.0, self.findings.deadline - time.monotonic())
+        left = max(1.0, self.findings.deadline - self.findings.clock.now())
         return Job(
             python=self.python[0],
             python_path=self.python[1],
@@ -149,7 +149,7 @@ class Repair:
             arguments=self._target_files(),
             certain=bool(self.findings.targets),
             check=not self.findings.fixes,
-            trace_seconds=left * TRACE_SHARE,
+            trace_seconds=self.findings.clock.longest(left * TRACE_SHARE),
             seconds=left + 5.0,
         )
 
@@ -159,12 +159,12 @@ class Repair:
         known = all(name.endswith(".py") and (self.at.root / name).is_file() for name in files)
         return sorted(set(files)) if known else []
 
-    async def _round(self, base: Baseline, workers: Mapping[str, Worker], replies: Replies) -> bool:
+    async def _round(self, base: Baseline, workers: Mapping[str, Requests], replies: Replies) -> bool:
         """Look for one more fix. False when there is none for any failing test that is left."""
         spectrum = base.spectrum
         every = list(groups(self._wanted(spectrum)))
         for place, wanted in enumerate(every):
-            left = self.findings.deadline - time.monotonic()
+            left = self.findings.deadline - self.findings.clock.now()
             if left <= 0:
                 return False
             sources = self.sources(spectrum, wanted)
@@ -178,7 +178,7 @@ class Repair:
                 spectrum=spectrum,
                 sources=sources,
                 wanted=wanted,
-                deadline=time.monotonic() + left * (SEARCH_SHARE if place + 1 < len(every) else 1.0),
+                deadline=self.findings.clock.now() + left * (SEARCH_SHARE if place + 1 < len(every) else 1.0),
                 cold_start=max(COLD_START, base.collecting * SLOWER_START),
                 files=self._target_files(),
                 on_progress=self.on_progress,
@@ -203,7 +203,7 @@ class Repair:
             self.findings.given_up.update(test.id for test in wanted)
         return False
 
-    async def _import(self, base: Baseline, workers: Mapping[str, Worker], replies: Replies) -> bool:
+    async def _import(self, base: Baseline, workers: Mapping[str, Requests], replies: Replies) -> bool:
         """Mend what keeps tests from being imported. False when nothing does."""
         from tools.repair.importing import Importing, beside, frames
 

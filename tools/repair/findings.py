@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from tools.repair.baseline import Baseline
+from tools.repair.clock import Clock
 from tools.repair.failures import alone_against_all
 from tools.repair.localization import Suspect
 from tools.repair.result import Fix, Outcome, RepairResult
@@ -20,6 +20,7 @@ FIXED = "every failing test passes with these changes"
 class Findings:
     """What one repair found: fixes in the order in which they are made, tests that were given up.
 
+    deadline: when to stop, by the clock
     failing: ids of the tests that failed before any fix
     checked: tests that passed when the whole suite was run with the last fix
     to_the_end: False when there was no time for the whole suite, but only for the files of the targets
@@ -27,6 +28,7 @@ class Findings:
 
     targets: Sequence[str]
     deadline: float
+    clock: Clock = field(default_factory=Clock)
     fixes: list[Fix] = field(default_factory=list)
     alternatives: list[tuple[Fix, ...]] = field(default_factory=list)
     failing: tuple[str, ...] = ()
@@ -102,7 +104,7 @@ class Findings:
                 Outcome.NOT_FOUND,
                 "no change that was tried makes a failing test pass and breaks none",
             )
-            if time.monotonic() >= self.deadline:
+            if self.clock.now() >= self.deadline:
                 reason += "; the time is spent"
             elif in_doubt := alone_against_all(failing, base.spectrum):
                 outcome = Outcome.TEST_IN_DOUBT

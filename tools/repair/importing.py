@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import itertools
 import re
-import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -17,10 +16,11 @@ from pathlib import Path
 from tools.repair.asking import Asking
 from tools.repair.candidates import Candidate, candidates
 from tools.repair.choosing import Found, trust
+from tools.repair.clock import JOBS
 from tools.repair.failures import hints
 from tools.repair.localization import Suspect, own_lines, suspect_at
 from tools.repair.search import FIRST
-from tools.repair.server import JOBS, Message, Replies
+from tools.repair.server import Message, Replies
 from tools.repair.spectrum import Test, is_test_file
 from tools.repair.templates import Source
 
@@ -98,7 +98,7 @@ class Importing:
         await self.ask.brief()
         waiting = itertools.islice(candidates(ranked, self.ask.sources, hints(failed(errors))), MOST)
         good: list[tuple[int, Candidate]] = []
-        while time.monotonic() < self.deadline:
+        while self.replies.clock.now() < self.deadline:
             last = good[0][1].rank + MORE if good else MOST
             batch = [each for each in itertools.islice(waiting, JOBS) if each.rank <= last]
             if not batch:
@@ -117,7 +117,7 @@ class Importing:
             await self.ask.whole(each, self.ask.edits(each), stage, FIRST, self.files)
         found = []
         while self.ask.open:
-            reply = await self.replies.next(self.deadline - time.monotonic())
+            reply = await self.replies.until(self.deadline)
             if reply is None or reply["kind"] == "ended":
                 self.ask.open.clear()
                 break

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import bisect
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,16 +10,18 @@ from pathlib import Path
 from tools.repair.asking import Asking, Effort
 from tools.repair.candidates import Candidate
 from tools.repair.choosing import FEW_TESTS, MANY_STATEMENTS, Found, special_cases, trust
-from tools.repair.deepening import MOST_SUSPECTS, Base, Half, based, on_top, promising
+from tools.repair.clock import JOBS
+from tools.repair.deepening import MOST_SUSPECTS, Base, Half, based, on_top, promising, unlike
 from tools.repair.edits import Edit
 from tools.repair.feed import Feed, First
 from tools.repair.finds import Finds
 from tools.repair.pairs import MOST as MOST_PAIRS
 from tools.repair.pairs import SINGLES, pairs
-from tools.repair.server import JOBS, Message, Replies, Worker
+from tools.repair.server import Message, Replies, Requests
 from tools.repair.slow import PATIENT, RETRIES, RETRIES_AT_LAST, Retry, SlowOnes
 from tools.repair.spectrum import Spectrum, Test
 from tools.repair.templates import Source
+from tools.repair.whole import WholeSuite
 
 # Candidates in one child: few at first, so that an easy one is found at once; then as many as share a child well.
 FIRST_BATCH, BATCH = 8, 64
@@ -44,6 +45,8 @@ FIRST_IN_PART = 1500
 MOST_SECONDS, IN_PART = 10_000, 0.5
 # The same in projects, where time may be left when all that is likely was tried.
 AT_LAST, AT_LAST_SUSPECTS = 200_000, 400
+# Of the failing tests, the share that two changes must mend for a third to be looked for.
+IN_HALF = 0.6
 # Lots that left the tests' state changed before candidates get a child each, when it is one of so many.
 MOST_SPOILT, OFTEN = 2, 8
 
@@ -56,6 +59,7 @@ class Search:
     """Looks for a patch that makes `wanted` pass (some of them at least) and breaks no passing test.
 
     name: tells the replies to this search from late ones to another
+    deadline: by the clock of the replies
     cold_start: wall seconds that a new session may take to come to its first test
     files: the test files that were collected; empty for all of them
     checked: tests of the whole suite that passed with the patch
@@ -65,7 +69,7 @@ class Search:
 
     name: str
     root: Path
-    workers: Mapping[str, Worker]
+    workers: Mapping[str, Requests]
     replies: Replies
     spectrum: Spectrum
     sources: dict[str, Source]
@@ -78,12 +82,13 @@ class Search:
     checked: int = 0
     to_the_end: bool = True
     others: list[Found] = field(default_factory=list)
-    _begun: float = field(default_factory=time.monotonic)
+    _begun: float = field(init=False)
     _ask: Asking = field(init=False)
     _good: Finds = field(init=False)
     _singles: list[Candidate] = field(default_factory=list)
     _halves: list[Half] = field(default_factory=list)
-    _judged_by: dict[int, Test] = field(default_factory=dict)
+    _bases_known: dict[int, Base | None] = field(default_factory=dict)
+    _judged_by: dict[int, Sequence[Test]] = field(default_factory=dict)
     _seen: set[tuple[Edit, ...]] = field(default_factory=set)
     _last_rank: int = 0
     _slow: SlowOnes = field(default_factory=SlowOnes)
@@ -93,8 +98,10 @@ class Search:
     _spoilt: int = 0
     _screened: int = 0
     _many: bool = False
+    _hurried: bool = False
 
     def __post_init__(self) -> None:
+        self._begun = self.replies.clock.now()
         self._good = Finds(len(self.wanted))
         self._ask = Asking(
             name=self.name,
@@ -112,10 +119,12 @@ class Search:
         suspects: how many statements the candidates are for
         """
         singles = max(FIRST_SINGLES, PER_SUSPECT * suspects)
-        self._many = suspects > MANY_STATEMENTS
+        # What takes a session of its own, or long, must not keep thousands of quick candidates waiting.
+        self._many = self._hurried = suspects > MANY_STATEMENTS
         single = await self.run(First(candidates, FIRST_IN_PART, lambda: bool(self._good.found)))
-        if single is None and not any(half.said == "" for half in self._halves):
-            # Nothing shows that one of two faults is mended: a single change is what is missing.
+        if single is None and (self._many or not any(half.said == "" for half in self._halves)):
+            # Nothing shows that one of two faults is mended: a single change is what is missing. Where there are many
+            # statements, some change always lets the failing test pass and breaks others.
             more = First(candidates, singles - FIRST_IN_PART, lambda: bool(self._good.found))
             single = await self.run(more)
         if single is not None and len(single.helped) == len(self.wanted):
@@ -123,10 +132,16 @@ class Search:
         alternatives = self.others
         double = await self.run_deeper(single, FIRST_SECONDS)
         if double is not None and (single is None or len(double.helped) > len(single.helped)):
-            return double
+            all_of_them = len(double.helped) == len(self.wanted)
+            return double if all_of_them else await self._whole_or(double, candidates)
         if single is not None:
             self.others = alternatives
             return single
+        return await self._at_length(candidates)
+
+    async def _at_length(self, candidates: Iterator[Candidate]) -> Found | None:
+        """What is less likely than what was tried at first."""
+        self._hurried = False
         return (
             await self.run(candidates)
             or await self.run_deeper(None, MOST_SECONDS)
@@ -134,6 +149,17 @@ class Search:
             or await self.run_again(RETRIES_AT_LAST)
             or (await self.run_to_the_end() if self._many else None)
         )
+
+    async def _whole_or(self, part: Found, candidates: Iterator[Candidate]) -> Found:
+        """What mends more, if half of the time is enough for it, else the part: a third change may do the rest."""
+        whole, others = self.deadline, self.others
+        self.deadline -= (self.deadline - self.replies.clock.now()) / 2
+        found = await self._at_length(candidates)
+        self.deadline = whole
+        if found is not None and len(found.helped) > len(part.helped):
+            return found
+        self.others = others
+        return part
 
     def _too_few_tests(self) -> bool:
         """Two changes at once pass as few tests as these by chance."""
@@ -143,7 +169,8 @@ class Search:
         """The best single change, or None."""
         await self._ask.brief()
         self._good, self.others = Finds(len(self.wanted), self._many), []
-        return await self._try_all(candidates, FIRST) or await self.run_again(RETRIES)
+        retries = [each for each in RETRIES if each.promising or not self._hurried]
+        return await self._try_all(candidates, FIRST) or await self.run_again(retries)
 
     async def run_again(self, retries: Sequence[Retry]) -> Found | None:
         """The best of the single changes that were only too slow, with more time for each; None if none will do."""
@@ -164,15 +191,16 @@ class Search:
         if self._too_few_tests():
             return None
         self.on_progress("searching: a second change on top of a first")
-        whole, self._good, self._cold = self.deadline, Finds(len(self.wanted), self._many), []
+        whole, self._good = self.deadline, Finds(len(self.wanted), self._many)
+        kept, self._cold = self._cold, []
         if in_part is not None:
             self._halves.append(Half(candidate=in_part.candidate, said=""))
-            self.deadline -= IN_PART * (self.deadline - time.monotonic())
+            self.deadline -= IN_PART * (self.deadline - self.replies.clock.now())
         bases = await self._bases()
-        self._judged_by = {base.candidate.rank: base.failing[0] for base in bases}
+        self._judged_by = {base.candidate.rank: unlike(base.failing) for base in bases}
         seconds = on_top(bases, self._last_rank + 1, most, self._seen, suspects)
         found = await self._try_all(seconds, FIRST)
-        self.deadline = whole
+        self.deadline, self._cold = whole, kept
         return found
 
     async def run_pairs(self, singles: int = SINGLES, most: int = MOST_PAIRS) -> Found | None:
@@ -194,22 +222,24 @@ class Search:
         while True:
             await self._until_nothing_is_open(feed, effort)
             best = self._good.best
-            if best is None or await self._holds_for_the_whole_suite(best, effort):
+            if best is None or await self._is_the_last_word(best, effort):
                 self.others = [each for each in self._good.in_order() if each is not best]
                 return best
             self._good.found.remove(best)  # and on, with what it had kept from being tried
 
     async def _until_nothing_is_open(self, feed: Feed, effort: Effort) -> None:
-        while (left := self._time_left()) > 0:
+        while self.replies.clock.now() < self._stop:
             ahead, wanted = (
                 (JOBS, self._good.worth_waiting) if effort.slow else (AHEAD, self._good.worth_trying)
             )
             while len(self._ask.open) < ahead and (batch := feed.batch(self._size(effort), wanted)):
                 await self._screen(batch, effort)
-            await self._try_cold(effort, all_of_them=not self._ask.open)
+            await self._try_cold(
+                effort, all_of_them=not self._ask.open and (bool(self._good.found) or not self._hurried)
+            )
             if not self._ask.open:
                 return
-            reply = await self.replies.next(left)
+            reply = await self.replies.until(self._stop)
             if reply is None or reply["kind"] == "ended":
                 self._forget()
                 return
@@ -217,10 +247,10 @@ class Search:
                 await self._judge(reply, effort)
         self._forget()
 
-    def _time_left(self) -> float:
-        """Seconds to look for more: what is at hand is lost unless there is time to try it on the whole suite."""
-        kept = RESERVE * (self.deadline - self._begun) if self._good.found else 0.0
-        return self.deadline - kept - time.monotonic()
+    @property
+    def _stop(self) -> float:
+        """When no more is looked for: what is at hand is lost unless there is time to try it on the whole suite."""
+        return self.deadline - (RESERVE * (self.deadline - self._begun) if self._good.found else 0.0)
 
     def _forget(self) -> None:
         self._ask.open.clear()
@@ -239,44 +269,34 @@ class Search:
             for candidate in batch:
                 await self._screen_alone(candidate, effort)
             return
-        await self._ask.screen(batch, [self._first_test(candidate) for candidate in batch], effort)
+        await self._ask.screen(batch, [self._judges(candidate) for candidate in batch], effort)
 
     async def _screen_alone(self, candidate: Candidate, effort: Effort) -> None:
-        await self._ask.screen([candidate], [self._first_test(candidate)], effort, alone=True)
+        await self._ask.screen([candidate], [self._judges(candidate)], effort, alone=True)
 
-    def _first_test(self, candidate: Candidate) -> Test:
-        """The test that a candidate is judged by before all others: one that its base does not mend already."""
+    def _judges(self, candidate: Candidate) -> Sequence[Test]:
+        """What a candidate is judged by before all else: tests that its base does not mend already."""
         base = candidate.base
-        return self.wanted[0] if base is None else self._judged_by.get(base.rank, self.wanted[0])
+        return self.wanted[:1] if base is None else self._judged_by.get(base.rank, self.wanted[:1])
 
     async def _bases(self) -> list[Base]:
-        """What got further, with how tests go with it and what they run then."""
-        for candidate in promising(self._halves):
-            await self._ask.probe(candidate)
-        found = []
-        while (
-            self._ask.open
-            and (reply := await self.replies.next(self.deadline - time.monotonic())) is not None
-        ):
+        """What got further, with how tests go with it and what they run then; each is looked at once."""
+        wanted = promising(self._halves)
+        for candidate in wanted:
+            if candidate.rank not in self._bases_known:
+                await self._ask.probe(candidate)
+        while self._ask.open and (reply := await self.replies.until(self.deadline)) is not None:
             if reply["kind"] == "ended":
                 break
             if reply.get("id") in self._ask.open:
                 (candidate,) = self._ask.open.pop(reply["id"])
-                if not reply["verdict"]:
-                    found.append(based(candidate, reply, self.sources, self.spectrum, self.wanted))
+                usable = not reply["verdict"]
+                self._bases_known[candidate.rank] = (
+                    based(candidate, reply, self.sources, self.spectrum, self.wanted) if usable else None
+                )
         self._forget()
-        return sorted((each for each in found if each is not None), key=lambda each: each.candidate.rank)
-
-    async def _answer(self, name: str) -> Message | None:
-        """What is said to the one request that is open; None when there is no time left."""
-        reply = None
-        while (message := await self.replies.next(self.deadline - time.monotonic())) is not None:
-            if message.get("id") == name:
-                reply = message
-            if reply or message["kind"] == "ended":
-                break
-        self._ask.open.clear()
-        return reply
+        known = (self._bases_known.get(each.rank) for each in wanted)
+        return sorted((each for each in known if each is not None), key=lambda each: each.candidate.rank)
 
     async def _try_cold(self, effort: Effort, *, all_of_them: bool) -> None:
         """Candidates outside functions, the likeliest first, as long as they could be chosen."""
@@ -318,6 +338,8 @@ class Search:
                 await self._ask.trial(candidate, effort, "cold")
             elif verdict == "module" or (verdict == "unplaced" and not candidate.suspect.failing):
                 self._cold.append(candidate)
+            elif verdict == "breaks":
+                self._note_broken(candidate, effort)
             elif verdict != "invalid":
                 self._note_failure(candidate, effort, said, slow=verdict == "timeout")
 
@@ -326,7 +348,11 @@ class Search:
             self._cold.append(candidate)
             return
         helped = frozenset(reply["passed"]) & {test.index for test in self.wanted}
-        if reply["verdict"] == "passed" and helped and not special_cases(candidate, self.sources.values()):
+        if (
+            reply["verdict"] == "passed"
+            and self._is_enough(candidate, helped)
+            and not special_cases(candidate, self.sources.values())
+        ):
             self.tried += 1
             near = len(self._ask.passing_near(candidate)) + len(helped)
             kind = trust(candidate, self.sources.values())
@@ -337,9 +363,20 @@ class Search:
             if slow and self._slow.deserves(candidate, passed=len(helped), failed=len(reply["failed"])):
                 await self._ask.trial(candidate, PATIENT, "warm")
                 return
-            if helped and candidate.base is None:
-                self._halves.append(Half(candidate=candidate, said=""))
-            self._note_failure(candidate, effort, "", slow=slow, helped=bool(helped))
+            if helped:
+                self._note_broken(candidate, effort, slow=slow)
+            else:
+                self._note_failure(candidate, effort, "", slow=slow)
+
+    def _is_enough(self, candidate: Candidate, helped: frozenset[int]) -> bool:
+        """A second change that leaves tests failing must mend more than half of all, so that it is no chance."""
+        return bool(helped) and (candidate.base is None or len(helped) >= IN_HALF * len(self.wanted))
+
+    def _note_broken(self, candidate: Candidate, effort: Effort, *, slow: bool = False) -> None:
+        """It makes a test pass, but another fails that passed, or takes too long."""
+        if candidate.base is None:
+            self._halves.append(Half(candidate=candidate, said=""))
+        self._note_failure(candidate, effort, "", slow=slow, helped=True)
 
     def _note_failure(
         self, candidate: Candidate, effort: Effort, said: str, *, slow: bool, helped: bool = False
@@ -355,45 +392,8 @@ class Search:
         if slow:
             self._slow.note(candidate, effort, helped=helped)
 
-    async def _holds_for_the_whole_suite(self, found: Found, effort: Effort) -> bool:
-        """The whole suite, everything imported anew with the patch, in the original order.
-
-        Every test that passed or is helped must pass. Of tests that were not run before, for they are in files that no
-        target names, those that fail with the patch are run without it as well; when there are too many of them for the
-        time, the named files have the last word.
-        """
-        tests = self.spectrum.tests
-        must = [t.id for t in tests if t.standing == "passed" or t.index in found.helped]
-        stage = {"stop": "whole", "must": must, "skip": sorted({t.id for t in tests} - set(must))}
-        if self.files:
-            named = await self._whole(
-                found.candidate, self._ask.edits(found.candidate), stage, effort, self.files
-            )
-            if named is None or named["verdict"] != "passed":
-                return False
-            self.checked = len(named["passed"])
-        reply = await self._whole(found.candidate, self._ask.edits(found.candidate), stage, effort)
-        if self.files and (
-            reply is None or reply["verdict"] == "timeout" or not (reply["passed"] or reply["failed"])
-        ):
-            self.to_the_end = False
-            return True
-        if reply is None:
-            return False
-        failed, self.checked = reply["failed"], len(reply["passed"])
-        if reply["verdict"] == "failed" and failed and not set(failed) & set(must):
-            stage = {"stop": "whole", "must": [], "skip": [], "those": failed}
-            without = await self._whole(found.candidate, [], stage, effort)
-            return without is not None and sorted(without["failed"]) == sorted(failed)
-        return bool(reply["verdict"] == "passed")
-
-    async def _whole(
-        self,
-        about: Candidate,
-        edits: list[list[object]],
-        stage: Message,
-        effort: Effort,
-        files: Sequence[str] = (),
-    ) -> Message | None:
-        """The answer of a session of some files, or of everything; None when there was no time for it."""
-        return await self._answer(await self._ask.whole(about, edits, stage, effort, files))
+    async def _is_the_last_word(self, found: Found, effort: Effort) -> bool:
+        whole = WholeSuite(ask=self._ask, replies=self.replies, deadline=self.deadline, files=self.files)
+        good = await whole.passes_with(found, effort)
+        self.checked, self.to_the_end = whole.checked, self.to_the_end and whole.to_the_end
+        return good

@@ -7,30 +7,31 @@ import json
 import os
 import shutil
 import tempfile
-import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from sandbox.errors import UserError
 from sandbox.process import Command, Completed, Limits
 from tools.environment import python_environment
+from tools.repair.clock import JOBS, LONGEST, Clock
 from tools.workspace import Workspace
 
 Message = dict[str, Any]
-Mode = Literal["warm", "cold"]
+# "warm" tries changes in modules that are imported already, "cold" in new test sessions.
+MODES = ("warm", "cold")
 
 WORKER = Path(__file__).parent / "patchwright_worker"
-# Two children at a time at least: one waits for a time limit while the other works.
-JOBS = max(2, os.cpu_count() or 2)
 # CPU seconds after which a test that is traced is taken for endless, until one of those has run plainly.
 TRACED = 0.6
 # CPU seconds after which a test that runs plainly is taken for endless; the same when it is one that was named.
 SLOW, SLOW_NAMED = 1.5, 20.0
 # Between our pipe being full and the worker reading on; it reads between two children.
 _PIPE_PAUSE = 0.002
+# Seconds by the clock between two looks at the time, at least.
+_SHORTEST_WAIT = 0.02
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,7 +43,8 @@ class Job:
     certain: the failing tests are named: they are few, and worth more time to tell slow from endless
     why: the tests whose first failure is to be traced back; all of them if they hold ""; none if empty
     check: run the tests plainly as well, to learn which of them are steady
-    trace_seconds: time for the baseline; what did not run by then stays unknown
+    seconds: of the repair's clock, after which the worker is of no more use
+    trace_seconds: wall seconds for the baseline; what did not run by then stays unknown
     """
 
     python: str
@@ -57,9 +59,13 @@ class Job:
 
 
 class Replies:
-    """What the workers say, in the order in which it arrives; each message carries the mode it is `from`."""
+    """What the workers say, in the order in which it arrives; each message carries the mode it is `from`.
 
-    def __init__(self) -> None:
+    clock: what deadlines count in; it is told of what the workers use
+    """
+
+    def __init__(self, clock: Clock | None = None) -> None:
+        self.clock = clock or Clock()
         self._queue: asyncio.Queue[Message] = asyncio.Queue()
         self._spent: dict[str, float] = {}
 
@@ -70,7 +76,9 @@ class Replies:
 
     def put(self, message: Message) -> None:
         if "spent" in message:
+            before = self._spent.get(message["from"], 0.0)
             self._spent[message["from"]] = message["spent"]
+            self.clock.workers_used(message["spent"] - before)
         self._queue.put_nowait(message)
 
     async def next(self, seconds: float) -> Message | None:
@@ -80,40 +88,70 @@ class Replies:
         except TimeoutError:  # the caller's budget is spent
             return None
 
+    async def until(self, deadline: float) -> Message | None:
+        """The next message; None when the clock stands at the deadline."""
+        while (left := deadline - self.clock.now()) > 0:
+            message = await self.next(max(left, _SHORTEST_WAIT))
+            if message is not None:
+                return message
+        return None
+
     async def expect(self, kind: str, seconds: float) -> Message | None:
-        """The next message of this kind, or the one that says why none will come."""
-        deadline = time.monotonic() + seconds
-        while (message := await self.next(deadline - time.monotonic())) is not None:
+        """The next message of this kind, or the one that says why none will come; seconds of the clock."""
+        deadline = self.clock.now() + seconds
+        while (message := await self.until(deadline)) is not None:
             if message["kind"] in (kind, "failed", "ended"):
                 return message
         return None
 
 
-class Worker:
-    """A worker process of one mode, from start to close."""
+class Requests:
+    """The way to one mode of a worker: a named pipe, open from start to close."""
 
-    def __init__(self, at: Workspace, job: Job, mode: Mode, replies: Replies) -> None:
-        self._at, self._job, self._mode = at, job, mode
+    def __init__(self, path: Path) -> None:
+        os.mkfifo(path, 0o600)
+        self.path = path
+        # Open for both ends, so that opening never waits; when we are gone the worker sees the end of it.
+        self._pipe = os.open(path, os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
+        self.ended = False
+
+    async def send(self, message: Message) -> None:
+        data = json.dumps(message).encode() + b"\n"
+        while data:
+            try:
+                data = data[os.write(self._pipe, data) :]
+            except BlockingIOError:  # the pipe is full: the worker will read on
+                if self.ended:
+                    return
+                await asyncio.sleep(_PIPE_PAUSE)
+
+    def close(self) -> None:
+        os.close(self._pipe)
+
+
+class Worker:
+    """A worker process, from start to close. It serves both modes: one process starts, the other is its child."""
+
+    def __init__(self, at: Workspace, job: Job, replies: Replies) -> None:
+        self._at, self._job = at, job
         self._replies = replies
         self._rest = b""
-        self._pipe = -1
         self._task: asyncio.Task[None] | None = None
+        self.requests: dict[str, Requests] = {}
         self.output = ""
 
     async def __aenter__(self) -> Worker:
         # The cache folder is ours, outside the workspace; a fresh folder in it for each worker.
         await asyncio.to_thread(self._at.settings.cache.mkdir, parents=True, exist_ok=True)
         self.folder = Path(tempfile.mkdtemp(prefix="repair-", dir=self._at.settings.cache))
-        pipe = self.folder / "requests"
-        os.mkfifo(pipe, 0o600)
-        # Open for both ends, so that opening never waits; when we are gone the worker sees the end of it.
-        self._pipe = os.open(pipe, os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
-        self._write_config(pipe)
+        self.requests = {mode: Requests(self.folder / mode) for mode in MODES}
+        self._write_config()
         self._task = asyncio.create_task(self._run())
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        os.close(self._pipe)
+        for each in self.requests.values():
+            each.close()
         if self._task is not None:
             self._task.cancel()
             with suppress(asyncio.CancelledError):  # we asked for it
@@ -124,22 +162,12 @@ class Worker:
     def records(self) -> Path:
         return self.folder / "records"
 
-    async def send(self, message: Message) -> None:
-        data = json.dumps(message).encode() + b"\n"
-        while data:
-            try:
-                data = data[os.write(self._pipe, data) :]
-            except BlockingIOError:  # the pipe is full: the worker will read on
-                if self._task is None or self._task.done():
-                    return
-                await asyncio.sleep(_PIPE_PAUSE)
-
-    def _write_config(self, pipe: Path) -> None:
+    def _write_config(self) -> None:
         job, root = self._job, self._at.root.resolve()
         config = {
-            "mode": self._mode,
             "root": str(root),
-            "pipe": str(pipe),
+            "pipes": {mode: str(each.path) for mode, each in self.requests.items()},
+            "lock": str(self.folder / "lock"),
             "records": str(self.records),
             "python_path": list(job.python_path),
             "overlay": {str(root / path): text for path, text in job.overlay.items()},
@@ -159,7 +187,7 @@ class Worker:
             argv=(self._job.python, str(WORKER), str(self.folder / "config")),
             cwd=self._at.root,
             env={**python_environment(), "PYTHONHASHSEED": "0"},
-            timeout=self._job.seconds,
+            timeout=self._job.seconds * LONGEST,
             stderr="separate",
             scope="read-only",
             readable=(WORKER,),
@@ -172,12 +200,14 @@ class Worker:
         except UserError as error:  # the interpreter cannot be started
             self.output = error.message
         finally:
-            self._replies.put({"kind": "ended", "from": self._mode})
+            for each in self.requests.values():
+                each.ended = True
+            self._replies.put({"kind": "ended", "from": "warm"})
 
     def _arrived(self, data: bytes) -> None:
         *lines, self._rest = (self._rest + data).split(b"\n")
         for line in lines:
-            self._replies.put({**json.loads(line), "from": self._mode})
+            self._replies.put(json.loads(line))
 
     def _note_end(self, done: Completed) -> None:
         self.output = done.stderr.text()[-2000:]

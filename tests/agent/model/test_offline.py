@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from agent.context.slots import StateMessage
 from agent.model.base import (
     AssistantMessage,
     Message,
@@ -177,6 +178,14 @@ def test_the_same_messages_get_the_same_reply() -> None:
 
 def test_failing_tests_are_named_to_the_search() -> None:
     assert only(ask(after(PLANNED, RAN_RED))).arguments == {"targets": ["test_cart.py::test_fee"]}, "no hint"
+
+
+def test_what_the_harness_adds_at_the_end_is_no_description_of_a_bug() -> None:
+    state = StateMessage(
+        text="[state of the work]\nplan: run the tests to see what fails, then locate the faults"
+    )
+    asked = only(ask([*after(PLANNED, RAN_RED), state]))
+    assert (asked.tool, asked.arguments) == ("repair", {"targets": ["test_cart.py::test_fee"]})
 
 
 def test_passing_tests_leave_nothing_to_do() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tools.repair.candidates import Candidate, candidates
-from tools.repair.deepening import ALIKE, Base, Half, based, on_top, promising
+from tools.repair.deepening import ALIKE, MOST_JUDGES, Base, Half, based, on_top, promising, unlike
 from tools.repair.localization import rank
 from tools.repair.spectrum import Spectrum, Test
 from tools.repair.templates import Hints, Source
@@ -97,3 +97,12 @@ def edited(candidate: Candidate) -> str:
     for edit in reversed(candidate.edits):
         text = text[: edit.start] + edit.text + text[edit.end :]
     return text
+
+
+def test_second_changes_are_judged_by_few_tests_that_run_other_lines() -> None:
+    runs = [{1}, {1}, {1, 2}, {1, 2}, {1, 3}, {1, 4}]
+    failing = [
+        Test(index=i, id=f"t{i}", file="t.py", standing="failed", lines={"a.py": frozenset(lines)})
+        for i, lines in enumerate(runs)
+    ]
+    assert [test.index for test in unlike(failing)] == [0, 2, 4][:MOST_JUDGES]

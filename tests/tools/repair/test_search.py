@@ -13,10 +13,11 @@ import pytest
 from tools.repair import finds, search
 from tools.repair.candidates import Candidate, candidates
 from tools.repair.choosing import SURE, Found, makes_special, special_cases, trust
+from tools.repair.clock import Clock
 from tools.repair.finds import ALTERNATIVES
 from tools.repair.localization import Suspect, rank
 from tools.repair.search import Search
-from tools.repair.server import Message, Replies, Worker
+from tools.repair.server import Message, Replies, Requests
 from tools.repair.spectrum import Spectrum, Test
 from tools.repair.templates import Hints, Source
 
@@ -84,7 +85,7 @@ def every() -> list[Candidate]:
 
 
 def searching(answers: Answers) -> Search:
-    worker = cast("Worker", answers)
+    worker = cast("Requests", answers)
     return Search(
         name="0",
         root=Path("/nowhere"),
@@ -93,7 +94,7 @@ def searching(answers: Answers) -> Search:
         spectrum=SPECTRUM,
         sources=SOURCES,
         wanted=[FAILING],
-        deadline=search.time.monotonic() + 1e6,
+        deadline=1e6,
         cold_start=20.0,
         on_progress=lambda line: None,
     )
@@ -209,41 +210,82 @@ def test_two_changes_are_not_tried_when_so_few_tests_would_pass_by_chance() -> N
     assert answers.pairs == []
 
 
-class Clock:
-    """Stands in for the module `time`."""
-
-    now = 0.0
-
-    def monotonic(self) -> float:
-        return self.now
+def test_what_mends_half_is_kept_when_nothing_better_is_met_in_half_of_the_time() -> None:
+    all_of_them = every()
+    part = Found(candidate=all_of_them[3], helped=frozenset([0]), trust=0.9, near=2)
+    answers = Answers([], newest_first=False)
+    looking = searching(answers)
+    kept = looking.others = [part]
+    assert asyncio.run(looking._whole_or(part, iter(all_of_them[:10]))) is part
+    assert answers.pairs  # two changes at once were tried as well
+    assert looking.tried == 10 + len(answers.pairs)
+    assert (looking.others, looking.deadline) == (kept, 1e6)
 
 
 class Stuck(Answers):
     """After the first change that passes, only the last word is ever answered; time goes by."""
 
-    def __init__(self, good: Sequence[Candidate], clock: Clock) -> None:
+    def __init__(self, good: Sequence[Candidate]) -> None:
         super().__init__(good, newest_first=True)
-        self._clock = clock
+        self.time = 0.0
+        self.clock = Clock(time=lambda: self.time, own=lambda: 0.0, crowded=lambda: False)
 
     async def next(self, seconds: float) -> Message | None:
+        assert seconds > 0
         tried = [each for each in self._waiting if each["kind"] == "tried"]
-        if not tried and self._clock.now == 0.0 and self._waiting:
+        if not tried and self.time == 0.0 and self._waiting:
             return {**self._waiting.pop(0), "from": "warm"}
         if tried:
             self._waiting.remove(tried[0])
-            self._clock.now += 1.0
-            return {**tried[0], "from": "warm"} if seconds > 0 else None
-        self._clock.now += max(seconds, 0.0)
+            self.time += 1.0
+            return {**tried[0], "from": "warm"}
+        self.time += seconds
         return None
 
 
-def test_what_is_at_hand_is_judged_before_the_time_is_over(monkeypatch: pytest.MonkeyPatch) -> None:
-    clock = Clock()
-    monkeypatch.setattr(search, "time", clock)
+def test_what_is_at_hand_is_judged_before_the_time_is_over() -> None:
     all_of_them = every()
-    looking = searching(Stuck([all_of_them[0]], clock))
-    looking.deadline, looking._begun = 100.0, 0.0
+    stuck = Stuck([all_of_them[0]])
+    looking = searching(stuck)
+    looking.deadline = 100.0
     best = asyncio.run(looking.run(iter(all_of_them)))
     assert best is not None
     assert best.candidate.rank == 0
-    assert clock.now < 100.0
+    assert stuck.time < 100.0
+
+
+class Sessions(Answers):
+    """The first thirty changes need a test session of their own. Notes what it is asked, in order."""
+
+    def __init__(self) -> None:
+        super().__init__([], newest_first=False)
+        self.asked: list[str] = []
+
+    async def send(self, message: Message) -> None:
+        await super().send(message)
+        if "screen" in message:
+            verdicts = self._waiting[-1]["verdicts"]
+            for place in range(len(verdicts)):
+                if self.asked.count("quick") + place < 30:
+                    verdicts[place] = "module"
+            self.asked += ["quick"] * len(verdicts)
+        elif "start" in message:
+            self.asked.append("session")
+
+    async def next(self, seconds: float) -> Message | None:
+        message = await super().next(seconds)
+        cold = message is not None and message["kind"] == "tried"
+        return message and {**message, "from": "cold" if cold else "warm"}
+
+
+@pytest.mark.parametrize(("suspects", "sessions"), [(51, 1), (50, 30)])
+def test_where_many_statements_are_suspicious_sessions_do_not_keep_quick_changes_waiting(
+    monkeypatch: pytest.MonkeyPatch, suspects: int, sessions: int
+) -> None:
+    monkeypatch.setattr(search, "FIRST_IN_PART", 50)
+    answers = Sessions()
+    looking = searching(answers)
+    asyncio.run(looking.find(iter(every()[:100]), suspects))
+    hundredth = [place for place, each in enumerate(answers.asked) if each == "quick"][99]
+    assert answers.asked[:hundredth].count("session") == sessions
+    assert answers.asked.count("session") >= 30

@@ -10,16 +10,20 @@ import sys
 import textwrap
 import threading
 import types
+from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from pathlib import Path
+from typing import cast
 
 import pytest
 
 from tests.tools.workspaces import workspace
 from tools.repair.engine import repair
+from tools.repair.patchwright_worker.children import Child
 from tools.repair.patchwright_worker.functions import Fuel, Outside, Program
+from tools.repair.patchwright_worker.trials import Trial
 from tools.repair.result import Outcome
-from tools.repair.server import Job, Message, Replies, Worker
+from tools.repair.server import MODES, Job, Message, Replies, Worker
 
 TEXT = textwrap.dedent('''\
     """A file."""
@@ -105,16 +109,21 @@ def test_what_is_no_change_inside_a_function_is_left_to_a_new_import(part: str, 
 def test_a_child_that_prints_and_is_asked_nothing_says_what_it_is(tmp_path: Path) -> None:
     """The worker needs nothing of ours: any interpreter runs it as a folder."""
     (tmp_path / "test_a.py").write_text("print('noise')\n\ndef test_a():\n    assert True\n")
-    os.mkfifo(tmp_path / "pipe")
+    pipes = {mode: str(tmp_path / mode) for mode in MODES}
+    for pipe in pipes.values():
+        os.mkfifo(pipe)
     config = {
-        "mode": "warm", "root": str(tmp_path), "pipe": str(tmp_path / "pipe"), "records": str(tmp_path / "records"),
+        "root": str(tmp_path), "pipes": pipes, "lock": str(tmp_path / "lock"), "records": str(tmp_path / "records"),
         "python_path": [], "overlay": {}, "arguments": [], "jobs": 1, "trace_seconds": 150, "test_seconds": 10,
         "slow_seconds": 10, "check": True,
     }  # fmt: skip
     (tmp_path / "config").write_text(json.dumps(config))
     folder = Path(__file__).parents[3] / "tools/repair/patchwright_worker"
-    opener = threading.Thread(target=lambda: (tmp_path / "pipe").open("wb").close())
-    opener.start()  # opening waits for the worker; closing tells it that nobody asks any more
+    openers = [
+        threading.Thread(target=lambda pipe=pipe: Path(pipe).open("wb").close()) for pipe in pipes.values()
+    ]
+    for opener in openers:
+        opener.start()  # opening waits for the worker; closing tells it that nobody asks any more
     done = subprocess.run(
         [sys.executable, "-I", str(folder), str(tmp_path / "config")],
         cwd=tmp_path,
@@ -123,9 +132,12 @@ def test_a_child_that_prints_and_is_asked_nothing_says_what_it_is(tmp_path: Path
         timeout=200,
         check=False,
     )
-    opener.join()
+    for opener in openers:
+        opener.join()
     assert done.returncode == 0, done.stderr
-    assert [json.loads(line)["kind"] for line in done.stdout.splitlines()] == ["hello", "collected", "traced"]
+    kinds = [json.loads(line)["kind"] for line in done.stdout.splitlines()]
+    assert kinds[:3] == ["hello", "collected", "traced"]
+    assert kinds[3:] in ([], ["ended"])  # the other mode may be the first to see that nobody asks
 
 
 PATIENT = pytest.mark.timeout(240)
@@ -220,9 +232,15 @@ def test_a_program_that_changes_its_parameters_is_repaired(tmp_path: Path) -> No
 
 
 async def screened(
-    folder: Path, files: dict[str, str], edits: list[list[object]], *, alone: bool = False
+    folder: Path,
+    files: dict[str, str],
+    edits: list[list[object]],
+    *,
+    alone: bool = False,
+    near: Sequence[int] = (),
+    others: Sequence[int] = (),
 ) -> Message:
-    """What a warm worker says to one screening request about the first file."""
+    """What a warm worker says to one screening request about the first file; tests are called by their numbers."""
     folder.mkdir(exist_ok=True)
     at = workspace(folder, files)
     path = next(iter(files))
@@ -232,8 +250,9 @@ async def screened(
     )  # fmt: skip
     replies = Replies()
     async with AsyncExitStack() as stack:
-        warm = await stack.enter_async_context(Worker(at, job, "warm", replies))
-        assert (await replies.expect("traced", 200) or {})["kind"] == "traced", warm.output
+        worker = await stack.enter_async_context(Worker(at, job, replies))
+        warm = worker.requests["warm"]
+        assert (await replies.expect("traced", 200) or {})["kind"] == "traced", worker.output
         whole = str(at.root.resolve() / path)
         await warm.send({"texts": {whole: at.files.read_text(path).text}, "ids": ["t"], "limits": [5.0]})
         request = {
@@ -242,6 +261,8 @@ async def screened(
             "alone": alone,
             "before": [(0, "AssertionError: as before")],
             "endless": [],
+            "near": [list(near) for _ in edits],
+            "others": [list(others) for _ in edits],
             "wordless": [],
             "fuel": 20_000,
             "seconds": 5.0,
@@ -250,3 +271,49 @@ async def screened(
         reply = await replies.expect("screened", 200)
     assert reply is not None
     return reply
+
+
+@PATIENT
+@pytest.mark.slow
+def test_what_passes_is_screened_by_tests_that_passed_and_another_failing_test_will_do(
+    tmp_path: Path,
+) -> None:
+    """Tests by number: 0 fails, 1 passed before, 2 fails in another way than 0."""
+    text = "def sign(x):\n    if x > 0:\n        return 2\n    if x < 0:\n        return 3\n    return 0\n"
+    tests = (
+        "from sign import sign\n\ndef test_a():\n    assert sign(5) == 1\n\n"
+        "def test_b():\n    assert sign(0) == 0\n\ndef test_c():\n    assert sign(-5) == -1\n"
+    )
+
+    def edit(old: str, new: str) -> list[object]:
+        return [text.index(old), text.index(old) + len(old), new]
+
+    edits = [
+        edit("2", "1"),
+        edit("x > 0:\n        return 2", "x >= 0:\n        return 1"),
+        edit("3", "-1"),
+        edit("3", "4"),
+    ]
+    reply = asyncio.run(
+        screened(tmp_path, {"sign.py": text, "test_sign.py": tests}, edits, near=[1], others=[2])
+    )
+    assert reply["steady"]
+    assert reply["verdicts"] == ["passed", "breaks", "passed", "failed"]
+    assert reply["said"][:3] == ["passed", "", ""]
+
+
+@pytest.mark.parametrize(("stop", "verdict"), [("unless-some", "failed"), ("never", "passed")])
+def test_of_a_second_change_that_mends_some_tests_only_the_passing_ones_decide(
+    stop: str, verdict: str
+) -> None:
+    stages = [{"tests": [0, 1], "stop": stop}, {"tests": [2], "stop": "first"}]
+    trial = Trial({"id": "1", "stages": stages})
+    child = cast("Child", None)  # asked for more time when a test starts only
+    for test, outcome in ((0, "failed"), (1, "passed")):
+        trial.line(child, {"kind": "test", "test": test, "outcome": outcome})
+    trial.line(child, {"kind": "over"})
+    assert trial.ended(killed=False)
+    trial.line(child, {"kind": "test", "test": 2, "outcome": "passed"})
+    trial.line(child, {"kind": "over"})
+    assert not trial.ended(killed=False)
+    assert (trial.reply["verdict"], trial.reply["passed"]) == (verdict, [1, 2])

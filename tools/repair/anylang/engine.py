@@ -13,7 +13,7 @@ from tools.repair.anylang.code import Code, sources
 from tools.repair.anylang.reach import Doubt, rank
 from tools.repair.anylang.scope import Change, Rule, Scope
 from tools.repair.anylang.trying import Copy, TooLarge, copies
-from tools.repair.choosing import FEW, FEW_TESTS, FEWEST_RIVALS, RIVAL, TIERS
+from tools.repair.choosing import FEW, FEW_TESTS, FEWEST_RIVALS, RIVAL, SURE, TIERS
 from tools.repair.hinting import NO_HINT, Hint
 from tools.repair.patches import unique_pair
 from tools.repair.places import Place
@@ -267,7 +267,7 @@ class _Mending:
         full = [each.candidate for each in good if len(each.helped) == wanted]
         if full:
             first = min(full, key=lambda each: each.rank)
-            most = ALTERNATIVES if first.rule.precision >= TIERS[0] else ALTERNATIVES * 4
+            most = ALTERNATIVES if first.rule.precision >= SURE else ALTERNATIVES * 4
             return candidate.rank <= first.rank + most and candidate.priority >= first.priority * ALIKE
         part = min((each.candidate.rank for each in good), default=None)
         return part is None or candidate.rank <= PATIENCE + 2 * part

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from .wire import Json, Send
 
 # CPU seconds after which a test is taken for one more that hangs, when passing tests are quick.
-SHORT = 0.15
+SHORT = 0.05
 
 
 class Baseline:

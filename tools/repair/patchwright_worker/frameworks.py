@@ -73,6 +73,9 @@ class Pytest(Framework):
         ("pytest_random_order", ("-p", "no:random_order")),
     )
 
+    # Settings from outside that name plugins of the project's own.
+    SETTINGS = ("PYTEST_ADDOPTS", "PYTEST_PLUGINS")
+
     def __init__(self, arguments: list[str]) -> None:
         super().__init__(arguments)
         import pytest
@@ -80,8 +83,12 @@ class Pytest(Framework):
         self._main = pytest.main
 
     def prepare(self) -> None:
-        # Asking for the version loads the plugins; with no conftest and no settings none of them is the project's.
-        self._main(["--version", "--noconftest", "-c", os.devnull, "-p", "no:cacheprovider"])
+        # Asking for all versions loads the plugins; with no conftest and no settings none of them is the project's.
+        kept = {name: os.environ.pop(name) for name in self.SETTINGS if name in os.environ}
+        try:
+            self._main(["-VV", "--noconftest", "-c", os.devnull, "-p", "no:cacheprovider"])
+        finally:
+            os.environ.update(kept)
 
     def session(self, take_over: Callable[[Suite], None]) -> None:
         # The plainest tracebacks: nobody reads them, and the others cost more than most tests do.

@@ -14,6 +14,10 @@ if TYPE_CHECKING:
     from typing import Any
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+_BURNING = (*_FUNCTIONS, ast.While, ast.For, ast.AsyncFor)
+# Where a statement has statements inside, or what has them.
+_BODIES = ("body", "orelse", "finalbody", "handlers", "cases")
+_PLACE = ("lineno", "col_offset", "end_lineno", "end_col_offset")
 # The name under which instrumented code finds its fuel, among the built-ins of the child that runs it.
 FUEL = "__patchwright_fuel__"
 
@@ -82,8 +86,9 @@ class Program:
         for start, end, text in sorted(edits, key=lambda edit: edit[0], reverse=True):
             lines = lines[: start - outer.begin] + text + lines[end - outer.begin :]
         indented = lines[:1] in (" ", "\t")
-        tree = ast.parse("if 1:\n" + lines if indented else lines)
-        ast.increment_lineno(tree, outer.first_line - (2 if indented else 1))
+        # As many empty lines before it as make its line numbers right, which the parser counts for nothing.
+        head = "\n" * (outer.first_line - 2) + "if 1:\n" if indented else "\n" * (outer.first_line - 1)
+        tree = ast.parse(head + lines)
         body = tree.body[0].body if indented and isinstance(tree.body[0], ast.If) else tree.body
         if len(body) != 1 or len(tree.body) != 1 or not isinstance(body[0], _FUNCTIONS):
             raise Outside  # something was moved out of the function
@@ -91,13 +96,14 @@ class Program:
 
     def _compiled(self, outer: Outer, function: Any, fuelled: bool) -> types.CodeType:
         if fuelled:
-            function = _Fuelled().visit(copy.deepcopy(function) if function is outer.node else function)
+            function = copy.deepcopy(function) if function is outer.node else function
+            _fuelled([function])
         node: ast.stmt = function
         for each in reversed(outer.classes):
             shell = copy.copy(each)
             shell.body, shell.decorator_list, shell.bases, shell.keywords = [node], [], [], []
             node = shell
-        module = ast.fix_missing_locations(ast.Module(body=[node], type_ignores=[]))
+        module = ast.Module(body=[node], type_ignores=[])
         code: types.CodeType = compile(module, self.path, "exec", flags=self._flags, dont_inherit=True)
         for each in outer.classes:
             code = _child(code, each.name)
@@ -120,20 +126,23 @@ class Fuel:
         return int(self._left.__length_hint__()) == 0
 
 
-class _Fuelled(ast.NodeTransformer):
-    """Puts a use of fuel at the head of each function and each loop."""
+def _fuelled(statements: list[Any]) -> None:
+    """Put a use of fuel at the head of each function and each loop, however deep; statements are changed in place.
 
-    def _burning(self, node: Any) -> Any:
-        self.generic_visit(node)
-        call = ast.Expr(ast.Call(ast.Name(FUEL, ast.Load()), [], []))
-        for each in ast.walk(call):
-            ast.copy_location(each, node.body[0])
-        first = node.body[0]
-        after_text = isinstance(node, _FUNCTIONS) and _is_text(first)
-        node.body.insert(1 if after_text else 0, call)
-        return node
-
-    visit_FunctionDef = visit_AsyncFunctionDef = visit_While = visit_For = visit_AsyncFor = _burning
+    Only statements are looked at, and nodes get their places when they are made: this is done for every candidate,
+    and a visit of all that a function consists of takes longer than the tests do.
+    """
+    for each in statements:
+        for name in _BODIES:
+            inside = getattr(each, name, None)
+            if isinstance(inside, list) and inside:
+                _fuelled(inside)
+        if isinstance(each, _BURNING):
+            first = each.body[0]
+            place = {key: getattr(first, key) for key in _PLACE}
+            call = ast.Call(ast.Name(FUEL, ast.Load(), **place), [], [], **place)
+            after_text = isinstance(each, _FUNCTIONS) and _is_text(first)
+            each.body.insert(1 if after_text else 0, ast.Expr(call, **place))
 
 
 def _is_text(statement: ast.stmt) -> bool:

@@ -14,7 +14,7 @@ from .patching import NeedsImport, Overlay, Swapper, apply_edits, compile_source
 from .recorder import Recorder
 from .screening import Screener
 from .slicing import Trail, steps
-from .trials import Server
+from .trials import Server, spent
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -164,8 +164,10 @@ class Warm(Knowledge):
         self._recorder.start_with_own_code()
         self._imported: dict[str, list[int]] = {}
 
-    def take_over(self, suite: Suite, requests: int, send: Send, config: Json) -> None:
+    def take_over(self, suite: Suite, server: Server) -> None:
+        """Look at the tests as they are, then serve to the end. Does not return: the end of a session is for people."""
         self.served = True
+        send = server.send
         self._imported = self._recorder.imported()
         self.suite = suite
         self._swapper = Swapper(self._root)
@@ -173,10 +175,13 @@ class Warm(Knowledge):
         gc.collect()
         gc.freeze()  # children share these pages as long as no collector touches them
         files = [self._recorder.name(path) for path in suite.files]
-        send({"kind": "collected", "ids": suite.ids, "files": files, "errors": suite.errors})
-        Baseline(self, suite, config).run()
-        send({"kind": "traced", "imported": self._imported})
-        Server(requests, send, config, self).serve()
+        send(
+            {"kind": "collected", "ids": suite.ids, "files": files, "errors": suite.errors, "spent": spent()}
+        )
+        Baseline(self, suite, server.config).run()
+        send({"kind": "traced", "imported": self._imported, "spent": spent()})
+        server.serve()
+        os._exit(0)
 
     def screen(self, request: Json, done: int) -> Callable[[Send], None]:
         """Judge many candidates by one test, one after the other in one child, from the one numbered `done` on."""

@@ -1,4 +1,5 @@
-"""Screening: many candidates in one child, each judged by one failing test alone; most are gone after a millisecond.
+"""Screening: many candidates in one child, each judged by one failing test; most are gone after a millisecond.
+With which it passes, a few tests that passed before are run as well: a child for that alone costs as much as dozens.
 
 Of those that fail it is said how, if that is otherwise than the unchanged program fails: such a change does something,
 and may be one half of what is wanted.
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
     from .patching import Swapper
     from .wire import Json, Send
 
+# What is said of a candidate with which the test passes, and another fails that passed before.
+BREAKS = "breaks"
 # Enough of a failure's words to tell it from another.
 WORDS = 300
 # Wall seconds beyond the CPU limit before a candidate is taken for hung.
@@ -86,12 +89,17 @@ class Screener:
         # A candidate that has a child to itself spoils nothing but its own state: the words are known from others.
         alone: bool = request["alone"]
         before = dict(request["before"]) if alone else {test: self._canary(test, send) for test in steady}
+        known: Json = {}
         for place in range(done, len(tests)):
-            send({"kind": "start", "place": place, "wall": self._seconds * 4 + WALL_SLACK})
+            # With what is known of the one before: every message wakes up the other side.
+            send({"kind": "start", "place": place, "wall": self._seconds * 4 + WALL_SLACK, **known})
             self._test, self._said = tests[place], ""
+            self._near: Sequence[int] = request["near"][place]
+            self._others: Sequence[int] = request["others"][place]
             verdict = self._verdict(request["candidates"][place])
-            said = self._said if self._said != before.get(self._test, "") else ""
-            send({"kind": "screened", "place": place, "verdict": verdict, "said": said})
+            said = self._said if verdict != BREAKS and self._said != before.get(self._test, "") else ""
+            known = {"of": place, "verdict": verdict, "said": said}
+        send({"kind": "screened", **known})
         if before and not alone:
             same = all(self._canary(test, send) == said for test, said in before.items())
             send({"kind": "canary", "same": same, "before": list(before.items())})
@@ -124,7 +132,13 @@ class Screener:
         try:
             for each, code in exchanged:
                 exchange(each, code)
-            outcome = self._outcome()
+            outcome = self._outcome(self._test)
+            said = self._said
+            if outcome == "failed" and not self._stored and self._helps_another():
+                outcome = "passed"
+            if outcome == "passed" and not self._stored and self._breaks():
+                outcome = BREAKS
+            self._said = said
         except NeedsImport:
             return "module"
         finally:
@@ -143,7 +157,7 @@ class Screener:
             return "invalid"
         try:
             with placed:
-                return self._without_import(self._outcome())
+                return self._without_import(self._outcome(self._test))
         except Unplaceable:
             return "module"
 
@@ -174,14 +188,22 @@ class Screener:
             self._stored = True
         return [(each, code) for each in live]
 
-    def _outcome(self) -> str:
+    def _helps_another(self) -> bool:
+        """Whether a failing test passes that fails in another way than the one that is judged by."""
+        return any(self._outcome(test) == "passed" for test in self._others)
+
+    def _breaks(self) -> bool:
+        """Whether a test fails that passed and runs what is changed. One that takes long is not said to fail."""
+        return any(self._outcome(test) == "failed" for test in self._near)
+
+    def _outcome(self, test: int) -> str:
         self._fuel.fill()
         outcome = "failed"
         try:
             self._timer.start(self._seconds)
-            found = self._suite.once(self._test)
+            found = self._suite.once(test)
             self._timer.stop()
-            outcome, self._said = found["outcome"], self._words(self._test, found)
+            outcome, self._said = found["outcome"], self._words(test, found)
         except OutOfTime:  # noted in the timer
             self._timer.stop()
         finally:
@@ -211,13 +233,13 @@ class Screening:
         return work
 
     def line(self, child: Child, message: Json) -> None:
+        if "of" in message:
+            self.reply["verdicts"][message["of"]] = message["verdict"]
+            self.reply["said"][message["of"]] = message["said"]
+            self._done = message["of"] + 1
         if message["kind"] == "start":
             self._running = message["place"]
             child.allow(message["wall"])
-        elif message["kind"] == "screened":
-            self.reply["verdicts"][message["place"]] = message["verdict"]
-            self.reply["said"][message["place"]] = message["said"]
-            self._done = message["place"] + 1
         elif message["kind"] == "canary":
             self.reply.update(steady=message["same"], before=message["before"])
             self._compared = True

@@ -7,7 +7,7 @@ import os
 import resource
 import select
 import time
-from typing import TYPE_CHECKING, Union
+from typing import TYPE_CHECKING, Optional, Union
 
 from .children import Child
 from .screening import Screening
@@ -72,9 +72,11 @@ class Trial:
             if self._running is not None:
                 reply["failed"].append(self._running)
         good = not reply["verdict"] and (
-            not reply["failed"] or (stage["stop"] == "unless-some" and reply["passed"])
+            not reply["failed"] or (stage["stop"] in ("unless-some", "never") and reply["passed"])
         )
         self._over, self._running = False, None
+        if good and stage["stop"] == "never":
+            reply["failed"] = []  # what fails still is not held against it: the other stages must pass
         if good and self.stage + 1 < len(self.request["stages"]):
             self.stage += 1
             return True
@@ -122,7 +124,7 @@ class Probe:
         return again
 
 
-def _spent() -> float:
+def spent() -> float:
     """CPU seconds of this process and all children that have ended."""
     both = [resource.getrusage(which) for which in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
     return round(sum(each.ru_utime + each.ru_stime for each in both), 3)
@@ -134,8 +136,12 @@ Request = Union[Trial, Screening, Probe]
 class Server:
     """Reads requests, keeps `jobs` children busy, replies in the order in which trials end."""
 
-    def __init__(self, requests: int, send: Send, config: Json, how: Any) -> None:
-        self._requests, self._send, self._how = requests, send, how
+    def __init__(
+        self, requests: int, send: Send, config: Json, how: Any, other: Optional[int] = None
+    ) -> None:
+        """other: a pipe that ends when the other mode's server does, which that one may not be able to say"""
+        self._requests, self.send, self.config, self._how = requests, send, config, how
+        self._other = other
         self._jobs: int = config["jobs"]
         self._buffer = b""
         self._open = True
@@ -161,10 +167,15 @@ class Server:
 
     def _wait(self) -> None:
         descriptors = [self._requests, *(child.descriptor for child, _ in self._children)]
+        if self._other is not None:
+            descriptors.append(self._other)
         soonest = min((child.deadline for child, _ in self._children), default=time.monotonic() + 3600)
         ready = select.select(descriptors, [], [], max(0.0, soonest - time.monotonic()))[0]
         if self._requests in ready:
             self._read_requests()
+        if self._other in ready:
+            self._other = None
+            self.send({"kind": "ended"})
         now = time.monotonic()
         for pair in list(self._children):
             child, trial = pair
@@ -178,7 +189,7 @@ class Server:
             if trial.ended(child.killed):
                 self._queue.insert(0, trial)
             else:
-                self._send({**trial.reply, "spent": _spent()})
+                self.send({**trial.reply, "spent": spent()})
 
     def _read_requests(self) -> None:
         data = os.read(self._requests, 1 << 16)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import fcntl
+import json
 import os
 from typing import TYPE_CHECKING
 
@@ -14,6 +16,21 @@ if TYPE_CHECKING:
 
 # Enough of a message to recognise a failure by.
 MESSAGE = 2000
+
+
+class Channel:
+    """Replies of one mode. Several processes may share the descriptor: whole lines go out, one at a time."""
+
+    def __init__(self, descriptor: int, lock: int, mode: str) -> None:
+        self._descriptor, self._lock, self._mode = descriptor, lock, mode
+
+    def send(self, message: Json) -> None:
+        line = json.dumps({**message, "from": self._mode}).encode() + b"\n"
+        fcntl.lockf(self._lock, fcntl.LOCK_EX)
+        try:
+            write_all(self._descriptor, line)
+        finally:
+            fcntl.lockf(self._lock, fcntl.LOCK_UN)
 
 
 def write_all(descriptor: int, data: bytes) -> None:

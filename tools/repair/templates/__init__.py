@@ -13,9 +13,12 @@ from tools.repair.templates import (
     borrowed,
     calls,
     conditions,
+    elsewhere,
     everywhere,
     imports,
+    joining,
     literals,
+    members,
     names,
     operators,
     patterns,
@@ -54,6 +57,9 @@ _MODULES = (
     answers,
     imports,
     raising,
+    joining,
+    elsewhere,
+    members,
 )
 
 _WRITTEN = [each for module in _MODULES for each in vars(module).values() if isinstance(each, Template)]

@@ -149,7 +149,7 @@ def wrapped_by_module(site: Site) -> Iterator[Change]:
                 yield site.replace(node, f"{name}({site.text(node)})")
 
 
-@template(prior=4.0)
+@template(prior=4.0, precision=0.98)
 def missing_import(site: Site) -> Iterator[Change]:
     """A module of the standard library that is used and not imported (NameError)."""
     first = next(

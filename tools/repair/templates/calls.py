@@ -128,7 +128,7 @@ def attribute_of_self(site: Site) -> Iterator[Change]:
             yield site.replace(node, f"{receiver}.{node.id}")
 
 
-@template(prior=4.0)
+@template(prior=4.0, precision=0.98)
 def unqualified_name(site: Site) -> Iterator[Change]:
     """A name that nothing binds, but that a module has which is imported (NameError): `islice` → `itertools.islice`."""
     missing = site.hints.missing_names

@@ -37,7 +37,7 @@ def replaced_everywhere(site: Site) -> Iterator[Change]:
             yield _at_all([(start, end, new) for start, end in spans], site, why)
 
 
-@template(prior=3.5)
+@template(prior=3.5, precision=0.98)
 def misspelt_everywhere(site: Site) -> Iterator[Change]:
     """An attribute of which the failing tests say that it does not exist, at all its places in the file (Meng 2013)."""
     wrong = site.hints.missing_attributes

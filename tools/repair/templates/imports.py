@@ -14,7 +14,7 @@ from tools.repair.templates.base import Change, Site, template
 ALIKE, MOST_NEAR = 0.5, 4
 
 
-@template(prior=3.0)
+@template(prior=3.0, precision=0.98)
 def imported_name(site: Site) -> Iterator[Change]:
     """`from m import totl`, which `m` does not have: the name of the project most like it (PyTER; ImportError)."""
     if not isinstance(site.statement, ast.ImportFrom):
@@ -31,7 +31,7 @@ def imported_name(site: Site) -> Iterator[Change]:
             yield from _respelt(site, alias.name, near)
 
 
-@template(prior=3.0)
+@template(prior=3.0, precision=0.98)
 def imported_module(site: Site) -> Iterator[Change]:
     """A module that does not exist: the one of the project most like it, or the one beside the file (PyTER)."""
     if not isinstance(site.statement, ast.Import | ast.ImportFrom):

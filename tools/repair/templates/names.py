@@ -57,7 +57,7 @@ _METHODS = (
 _USUAL = frozenset(name for group in _METHODS for name in group)
 
 
-@template(prior=4.0)
+@template(prior=4.0, precision=0.98)
 def misspelt_name(site: Site) -> Iterator[Change]:
     """A name that is bound nowhere: the known one most like it, or an attribute (PyTER; NameError)."""
     for node in site.nodes:
@@ -72,7 +72,7 @@ def misspelt_name(site: Site) -> Iterator[Change]:
                 )
 
 
-@template(prior=3.0)
+@template(prior=3.0, precision=0.98)
 def misspelt_attribute(site: Site) -> Iterator[Change]:
     """An attribute of which the failing tests say that it does not exist (PyTER; AttributeError)."""
     for node in site.nodes:

@@ -8,6 +8,8 @@ from collections import Counter
 from collections.abc import Iterator
 from functools import cached_property
 
+from tools.repair.templates.ways import Ways
+
 # Longer texts are no names of anything.
 LONGEST_MEMBER = 40
 
@@ -56,6 +58,11 @@ class Source:
     def indentation(self, line: int) -> str:
         text = self._lines[line - 1]
         return text[: len(text) - len(text.lstrip())]
+
+    @cached_property
+    def ways(self) -> Ways:
+        """How the file does things: what its other places have to lend to one that lacks it."""
+        return Ways(self)
 
     @cached_property
     def statements(self) -> list[ast.stmt]:

@@ -1,0 +1,109 @@
+"""Templates that lend from the file around a statement: each makes the change that it is there for, of Python alone."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+import pytest
+
+from tools.repair.templates import TEMPLATES, Hints, Site, Source
+
+BY_NAME = {each.name: each for each in TEMPLATES}
+
+
+def made(name: str, text: str, hints: Hints) -> Iterator[str]:
+    """What a template makes of a program, at every statement of it."""
+    source = Source("a.py", text)
+    for statement in source.statements:
+        for change in BY_NAME[name].changes(Site(source=source, statement=statement, hints=hints)):
+            yield text[: change.start] + change.text + text[change.end :]
+
+
+CASES = [
+    ("joined_with_own", "class A:\n    def g(self):\n        self.all = 1\n\n    def f(self, a):\n        if a:\n"
+     "            return self.all\n", "if a:", "if a and not self.all:"),
+    ("joined_inside", "def f(a, b):\n    return g([a and h])\n", "a and h", "(a and not b) and h"),
+    ("joined_with_call", "def g(b):\n    if b.is_open():\n        return 1\ndef f(a):\n    if a:\n        return 2\n",
+     "if a:", "if a and not a.is_open():"),
+    ("moved_check", "def g(b):\n    return isinstance(b, str)\ndef f(a):\n    if a:\n        return 2\n",
+     "if a:", "if a and isinstance(a, str):"),
+    ("attribute_asked_first", "def f(a):\n    if not a.b.c:\n        return 2\n",
+     "if not a.b.c", 'if hasattr(a.b, "c") and not a.b.c'),
+    ("branch_narrowed", "def f(a, b):\n    if a:\n        return 1\n    else:\n        return b\n", "else:",
+     "elif b is not None:"),
+    ("guarded_by_question", "def g(b):\n    if b.x != 'x':\n        return 1\ndef f(a):\n    h(a)\n",
+     "    h(a)\n", "    if a.x != 'x':\n        h(a)\n"),
+    ("statement_of_others", "def g(a):\n    a.reset()\ndef f(a):\n    return a.b\n", "    return a.b",
+     "    a.reset()\n    return a.b"),
+    ("sibling_statement", "def f(self, b):\n    b.x = self.x\n    return b\ndef g(self):\n    self.y = 1\n",
+     "    b.x = self.x\n", "    b.x = self.x\n    b.y = self.y\n"),
+    ("parameter_kept", "class A:\n    def __init__(self, a, b):\n        self.a = a\n", "        self.a = a\n",
+     "        self.a = a\n        self.b = b\n"),
+    ("converted_before", "def f(a):\n    return g(a)\n", "    return", "    a = list(a)\n    return"),
+    ("missing_super_call", "class A(B):\n    def close(self, *, now=1):\n        self.a = 1\n",
+     "        self.a = 1\n", "        self.a = 1\n        super().close(now=now)\n"),
+    ("guard_of_others", "def g(a):\n    if a is b:\n        return None\ndef f(a, b):\n    return h(a)\n",
+     "    return h(a)", "    if a is b:\n        return None\n    return h(a)"),
+    ("left_early", "def f(a):\n    for b in a.c:\n        h(b)\n    return []\n", "    for b",
+     "    if not a.c:\n        return []\n    for b"),
+    ("left_early", "def g(a):\n    if a.x == 'x':\n        h(1)\ndef f(n):\n    for b in n:\n        h(b)\n",
+     "        h(b)", "        if b.x == 'x':\n            break\n        h(b)"),
+    ("guard_of_others", "def g(a):\n    if a is b:\n        raise ValueError('x from y') from a\n"
+     "def f(a, b):\n    return a\n", "    return a\n",
+     "    if a is b:\n        raise ValueError('x from y') from a\n    return a\n"),
+    ("member_of_owner", "def f(node):\n    h(node.this)\n    return node.name\n", "return node.name",
+     "return node.this"),
+    ("other_chain", "def f(a):\n    h(a.b)\n    return a.c.d\n", "return a.c.d", "return a.b"),
+    ("another_type", "class A:\n    pass\ndef f(a):\n    return isinstance(a, str)\n", "a, str", "a, A"),
+    ("caught_otherwise", "def f(a):\n    try:\n        return m.a\n    except m.Bad as e:\n        return e\n", "m.Bad",
+     "Exception"),
+    ("caught_otherwise", "def f(a):\n    try:\n        return a\n    except:\n        return 1\n", "except",
+     "except Exception"),
+    ("value_or_other", "def f(a, b):\n    h(b.name)\n    return g[a]\n", "g[a]", "g[b.name or a]"),
+    ("element_of", "def f(a, b):\n    for i in b:\n        h(a)\n", "h(a)", "h(a[i])"),
+    ("argument_at_end", "def f(a, b, start):\n    return a.find(b)\n", "find(b)", "find(b, start)"),
+    ("alone_for_display", "def f(a):\n    return (a,)\n", "(a,)", "a"),
+    ("alone_for_display", "def f(a):\n    return g(a)\n", "g(a)", "g([a])"),
+    ("default_given", "def f(a):\n    return a.get('x')\n", "'x'", "'x', \"\""),
+    ("forgotten_format", "def f(a):\n    return 'no {a}'\n", "'no", "f'no"),
+    ("parameter_missing", "def f(a, b=1,\n):\n    return a\n", "b=1,", "b=1, **kwargs,"),
+    ("default_value", "def f(a, b=1):\n    return a\n", "b=1", "b=None"),
+    ("default_value", "def f(a, b):\n    return a\n", "b)", "b=False)"),
+    ("name_of_module", "TEXT = str\ndef f(a):\n    return isinstance(a, str)\n", "a, str", "a, TEXT"),
+    ("filled_if_missing", "def f(a):\n    h(a)\n", "    h(a)", "    if a is None:\n        a = []\n    h(a)"),
+    ("returned_at_end", "def f(a):\n    if a:\n        b = a\n    return 1\n", "b = a\n", "b = a\n        return b\n"),
+    ("entry_of_variable", "def f(a, b):\n    return {'a': a}\n", "'a': a", "'a': a, 'b': b"),
+    ("bound_too_late", "def f(a):\n    return [lambda x: x + i for i in a]\n", "lambda x:", "lambda x, i=i:"),
+    ("bound_too_late", "def f(a):\n    for i in a:\n        h(lambda: i)\n", "lambda:", "lambda i=i:"),
+    ("emptiness_for_none", "def f(a, b):\n    h(b.empty)\n    return a is not None\n", "is not None", "not in b.empty"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "text", "old", "new"), CASES)
+def test_a_template_makes_the_change_that_it_is_there_for(name: str, text: str, old: str, new: str) -> None:
+    head, _, tail = text.rpartition(old)
+    wanted = ast.dump(ast.parse(head + new + tail))
+    found = [ast.dump(ast.parse(each)) for each in made(name, text, Hints())]
+    assert wanted in found
+
+
+def test_only_names_that_the_place_can_see_are_lent() -> None:
+    text = "def g(a, own):\n    if own.x:\n        a.reset(own)\ndef f(a):\n    if a:\n        return a\n"
+    for name in ("statement_of_others", "joined_with_call", "guard_of_others"):
+        assert not [each for each in made(name, text, Hints()) if "own" in each.split("def f")[1]]
+
+
+def test_parameters_that_the_failures_name_are_taken() -> None:
+    text = "def f(a):\n    return a\n"
+    found = list(
+        made("parameter_missing", text, Hints(words=frozenset({"colour"}), errors=frozenset({"TypeError"})))
+    )
+    assert "def f(a, colour=None):\n    return a\n" in found
+
+
+def test_a_variable_that_is_not_always_set_gets_its_empty_value_at_the_start() -> None:
+    text = "def f(a):\n    if a:\n        b = 1\n    return b\n"
+    assert not list(made("set_beforehand", text, Hints()))
+    found = list(made("set_beforehand", text, Hints(errors=frozenset({"UnboundLocalError"}))))
+    assert text.replace("    if a:", "    b = None\n    if a:") in found

@@ -1,0 +1,329 @@
+"""Templates for the members of things: what else the same object has, another way down from it, another type."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections import Counter
+from collections.abc import Iterator
+
+from tools.repair.templates.base import Change, Site, template
+from tools.repair.templates.likeness import by_likeness
+from tools.repair.templates.precedence import OR
+from tools.repair.templates.source import Function
+
+MOST_MEMBERS, MOST_CHAINS, MOST_TYPES, MOST_DEFAULTS = 16, 20, 12, 10
+_COMMON = ("Exception", "TypeError", "ValueError", "AttributeError", "KeyError", "IndexError", "OSError")
+_FIELD = re.compile(r"\{(\w+)[^{}]*\}")
+
+
+@template(prior=0.45, precision=0.85)
+def member_of_owner(site: Site) -> Iterator[Change]:
+    """Another attribute or method that the same variable is asked for elsewhere (TBar FP10.1, FP13; PraPR, field)."""
+    for node in site.nodes:
+        if not isinstance(node, ast.Attribute) or not isinstance(node.value, ast.Name | ast.Attribute):
+            continue
+        root = node.value.id if isinstance(node.value, ast.Name) else node.value.attr
+        members = site.source.ways.members_of_last.get(root, Counter()) or site.package.members(root)
+        calls = _is_callee(site, node)
+        names = [n for n, _ in members.most_common() if n != node.attr]
+        fitting = [n for n in names if ((root, n) in site.source.ways.called_members) == calls]
+        for name in [*fitting, *(n for n in names if n not in fitting)][:MOST_MEMBERS]:
+            end = site.source.span(node)[1]
+            why = f"`.{node.attr}` should be `.{name}`"
+            yield Change(start=end - len(node.attr), end=end, text=name, why=why)
+
+
+@template(prior=0.25, precision=0.64)
+def other_chain(site: Site) -> Iterator[Change]:
+    """Another way down from the same variable: `tb.tb_frame.f_lineno` → `tb.tb_lineno` (TBar FP13.2; Barr 2014)."""
+    for node in site.nodes:
+        if not isinstance(node, ast.Attribute | ast.Subscript | ast.Name) or _is_inside_chain(site, node):
+            continue
+        root = _root(node)
+        if root is None or not isinstance(getattr(node, "ctx", None), ast.Load):
+            continue
+        here = site.text(node)
+        for text, _ in site.source.ways.chains.get(root, Counter()).most_common(MOST_CHAINS):
+            if text != here and all(site.known(name) for name in site.source.names_of(text)):
+                yield site.replace(node, text)
+
+
+@template(prior=0.5, precision=0.85)
+def another_type(site: Site) -> Iterator[Change]:
+    """The wrong class in `isinstance`: another one that the file asks for, or knows (PyTER; TBar FP1)."""
+    for node in site.nodes:
+        is_asked = isinstance(node, ast.Call) and getattr(node.func, "id", "") in ("isinstance", "issubclass")
+        if isinstance(node, ast.Call) and is_asked and len(node.args) == 2:
+            kinds = node.args[1]
+            asked = [text for text, _ in site.source.ways.types_asked.most_common(MOST_TYPES)]
+            own = [
+                n
+                for n, by in site.source.module_names.items()
+                if isinstance(by, ast.ClassDef | ast.ImportFrom)
+            ]
+            for text in dict.fromkeys([*asked, *own[:MOST_TYPES]]):
+                if text != site.text(kinds):
+                    yield site.replace(kinds, text)
+
+
+@template(prior=0.5, precision=0.75)
+def caught_otherwise(site: Site) -> Iterator[Change]:
+    """Another exception caught, or one more: those of the failures, of the file, the usual ones (PyTER; TBar FP1)."""
+    if not isinstance(site.statement, ast.Try):
+        return
+    known = [text for text, _ in site.source.ways.exceptions.most_common(MOST_TYPES)]
+    names = dict.fromkeys([*sorted(site.hints.errors), *known, *_COMMON])
+    for handler in site.statement.handlers:
+        if handler.type is None:
+            start = site.source.span(handler)[0] + len("except")
+            for name in names:
+                why = f"`except` takes everything; `{name}` is meant"
+                yield Change(start=start, end=start, text=f" {name}", why=why)
+            continue
+        held = [site.text(e) for e in handler.type.elts] if isinstance(handler.type, ast.Tuple) else []
+        for name in [each for each in names if each not in held and site.known(each.split(".")[0])]:
+            yield site.replace(handler.type, name)
+            yield site.replace(handler.type, f"({', '.join([*(held or [site.text(handler.type)]), name])})")
+
+
+@template(prior=0.2, precision=0.54)
+def value_or_other(site: Site) -> Iterator[Change]:
+    """`x` → `x or y`, `y or x`, y another variable or attribute at hand (PyTER, None guard; TBar FP9)."""
+    for node in site.nodes:
+        above = site.source.parents.get(node)
+        given = isinstance(above, ast.Call | ast.keyword | ast.Assign | ast.Return | ast.Subscript)
+        if not given or node in (
+            getattr(above, "func", 0),
+            getattr(above, "value", 0) if _is_slot(above) else 0,
+        ):
+            continue
+        if isinstance(node, ast.Name | ast.Attribute | ast.Call | ast.Subscript) and not _is_stored(node):
+            inside = {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
+            names = [each for each in site.variables if each not in inside][:MOST_DEFAULTS]
+            here = site.operand(node, OR)
+            for text in [*names, *_chains(site, here)]:
+                yield site.replace(node, f"{here} or {text}")
+                yield site.replace(node, f"{text} or {here}")
+
+
+@template(prior=0.25, precision=0.64)
+def element_of(site: Site) -> Iterator[Change]:
+    """The whole handed on where one element of it is meant: `xs` → `xs[i]` (TBar FP10, FP13.2)."""
+    looped = [
+        n.id
+        for each in site.source.nodes_in(site.function)
+        if isinstance(each, ast.For | ast.comprehension)
+        for n in ast.walk(each.target)
+        if isinstance(n, ast.Name)
+    ]
+    keys = list(dict.fromkeys([*looped, *(each for each in site.variables if len(each) < 4)]))
+    for node in site.nodes:
+        above = site.source.parents.get(node)
+        handed_on = isinstance(
+            above, ast.Call | ast.keyword | ast.Compare | ast.BinOp | ast.Return | ast.Assign
+        )
+        if not handed_on or node is getattr(above, "func", 0) or _is_stored(node):
+            continue
+        if isinstance(node, ast.Name | ast.Attribute):
+            for key in [each for each in keys if each != site.text(node)][:MOST_DEFAULTS]:
+                yield site.replace(node, f"{site.text(node)}[{key}]")
+
+
+@template(prior=0.2, precision=0.64)
+def argument_at_end(site: Site) -> Iterator[Change]:
+    """One more argument where nobody knows how many there may be: `s.find(x)` → `s.find(x, start)` (TBar FP10.4)."""
+    for node in site.nodes:
+        if not isinstance(node, ast.Call) or not node.args or node.keywords:
+            continue
+        if isinstance(node.args[-1], ast.Starred | ast.GeneratorExp):
+            continue
+        given = {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
+        end = site.source.span(node.args[-1])[1]
+        for name in [each for each in site.variables if each not in given][:MOST_MEMBERS]:
+            yield Change(start=end, end=end, text=f", {name}", why=f"`{name}` is not passed on")
+
+
+@template(prior=0.25, precision=0.64)
+def alone_for_display(site: Site) -> Iterator[Change]:
+    """`(x,)` where x alone is meant, `x` where a list or tuple of it is (PyTER; TBar FP13)."""
+    for node in site.nodes:
+        if isinstance(node, ast.List | ast.Tuple) and len(node.elts) == 1 and not _is_stored(node):
+            yield site.replace(node, site.text(node.elts[0]))
+        above = site.source.parents.get(node)
+        handed_on = isinstance(above, ast.Call | ast.keyword | ast.Return | ast.Assign | ast.BinOp)
+        if not handed_on or node is getattr(above, "func", 0) or _is_stored(node):
+            continue
+        if isinstance(node, ast.Name | ast.Attribute | ast.Call | ast.Subscript | ast.Constant):
+            yield site.replace(node, f"[{site.text(node)}]")
+            yield site.replace(node, f"({site.text(node)},)")
+
+
+@template(prior=0.35, precision=0.85)
+def default_given(site: Site) -> Iterator[Change]:
+    """`d.get(k)` → `d.get(k, "")`, `getattr(x, n)` → `getattr(x, n, None)`, `next(i)` → `next(i, None)` (PyTER)."""
+    defaults = ("None", '""', "[]", "{}", "False", "0", "()", "True")
+    for node in site.nodes:
+        if not isinstance(node, ast.Call) or node.keywords:
+            continue
+        name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+        if (name, len(node.args)) not in {
+            ("get", 1),
+            ("getattr", 2),
+            ("next", 1),
+            ("pop", 1),
+            ("setdefault", 1),
+        }:
+            continue
+        end = site.source.span(node.args[-1])[1]
+        for value in (*defaults, *site.variables[:MOST_DEFAULTS]):
+            why = f"`{value}` is missing, for where there is nothing"
+            yield Change(start=end, end=end, text=f", {value}", why=why)
+
+
+@template(prior=0.4, precision=0.85)
+def entry_of_variable(site: Site) -> Iterator[Change]:
+    """An entry missing from a dictionary: a variable under its own name (TBar FP4; plastic surgery)."""
+    for node in site.nodes:
+        if isinstance(node, ast.Dict) and node.keys and node.keys[-1] is not None:
+            keys = [each.value for each in node.keys if isinstance(each, ast.Constant)]
+            if len(keys) < len(node.keys) or not all(isinstance(each, str) for each in keys):
+                continue
+            end = site.source.span(node.values[-1])[1]
+            for name in [each for each in site.variables if each not in keys and each not in ("self", "cls")]:
+                yield Change(start=end, end=end, text=f', "{name}": {name}', why=f"`{name}` is missing")
+
+
+@template(prior=1.0, precision=0.9)
+def bound_too_late(site: Site) -> Iterator[Change]:
+    """A `lambda` that sees its loop's last value: `lambda: i` → `lambda i=i: i` (a slip of Python's own)."""
+    looped = {
+        n.id
+        for each in site.source.nodes_in(site.function)
+        if isinstance(each, ast.For | ast.comprehension)
+        for n in ast.walk(each.target)
+        if isinstance(n, ast.Name)
+    }
+    for node in site.nodes:
+        if isinstance(node, ast.Lambda) and node.args.vararg is None and node.args.kwarg is None:
+            own = [each.arg for each in node.args.args]
+            read = [n.id for n in ast.walk(node.body) if isinstance(n, ast.Name)]
+            for name in [each for each in dict.fromkeys(read) if each in looped and each not in own]:
+                head = [*map(ast.unparse, [node.args] if own else []), f"{name}={name}"]
+                text = f"lambda {', '.join(head)}: {site.text(node.body)}"
+                yield site.replace(node, text, f"`{name}` is looked up when the loop is over")
+
+
+@template(prior=0.9, precision=0.9)
+def forgotten_format(site: Site) -> Iterator[Change]:
+    """A text with names in braces that is not formatted: `"{x}"` → `f"{x}"` (a slip of Python's own)."""
+    for node in site.nodes:
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and "{" in node.value:
+            named = _FIELD.findall(node.value)
+            if named and all(site.known(name) for name in named) and site.text(node)[:1] in "'\"":
+                start = site.source.span(node)[0]
+                yield Change(
+                    start=start, end=start, text="f", why=f"`{site.text(node)[:40]}` is not formatted"
+                )
+
+
+@template(prior=0.6, precision=0.75)
+def parameter_missing(site: Site) -> Iterator[Change]:
+    """A function that is given more than it takes: `**kwargs`, or what the failures name (PyTER; TypeError)."""
+    function = site.function if "TypeError" in site.hints.errors else None
+    function = site.statement if isinstance(site.statement, Function) else function
+    if function is None:
+        return
+    arguments = function.args
+    every = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
+    header = site.source.text[site.source.span(function)[0] : site.source.span(function.body[0])[0]]
+    close = header.find(")") if header.count(")") == 1 else -1
+    if close < 0 or arguments.kwarg is not None:
+        return
+    close = len(header[:close].rstrip().rstrip(","))  # what stands behind a last comma goes in front of it
+    at = site.source.span(function)[0] + close
+    comma = ", " if every or arguments.vararg else ""
+    own = {each.arg for each in every}
+    told = [f"{word}=None" for word in sorted(site.hints.words) if word.isidentifier() and word not in own]
+    starred = [] if arguments.vararg or arguments.kwonlyargs else ["*args, **kwargs"]
+    for text in (*told[:4], "**kwargs", *starred):
+        yield Change(start=at, end=at, text=f"{comma}{text}", why=f"`{function.name}` takes no `{text}`")
+
+
+@template(prior=0.5, precision=0.8)
+def default_value(site: Site) -> Iterator[Change]:
+    """A parameter with another default, or one that lacks it (TBar FP9; PyTER)."""
+    if not isinstance(site.statement, Function):
+        return
+    arguments = site.statement.args
+    defaults = [*arguments.defaults, *(each for each in arguments.kw_defaults if each is not None)]
+    for node in defaults:
+        for value in ("None", "True", "False", "()", '""', "0", "1"):
+            if value != site.text(node):
+                yield site.replace(node, value)
+    plain = [*arguments.posonlyargs, *arguments.args]
+    lacking = plain[: len(plain) - len(arguments.defaults)]
+    for each in lacking[-1:]:
+        if each.annotation is None and each.arg not in ("self", "cls"):
+            end = site.source.offset(each.end_lineno or 0, each.end_col_offset or 0)
+            for value in ("None", "True", "False", "()", '""', "0"):
+                yield Change(start=end, end=end, text=f"={value}", why=f"`{each.arg}` may be left out")
+
+
+@template(prior=0.3, precision=0.8)
+def name_of_module(site: Site) -> Iterator[Change]:
+    """A built-in or imported name where another one of the module is meant (TBar FP13; PySStuBs: Kamienski 2021)."""
+    own = [n for n, by in site.source.module_names.items() if not isinstance(by, ast.Import)]
+    for node in site.nodes:
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and node.id not in site.variables:
+            calls = _is_callee(site, node)
+            kind = type(site.source.module_names.get(node.id))
+            alike = (
+                [n for n in own if type(site.source.module_names[n]) is kind]
+                if kind is not type(None)
+                else own
+            )
+            fitting = [
+                n for n in alike if not calls or not isinstance(site.source.module_names[n], ast.Assign)
+            ]
+            for name in by_likeness(node.id, fitting)[:MOST_MEMBERS]:
+                yield site.replace(node, name)
+
+
+def _is_callee(site: Site, node: ast.expr) -> bool:
+    above = site.source.parents.get(node)
+    return isinstance(above, ast.Call) and node is above.func
+
+
+def _is_slot(above: ast.AST | None) -> bool:
+    return isinstance(above, ast.Subscript)
+
+
+def _is_stored(node: ast.expr) -> bool:
+    return isinstance(getattr(node, "ctx", None), ast.Store | ast.Del)
+
+
+def _chains(site: Site, here: str) -> list[str]:
+    """What the file reads of this function's variables: first what the function itself does, then most often."""
+    found: Counter[str] = Counter()
+    for root in site.variables:
+        found.update(site.source.ways.chains.get(root, Counter()))
+    own = {
+        site.text(n)
+        for n in site.source.nodes_in(site.function)
+        if isinstance(n, ast.Attribute | ast.Subscript)
+    }
+    ordered = sorted(found, key=lambda each: (each not in own, -found[each], each))
+    return [text for text in ordered if text not in here][:MOST_CHAINS]
+
+
+def _is_inside_chain(site: Site, node: ast.expr) -> bool:
+    above = site.source.parents.get(node)
+    goes_on = isinstance(above, ast.Attribute) or (isinstance(above, ast.Subscript) and node is above.value)
+    return goes_on or _is_callee(site, node)
+
+
+def _root(node: ast.expr) -> str | None:
+    while isinstance(node, ast.Attribute | ast.Subscript):
+        node = node.value
+    return node.id if isinstance(node, ast.Name) else None

@@ -1,0 +1,78 @@
+"""The whole suite has the last word on a patch."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tools.repair.asking import Asking, Effort
+from tools.repair.candidates import Candidate
+from tools.repair.choosing import Found
+from tools.repair.server import Message, Replies
+
+
+@dataclass(slots=True, kw_only=True)
+class WholeSuite:
+    """Runs the whole suite with a patch, everything imported anew, in the original order.
+
+    deadline: by the clock of the replies
+    files: the test files that were collected; empty for all of them
+    checked: tests that passed with the patch
+    to_the_end: False when there was no time for more than the files
+    """
+
+    ask: Asking
+    replies: Replies
+    deadline: float
+    files: Sequence[str] = ()
+    checked: int = 0
+    to_the_end: bool = True
+
+    async def passes_with(self, found: Found, effort: Effort) -> bool:
+        """Every test that passed or is helped must pass.
+
+        Of tests that were not run before, for they are in files that no target names, those that fail with the patch
+        are run without it as well; when there are too many of them for the time, the named files have the last word.
+        """
+        tests = self.ask.spectrum.tests
+        must = [t.id for t in tests if t.standing == "passed" or t.index in found.helped]
+        stage = {"stop": "whole", "must": must, "skip": sorted({t.id for t in tests} - set(must))}
+        edits = self.ask.edits(found.candidate)
+        if self.files:
+            named = await self._run(found.candidate, edits, stage, effort, self.files)
+            if named is None or named["verdict"] != "passed":
+                return False
+            self.checked = len(named["passed"])
+        reply = await self._run(found.candidate, edits, stage, effort)
+        if self.files and (
+            reply is None or reply["verdict"] == "timeout" or not (reply["passed"] or reply["failed"])
+        ):
+            self.to_the_end = False
+            return True
+        if reply is None:
+            return False
+        failed, self.checked = reply["failed"], len(reply["passed"])
+        if reply["verdict"] == "failed" and failed and not set(failed) & set(must):
+            stage = {"stop": "whole", "must": [], "skip": [], "those": failed}
+            without = await self._run(found.candidate, [], stage, effort)
+            return without is not None and sorted(without["failed"]) == sorted(failed)
+        return bool(reply["verdict"] == "passed")
+
+    async def _run(
+        self,
+        about: Candidate,
+        edits: list[list[object]],
+        stage: Message,
+        effort: Effort,
+        files: Sequence[str] = (),
+    ) -> Message | None:
+        """The answer of a session of some files, or of everything; None when there was no time for it."""
+        name = await self.ask.whole(about, edits, stage, effort, files)
+        reply = None
+        while (message := await self.replies.until(self.deadline)) is not None:
+            if message.get("id") == name:
+                reply = message
+            if reply or message["kind"] == "ended":
+                break
+        self.ask.open.clear()
+        return reply
