@@ -7,19 +7,21 @@ import stat
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields, is_dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from agent.home import Home, private_folder
 from cli.settings.checks import check_file
-from cli.settings.files import FILE, PROJECT_FILE, read_file
-from cli.settings.layers import FROM_ENVIRONMENT, load
+from cli.settings.environment import variable_of
+from cli.settings.files import FILE, PROJECT_FILE, read_file, value_of
+from cli.settings.layers import load
 from cli.settings.shape import names
 from sandbox.errors import Fault, UserError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
-    """One setting. `source`: "built-in", a file and its line, or a variable of the environment."""
+    """One setting. `source`: "built-in", a file and its line, a variable of the environment, or an option."""
 
     key: str
     value: Any
@@ -41,12 +43,27 @@ class Row:
         return json.dumps(self.value, ensure_ascii=False, default=str)
 
 
-def explained(home: Home, root: Path | None, env: Mapping[str, str] = os.environ) -> list[Row]:
-    """Every setting of a session here, without command-line flags. Raises UserError."""
-    settings = load(home, root, {}, env)
+def explained(
+    home: Home,
+    root: Path | None,
+    env: Mapping[str, str] = os.environ,
+    flags: Mapping[str, Any] = MappingProxyType({}),
+) -> list[Row]:
+    """Every setting of a session here. Raises UserError.
+
+    flags: what its command line has set (`Settings.flags`)
+    """
+    settings = load(home, root, flags, env)
+    options = {_FLAGGED.get(name, name): f"--{_OPTIONS.get(name, name).replace('_', '-')}" for name in flags}
     return [
-        Row(key=key, value=value, source=_source(key, home, root, env)) for key, value in _values(settings)
+        Row(key=key, value=value, source=options.get(key) or _source(key, home, root, env))
+        for key, value in _values(settings)
     ]
+
+
+_FLAGGED = {"test_command": "tests.command", "plain": "terminal.plain"}
+_OPTIONS = {"test_command": "tests"}
+"""Where a flag's name is not the setting's, or not the option's."""
 
 
 def store(home: Home, key: str, text: str) -> Path:
@@ -66,7 +83,7 @@ def store(home: Home, key: str, text: str) -> Path:
         if each not in table:
             table[each] = tomlkit.table()
         table = table[each]
-    table[name] = _value(text)
+    table[name] = value_of(text)
     return _write(path, tomlkit.dumps(document))
 
 
@@ -94,15 +111,6 @@ def _known(key: str) -> None:
         near = difflib.get_close_matches(key, known, n=1)
         hint = f"Did you mean {near[0]!r}?" if near else "All of them: patchwright config"
         raise UserError(Fault.CONFIGURATION, f"unknown setting {key!r}", hint)
-
-
-def _value(text: str) -> Any:
-    import tomllib
-
-    try:
-        return tomllib.loads(f"value = {text}")["value"]
-    except tomllib.TOMLDecodeError:  # a bare word, as one writes it in a shell
-        return text
 
 
 def _document(path: Path) -> Any:
@@ -150,9 +158,8 @@ def _values(settings: Any, prefix: str = "") -> Iterator[tuple[str, Any]]:
 
 
 def _source(key: str, home: Home, root: Path | None, env: Mapping[str, str]) -> str:
-    for variable, name in FROM_ENVIRONMENT.items():
-        if name == key and env.get(variable):
-            return variable
+    if env.get(variable := variable_of(key)):
+        return variable
     from cli.toml_lines import line_of
 
     for path in ([root / PROJECT_FILE] if root else []) + [home.config / FILE]:

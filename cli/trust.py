@@ -1,4 +1,4 @@
-"""`patchwright trust`: what a repository would run outside the sandbox, and the user's word on it."""
+"""`patchwright trust`: what a repository would run outside the sandbox or set, and the user's word on it."""
 
 from __future__ import annotations
 
@@ -7,18 +7,23 @@ from pathlib import Path
 
 from agent.home import Home
 from agent.outcome import Exit
+from cli.settings.files import PROJECT_FILE
+from cli.settings.project import to_trust
 from sandbox.inert import exact
 from sandbox.trust import Definition, TrustStore, digest
 
 
 def grant(folder: Path) -> int:
     """Trust what the repository around `folder` defines now, and show what that turns on."""
-    root, found = _defined(folder)
-    if not found:
+    root, found, settings = _defined(folder)
+    if not found and not settings:
         _say(f"{root}: nothing here would run outside the sandbox, so there is nothing to trust")
         return int(Exit.DONE)
-    _store().grant(root, found)
-    _say(f"trusted: {root}", *_lines(found), "Whatever of it changes has to be trusted again.")
+    if found:
+        _store().grant(root, found)
+    if settings:
+        _store().grant(root / PROJECT_FILE, settings)
+    _say(f"trusted: {root}", *_lines(found + settings), "Whatever of it changes has to be trusted again.")
     return int(Exit.DONE)
 
 
@@ -27,30 +32,38 @@ def revoke(folder: Path) -> int:
     from sandbox.repository import find_root
 
     root = find_root(folder) or folder
-    was = _store().revoke(root)
-    _say(f"{'trusted no more' if was else 'was not trusted'}: {root.resolve()}")
+    was = [_store().revoke(each) for each in (root, root / PROJECT_FILE)]
+    _say(f"{'trusted no more' if any(was) else 'was not trusted'}: {root.resolve()}")
     return int(Exit.DONE)
 
 
 def show(folder: Path) -> int:
-    """What the repository around `folder` would run, whether that is trusted, and which others are."""
-    root, found = _defined(folder)
+    """What the repository around `folder` would run or set, whether that is trusted, and which others are."""
+    root, found, settings = _defined(folder)
     store = _store()
-    known = store.known(root)
-    word = "trusted" if known == digest(found) else "changed since it was trusted" if known else "not trusted"
-    _say(f"{root}: {word if found else 'nothing would run outside the sandbox'}", *_lines(found))
-    others = [each for each in store.roots() if each != str(root)]
+    parts = [
+        (each, store.known(place)) for place, each in ((root, found), (root / PROJECT_FILE, settings)) if each
+    ]
+    if not parts:
+        word = "nothing would run outside the sandbox"
+    elif all(known == digest(each) for each, known in parts):
+        word = "trusted"
+    else:
+        word = "changed since it was trusted" if any(known for _, known in parts) else "not trusted"
+    _say(f"{root}: {word}", *_lines(found + settings))
+    others = [each for each in store.roots() if each not in (str(root), str(root / PROJECT_FILE))]
     if others:
         _say("also trusted:", *(f"  {each}" for each in others))
     return int(Exit.DONE)
 
 
-def _defined(folder: Path) -> tuple[Path, tuple[Definition, ...]]:
+def _defined(folder: Path) -> tuple[Path, tuple[Definition, ...], tuple[Definition, ...]]:
+    """The repository's root, what it would run, and what it would set."""
     from agent.locate import locate
     from tools.git.broker import Broker
 
     root, _ = locate(folder, need_git=True, without="")
-    return root, Broker(root).defined
+    return root, Broker(root).defined, to_trust(Home.from_environment(), root)
 
 
 def _lines(found: tuple[Definition, ...]) -> list[str]:

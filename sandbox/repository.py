@@ -30,6 +30,16 @@ def common_dir(folder: Path) -> Path:
     return folder if line is None else (folder / line).resolve()
 
 
+def main_work_tree(root: Path) -> Path | None:
+    """The work tree that the one at `root` is linked to (`git worktree add`); None if it is none, or they disagree."""
+    folder = git_dir(root)
+    back = _first_line(folder / "gitdir") if folder else None
+    if folder is None or back is None or Path(back).resolve() != (root / ".git").resolve():
+        return None  # a file `.git` alone is only what somebody says
+    shared = common_dir(folder)
+    return shared.parent if shared.name == ".git" else None
+
+
 def head(root: Path) -> str:
     """The commit that is checked out at `root`: its id, or "" while there is none yet."""
     folder = git_dir(root)

@@ -48,7 +48,7 @@ def trust(
 ) -> None:
     """Let a repository's own hooks and filters run at commits.
 
-    Signing programs too. They are shown first.
+    Signing programs too; and let its `patchwright.toml` set what it sets. All of it is shown.
     """
     from cli import trust as trusting
 

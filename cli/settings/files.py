@@ -36,3 +36,13 @@ def place(path: Path, key: str) -> str:
     except (OSError, UnicodeDecodeError):  # it has just been read, and is gone
         line = None
     return f"{str(path)!r}, line {line}" if line else f"{str(path)!r}"
+
+
+def value_of(text: str) -> Any:
+    """A value as it is written outside of a file: as in TOML; bare words, as one writes them in a shell, are text."""
+    import tomllib
+
+    try:
+        return tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        return text

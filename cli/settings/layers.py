@@ -1,4 +1,4 @@
-"""The layers of settings: built-in, the user's TOML file, the project's, environment, flags."""
+"""The layers of settings: built-in, the user's TOML file, the project's as far as it may, environment, flags."""
 
 from __future__ import annotations
 
@@ -9,46 +9,34 @@ from typing import Any
 
 from agent.home import Home
 from cli.settings.checks import check, check_ranges
-from cli.settings.files import FILE, PROJECT_FILE, place, read_file
+from cli.settings.environment import AS_THEY_ARE, from_environment, merged, variable_of
+from cli.settings.files import FILE, read_file
+from cli.settings.project import read_project
 from cli.settings.rules import rules_of, stored_rules
 from cli.settings.shape import Settings
-from sandbox.errors import Fault, UserError
+from sandbox.errors import Fault
 from sandbox.policy import Approval, Mode
-
-FROM_ENVIRONMENT = {"PATCHWRIGHT_MODEL": "model", "PATCHWRIGHT_API_BASE": "api_base"}
 
 WORDS: Mapping[str, Callable[[str], Mode | Approval]] = {"mode": Mode, "approval": Approval}
 """Flags whose text stands for a word of ours."""
-
-FROM_PROJECT = {"tests"}
-"""What a repository may set: its test command runs in the sandbox like any command. It can name no model,
-no URL, no mode: those would redirect or loosen something before the user trusts it."""
 
 
 def load(
     home: Home, root: Path | None, flags: Mapping[str, Any], env: Mapping[str, str] = os.environ
 ) -> Settings:
-    """Merge the layers, later ones winning. Raises UserError that names the file and the key."""
+    """Merge the layers, later ones winning. Raises UserError that names the file or variable, and the key."""
     user_file = home.config / FILE
     values = read_file(user_file)
     check(values, user_file)
     if root is not None:
-        project_file = root / PROJECT_FILE
-        project = read_file(project_file)
-        refused = sorted(set(project) - FROM_PROJECT)
-        if refused:
-            raise UserError(
-                Fault.CONFIGURATION,
-                f"{place(project_file, refused[0])} sets {refused[0]!r}, which a project may not set",
-                f"A project may set: {', '.join(sorted(FROM_PROJECT))}. Put the rest into {str(user_file)!r}.",
-            )
-        check(project, project_file)
-        values = {**values, **project}
+        values = merged(values, read_project(home, root))
+    values = merged(values, from_environment(env))
     settings = check(values, None)
     settings.rules = rules_of(settings.permissions, user_file).allowing(stored_rules(home))
-    for name, key in FROM_ENVIRONMENT.items():
-        if env.get(name):
-            setattr(settings, key, env[name])
+    for key in AS_THEY_ARE:
+        if text := env.get(variable_of(key)):
+            setattr(settings, key, text)
+    settings.flags = dict(flags)
     for key, value in flags.items():  # the command line has checked their types
         if key == "test_command":
             settings.tests.command = str(value)

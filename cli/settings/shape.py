@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Literal
 
@@ -166,6 +167,8 @@ class Settings:
     permissions: PermissionSettings = field(default_factory=PermissionSettings)
     rules: Rules = field(default=NO_RULES, init=False)
     """What `permissions` and the rules stored by "always" come to."""
+    flags: Mapping[str, object] = field(default_factory=dict, init=False)
+    """What the command line has set, by the names of its options (`test_command` is `tests.command`)."""
 
 
 def names() -> list[str]:

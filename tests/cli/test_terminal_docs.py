@@ -93,6 +93,20 @@ def test_a_setting_is_stored_with_its_comments_and_a_wrong_one_is_not(tmp_path: 
     assert (rows["model"].value, rows["model"].source) == ("openai/y", "PATCHWRIGHT_MODEL")
     assert rows["tests.timeout"].source == f"{file}:5"
     assert rows["mode"].source == "built-in"
+    project = tmp_path / "project"
+    project.mkdir()
+    (project / "patchwright.toml").write_text('# ours\n[tests]\n\ncommand = "tox"\n')
+    flags = {"mode": "read-only", "plain": True}
+    rows = {row.key: row for row in explained(home, project, {"PATCHWRIGHT_MODEL": "openai/y"}, flags)}
+    assert (rows["mode"].value, rows["mode"].source) == ("read-only", "--mode")
+    assert (rows["terminal.plain"].value, rows["terminal.plain"].source) == (True, "--plain")
+    assert (rows["tests.command"].value, rows["tests.command"].source) == (
+        "tox",
+        f"{project}/patchwright.toml:4",
+    )
+    rows = {row.key: row for row in explained(home, project, {}, {"test_command": "nox", "model": "offline"})}
+    assert (rows["tests.command"].value, rows["tests.command"].source) == ("nox", "--tests")
+    assert (rows["model"].value, rows["model"].source) == ("offline", "--model")
 
 
 @pytest.mark.slow
