@@ -21,7 +21,7 @@ from agent.model.base import Model
 from agent.model.roles import Role
 from agent.modes import DEFAULT, Modes, mode_of
 from agent.reach import Place, check_writable
-from agent.resume import restore_changes
+from agent.resume import restore_changes, unfollowed
 from agent.runtime import Runtime, notice
 from agent.session import Session
 from sandbox.errors import Fault, UserError
@@ -180,7 +180,7 @@ def _restore_changes(
     """What the session has changed and not committed, from the last place on where that was nothing."""
     known = read(session.folder, session.replayed)
     clean = known.clean if known and known.clean else Clean(at=0, tree="")
-    deeds = session.replayed.deeds(after=clean.at)
+    deeds = session.replayed.deeds(after=clean.at if clean.tree else unfollowed(session.replayed))
     if (found := restore_changes(deeds, workspace, snapshots, ended, clean.tree)) is not None:
         session.append(found)
 

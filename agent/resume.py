@@ -19,6 +19,7 @@ from agent.events import (
     UndoEvent,
 )
 from agent.history import History
+from agent.log_index import place
 from agent.loop import TurnEnd
 from agent.session import INTERRUPTED
 from sandbox.snapshots import LostObjectError, Snapshots
@@ -94,6 +95,16 @@ def restore_changes(
     left = _work_of(found, workspace, snapshots, ended)
     taken_up.claim(left)
     return SnapshotEvent(tree=left, when="after")
+
+
+def unfollowed(history: History) -> int:
+    """Place up to which nothing can be told of what the session did to files, since no snapshot was taken before.
+
+    What is after it holds what ran when the first one was taken, or, if none was, what a kill may have cut off.
+    """
+    first = history.oldest("snapshot", "undo")
+    begun = (place(prompt.id) for prompt in history.marked("prompt", before=first)) if first else ()
+    return max(max(begun, default=1) if first else history.newest("message"), 1) - 1
 
 
 class _TakenUp:

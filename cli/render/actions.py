@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 
@@ -107,20 +108,50 @@ def _targets(arguments: Data) -> str:
     return " ".join(map(str, targets)) if isinstance(targets, list | tuple) else ""
 
 
+def _words(*keys: str) -> Callable[[Data], str]:
+    """The first lines of some arguments, in this order; those that say nothing are left out."""
+    lines = [_first_line(key) for key in keys]
+    return lambda arguments: " ".join(filter(None, (line(arguments) for line in lines)))
+
+
+_PATCHED = re.compile(r"^(?:\*\*\* (?:Add|Update|Delete) File:|\+\+\+) (?:b/)?(\S.*)$", re.MULTILINE)
+
+
+def _patch(arguments: Data) -> str:
+    """The files that a patch names."""
+    return ", ".join(dict.fromkeys(_PATCHED.findall(str(arguments.get("patch") or ""))))
+
+
 _TARGETS: dict[str, Callable[[Data], str]] = {
     "read": _read,
     "list": _first_line("path"),
     "search": _search,
     "edit": _first_line("path"),
     "write": _first_line("path"),
+    "edit_symbol": _words("path", "symbol"),
+    "edit_lines": _first_line("path"),
+    "edit_several": _first_line("path"),
+    "apply_patch": _patch,
+    "bring_back": _first_line("patch"),
+    "rename": lambda arguments: f"{arguments.get('name', '')} to {arguments.get('to', '')}",
+    "code": _words("action", "target"),
     "shell": _first_line("command"),
+    "process": _words("action", "id", "command", "input"),
     "python": _first_line("code"),
+    "keep_function": _first_line("source"),
+    "kept_functions": _first_line("query"),
     "run_tests": _targets,
     "localize": _targets,
     "repair": _targets,
     "why_failing": _first_line("test"),
     "recall": _first_line("ref"),
+    "memory": _first_line("note"),
     "git_commit": _first_line("message"),
+    "git_diff": _first_line("path"),
+    "git_log": _words("revision", "path", "added_or_removed", "pattern"),
+    "git_show": _words("revision", "path"),
+    "git_blame": _first_line("path"),
+    "git_bisect": _first_line("command"),
 }
 
 

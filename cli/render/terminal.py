@@ -144,6 +144,8 @@ def _size(stream: TextIO) -> tuple[int, int]:
 
 
 def _cell(character: str) -> int:
-    if unicodedata.combining(character) or character in "\u200d\ufe0e\ufe0f":
+    if character.isascii():
+        return 1
+    if character in "\u200b\u200c\u200d" or unicodedata.category(character) in ("Mn", "Me"):
         return 0
     return 2 if unicodedata.east_asian_width(character) in "WF" else 1

@@ -11,7 +11,7 @@ from prompt_toolkit.buffer import Buffer
 from prompt_toolkit.document import Document
 from prompt_toolkit.formatted_text import StyleAndTextTuples
 
-from cli.render.terminal import Terminal, wrapped
+from cli.render.terminal import Terminal, broken, wrapped
 from cli.repl.front import Answer, Question
 
 BESIDE = 10
@@ -81,7 +81,7 @@ class Asking:
         held: no key answers yet, because the person is in the middle of typing something else
         """
         text = wrapped(self.question.what, terminal.columns - 1)
-        why = wrapped(f"why: {self.question.why}", terminal.columns - 1)
+        why = broken(f"why: {self.question.why}", terminal.columns - 1).split("\n")
         keys = self.keys(terminal.columns)
         room = max(terminal.rows - BESIDE - len(why) - keys.count("\n"), 3)
         more = ""
@@ -98,9 +98,11 @@ class Asking:
     def keys(self, columns: int) -> str:
         """What can be pressed, or what is being typed."""
         if self.state == "rule":
-            return "rule to store (Enter stores it and goes on, Esc goes back):"
+            return broken("rule to store (Enter stores it and goes on, Esc goes back):", columns - 1)
         if self.state == "word":
-            return "what shall the model be told? (Enter sends it with the no, Esc goes back)"
+            return broken(
+                "what shall the model be told? (Enter sends it with the no, Esc goes back)", columns - 1
+            )
         offered = [(key, what) for key, what in KEYS.items() if key != "r" or self.question.rules]
         rows, row = list[str](), ""
         together = sum(len(f"{key} {what}") + 3 for key, what in offered) - 3 < columns

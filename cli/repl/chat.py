@@ -50,7 +50,8 @@ class Chat:
         self.next: str | None = None
         self._make_model = make_model
         self._queued: list[str] = []
-        self._later: list[str] = []  # commands that were given while another one ran
+        # Commands that were given while another one ran, and what was said after them.
+        self._later: list[str] = []
         self._work: asyncio.Task[bool] | None = None
         self._asides: set[asyncio.Task[bool]] = set()
         self._hung_up = False
@@ -95,6 +96,9 @@ class Chat:
 
             self._repeat(text)
             self._aside(remember(self, text.lstrip("#").strip()))
+        elif self._later:  # behind the commands that were given before it
+            self._later.append(text)
+            self._show_queued()
         elif self.working:
             self._queued.append(text)
             self.runtime.loop.inbox.append(text)
@@ -273,6 +277,7 @@ class Chat:
 
     def _start(self, work: Coroutine[Any, Any, None], doing: str) -> None:
         """Begin; that it has begun is seen with the first frame that shows what was asked for."""
+        self._asker.new_turn()  # what the person asks for now is no repetition of what they refused before
         self.front.busy(doing)
         self._work = asyncio.create_task(self._guarded(work))
         self._work.add_done_callback(self._over)

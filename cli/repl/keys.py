@@ -10,6 +10,7 @@ from prompt_toolkit.application import get_app
 from prompt_toolkit.filters import (
     Condition,
     Filter,
+    emacs_insert_mode,
     has_completions,
     has_selection,
     is_searching,
@@ -20,6 +21,7 @@ from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 from prompt_toolkit.keys import Keys
 
 from cli.repl.actions import ACTIONS
+from cli.repl.tab import Tab
 from sandbox.errors import Fault, UserError
 
 if TYPE_CHECKING:
@@ -59,6 +61,7 @@ def bindings(deeds: Deeds, pastes: Pastes, chosen: Mapping[str, Sequence[str]]) 
     add = _Adder(keys, {**ACTIONS, **chosen})
     _question(keys, deeds, asked & ~typing, typing)
     free = ~asked & ~is_searching  # a search in the history has keys of its own: Enter takes what it found
+    _completing(keys, free)
     _sending(add, keys, deeds, pastes, free)
     _stopping(add, keys, deeds, free)
     _looking(add, deeds, free)
@@ -128,7 +131,7 @@ def _sending(add: _Adder, keys: KeyBindings, deeds: Deeds, pastes: Pastes, free:
         text = buffer.text
         if text.strip():
             buffer.append_to_history()
-        buffer.reset()
+        _fresh(event)
         whole = pastes.unfolded(text)
         pastes.forget()
         deeds.submit(whole)
@@ -160,7 +163,7 @@ def _stopping(add: _Adder, keys: KeyBindings, deeds: Deeds, free: Filter) -> Non
 
     def stop(event: KeyPressEvent) -> None:
         if not deeds.interrupt():
-            event.current_buffer.reset()
+            _fresh(event)
 
     def escape(event: KeyPressEvent) -> None:
         deeds.interrupt()
@@ -174,16 +177,29 @@ def _stopping(add: _Adder, keys: KeyBindings, deeds: Deeds, free: Filter) -> Non
     def suspend(event: KeyPressEvent) -> None:
         event.app.suspend_to_background()
 
-    def dismiss(event: KeyPressEvent) -> None:
-        event.current_buffer.cancel_completion()
-
     add("stop", free, stop)
     keys.add("<sigint>")(stop)
     add("interrupt", free & ~has_completions & ~vi_insert_mode, escape)
     add("rewind", free & ~has_completions & empty, rewind)
     add("leave", free & empty, leave)
     add("suspend", free, suspend)
+
+
+def _completing(keys: KeyBindings, free: Filter) -> None:
+    tab = Tab()
+
+    def dismiss(event: KeyPressEvent) -> None:
+        tab.forget()
+        event.current_buffer.cancel_completion()
+
+    keys.add("tab", filter=free & (emacs_insert_mode | vi_insert_mode))(tab.press)
     keys.add("escape", filter=has_completions, eager=True)(dismiss)
+
+
+def _fresh(event: KeyPressEvent) -> None:
+    """An empty prompt, into which the next key types, whatever vi's mode was."""
+    event.current_buffer.reset()
+    event.app.vi_state.reset()
 
 
 def _looking(add: _Adder, deeds: Deeds, free: Filter) -> None:

@@ -8,7 +8,7 @@ import select
 import sys
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 
 from prompt_toolkit.data_structures import Size
@@ -44,6 +44,10 @@ class Outlet(Vt100_Output):
     def clear(self) -> bool:
         """Nothing waits: what is drawn now is seen now."""
         return not self._waiting
+
+    def write(self, data: str) -> None:
+        """A part of the live region, of which each character stands where it was reckoned to (`_JOINING`)."""
+        super().write(data if data.isascii() else data.translate(_JOINING))
 
     def flush(self) -> None:
         """Hand over what was written. Raises OSError when the terminal is gone."""
@@ -106,6 +110,16 @@ class Outlet(Vt100_Output):
                 return False
         return True
 
+
+_JOINING: Mapping[int, str | None] = {
+    0x200D: None,  # joins emoji into one
+    0xFE0E: None,  # text or emoji: one column, or two
+    0xFE0F: None,
+    **dict.fromkeys(range(0x1F3FB, 0x1F400), "  "),  # the colour of a skin
+    **{0x1F1E6 + number: chr(0xFF21 + number) for number in range(26)},  # two letters make a flag
+}
+"""What some terminals draw as one with the character before it, and others beside it. In the live region the cursor is
+moved to columns that are reckoned character by character: what follows would be drawn into the wrong ones."""
 
 _MOMENT = 1.0
 """Seconds."""

@@ -37,6 +37,7 @@ from cli.repl.keys import Deeds, bindings
 from cli.repl.outlet import Outlet
 from cli.repl.parts import Live, style
 from cli.repl.pastes import Pastes
+from cli.repl.reflow import Reflowing
 
 INPUT_ROWS = 10
 """Rows the prompt grows to; a longer text scrolls inside it, so that a paste never fills the screen."""
@@ -114,7 +115,7 @@ class Screen:
     async def run(self, host: Host) -> None:
         """Hold the conversation until it is closed, or the terminal goes away."""
         self._live.footer = host.footer
-        self._app = Application(
+        self._app = Reflowing(
             layout=self._layout(),
             key_bindings=bindings(self._deeds(host), self._pastes, self._keys),
             style=style(),
@@ -261,8 +262,11 @@ class Screen:
 
     def _typing(self) -> None:
         """Text was typed."""
+        asking = self._live.asking
+        if asking is not None and asking.state != "keys":
+            return  # it is the answer
         self._typed = time.monotonic()
-        if self._live.asking is not None:
+        if asking is not None:
             asyncio.get_running_loop().call_later(self._pause, self._invalidate)
 
     def _held(self) -> bool:
@@ -345,7 +349,7 @@ class Screen:
         """Print all of it, to be scrolled through."""
         if self._live.asking is not None:
             lines = wrapped(self._live.asking.question.what, self.terminal.columns - 1)
-            self.print("\n".join(lines) + "\n")
+            self.print("\n" + "\n".join(lines) + "\n")
 
 
 _AGAIN = 0.05

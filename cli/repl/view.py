@@ -21,7 +21,7 @@ from agent.model.base import Delta, ReasoningDelta, TextDelta
 from cli.render.amounts import duration
 from cli.render.lines import LineView
 from cli.render.paint import mark, painter
-from cli.render.terminal import fit, wrapped
+from cli.render.terminal import fit, hanging, wrapped
 from cli.repl.folds import Folds
 from cli.repl.front import Front
 from cli.repl.progress import TestProgress
@@ -86,7 +86,11 @@ class View:
         self._put("said", "".join(paint(line, "cyan") + "\n" for line in marked))
 
     def note(self, text: str) -> None:
-        """An answer of the program itself (not of the model): whole lines, safe to show."""
+        """An answer of the program itself (not of the model): whole lines, safe to show; they are broken to fit."""
+        if self._front.redraws:
+            columns = self._front.terminal.columns
+            rows = (hanging(line, columns, _indent(line, columns)) for line in text.split("\n"))
+            text = "\n".join(row for each in rows for row in each)
         self._put("note", text if text.endswith("\n") else f"{text}\n")
 
     def recall(self, answer: str, end: End | None) -> None:
@@ -273,3 +277,9 @@ class View:
             terminal = self._front.terminal
             self._prose = MarkdownStream(width=terminal.columns, colour=terminal.colour)
         return self._prose
+
+
+def _indent(line: str, columns: int) -> str:
+    """That of a line, for its other rows; none where it would leave little room."""
+    width = len(line) - len(line.lstrip(" "))
+    return " " * width if width < columns // 2 else ""

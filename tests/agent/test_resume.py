@@ -20,7 +20,7 @@ from agent.events import (
     SnapshotEvent,
     Steer,
 )
-from agent.resume import ended_already, restore_changes
+from agent.resume import ended_already, restore_changes, unfollowed
 from agent.session import Session, read, unanswered
 from sandbox.errors import UserError
 from sandbox.snapshots import Snapshots
@@ -252,3 +252,30 @@ def test_a_session_whose_snapshots_are_damaged_goes_on_and_leaves_what_nobody_kn
     undone = run("undo", cwd=repo.root)
     assert undone.code == 0, undone.err
     assert not (repo.root / "new.txt").exists()
+
+
+def test_what_was_done_before_anything_followed_files_is_not_read(tmp_path: Path) -> None:
+    """A log of thousands of commands and no snapshot (an import, a session that only looked) is taken up at once."""
+    session = Session.create(tmp_path / "sessions")
+
+    def command(call: str) -> None:
+        session.append(MessageEvent(actions=[AskedAction(id=call, tool="shell", arguments={"command": "x"})]))
+        session.append(ActionEvent(call=call, tool="shell", effect="execute"))
+        session.append(ObservationEvent(call=call, tool="shell", text="exit 0"))
+
+    def calls() -> list[str]:
+        history = session.replayed
+        return [event.call for event in history.deeds(unfollowed(history)) if isinstance(event, ActionEvent)]
+
+    session.append(Prompt(text="look"))
+    for number in range(50):
+        command(f"a{number}")
+    assert calls() == ["a49"]  # which a kill could have cut off
+    session.append(Prompt(text="change"))
+    command("b0")
+    session.append(SnapshotEvent(tree="t1", when="before"))
+    command("b1")
+    session.append(Prompt(text="again"))
+    command("c0")
+    assert calls() == ["b0", "b1", "c0"]
+    session.close()

@@ -18,8 +18,8 @@ from tests.support.repo import Repo
 Turns = Sequence[Mapping[str, Any]]
 
 USERS = 12
-RECORDS = 200
-BATCH = 40
+RECORDS = 80
+BATCH = 20
 """Calls in one reply: more than models send."""
 
 
@@ -82,7 +82,7 @@ BY_TOOLS_RENAME = [
 
 
 def records(repo: Repo) -> None:
-    """Two hundred files that write dates and names in two ways."""
+    """Many files that write dates and names in two ways."""
     for number in range(RECORDS):
         record = {"id": number, "date": f"{number % 28 + 1:02}/03/2026", "name": f"  Person {number} "}
         repo.write(f"data/r{number:03}.json", json.dumps(record) + "\n")

@@ -13,18 +13,23 @@ WRITING = os.environ.get("GOLDEN") == "write"  # PATCHWRIGHT_… is taken out of
 
 
 def settled(terminal: Terminal) -> str:
-    """All that was printed since the first prompt, without what differs from run to run: a turn's summary, times,
-    names of sessions and folders, and the footer. Of the terminal's other screen, what stands there."""
+    """All that was printed since the first prompt, without what differs from run to run.
+
+    Of the terminal's other screen, what stands there.
+    """
     lines = terminal.everything.rstrip().split("\n")[:-1]
     first = next(index for index, line in enumerate(lines) if line.startswith("> "))
     text = "\n".join(lines[first:])
     if "PgDn" in terminal.text.split("\n")[-1]:
         text = terminal.text.rpartition("\n")[0]
         text = text[max(text.find("● edit"), 0) :]  # what was read at once before it ends in any order
-    if (
-        "Go on with which session?" in text
-    ):  # the model of the screen has the other one's lines in its scrollback
-        text = text[text.rindex("> /resume") :]
+    if "Go on with which session?" in text:
+        text = text[text.rindex("> /resume") :]  # the model of the screen keeps lines of the other one
+    return steady(text)
+
+
+def steady(text: str) -> str:
+    """Without what differs from run to run: a turn's summary, times, names of sessions and folders, and the footer."""
     text += "\n"
     text = re.sub(r"(?m)^(✔|!) .* · .*\n(?:  .*\n)*", r"\1 (summary)\n", text)
     text = re.sub(r"(?m) \(\d+\.\d s\)$", "", text)  # of an action that took longer than a second
@@ -33,16 +38,22 @@ def settled(terminal: Terminal) -> str:
     text = re.sub(r"(?s)patchwright ·.{1,300}?/help", "patchwright · (folder) · /help", text)
     text = re.sub(r"\d{8}-\d{6}-[0-9a-f]{4}", "(session)", text)
     text = re.sub(r"(?m)\d{1,2} [A-Z][a-z]{2} \d\d:.*$", "(when)", text)
-    text = re.sub(r"(?m)^(● git_commit .*): [0-9a-f]{7,}$", r"\1: (commit)", text)
-    text = re.sub(r"\d+ candidates? tried", "(some) candidates tried", text)
+    text = re.sub(r"(?m)^● git_commit .*: [0-9a-f]{7,}$", "● git_commit (message): (commit)", text)
+    text = re.sub(
+        r"(?m)^● repair .*: (\d+ fix\w*), \d+ .*$", r"● repair (tests): \1, (some) candidates", text
+    )
     text = re.sub(r"passed in \d+\s*\.\s*\d s", "passed in 0.0 s", text)
     return re.sub(r"\d+\.\d s\b", "0.0 s", text)
 
 
 def looks_as_it_did(terminal: Terminal, name: str) -> None:
     """Compare the screen with the file of this name. GOLDEN=write writes it anew."""
+    compare(settled(terminal), name)
+
+
+def compare(seen: str, name: str) -> None:
+    """Compare a text with the file of this name. GOLDEN=write writes it anew."""
     path = GOLDEN / f"{name}.txt"
-    seen = settled(terminal)
     if WRITING:
         path.write_text(seen)
     assert seen == path.read_text(), f"{path.name} has changed: look at it, then GOLDEN=write"

@@ -24,6 +24,9 @@ from tests.support import cli
 from tests.support.cli import git, script
 from tests.support.terminal import PATIENCE, Terminal
 
+SIZES = ((40, 15), (80, 24), (250, 60))
+"""Columns and rows of the windows in which all is tried, growing: a model of the screen that shrinks drops lines."""
+
 CART = """\
 def total(items):
     return sum(item.price for item in items) - 1

@@ -40,7 +40,14 @@ class Terminal:
             argv[0],
             list(argv[1:]),
             cwd=str(cwd),
-            env={**os.environ, "TERM": "xterm-256color", "LANG": "C.UTF-8", **env},
+            # the model of the screen does not break lines anew in a window that gets narrower, as xterm does not
+            env={
+                **os.environ,
+                "TERM": "xterm-256color",
+                "XTERM_VERSION": "XTerm(390)",
+                "LANG": "C.UTF-8",
+                **env,
+            },
             dimensions=(rows, columns),
             timeout=PATIENCE,
         )

@@ -55,9 +55,11 @@ async def _overview(chat: Chat, which: str) -> None:
     lines = [
         f"{found.total:,} of {found.window:,} tokens, by estimate; shortened at the latest from {found.hard:,}"
     ]
+    terminal = chat.front.terminal
+    room = max(min(terminal.columns - wide - 18, 20), 0)  # for the longest bar
     for kind, tokens in found.parts.items():
         share = tokens / max(found.total, 1)
-        bar = ("█" if chat.front.terminal.unicode else "#") * round(share * 20)
+        bar = ("█" if terminal.unicode else "#") * round(share * room)
         lines.append(f"  {kind:<{wide}} {tokens:>8,} {share:>4.0%} {bar}".rstrip())
     made = await asyncio.to_thread(holding, chat.runtime.session.replayed)
     lines += [_line(event) for event in made[-SHOWN_COMPACTIONS:]]

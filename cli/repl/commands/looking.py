@@ -40,7 +40,8 @@ async def settings(chat: Chat, argument: str) -> None:
     from cli.config import explained, store
 
     if not argument:
-        rows = await asyncio.to_thread(explained, chat.home, chat.runtime.workspace.root)
+        root, flags = chat.runtime.workspace.root, chat.settings.flags
+        rows = await asyncio.to_thread(lambda: explained(chat.home, root, flags=flags))
         changed = [f"{row.key} = {row.shown}  ({row.source})" for row in rows if row.source != "built-in"]
         rest = f"{len(rows) - len(changed)} more" if changed else f"all {len(rows)}"
         more = f"{rest} are as built in: !patchwright config lists them"

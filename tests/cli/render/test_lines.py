@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -25,8 +26,10 @@ from agent.events import (
     Verification,
 )
 from agent.model.base import TextDelta
+from cli.render import actions
 from cli.render.lines import LineView, Texts
 from cli.render.terminal import cells
+from tools.defaults import TOOLS, UNTOLD
 
 SGR = re.compile(r"\x1b\[[0-9;]*m")
 
@@ -228,3 +231,17 @@ def test_the_plain_view_needs_no_terminal_library() -> None:
     root = Path(__file__).parents[3]
     done = subprocess.run([sys.executable, "-c", code], cwd=root, capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"
+
+
+def test_every_tool_has_words_for_what_it_is_about() -> None:
+    """No line shows a tool's arguments as Python has them; the two whose actions have a view of their own need none."""
+    named = {import_module(module).__dict__[function].name for module, function in (*TOOLS, *UNTOLD)}
+    assert named - set(actions._TARGETS) == {"plan", "finish", "git_status", "put_back"}
+    for tool, arguments, words in (
+        ("code", {"action": "find", "target": "Cart.total"}, "find Cart.total"),
+        ("process", {"action": "start", "command": "make\nserve"}, "start make …"),
+        ("rename", {"name": "a", "to": "b"}, "a to b"),
+        ("git_log", {"path": "cart.py"}, "cart.py"),
+        ("apply_patch", {"patch": "--- a/x\n+++ b/x\n*** Add File: y z\n"}, "x, y z"),
+    ):
+        assert actions.target(tool, arguments) == words

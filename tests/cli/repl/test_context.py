@@ -8,7 +8,7 @@ import pytest
 
 from agent.home import Home
 from tests.support.cli import call, script
-from tests.support.talking import ask, at_rest, leave, log_of, make_shop, ready, talk
+from tests.support.talking import SIZES, ask, at_rest, leave, log_of, make_shop, ready, talk
 
 
 @pytest.mark.slow
@@ -46,24 +46,27 @@ def test_the_past_is_shortened_looked_at_and_taken_back(tmp_path: Path) -> None:
         {"calls": [call("memory", note="the walrus matters")]},
         {"text": "It is a shop."},
     ]
-    with talk(shop, turns, "--no-commit", columns=100, rows=40) as terminal:
+    with talk(shop, turns, "--no-commit", columns=40, rows=15) as terminal:
 
         def said(line: str, *answers: str) -> None:
             terminal.wait(lambda: ready(terminal))
             ask(terminal, line, answers[0])
             for answer in answers:
-                assert answer in terminal.text
+                assert answer in terminal.everything.rpartition(f"\n> {line}\n")[2]
 
         said("/compact", "no past to shorten")
         said("what is this?", "It is a shop.")
-        said("/state", "the walrus matters")
-        said("/context", "system prompt and tools", "your messages", "outputs of read")
-        said("/compact the shop", "context: summary", "/context diff e")
-        said("/context", "records of the past", "asked for: the shop")
-        said("/context diff", "summary of e", "-")
-        said("/context undo", "is taken back")
-        said("/context undo", "nothing was shortened")
-        said("/context nonsense", "is not known")
+        for columns, rows in SIZES:
+            terminal.resize(columns, rows)
+            said("/state", "the walrus matters")
+            said("/context", "system prompt and tools", "your messages", "outputs of read")
+            said("/compact the shop", "context: summary")
+            said("/context", "records of the past", "asked for: the")
+            said("/context diff", "summary of e", "-")
+            said("/context undo", "is taken back")
+            said("/context undo", "nothing was shortened")
+            said("/context nonsense", "is not")
+            assert max(map(len, terminal.text.split("\n"))) <= columns
         terminal.wait(lambda: ready(terminal))
         terminal.type("/quit\r")
         assert terminal.wait_for_end() == 0

@@ -90,80 +90,6 @@ def test_enter_sends_and_other_ways_to_break_a_line_do_not(shop: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_paste_of_5000_lines_is_folded_and_sent_whole(shop: Path) -> None:
-    pasted = "\n".join(f"line {number}" for number in range(5000))
-    with talk(shop, [{"text": "Ok."}], columns=40, rows=15) as terminal:
-        terminal.wait(lambda: ready(terminal))
-        terminal.type("look: ")
-        terminal.paste(pasted)
-        terminal.type(" and ")
-        terminal.paste("two\nlines")
-        terminal.wait("> look: [pasted 5000 lines] and two\n  lines")
-        assert len(log_of(shop)) == 1
-        terminal.type("\r")
-        terminal.wait("Ok.")
-        assert prompts(shop) == [f"look: {pasted} and two\nlines"]
-        assert "(4989 more lines)" in terminal.everything
-
-
-@pytest.mark.slow
-def test_ctrl_c_stops_the_step_and_the_conversation_goes_on(shop: Path) -> None:
-    turns = [
-        {"calls": [call("shell", command="touch started; sleep 300")]},
-        {"text": "I stopped.", "expect": ["I stopped that step"]},
-    ]
-    with talk(shop, turns) as terminal:
-        terminal.wait(lambda: ready(terminal))
-        terminal.type("wait\r")
-        terminal.wait("shell touch started; sleep 300")
-        terminal.wait(lambda: (shop / "started").exists())
-        terminal.type("\x03")
-        terminal.wait("I stopped.")
-        terminal.wait(lambda: ready(terminal))
-        assert "✗ shell touch started; sleep 300" in terminal.text
-        terminal.type("half a line")
-        terminal.wait("> half a line")
-        terminal.type("\x03")
-        terminal.wait(lambda: ready(terminal))
-        terminal.type("\x04")
-        assert terminal.wait_for_end() == 0
-
-
-@pytest.mark.slow
-def test_two_ctrl_c_end_the_turn(shop: Path) -> None:
-    turns = [{"text": "slow", "delay": 100}, {"text": "slow", "delay": 100}]
-    with talk(shop, turns) as terminal:
-        terminal.wait(lambda: ready(terminal))
-        terminal.type("wait\r")
-        terminal.wait("waiting for")
-        terminal.type("\x03")
-        terminal.wait("the user stopped this step")
-        terminal.type("\x03")
-        terminal.wait("! interrupted")
-        terminal.wait(lambda: ready(terminal))
-        assert [event["outcome"] for event in log_of(shop) if event["kind"] == "end"] == ["interrupted"]
-
-
-@pytest.mark.slow
-def test_what_is_typed_while_it_works_is_delivered_after_the_batch(shop: Path) -> None:
-    turns = [
-        {"calls": [call("shell", command="touch started; until test -e go; do sleep 0.05; done")]},
-        {"text": "Renamed as well.", "expect": ["also rename it"]},
-    ]
-    with talk(shop, turns) as terminal:
-        terminal.wait(lambda: ready(terminal))
-        terminal.type("fix it\r")
-        terminal.wait(lambda: (shop / "started").exists())
-        terminal.type("also rename it\r")
-        terminal.wait("queued: also rename it")
-        (shop / "go").touch()
-        terminal.wait("Renamed as well.")
-        terminal.wait(lambda: ready(terminal))
-        assert "> also rename it" in terminal.text
-        assert "queued" not in terminal.text
-
-
-@pytest.mark.slow
 def test_diff_shows_what_was_changed_and_undo_takes_it_back(shop: Path) -> None:
     turns = [
         {
@@ -345,12 +271,14 @@ def test_a_closed_terminal_ends_the_turn_and_the_log_is_whole(shop: Path) -> Non
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("term", "options"), [("dumb", []), ("xterm-256color", ["--plain"])])
+@pytest.mark.parametrize(
+    ("term", "options", "columns"), [("dumb", [], 40), ("xterm-256color", ["--plain"], 250)]
+)
 def test_a_dumb_terminal_gets_lines_and_no_control_sequences(
-    term: str, options: list[str], shop: Path
+    term: str, options: list[str], columns: int, shop: Path
 ) -> None:
     turns = [{"text": "I read it.", "calls": [call("read", path="cart.py")]}, {"text": "It is **fine**."}]
-    with talk(shop, turns, *options, TERM=term) as terminal:
+    with talk(shop, turns, *options, columns=columns, TERM=term) as terminal:
         terminal.wait(">")
         terminal.type("look\n")
         terminal.wait("It is **fine**.")

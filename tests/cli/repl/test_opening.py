@@ -16,7 +16,7 @@ import pytest
 from agent.home import Home
 from agent.outcome import Exit
 from tests.support import cli
-from tests.support.talking import at_rest, leave, logs, long_session, prompts
+from tests.support.talking import SIZES, at_rest, leave, logs, long_session, prompts
 from tests.support.terminal import Terminal
 
 pytestmark = pytest.mark.slow
@@ -33,10 +33,11 @@ def pipe(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def terminal(shop: Path, pipe: Path) -> Iterator[Terminal]:
-    """The program, at the prompt, with its session not open yet."""
+def terminal(shop: Path, pipe: Path, request: pytest.FixtureRequest) -> Iterator[Terminal]:
+    """The program, at the prompt, with its session not open yet. Its parameter: columns and rows."""
     argv = [*cli.PATCHWRIGHT, "--model", f"scripted:{pipe}"]
-    with Terminal(argv, cwd=shop, env=cli.environment()) as terminal:
+    columns, rows = getattr(request, "param", (80, 24))
+    with Terminal(argv, cwd=shop, env=cli.environment(), columns=columns, rows=rows) as terminal:
         terminal.wait(OPENING)
         yield terminal
 
@@ -46,6 +47,7 @@ def play(pipe: Path, *turns: Mapping[str, Any]) -> None:
     pipe.write_text(json.dumps({"turns": turns}))
 
 
+@pytest.mark.parametrize("terminal", SIZES, indirect=True)
 def test_what_is_said_early_is_delivered_in_its_order(terminal: Terminal, pipe: Path, shop: Path) -> None:
     terminal.type("/help undo\rfirst\r")
     terminal.wait("queued: first")

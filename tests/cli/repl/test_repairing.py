@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import cast
 
 import pytest
 
+from agent.events import End, Prompt
+from agent.events.lines import parse
+from cli.render.terminal import Terminal as Screen
+from cli.repl.front import Front
+from cli.repl.view import View
 from tests.support.cli import git
-from tests.support.golden import looks_as_it_did
-from tests.support.talking import ask, at_rest, leave, talk
+from tests.support.golden import compare, settled, steady
+from tests.support.talking import SIZES, ask, at_rest, leave, logs, talk
 
 pytestmark = pytest.mark.slow
 
@@ -23,18 +29,58 @@ def test_total():
 """
 
 
+class Paper:
+    """The part of a `Front` that a view prints on, of a given size: what stays is kept, the live region is not."""
+
+    redraws, echoes, pace = True, False, 0.0
+
+    def __init__(self, columns: int, rows: int) -> None:
+        self.text = ""
+        self.terminal = Screen(tty=True, dumb=False, colour=False, unicode=True, columns=columns, rows=rows)
+
+    def print(self, text: str) -> None:
+        self.text += text
+
+    def _nothing(self, *shown: object) -> None:
+        """It would be redrawn."""
+
+    live = busy = tail = plan = alert = _nothing
+
+
+def printed(columns: int, rows: int) -> str:
+    """What the events of the only session's first turn look like in a window of this size."""
+    paper = Paper(columns, rows)
+    view = View(cast("Front", paper), lambda: "offline")
+    lines = logs()[0].read_bytes().splitlines()
+    events = [parse(line) for line in lines]
+    begun = next(place for place, event in enumerate(events) if isinstance(event, Prompt))
+    view.said("make the failing tests pass")
+    for event in events[begun:]:
+        view.event(event)
+        if isinstance(event, End):
+            break
+    return steady(paper.text.lstrip("\n"))
+
+
 def test_a_fault_is_found_and_mended_without_the_model(shop: Path) -> None:
+    """On a terminal of the smallest size; what it printed is what the view prints, which is looked at in all sizes."""
     (shop / "test_cart.py").write_text(TEST)
     git(shop, "add", ".")
     git(shop, "commit", "-qm", "Test the total")
-    with talk(shop, [{"text": "Thank you."}], columns=100, rows=40) as terminal:
-        at_rest(terminal)
-        ask(terminal, "/localize", "cart.py:2")
+    with talk(shop, [{"text": "Thank you."}], columns=40, rows=15) as terminal:
+        for columns, rows in SIZES:
+            terminal.resize(columns, rows)
+            at_rest(terminal)
+            ask(terminal, "/localize", "cart.py:2")
+            assert max(map(len, terminal.text.split("\n"))) <= columns
+        terminal.resize(*SIZES[0])
         terminal.type("/repair\r")
-        for seen in ("test_cart.py::test_total", "1 fix", "● edit cart.py", "✔ done"):  # each takes its time
-            terminal.wait(seen)
+        for seen in ("1 fix", "● edit cart.py", "✔ done"):  # each takes its time
+            terminal.wait(lambda seen=seen: seen in terminal.everything)
         at_rest(terminal)
-        looks_as_it_did(terminal, "repaired-100x40")
+        for columns, rows in SIZES:
+            compare(printed(columns, rows), f"repaired-{columns}x{rows}")
+        assert printed(*SIZES[0]) in settled(terminal)
         assert " - 1" not in (shop / "cart.py").read_text()
         ask(terminal, "/undo", "as before that turn")
         assert " - 1" in (shop / "cart.py").read_text()

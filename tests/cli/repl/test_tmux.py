@@ -14,6 +14,7 @@ from uuid import uuid4
 
 import pytest
 
+from cli.repl.parts import SPINNER
 from tests.support import cli
 from tests.support.cli import call, script
 from tests.support.talking import log_of, logs, wait_until
@@ -89,9 +90,14 @@ def tmux(shop: Path) -> Iterator[Tmux]:
 
 
 def test_an_answer_stands_once_in_the_scrollback_though_the_window_changes(tmux: Tmux, shop: Path) -> None:
-    tmux.type("go", "Enter")
+    tmux.type(
+        "👩‍👩‍👧🇩🇪👍🏽❤️.", "Left", "x"
+    )  # the cursor stands where it is reckoned to, however those are drawn
+    tmux.wait("> 👩👩👧ＤＥ👍  ❤x.")
+    wait_until(lambda: tmux.do("display", "-p", "#{cursor_x}").strip() == "18")
+    tmux.type("C-c", "go", "Enter")
     wait_until(lambda: (shop / "waiting").exists())
-    tmux.do("resize-window", "-x", "60", "-y", "18")
+    tmux.do("resize-window", "-x", "40", "-y", "18")
     (shop / "go").touch()
     tmux.wait("That was all.")
     tmux.do("resize-window", "-x", "100", "-y", "30")
@@ -100,6 +106,7 @@ def test_an_answer_stands_once_in_the_scrollback_though_the_window_changes(tmux:
     wait_until(lambda: tmux.everything.count("That was all.") == 1)
     seen = re.findall(r"• line (\d+) of the answer", tmux.everything)
     assert seen == [str(number) for number in range(80)]
+    assert not set(SPINNER) & set(tmux.everything), "what was redrawn has left nothing behind"
     wait_until(lambda: tmux.text.split("\n")[-2:][0].strip() == ">")
 
 

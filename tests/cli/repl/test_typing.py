@@ -8,7 +8,7 @@ import pytest
 
 from agent.home import Home
 from tests.support.cli import call
-from tests.support.talking import ask, at_rest, leave, log_of, prompts, talk, wait_until
+from tests.support.talking import SIZES, ask, at_rest, leave, log_of, prompts, talk, wait_until
 
 BLOCK = "touch started; until test -e go; do sleep 0.05; done"
 ESCAPE = "\x1b"
@@ -30,111 +30,6 @@ def test_a_command_of_the_users_own_and_a_note_reach_the_model(shop: Path) -> No
 
 
 @pytest.mark.slow
-def test_what_is_queued_can_be_taken_back_and_edited(shop: Path) -> None:
-    turns = [
-        {"calls": [call("shell", command=BLOCK)]},
-        {"text": "As you say.", "expect": ["first thing", "second thing, edited"]},
-    ]
-    with talk(shop, turns) as terminal:
-        at_rest(terminal)
-        terminal.type("go\r")
-        terminal.wait(lambda: (shop / "started").exists())
-        terminal.type("first thing\rsecond thing\r")
-        terminal.wait("queued: second thing")
-        terminal.type(f"{ESCAPE}[A")
-        terminal.wait("> second thing")
-        terminal.type(", edited\r")
-        terminal.wait("queued: second thing, edited")
-        (shop / "go").touch()
-        terminal.wait("As you say.")
-        at_rest(terminal)
-        said = [event["text"] for event in log_of(shop) if event["kind"] == "steer"]
-        assert said == ["first thing", "second thing, edited"]
-
-
-@pytest.mark.slow
-def test_what_is_said_while_a_command_runs_is_sent_when_it_has_ended(shop: Path) -> None:
-    with talk(shop, [{"text": "Now I know.", "expect": ["what is it?", "I ran this myself"]}]) as terminal:
-        at_rest(terminal)
-        terminal.type(f"!{BLOCK}\r")
-        terminal.wait(lambda: (shop / "started").exists())
-        terminal.type("what is it?\r")
-        terminal.wait("queued: what is it?")
-        (shop / "go").touch()
-        terminal.wait("Now I know.")
-        at_rest(terminal)
-        assert "queued" not in terminal.text
-
-
-@pytest.mark.slow
-def test_a_command_given_while_another_one_runs_comes_after_it(shop: Path) -> None:
-    with talk(shop, [{"text": "Ok."}], "--tests", "sh -c 'echo 3 passed in 0.02s'") as terminal:
-        at_rest(terminal)
-        terminal.type(f"!{BLOCK}\r")
-        terminal.wait(lambda: (shop / "started").exists())
-        terminal.type("/undo\r/init\r")
-        terminal.wait("queued: /init")
-        terminal.type(f"{ESCAPE}[A")
-        terminal.wait("> /init")
-        terminal.type("\x15/tests\r")
-        terminal.wait("queued: /tests")
-        (shop / "go").touch()
-        terminal.wait("3 passed")
-        at_rest(terminal)
-        seen = terminal.everything
-        assert seen.index("> /undo") < seen.index("nothing to undo") < seen.index("> /tests")
-        assert "/init" not in seen
-
-
-@pytest.mark.slow
-def test_a_turn_that_is_stopped_hands_back_what_was_queued(shop: Path) -> None:
-    with talk(shop, [{"text": "slow", "delay": 100}, {"text": "slow", "delay": 100}]) as terminal:
-        at_rest(terminal)
-        terminal.type("go\r")
-        terminal.wait("waiting for")
-        terminal.type("one more thing\r")
-        terminal.wait("queued: one more thing")
-        terminal.type(ESCAPE)
-        terminal.wait("the user stopped this step")
-        terminal.type("another\r")
-        terminal.wait("queued: another")
-        terminal.type("\x03")
-        terminal.wait("! interrupted")
-        terminal.wait("> another")
-
-
-@pytest.mark.slow
-def test_esc_esc_goes_back_to_an_earlier_prompt_with_its_files(shop: Path) -> None:
-    turns = [
-        {"text": "Hello."},
-        {"calls": [call("write", path="made.txt", content="made\n")]},
-        {"text": "Made."},
-        {"text": "A second time.", "expect": ["make it again"]},
-    ]
-    with talk(shop, turns, "--tests", "true", columns=100, rows=30) as terminal:
-        at_rest(terminal)
-        ask(terminal, "hello", "Hello.")
-        ask(terminal, "make it", "Made.")
-        assert (shop / "made.txt").exists()
-        terminal.type(ESCAPE * 2)
-        terminal.wait("Go back to before which prompt?")
-        terminal.wait("› make it")
-        terminal.type("\r")
-        terminal.wait("› conversation and files")
-        terminal.type("\r")
-        terminal.wait("back before: make it")
-        terminal.wait("> make it")
-        assert not (shop / "made.txt").exists()
-        terminal.type("\x03")
-        at_rest(terminal)
-        terminal.type("/trace\r")
-        terminal.wait("q leaves")
-        assert "Made." not in terminal.text
-        terminal.type("q")
-        terminal.wait("hello")
-
-
-@pytest.mark.slow
 def test_an_editor_vi_keys_own_commands_and_own_keys(shop: Path) -> None:
     home = Home.from_environment()
     (home.config / "commands").mkdir(parents=True)
@@ -147,30 +42,28 @@ def test_an_editor_vi_keys_own_commands_and_own_keys(shop: Path) -> None:
     editor = shop.parent / "editor"
     editor.write_text('#!/bin/sh\nprintf "written in\\nan editor" > "$1"\n')
     editor.chmod(0o755)
-    turns = [{"text": "One."}, {"text": "Two."}]
-    with talk(shop, turns, EDITOR=str(editor)) as terminal:
-        at_rest(terminal)
-        terminal.type("/expl")
-        terminal.wait("say what it does")
-        terminal.type("\t")
-        terminal.wait("> /explain")
-        terminal.type("cart.py\r")
-        terminal.wait("> Explain cart.py in one line.")
-        terminal.wait("One.")
-        at_rest(terminal)
-        terminal.type("no")
-        terminal.wait("> no")
-        terminal.type(f"{ESCAPE}OQ")
-        terminal.wait("> written in\n  an editor")
-        terminal.type("\r")
-        terminal.wait("Two.")
-        at_rest(terminal)
-        terminal.type("wrong words")
-        terminal.wait("> wrong words")
-        terminal.type(ESCAPE)
-        terminal.type("bbdw")
-        terminal.wait("> words")
-        assert prompts(shop) == ["Explain cart.py in one line.", "written in\nan editor"]
+    turns = [{"text": answer} for _ in SIZES for answer in ("One.", "Two.")]
+    with talk(shop, turns, columns=40, rows=15, EDITOR=str(editor)) as terminal:
+        for columns, rows in SIZES:
+            terminal.resize(columns, rows)
+            at_rest(terminal)
+            terminal.type("/expl")
+            terminal.wait("say what it does")
+            terminal.type("\t")
+            terminal.wait("> /explain")
+            ask(terminal, "cart.py", "One.")
+            terminal.type("no")
+            terminal.wait("> no")
+            terminal.type(f"{ESCAPE}OQ")
+            terminal.wait(lambda: terminal.text.split("\n")[-3:-1] == ["> written in", "  an editor"])
+            ask(terminal, "", "Two.")
+            terminal.type("wrong words")
+            terminal.wait("> wrong words")
+            terminal.type(ESCAPE)
+            terminal.type("bbdw")
+            terminal.wait("> words")
+            terminal.type("\x03")
+        assert prompts(shop) == ["Explain cart.py in one line.", "written in\nan editor"] * len(SIZES)
 
 
 @pytest.mark.slow

@@ -9,12 +9,12 @@ import pytest
 from agent.home import Home
 from tests.support import cli
 from tests.support.cli import call, git, script
-from tests.support.talking import ask, at_rest, leave, log_of, make_shop, prompts, ready, talk
+from tests.support.talking import SIZES, ask, at_rest, leave, make_shop, prompts, ready, talk
 from tests.support.terminal import Terminal
 
 pytestmark = pytest.mark.slow
 
-SIZES = pytest.mark.parametrize(("columns", "rows"), [(40, 15), (80, 24), (160, 45)])
+AT_SIZES = pytest.mark.parametrize(("columns", "rows"), SIZES)
 ESCAPE, UP, LEFT = "\x1b", "\x1b[A", "\x1b[D"
 
 
@@ -31,7 +31,7 @@ def editor_of(shop: Path) -> str:
     return str(path)
 
 
-@SIZES
+@AT_SIZES
 def test_every_key_of_the_prompt(columns: int, rows: int, shop: Path) -> None:
     turns = [{"text": "First answer."}, {"text": "Second answer."}]
     with talk(shop, turns, columns=columns, rows=rows, EDITOR=editor_of(shop)) as terminal:
@@ -97,7 +97,7 @@ def test_every_key_of_the_prompt(columns: int, rows: int, shop: Path) -> None:
     assert prompts(shop) == ["a wide 日本 line 🎉 first", "go on"]
 
 
-@SIZES
+@AT_SIZES
 def test_every_command(columns: int, rows: int, shop: Path) -> None:
     git(shop, "branch", "spring-sale")
     turns = [
@@ -145,6 +145,7 @@ def test_every_command(columns: int, rows: int, shop: Path) -> None:
         said("/approval never", "approval: never")
         said("/settings terminal.notify off", "is stored in")
         said("/settings", "terminal.notify")
+        assert "--tests" in terminal.everything.rpartition("> /settings\n")[2]
         said("/rename the first try", "this session is called")
         said("/sessions", "the first try")
         said("/compact", "context: summary")
@@ -171,7 +172,7 @@ def test_every_command(columns: int, rows: int, shop: Path) -> None:
         leave(terminal)
 
 
-@SIZES
+@AT_SIZES
 def test_plans_are_edited_turned_down_and_left(columns: int, rows: int, shop: Path) -> None:
     plan = call("plan", items=[{"text": "take the one away", "status": "open"}])
     turns = [
@@ -202,19 +203,21 @@ def test_it_can_be_put_into_the_background(shop: Path) -> None:
     """Ctrl-Z, under a shell with job control; what was typed is there again."""
     model = script(shop.parent, [{"text": "Back."}])
     shell = ["bash", "--norc", "--noprofile", "-i"]
-    with Terminal(shell, cwd=shop, env=cli.environment({"PS1": "$ "})) as terminal:
+    with Terminal(shell, cwd=shop, env=cli.environment({"PS1": "$ "}), columns=40, rows=15) as terminal:
         terminal.wait("$")
         terminal.type(f"{' '.join(cli.PATCHWRIGHT)} --model {model}\r")
-        at_rest(terminal)
-        terminal.type("half a line")
-        terminal.wait("> half a line")
-        terminal.type("\x1a")
-        terminal.wait("Stopped")
-        terminal.type("echo in the sh''ell; fg\r")
-        terminal.wait("in the shell")
-        terminal.wait(lambda: terminal.text.split("\n")[-2:][0] == "> half a line")
-        terminal.type("\r")
-        terminal.wait("Back.")
+        for number, (columns, rows) in enumerate(SIZES):
+            terminal.resize(columns, rows)
+            at_rest(terminal)
+            terminal.type("half a line")
+            terminal.wait("> half a line")
+            terminal.type("\x1a")
+            terminal.wait(lambda: terminal.text.split("\n")[-1].strip() == "$")
+            terminal.type(f"echo in the sh''ell {number}; fg\r")
+            terminal.wait(f"in the shell {number}")
+            terminal.wait(lambda: terminal.text.split("\n")[-2:][0] == "> half a line")
+            terminal.type("\x15")
+        ask(terminal, "half a line", "Back.")
         at_rest(terminal)
         leave_shell(terminal)
 
@@ -244,27 +247,3 @@ def test_a_question_calls_the_person(notify: str, sign: bytes, tmp_path: Path) -
         terminal.wait("So be it.")
         assert sign in terminal.raw if sign else b"\x07" not in terminal.raw
         assert (b"\x1b]9;" in terminal.raw) == (notify == "osc9")
-
-
-def test_a_run_of_tests_shows_how_far_it_is_and_is_interrupted(shop: Path) -> None:
-    tests = shop.parent / "tests.sh"
-    tests.write_text(
-        "echo 'tests/test_a.py ..F. [ 42%]'; touch started; until test -e go; do sleep 0.05; done\n"
-    )
-    with talk(shop, [{"text": "Ok."}], "--tests", f"sh {tests}", "--sandbox", "unconfined") as terminal:
-        at_rest(terminal)
-        terminal.type("/tests\r")
-        terminal.wait("Allow run_tests")
-        terminal.type("y")
-        terminal.wait("42 % · 1 failed so far")
-        terminal.type(ctrl("c"))
-        terminal.wait("stopped")
-        at_rest(terminal)
-        terminal.type("!touch begun; sleep 600\r")
-        terminal.wait(lambda: (shop / "begun").exists())
-        terminal.type(ESCAPE)
-        at_rest(terminal)
-        assert terminal.text.count("stopped") == 2
-        ask(terminal, "still there?", "Ok.")
-        assert [event["kind"] for event in log_of(shop)][-1] == "end"
-        leave(terminal)
