@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import ast
+import itertools
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from tools.repair.candidates import Candidate
+from tools.repair.result import LOW, Fix
 from tools.repair.templates import Source
 from tools.repair.templates.source import Function
 
@@ -116,7 +118,12 @@ def confidence(found: Found, rivals: int, statements: int = 0) -> float:
 
 def in_words(value: float) -> str:
     """For a person."""
-    return "high" if value >= 0.85 else "fair" if value >= 0.6 else "low"
+    return "high" if value >= 0.85 else "fair" if value >= LOW else "low"
+
+
+def sure(fixes: Sequence[Fix]) -> tuple[Fix, ...]:
+    """Those before the first doubtful one; what comes after it was found with it in place."""
+    return tuple(itertools.takewhile(lambda fix: fix.confidence >= LOW, fixes))
 
 
 def _function_at(text: str, function: Function) -> Function | None:
