@@ -1,0 +1,118 @@
+"""How much of what passing tests do a change leaves as it was.
+
+A right change seldom alters what tests that passed before do; a wrong one that still passes them often sends them
+another way which they do not look at (PATCH-SIM, Xiong et al. 2018). What they do is here the set of lines they run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from tools.repair.asking import Asking
+from tools.repair.choosing import Found
+from tools.repair.edits import Edit
+from tools.repair.server import Message
+
+# Changes that are compared in one search, each by so many passing tests that are quick enough: a comparison costs what
+# some dozen screenings do.
+MOST_COMPARED, MOST_TESTS = 40, 8
+
+Lines = Mapping[str, frozenset[int]]
+
+
+@dataclass(slots=True, kw_only=True)
+class Sameness:
+    """Asks for the lines that tests run with good changes and without any, and notes the difference in `Found`."""
+
+    ask: Asking
+    _plain: dict[tuple[int, ...], Mapping[int, Lines]] = field(default_factory=dict)
+    _asked: dict[str, tuple[int, ...]] = field(default_factory=dict)
+    _about: dict[str, tuple[Found, tuple[int, ...]]] = field(default_factory=dict)
+    _told: list[tuple[Found, tuple[int, ...], Mapping[int, Lines]]] = field(default_factory=list)
+    _compared: int = 0
+
+    async def compare(self, found: Found) -> None:
+        """Ask about a change, unless no quick passing test runs its place or enough were compared."""
+        tests = tuple(sorted(self.ask.quick_near(found.candidate, MOST_TESTS)))
+        if not tests or self._compared == MOST_COMPARED:
+            return
+        self._compared += 1
+        if tests not in self._plain and tests not in self._asked.values():
+            self._asked[await self.ask.lines(None, tests)] = tests
+        self._about[await self.ask.lines(found.candidate, tests)] = found, tests
+
+    def note(self, reply: Message) -> list[tuple[Found, Found]]:
+        """Of each change of which enough is known now: as it was, and with the share of tests that go another way."""
+        lines = _lines(reply)
+        if reply["id"] in self._asked:
+            self._plain[self._asked[reply["id"]]] = lines
+        else:
+            self._told.append((*self._about.pop(reply["id"]), lines))
+        ready = [each for each in self._told if each[1] in self._plain]
+        self._told = [each for each in self._told if each[1] not in self._plain]
+        return [(found, self._with_share(found, self._plain[tests], after)) for found, tests, after in ready]
+
+    def forget(self) -> None:
+        """No more answers come to what is asked."""
+        self._asked.clear()
+        self._about.clear()
+        self._told.clear()
+
+    def _with_share(self, found: Found, before: Mapping[int, Lines], after: Mapping[int, Lines]) -> Found:
+        both = sorted(before.keys() & after.keys())
+        if not both:  # it cannot be tried in a running process
+            return found
+        texts = {path: source.text for path, source in self.ask.sources.items()}
+        edits = found.candidate.edits
+        other = sum(not same(before[index], after[index], edits, texts) for index in both)
+        return replace(found, disturbed=other / len(both))
+
+
+def same(before: Lines, after: Lines, edits: Sequence[Edit], texts: Mapping[str, str]) -> bool:
+    """The same lines are run before and after, those left out that are changed themselves.
+
+    edits: what is changed, each counted in the text before all of them
+    texts: files as they are before
+    """
+    paths = before.keys() | after.keys()
+    for path in paths:
+        old, new = before.get(path, frozenset()), after.get(path, frozenset())
+        own = [edit for edit in edits if edit.path == path]
+        if own:
+            old, new = _kept(old, new, own, texts[path])
+        if old != new:
+            return False
+    return True
+
+
+def _kept(
+    old: Iterable[int], new: Iterable[int], edits: Sequence[Edit], text: str
+) -> tuple[frozenset[int], frozenset[int]]:
+    """Both without the lines that are changed, the new ones as they were numbered before."""
+    gone: set[int] = set()
+    numbers: dict[int, int] = {}
+    line, shift = 1, 0
+    last = text.count("\n") + 1
+    for edit in sorted(edits, key=lambda each: each.start):
+        first = text.count("\n", 0, edit.start) + 1
+        whole = edit.start == 0 or text[edit.start - 1] == "\n"
+        lines = text.count("\n", edit.start, edit.end)
+        # Where whole lines come or go, the one behind them is as it was.
+        ends_line = whole and (edit.text or text[edit.start : edit.end])[-1:] == "\n"
+        final = first + lines - (1 if ends_line else 0)
+        numbers.update({each + shift: each for each in range(line, first)})
+        gone.update(range(first, final + 1))
+        shift += edit.text.count("\n") - lines
+        line = final + 1
+    numbers.update({each + shift: each for each in range(line, last + 1)})
+    return frozenset(set(old) - gone), frozenset(numbers[each] for each in new if each in numbers)
+
+
+def _lines(reply: Message) -> dict[int, Lines]:
+    records: Mapping[str, Message] = reply["tests"]
+    return {
+        int(index): {path: frozenset(lines) for path, lines in record.get("lines", {}).items()}
+        for index, record in records.items()
+        if record["outcome"] == "passed"
+    }
