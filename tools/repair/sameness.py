@@ -89,24 +89,36 @@ def same(before: Lines, after: Lines, edits: Sequence[Edit], texts: Mapping[str,
 def _kept(
     old: Iterable[int], new: Iterable[int], edits: Sequence[Edit], text: str
 ) -> tuple[frozenset[int], frozenset[int]]:
-    """Both without the lines that are changed, the new ones as they were numbered before."""
-    gone: set[int] = set()
-    numbers: dict[int, int] = {}
+    """Both without the lines that are changed, the new ones as they were numbered before; what is moved counts."""
+    lines = text.split("\n")
+    known: dict[int, int] = {}  # new → old
     line, shift = 1, 0
-    last = text.count("\n") + 1
     for edit in sorted(edits, key=lambda each: each.start):
         first = text.count("\n", 0, edit.start) + 1
-        whole = edit.start == 0 or text[edit.start - 1] == "\n"
-        lines = text.count("\n", edit.start, edit.end)
+        within = text.count("\n", edit.start, edit.end)
+        begins = edit.start == 0 or text[edit.start - 1] == "\n"
         # Where whole lines come or go, the one behind them is as it was.
-        ends_line = whole and (edit.text or text[edit.start : edit.end])[-1:] == "\n"
-        final = first + lines - (1 if ends_line else 0)
-        numbers.update({each + shift: each for each in range(line, first)})
-        gone.update(range(first, final + 1))
-        shift += edit.text.count("\n") - lines
+        whole = begins and (edit.text or text[edit.start : edit.end])[-1:] == "\n"
+        final = first + within - whole
+        known.update({each + shift: each for each in range(line, first)})
+        before = lines[first - 1 : final]
+        after = edit.text.split("\n")[: -1 if whole else None]
+        for text_of, place in _once(after).items():
+            if text_of in _once(before):
+                known[first + shift + place] = first + _once(before)[text_of]
+        shift += edit.text.count("\n") - within
         line = final + 1
-    numbers.update({each + shift: each for each in range(line, last + 1)})
-    return frozenset(set(old) - gone), frozenset(numbers[each] for each in new if each in numbers)
+    known.update({each + shift: each for each in range(line, len(lines) + 1)})
+    kept = set(known.values())
+    return frozenset(each for each in old if each in kept), frozenset(
+        known[each] for each in new if each in known
+    )
+
+
+def _once(lines: Sequence[str]) -> dict[str, int]:
+    """The lines that stand there once, however they are indented, and where."""
+    bare = [each.strip() for each in lines]
+    return {each: place for place, each in enumerate(bare) if each and bare.count(each) == 1}
 
 
 def _lines(reply: Message) -> dict[int, Lines]:
