@@ -33,12 +33,11 @@ DISTURBED = 0.4
 UNSEEN = 0.7
 _LITERAL = re.compile(r"""'([^'\\\n]+)'|"([^"\\\n]+)\"""")
 FEW_TESTS, FEW = 4, 0.75
-# Of changes at several places that would do, all but one are wrong: the chosen one's share of what all are worth counts
-# by its cube root. Five right first choices in projects (development half) had 0.38 and more, four of seven wrong ones
-# 0.25 and less.
-SHARED = 1 / 3
-# Where the failing tests run so many statements, the right change may be none of those found: worth so much.
-MANY_STATEMENTS, NOWHERE = 50, 0.02
+# Where the failing tests run so many statements, there are more ways to make them pass by chance: of changes at several
+# places all but one are wrong, and the right one may be none of them, which is worth so much. The chosen one's share
+# counts by its cube root: five right first choices in projects (development half) had a share of 0.38 and more, four of
+# seven wrong ones 0.25 and less. In small programs several places are mostly several ways to say the same.
+MANY_STATEMENTS, NOWHERE, SHARED = 50, 0.02, 1 / 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -145,16 +144,21 @@ def confidence(found: Found, others: Iterable[Found], statements: int = 0) -> fl
     statements: how many are suspicious
     """
     alike = [each for each in others if each is not found and len(each.helped) == len(found.helped)]
-    rivals = [each for each in alike if _place(each) == _place(found) and each.tier <= found.tier]
-    elsewhere: dict[tuple[str, int], float] = {}
-    for each in alike:
-        if _place(each) != _place(found):
-            elsewhere[_place(each)] = max(elsewhere.get(_place(each), 0.0), each.weight)
-    nowhere = NOWHERE if statements > MANY_STATEMENTS else 0.0
-    share: float = found.weight / (found.weight + sum(elsewhere.values()) + nowhere)
     few = FEW if found.near < FEW_TESTS else 1.0
-    beside = max(FEWEST_RIVALS, RIVAL ** len(rivals))
-    return round(found.sureness * few * beside * math.pow(share, SHARED), 2)
+    rivals = [each for each in alike if each.tier <= found.tier]
+    if statements > MANY_STATEMENTS:
+        few *= math.pow(_share(found, alike), SHARED)
+        rivals = [each for each in rivals if _place(each) == _place(found)]
+    return round(found.sureness * few * max(FEWEST_RIVALS, RIVAL ** len(rivals)), 2)
+
+
+def _share(found: Found, alike: Iterable[Found]) -> float:
+    """Of what all the places are worth where a change would do, what this one is."""
+    places: dict[tuple[str, int], float] = {}
+    for each in alike:
+        places[_place(each)] = max(places.get(_place(each), 0.0), each.weight)
+    places[_place(found)] = found.weight
+    return found.weight / (sum(places.values()) + NOWHERE)
 
 
 def _place(found: Found) -> tuple[str, int]:

@@ -7,7 +7,19 @@ from dataclasses import replace
 import pytest
 
 from tools.repair.candidates import Candidate, candidates
-from tools.repair.choosing import FEW, RIVAL, SHARED, SURE, UNSEEN, UNUSED, Found, confidence, trust
+from tools.repair.choosing import (
+    FEW,
+    MANY_STATEMENTS,
+    NOWHERE,
+    RIVAL,
+    SHARED,
+    SURE,
+    UNSEEN,
+    UNUSED,
+    Found,
+    confidence,
+    trust,
+)
 from tools.repair.edits import Edit
 from tools.repair.localization import rank
 from tools.repair.sameness import same
@@ -113,15 +125,18 @@ def test_what_sends_other_tests_another_way_is_trusted_less_and_comes_later() ->
     assert (calm.doubtful, few.doubtful, all_of_them.doubtful) == (False, False, True)
 
 
-def test_a_rival_at_another_place_takes_more_from_the_confidence_and_a_doubtful_one_less() -> None:
+def test_in_a_large_project_a_rival_at_another_place_takes_more_from_the_confidence() -> None:
     found = Found(candidate=made('"rev"', '"last"'), helped=frozenset({0}), trust=0.9, near=9)
     beside = replace(found, candidate=made('"rev"', '"first"'))
     elsewhere = replace(
         found, candidate=replace(beside.candidate, suspect=replace(beside.candidate.suspect, path="b.py"))
     )
-    doubtful = replace(elsewhere, disturbed=1.0)
+    doubtful, many = replace(elsewhere, disturbed=1.0), MANY_STATEMENTS + 1
     assert confidence(found, []) == 0.9
-    assert confidence(found, [beside]) == round(0.9 * RIVAL, 2)
-    assert confidence(found, [elsewhere]) == round(0.9 * 0.5**SHARED, 2)
-    assert confidence(found, [elsewhere]) < confidence(found, [doubtful]) < confidence(found, [beside])
+    assert confidence(found, [beside]) == confidence(found, [elsewhere]) == round(0.9 * RIVAL, 2)
+    alone, shared = (found.weight / (found.weight * places + NOWHERE) for places in (1, 2))
+    assert confidence(found, [], many) == round(0.9 * alone**SHARED, 2)
+    assert confidence(found, [elsewhere], many) == round(0.9 * shared**SHARED, 2)
+    assert confidence(found, [elsewhere], many) < confidence(found, [doubtful], many)
+    assert confidence(found, [doubtful], many) < confidence(found, [beside], many)
     assert confidence(replace(found, near=1), []) == round(0.9 * FEW, 2)
