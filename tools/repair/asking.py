@@ -176,10 +176,12 @@ class Asking:
             found.update(self._near[path, lines])
         return sorted(found)
 
-    def quick_near(self, candidate: Candidate, most: int = MOST_NEAR) -> list[int]:
-        """The quickest passing tests that run what is changed."""
+    def quick_near(self, candidate: Candidate, most: int = MOST_NEAR, slowest: int = 0) -> list[int]:
+        """The quickest passing tests that run what is changed, none slower than in step `slowest`."""
         near = [self.spectrum.tests[index] for index in self.passing_near(candidate)]
-        return [t.index for t in sorted(near, key=lambda t: (t.slowness, t.index))[:most] if not t.slowness]
+        return [
+            t.index for t in sorted(near, key=lambda t: (t.slowness, t.index))[:most] if t.slowness <= slowest
+        ]
 
     def _changed_lines(self, candidate: Candidate) -> Iterator[tuple[str, range]]:
         """The lines of the statements that are changed, counted in the text before any change."""
