@@ -419,6 +419,34 @@ def test_what_keeps_tests_from_being_imported_is_mended_and_then_what_fails(tmp_
     assert "rates_of(kind) * count\n" in text
 
 
+def test_three_faults_that_hide_one_another_are_mended_one_on_top_of_the_other(tmp_path: Path) -> None:
+    program = (
+        "def flights(bookings, n):\n    seats = [0] * (n + 1)\n    for first, last, count in bookings:\n"
+        "        seats[{index}] += count\n        seats[last] -= count\n    found = []\n    taken = 0\n"
+        "    for each in seats[:-1]{rest}:\n        taken += each\n        found.append(taken)\n    return found\n"
+    )
+    cases = [
+        ([[1, 2, 10]], 3, [10, 10, 0]),
+        ([[1, 2, 10], [2, 3, 20]], 4, [10, 30, 20, 0]),
+        ([[2, 2, 5]], 2, [0, 5]),
+        ([[1, 4, 1], [3, 4, 2], [4, 4, 4]], 4, [1, 1, 3, 7]),
+    ]
+    tests = (
+        f"def test_{place}():\n    assert flights({bookings}, {n}) == {found}\n"
+        for place, (bookings, n, found) in enumerate(cases)
+    )
+    files = {
+        "plane.py": program.format(index="x", rest=" + 1"),
+        "test_plane.py": "\n\n".join(["from plane import flights\n", *tests]),
+    }
+    result = run(tmp_path, files, budget=150)
+    assert result.outcome is Outcome.FIXED
+    text = files["plane.py"]
+    for fix in result.fixes:
+        text = text.replace(fix.old, fix.new)
+    assert text == program.format(index="first - 1", rest="")
+
+
 BOTH_FAULTS = {
     "lists.py": "class Lists:\n    def ordered(self, items):\n        found = [str(each) for each in items]\n\n"
     "        return [int(each) for each in found]\n    console.log(ordered([3]));\n",

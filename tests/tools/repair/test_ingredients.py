@@ -146,3 +146,11 @@ def test_what_is_bound_nowhere_is_left_out_or_is_one_off_a_variable(after: str) 
 def test_a_call_of_what_is_bound_is_not_taken_for_one_of_nothing() -> None:
     every_one = every(UNBOUND.replace("nothing.log", "low.log"))
     assert "undefined_call" not in {each.template for each in every_one}
+
+
+def test_a_condition_that_nothing_defines_is_taken_for_a_comparison_first() -> None:
+    text = "class A:\n    def f(self, a, b):\n        {}\n        return b\n"
+    asked = results(text.format("if self.less(a, b): a += 1"))
+    assert asked.index(text.format("if a < b: a += 1")) < asked.index(text.format("if a + b: a += 1"))
+    computed = results(text.format("a = self.less(a, b)"))
+    assert computed.index(text.format("a = a + b")) < computed.index(text.format("a = a < b"))

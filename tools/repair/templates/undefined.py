@@ -120,16 +120,25 @@ def _instead(site: Site, node: ast.Call, name: str) -> Iterator[str]:
     elif len(node.args) == 2 and not node.keywords:
         first, second = (site.operand(each, SUM) for each in node.args)
         level = [site.operand(each, COMPARISON + 1) for each in node.args]
-        for sign in ("+", "-", "*", "//"):
-            yield f"{first} {sign} {second}"
-        for sign in ("<", ">", "<=", ">=", "=="):
-            yield f"{level[0]} {sign} {level[1]}"
+        sums = [f"{first} {sign} {second}" for sign in ("+", "-", "*", "//")]
+        comparisons = [f"{level[0]} {sign} {level[1]}" for sign in ("<", ">", "<=", ">=", "==")]
+        yield from (*comparisons, *sums) if _is_condition(site, node) else (*sums, *comparisons)
         for function in ("max", "min", "abs"):
             yield f"{function}({listed})"
     if not arguments:
         yield from _CONSTANTS
         yield from (repr(each) for each in site.source.strings)
     yield from site.variables
+
+
+def _is_condition(site: Site, node: ast.expr) -> bool:
+    above = site.source.parents.get(node)
+    asked = isinstance(above, ast.If | ast.While | ast.IfExp) and above.test is node
+    return (
+        asked
+        or isinstance(above, ast.BoolOp)
+        or (isinstance(above, ast.UnaryOp) and isinstance(above.op, ast.Not))
+    )
 
 
 def _numbers(site: Site) -> list[str]:
