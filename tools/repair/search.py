@@ -27,6 +27,7 @@ from tools.repair.feed import Feed, First
 from tools.repair.finds import Finds
 from tools.repair.pairs import MOST as MOST_PAIRS
 from tools.repair.pairs import SINGLES, pairs
+from tools.repair.sameness import Sameness
 from tools.repair.server import Message, Replies, Requests
 from tools.repair.slow import PATIENT, RETRIES, RETRIES_AT_LAST, Retry, SlowOnes
 from tools.repair.spectrum import Spectrum, Test
@@ -95,6 +96,7 @@ class Search:
     _begun: float = field(init=False)
     _ask: Asking = field(init=False)
     _good: Finds = field(init=False)
+    _same: Sameness = field(init=False)
     _singles: list[Candidate] = field(default_factory=list)
     _halves: list[Half] = field(default_factory=list)
     _further: list[Half] = field(default_factory=list)
@@ -123,6 +125,7 @@ class Search:
             wanted=self.wanted,
             cold_start=self.cold_start,
         )
+        self._same = Sameness(ask=self._ask)
 
     async def find(self, candidates: Iterator[Candidate], suspects: int = 0) -> Found | None:
         """The best patch found in time: a single change, else one on top of another, else any two; None if none is.
@@ -282,6 +285,7 @@ class Search:
 
     def _forget(self) -> None:
         self._ask.open.clear()
+        self._same.forget()
         self._in_cold = 0
 
     def _size(self, effort: Effort) -> int:
@@ -343,6 +347,10 @@ class Search:
     async def _judge(self, reply: Message, effort: Effort) -> None:
         about = self._ask.open.pop(reply["id"])
         self._in_cold -= reply["from"] == "cold"
+        if reply["kind"] == "probed":
+            for known, compared in self._same.note(reply):
+                self._good.found = [compared if each is known else each for each in self._good.found]
+            return
         if reply["kind"] == "tried":
             await self._judge_one(about[0], reply, effort)
             return
@@ -382,9 +390,11 @@ class Search:
             and not special_cases(candidate, self.sources.values())
         ):
             self.tried += 1
-            near = len(self._ask.passing_near(candidate)) + len(helped)
-            kind = trust(candidate, self.sources.values())
-            self._good.found.append(Found(candidate=candidate, helped=helped, trust=kind, near=near))
+            passing = len(self._ask.passing_near(candidate))
+            kind = trust(candidate, self.sources.values(), passing)
+            found = Found(candidate=candidate, helped=helped, trust=kind, near=passing + len(helped))
+            self._good.found.append(found)
+            await self._same.compare(found)
             self.on_progress(f"{candidate.path}:{candidate.suspect.line}: {candidate.why}")
         else:
             slow = reply["verdict"] == "timeout" and not reply["stage"]
