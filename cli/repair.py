@@ -27,6 +27,12 @@ LOCALIZE_SECONDS = 600.0
 # A search beyond an hour has no prospects left.
 SHORTEST, LONGEST = 1.0, 3600.0
 SHOWN = 10
+# What a person is to choose from: the doubtful change and the next best ones.
+SHOWN_IN_DOUBT = 3
+WITHHELD = (
+    "A doubtful change makes the tests pass but may mean something else than what was meant: look at it and at the "
+    "alternatives.\nWrite it with --apply, or say where the fault is with --hint."
+)
 
 
 def localize(folder: Path, tests: Sequence[str], *, as_json: bool) -> int:
@@ -46,10 +52,14 @@ def localize(folder: Path, tests: Sequence[str], *, as_json: bool) -> int:
 
 
 def repair(
-    folder: Path, tests: Sequence[str], *, hint: str, budget: str, top: int, apply: bool, as_json: bool
+    folder: Path, tests: Sequence[str], *, hint: str, budget: str, top: int, apply: bool | None, as_json: bool
 ) -> int:
-    """Exit code: DONE if every failing test passes, else what kept it from that. Raises UserError."""
+    """Exit code: DONE if every failing test passes, else what kept it from that. Raises UserError.
+
+    apply: None for what is not doubtful, True for all that is found, False for nothing
+    """
     from tools.repair import engine
+    from tools.repair.choosing import sure
 
     seconds = _seconds(budget)
     with _opened(folder) as at:
@@ -57,13 +67,18 @@ def repair(
         result = asyncio.run(
             engine.repair(at, targets=_targets(tests), hint=hint, budget=seconds, on_progress=told)
         )
-        if apply and result.fixes:
-            _write(at, result.fixes)
+        made = () if apply is False else result.fixes if apply else sure(result.fixes)
+        if made:
+            _write(at, made)
+    withheld = apply is None and len(made) < len(result.fixes)
     if as_json:
-        print(json.dumps({**result.as_data(), "applied": apply and bool(result.fixes)}))
+        data = {"applied": bool(made), "withheld": len(result.fixes) - len(made) if withheld else 0}
+        print(json.dumps({**result.as_data(), **data}))
     else:
-        print(inert("\n".join(_told(result, top, apply))))
-    return _code(result)
+        print(inert("\n".join(_told(result, max(top, SHOWN_IN_DOUBT) if withheld else top, made))))
+        if withheld:
+            print(WITHHELD)
+    return Exit.TESTS_FAIL if withheld else _code(result)
 
 
 def _targets(tests: Sequence[str]) -> list[str]:
@@ -128,12 +143,14 @@ def _write(at: Workspace, fixes: Sequence[Fix]) -> None:
         ) from None
 
 
-def _told(result: RepairResult, top: int, applied: bool) -> list[str]:
+def _told(result: RepairResult, top: int, made: Sequence[Fix]) -> list[str]:
     lines = [f"{result.outcome}: {result.reason}"]
     for fix in result.fixes:
         lines += _shown(fix, f"{fix.path}:{fix.line}: {fix.why}")
     if result.fixes:
-        done = "applied, not committed" if applied else "not applied"
+        done = "applied, not committed" if made else "not applied"
+        if made and len(made) < len(result.fixes):
+            done = f"the first {len(made)} applied, not committed; the others not applied"
         lines.append(f"{done}; checked against {result.checked} tests, {result.tried} changes tried")
     for number, patch in enumerate(result.alternatives[: top - 1], 2):
         lines.append(f"alternative {number}, which passes the same tests (not run against the whole suite):")

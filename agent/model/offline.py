@@ -23,6 +23,7 @@ from agent.model.base import (
 )
 from sandbox.errors import Fault, UserError
 from tools.action import Action
+from tools.repair.result import LOW
 
 # It reads nothing but the last turn, so no window is too small for it.
 WINDOW = 1_000_000
@@ -30,8 +31,8 @@ WINDOW = 1_000_000
 MOST_TARGETS = 60
 # Words of a prompt that describes something, not only asks for the tests to pass.
 DESCRIBED = 8
-# A change of lower confidence is named as one to be looked at.
-DOUBTFUL = 0.6
+# Other changes that are named beside one to be looked at.
+MOST_ALTERNATIVES = 3
 # What a person says who wants tests to pass or a bug gone; generous, since it can do nothing else.
 _ABOUT_TESTS = re.compile(
     r"\b(fix|fixes|fixing|fail|fails|failing|failed|failure|failures|tests?|bugs?|bugfix|broken|break|breaks|"
@@ -239,6 +240,8 @@ class _Turn:
     def _commit(self) -> Reply | None:
         if "git_commit" not in self.tools or self._made("git_commit"):
             return None
+        if any(map(_doubtful, self._fixes())):
+            return self.over(self._in_doubt(), "done")
         return self.call("All tests pass.", "git_commit", {"message": commit_message(self._fixes())})
 
     def _located(self) -> Reply | None:
@@ -301,6 +304,23 @@ class _Turn:
         if len(runs) > 1:
             report = _report(runs[1])
             lines += ["", f"Tests: {report.get('passed', 0)} passed, {report.get('failed', 0)} failed."]
+        return "\n".join(lines)
+
+    def _in_doubt(self) -> str:
+        """What a person is to decide: whether the change means what was meant, or one of the others does."""
+        lines = [
+            self._summary(),
+            "",
+            "I committed nothing: I am not sure of what is marked so, for a change can fit the tests and mean "
+            "something else than what was meant. Look at it before you commit it, or take it back.",
+        ]
+        others = self._made("repair")[0].data.get("repair", {}).get("alternatives", ())
+        named = [
+            "; ".join(f"{fix['path']}:{fix['line']}: {fix['why']}" for fix in each)
+            for each in others[:MOST_ALTERNATIVES]
+        ]
+        if named:
+            lines += ["", "Others that make the same tests pass:", *(f"- {each}" for each in named)]
         return "\n".join(lines)
 
     # ── replies ──────────────────────────────────────────────────────────────────────────────────
@@ -378,8 +398,11 @@ def _sentence(text: str) -> str:
 
 def _sure(fix: Mapping[str, Any]) -> str:
     """Said only where there is doubt: what to look at before it is relied on."""
-    value = fix.get("confidence", 1.0)
-    return " (low confidence: it may only fit the tests)" if value < DOUBTFUL else ""
+    return " (low confidence: it may only fit the tests)" if _doubtful(fix) else ""
+
+
+def _doubtful(fix: Mapping[str, Any]) -> bool:
+    return bool(fix.get("confidence", 1.0) < LOW)
 
 
 def _tests(names: Sequence[str]) -> str:

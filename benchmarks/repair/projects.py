@@ -82,6 +82,8 @@ def measure(bug: Bug, python: Path, budget: float, whole: float) -> Result:
         at = workspace(Path(name), {})
         unpack(bug, at.root)
         os.environ["VIRTUAL_ENV"] = str(python.parent.parent)  # how a person would say which Python to take
+        # Found where the judge finds it, should a need of some project have brought another version of this one.
+        os.environ["PYTHONPATH"] = str(at.root / "src")
         began, spent = time.monotonic(), time.process_time()
         result = asyncio.run(engine.repair(at, targets=bug.failing, budget=budget))
         wall, cpu = time.monotonic() - began, time.process_time() - spent + result.cpu

@@ -78,6 +78,7 @@ def main() -> None:
     parser.add_argument("--scratch", type=Path, required=True, help="folder for clones that are changed")
     parser.add_argument("--python", type=Path, required=True, help="has pytest and what the projects need")
     options = parser.parse_args()
+    options.scratch.mkdir(parents=True, exist_ok=True)
     clones = dict(each.split("=", 1) for each in options.clones)
     with options.out.open("a", encoding="utf-8") as file:
         for bug in bugs(

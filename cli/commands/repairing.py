@@ -23,15 +23,18 @@ def repair(
     ] = "",
     budget: Annotated[str, typer.Option("--budget", metavar="TIME", help="Time to search: 60s, 5m.")] = "60s",
     top: Annotated[int, typer.Option("--top", min=1, max=10, help="Show so many changes, best first.")] = 1,
-    no_apply: Annotated[bool, typer.Option("--no-apply", help="Show the changes, write nothing.")] = False,
+    apply: Annotated[
+        bool | None,
+        typer.Option("--apply/--no-apply", help="Write even doubtful changes, or none. [default: sure ones]"),
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="As one JSON object.")] = False,
 ) -> None:
     """Make failing tests pass by small changes, without a model.
 
     In Python, and less well in Go, JavaScript, TypeScript, Java, Rust and C. Changes that break no other test are
-    applied, and how sure they are is said.
+    applied, unless they are so doubtful that they may only fit the tests: those are shown.
     """
     from cli.repair import repair as mend
 
-    found = mend(folder, tests or [], hint=hint, budget=budget, top=top, apply=not no_apply, as_json=as_json)
+    found = mend(folder, tests or [], hint=hint, budget=budget, top=top, apply=apply, as_json=as_json)
     raise typer.Exit(found)

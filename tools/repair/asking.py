@@ -86,7 +86,7 @@ class Asking:
             "endless": sorted({test.index for test in tests if test.endless}),
             "wordless": sorted({test.index for test in tests if not test.worded}),
             "others": [[test.index for test in each[1:] if not test.endless] for each in judges],
-            "near": [self._quick_near(candidate) for candidate in batch],
+            "near": [self.quick_near(candidate) for candidate in batch],
             "candidates": [self.edits(candidate) for candidate in batch],
             "alone": alone,
             "before": sorted(self.words.items()) if alone else [],
@@ -102,6 +102,14 @@ class Asking:
         await self._ask("warm", [candidate], {
             "probe": tests,
             "edits": self.edits(candidate),
+            "seconds": max(PROBE_SECONDS, *(self.spectrum.tests[index].limit for index in tests)),
+        })  # fmt: skip
+
+    async def lines(self, candidate: Candidate | None, tests: Sequence[int]) -> str:
+        """What tests run with a candidate, or as the program is; the request's name."""
+        return await self._ask("warm", [candidate] if candidate else [], {
+            "probe": list(tests),
+            "edits": self.edits(candidate) if candidate else [],
             "seconds": max(PROBE_SECONDS, *(self.spectrum.tests[index].limit for index in tests)),
         })  # fmt: skip
 
@@ -135,15 +143,19 @@ class Asking:
         stage: Message,
         effort: Effort,
         files: Sequence[str] = (),
+        ceiling: float = WHOLE_CEILING,
     ) -> str:
-        """A session of some files, or of everything; the request's name."""
+        """A session of some files, or of everything; the request's name.
+
+        ceiling: CPU seconds that a test may take at most
+        """
         return await self._ask("cold", [about], {
             "edits": edits,
             "files": list(files),
             "stages": [stage],
             "factor": max(effort.factor, WHOLE_FACTOR),
             "floor": WHOLE_FLOOR,
-            "ceiling": WHOLE_CEILING,
+            "ceiling": ceiling,
             "start": self.cold_start,
         })  # fmt: skip
 
@@ -168,11 +180,11 @@ class Asking:
             found.update(self._near[path, lines])
         return sorted(found)
 
-    def _quick_near(self, candidate: Candidate) -> list[int]:
-        """The quickest passing tests that run what is changed."""
+    def quick_near(self, candidate: Candidate, most: int = MOST_NEAR, slowest: int = 0) -> list[int]:
+        """The quickest passing tests that run what is changed, none slower than in step `slowest`."""
         near = [self.spectrum.tests[index] for index in self.passing_near(candidate)]
         return [
-            t.index for t in sorted(near, key=lambda t: (t.slowness, t.index))[:MOST_NEAR] if not t.slowness
+            t.index for t in sorted(near, key=lambda t: (t.slowness, t.index))[:most] if t.slowness <= slowest
         ]
 
     def _changed_lines(self, candidate: Candidate) -> Iterator[tuple[str, range]]:

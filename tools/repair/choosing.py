@@ -3,29 +3,41 @@
 from __future__ import annotations
 
 import ast
+import itertools
+import math
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from tools.repair.candidates import Candidate
+from tools.repair.result import LOW, Fix
 from tools.repair.templates import Source
 from tools.repair.templates.source import Function
+from tools.repair.turning import function_at, leaves_dead, turns_around
 
 # Templates right less often than this, when the tests pass, are taken only for want of better.
 SURE = 0.75
 # What the failure itself names (a name that does not exist, at all its places) comes before smaller changes that fit.
 NAMED = 0.97
 TIERS = (NAMED, SURE, 0.65, 0.55)
-# What takes from confidence: a variable that nothing uses any more; each other change that would do as well;
-# few tests that run the place. The values were set by hand, as the templates' were: estimates, fitted to nothing.
+# What takes from confidence: a variable that nothing uses, or statements that nothing reaches any more; each other
+# change of the same statement that would do as well; few tests that run the place. Set by hand, as the templates'
+# numbers were: estimates, fitted to nothing.
 UNUSED, RIVAL, FEWEST_RIVALS = 0.6, 0.97, 0.6
 # What a text takes that the project has nowhere but in its failing tests: a change made for these alone.
 SPECIAL = 0.5
+# What is taken for each passing test that goes another way, by the root of their share: one of eight tells already.
+DISTURBED = 0.4
+# What a change of the ways through a function takes where no passing test looks on (Tan et al. 2016, anti-patterns in
+# search-based program repair), if its kind is not in doubt already.
+UNSEEN = 0.7
 _LITERAL = re.compile(r"""'([^'\\\n]+)'|"([^"\\\n]+)\"""")
 FEW_TESTS, FEW = 4, 0.75
-# Where the failing tests run so many statements, there are more ways to make them pass by chance: in libraries half of
-# four first choices of the development half were right, at an average of 0.71 without this factor.
-MANY_STATEMENTS, MANY = 50, 0.75
+# Where the failing tests run so many statements, there are more ways to make them pass by chance: of changes at several
+# places all but one are wrong, and the right one may be none of them, which is worth so much. The chosen one's share
+# counts by its cube root: five right first choices in projects (development half) had a share of 0.38 and more, four of
+# seven wrong ones 0.25 and less. In small programs several places are mostly several ways to say the same.
+MANY_STATEMENTS, NOWHERE, SHARED = 50, 0.02, 1 / 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,29 +47,50 @@ class Found:
     helped: indexes of the tests that pass with it
     trust: how often changes of its kind are right when the tests pass, from 0 to 1
     near: how many tests run what it changes
+    disturbed: share of the passing tests among them that run other lines with it, as far as they were asked
     """
 
     candidate: Candidate
     helped: frozenset[int]
     trust: float
     near: int
+    disturbed: float = 0.0
+
+    @property
+    def sureness(self) -> float:
+        """The trust, less for what sends tests another way that have nothing to do with the fault."""
+        return self.trust * (1 - DISTURBED * math.sqrt(self.disturbed))
+
+    @property
+    def weight(self) -> float:
+        """How likely it was before it was tried, times how sure it is now."""
+        return self.candidate.priority * self.sureness
 
     @property
     def doubtful(self) -> bool:
-        return self.trust < SURE
+        return self.sureness < SURE
 
     @property
-    def preference(self) -> tuple[int, int, int, int]:
-        """Smaller is better: the most tests helped, then of a kind to be trusted, then the smallest, the likeliest."""
-        tier = sum(self.trust < step for step in TIERS)
-        return -len(self.helped), tier, self.candidate.size, self.candidate.rank
+    def tier(self) -> int:
+        """0 for what is to be trusted most."""
+        return sum(self.sureness < step for step in TIERS)
+
+    @property
+    def preference(self) -> tuple[int, int, bool, int, int]:
+        """Smaller is better: the most tests helped, of a kind to be trusted, the rest as it was, small, likely."""
+        return -len(self.helped), self.tier, self.disturbed > 0, self.candidate.size, self.candidate.rank
 
 
-def trust(candidate: Candidate, sources: Iterable[Source]) -> float:
-    """The template's precision, less for a change after which something is computed for nothing, or for one test."""
+def trust(candidate: Candidate, sources: Iterable[Source], passing: int = 1) -> float:
+    """The template's precision, less for a change after which something is computed for nothing, or for one test.
+
+    passing: how many passing tests run the place
+    """
     found = candidate.precision
+    if not passing and found >= SURE and any(map(turns_around, candidate.parts)):
+        found *= UNSEEN
     for part in candidate.parts:
-        if leaves_unused(part):
+        if leaves_unused(part) or leaves_dead(part):
             found *= UNUSED
         if makes_special(part, sources):
             found *= SPECIAL
@@ -98,34 +131,48 @@ def leaves_unused(candidate: Candidate) -> bool:
     if function is None:
         return False
     text = source.text[: change.start] + change.text + source.text[change.end :]
-    after = _function_at(text, function)
+    after = function_at(text, function)
     if after is None:
         return False
     return bool((_read(function) & _bound(after)) - _read(after))
 
 
-def confidence(found: Found, rivals: int, statements: int = 0) -> float:
+def confidence(found: Found, others: Iterable[Found], statements: int = 0) -> float:
     """From 0 to 1, how likely it is that the change is right and not only fits the tests.
 
+    others: what else would do
     statements: how many are suspicious
     """
+    alike = [each for each in others if each is not found and len(each.helped) == len(found.helped)]
     few = FEW if found.near < FEW_TESTS else 1.0
-    few *= MANY if statements > MANY_STATEMENTS else 1.0
-    return round(found.trust * few * max(FEWEST_RIVALS, RIVAL**rivals), 2)
+    rivals = [each for each in alike if each.tier <= found.tier]
+    if statements > MANY_STATEMENTS:
+        few *= math.pow(_share(found, alike), SHARED)
+        rivals = [each for each in rivals if _place(each) == _place(found)]
+    return round(found.sureness * few * max(FEWEST_RIVALS, RIVAL ** len(rivals)), 2)
+
+
+def _share(found: Found, alike: Iterable[Found]) -> float:
+    """Of what all the places are worth where a change would do, what this one is."""
+    places: dict[tuple[str, int], float] = {}
+    for each in alike:
+        places[_place(each)] = max(places.get(_place(each), 0.0), each.weight)
+    places[_place(found)] = found.weight
+    return found.weight / (sum(places.values()) + NOWHERE)
+
+
+def _place(found: Found) -> tuple[str, int]:
+    return found.candidate.path, found.candidate.suspect.line
 
 
 def in_words(value: float) -> str:
     """For a person."""
-    return "high" if value >= 0.85 else "fair" if value >= 0.6 else "low"
+    return "high" if value >= 0.85 else "fair" if value >= LOW else "low"
 
 
-def _function_at(text: str, function: Function) -> Function | None:
-    try:
-        tree = ast.parse(text)
-    except SyntaxError:
-        return None
-    alike = [n for n in ast.walk(tree) if isinstance(n, Function) and n.name == function.name]
-    return min(alike, key=lambda n: abs(n.lineno - function.lineno), default=None)
+def sure(fixes: Sequence[Fix]) -> tuple[Fix, ...]:
+    """Those before the first doubtful one; what comes after it was found with it in place."""
+    return tuple(itertools.takewhile(lambda fix: fix.confidence >= LOW, fixes))
 
 
 def _read(function: Function) -> set[str]:

@@ -189,14 +189,13 @@ class Repair:
             self.findings.checked = search.checked
             self.findings.to_the_end &= search.to_the_end
             if found is not None:
-                rivals = sum(len(each.helped) == len(found.helped) for each in search.others)
                 before = {path: source.text for path, source in sources.items()}
                 self.findings.alternatives += [
-                    tuple(described(each, dict(before), rivals, spectrum, len(suspects)))
+                    tuple(described(each, dict(before), [found, *search.others], spectrum, len(suspects)))
                     for each in search.others[:MOST_ALTERNATIVES]
                 ]
                 texts = dict(before)
-                fixes = described(found, texts, rivals, spectrum, len(suspects))
+                fixes = described(found, texts, search.others, spectrum, len(suspects))
                 self.findings.fixes += fixes
                 self.overlay.update({fix.path: texts[fix.path] for fix in fixes})
                 return True
@@ -219,7 +218,8 @@ class Repair:
         )  # fmt: skip
         search = Importing(
             ask=ask, replies=replies, files=self._target_files(), deadline=deadline,
-            passed=len(base.spectrum.standing("passed")), on_progress=self.on_progress,
+            passed=len(base.spectrum.standing("passed")), known=len(base.spectrum.tests),
+            on_progress=self.on_progress,
         )  # fmt: skip
         found = await search.find(base.errors)
         self.tried += search.tried
@@ -227,8 +227,10 @@ class Repair:
         if found is None:
             return False
         texts = {path: source.text for path, source in sources.items()}
-        fixes = described(found, texts, 0, base.spectrum, 1)
+        fixes = described(found, texts, (), base.spectrum, 1)
         self.findings.fixes += fixes
+        if not found.near:
+            self.findings.unproven = base.errors
         self.overlay.update({fix.path: texts[fix.path] for fix in fixes})
         return True
 

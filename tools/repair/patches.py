@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from tools.repair.choosing import Found, confidence
 from tools.repair.result import Fix
 from tools.repair.spectrum import Spectrum
 
 
 def described(
-    found: Found, texts: dict[str, str], rivals: int, spectrum: Spectrum, statements: int
+    found: Found, texts: dict[str, str], others: Sequence[Found], spectrum: Spectrum, statements: int
 ) -> list[Fix]:
     """A patch as the edits that make it, each fit to be made after the one before; `texts` are brought up to date.
 
+    others: what would do as well
     statements: how many are suspicious
     """
     names = {test.index: test.id for test in spectrum.tests}
@@ -31,7 +34,7 @@ def described(
                 template=part.template,
                 why=f"{change.why} in {where}, line {part.suspect.line}",
                 tests=tuple(names[index] for index in sorted(found.helped)),
-                confidence=confidence(found, rivals, statements),
+                confidence=confidence(found, others, statements),
             )
         )
         texts[part.path] = after

@@ -10,6 +10,10 @@ from typing import Any
 from tools.repair.places import Place
 from tools.repair.spectrum import Step
 
+# What is less sure than this is doubtful: it may only fit the tests. `patchwright repair` shows it and does not write
+# it, the offline model does not commit it.
+LOW = 0.5
+
 
 class Outcome(StrEnum):
     """How a repair ended."""

@@ -205,6 +205,19 @@ def test_it_commits_only_when_all_tests_pass() -> None:
     assert "test_cart.py::test_fee" in ended.arguments["summary"]
 
 
+def test_what_may_only_fit_the_tests_is_not_committed_and_others_are_named() -> None:
+    offered = [*specs(), COMMIT]
+    other = {**FIX, "why": "`fee` should be `rate` in fee, line 2"}
+    doubtful = {"repair": {"fixes": [{**FIX, "confidence": 0.3}], "alternatives": [[other]]}}
+    green = after(PLANNED, RAN_RED, ("repair", doubtful, False), EDITED, RAN_GREEN, tools=offered)
+    ended = only(ask(green, offered))
+    assert (ended.tool, ended.arguments["status"]) == ("finish", "done")
+    said = ended.arguments["summary"]
+    assert "line 2 (low confidence" in said
+    assert "I committed nothing" in said
+    assert "- cart.py:2: `fee` should be `rate`" in said
+
+
 def test_changes_that_break_another_test_are_taken_back() -> None:
     worse = {"report": {**FAILED["report"], "failures": [{"id": "test_cart.py::test_other"}]}}
     messages = after(PLANNED, RAN_RED, FOUND, EDITED, ("run_tests", worse, False))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tools.repair.candidates import candidates
-from tools.repair.choosing import MANY, MANY_STATEMENTS, Found, confidence
+from tools.repair.choosing import MANY_STATEMENTS, NOWHERE, SHARED, Found, confidence
 from tools.repair.localization import Suspect, rank
 from tools.repair.relevance import reordered, words_of
 from tools.repair.spectrum import Spectrum, Test
@@ -55,5 +55,6 @@ def test_without_words_in_common_coverage_alone_decides() -> None:
 def test_a_fix_among_many_suspicious_statements_is_less_sure() -> None:
     candidate = next(iter(candidates(ranked(), SOURCES, Hints())))
     found = Found(candidate=candidate, helped=frozenset({0}), trust=0.8, near=10)
-    assert confidence(found, 0, MANY_STATEMENTS) == confidence(found, 0) == 0.8
-    assert confidence(found, 0, MANY_STATEMENTS + 1) == round(0.8 * MANY, 2)
+    assert confidence(found, (), MANY_STATEMENTS) == confidence(found, ()) == 0.8
+    share = found.weight / (found.weight + NOWHERE)
+    assert confidence(found, (), MANY_STATEMENTS + 1) == round(0.8 * share**SHARED, 2) < 0.8

@@ -180,7 +180,7 @@ def missing_super_call(site: Site) -> Iterator[Change]:
     if function is None or owner is None or not owner.bases or not _takes_lines(site):
         return
     body = [each for each in function.body if not _is_text(each)]
-    if site.statement not in (body[0], body[-1]) or "super()" in site.text(function):
+    if site.statement not in (*body[:1], *body[-1:]) or "super()" in site.text(function):
         return
     arguments = function.args
     given = [each.arg for each in arguments.args[1:]]

@@ -75,15 +75,27 @@ def early_return(site: Site) -> Iterator[Change]:
     if site.function is None or not site.alone_on_lines or isinstance(site.statement, Function):
         return
     results = ["return None", "return 0", "return []", "return False", "return True", 'return ""']
+    answers = _answers(site.function)
+    if not answers:
+        results = ["return"]
     if any(isinstance(node, ast.For | ast.While) for node in _above(site)):
         results.insert(0, "continue")
     used = [n.id for n in site.nodes if isinstance(n, ast.Name) and n.id in site.variables]
     for name in dict.fromkeys(used):
         for check in (f"{name} is None", f"not {name}"):
-            for result in [*results, f"return {name}"]:
+            for result in [*results, *([f"return {name}"] if answers else [])]:
                 yield site.insert_before(
                     f"if {check}:\n    {result}", f"`{check}` is not handled: `{result}` is missing"
                 )
+
+
+def _answers(function: Function) -> bool:
+    """It returns values: no generator and nothing that is done for its effects alone."""
+    nodes = list(ast.walk(function))
+    if any(isinstance(node, ast.Yield | ast.YieldFrom) for node in nodes):
+        return False
+    returns = [node for node in nodes if isinstance(node, ast.Return)]
+    return not returns or any(node.value is not None for node in returns)
 
 
 @template(prior=0.3, precision=0.65)

@@ -24,6 +24,25 @@ def looked_up_with_care(site: Site) -> Iterator[Change]:
             yield site.replace(node, f"{site.operand(node.value, ATOM)}.get({site.text(node.slice)})")
 
 
+@template(prior=0.5, precision=0.85)
+def nothing_for_none(site: Site) -> Iterator[Change]:
+    """`hasattr(x, n)` → `getattr(x, n, None)`: set to None is as good as not there (Python's data model).
+
+    The same for keys: `k in d` → `d.get(k)`; and for attributes the other way round.
+    """
+    for node in site.nodes:
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and not node.keywords:
+            given = ", ".join(site.text(each) for each in node.args[:2])
+            if node.func.id == "hasattr" and len(node.args) == 2:
+                yield site.replace(node, f"getattr({given}, None)")
+            elif node.func.id == "getattr" and len(node.args) == 3:
+                yield site.replace(node, f"hasattr({given})")
+        elif isinstance(node, ast.Compare) and [type(each) for each in node.ops] == [ast.In]:
+            (place,) = node.comparators
+            if isinstance(node.left, ast.Constant | ast.Name) and is_place(place):
+                yield site.replace(node, f"{site.operand(place, ATOM)}.get({site.text(node.left)})")
+
+
 @template(prior=0.35, precision=0.8)
 def value_or_empty(site: Site) -> Iterator[Change]:
     """`x` → `x or ""` where something is handed on that may be None, or the other way round (PyTER, None guard)."""

@@ -1,0 +1,130 @@
+"""How much of what passing tests do a change leaves as it was.
+
+A right change seldom alters what tests that passed before do; a wrong one that still passes them often sends them
+another way which they do not look at (PATCH-SIM, Xiong et al. 2018). What they do is here the set of lines they run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from tools.repair.asking import Asking
+from tools.repair.choosing import Found
+from tools.repair.edits import Edit
+from tools.repair.server import Message
+
+# Changes that are compared in one search, each by so many passing tests that are quick enough: a comparison costs what
+# some dozen screenings do. Of tests up to the first step of slowness, some hundredths of a second.
+MOST_COMPARED, MOST_TESTS, SLOWEST = 40, 8, 1
+
+Lines = Mapping[str, frozenset[int]]
+
+
+@dataclass(slots=True, kw_only=True)
+class Sameness:
+    """Asks for the lines that tests run with good changes and without any, and notes the difference in `Found`."""
+
+    ask: Asking
+    _plain: dict[tuple[int, ...], Mapping[int, Lines]] = field(default_factory=dict)
+    _asked: dict[str, tuple[int, ...]] = field(default_factory=dict)
+    _about: dict[str, tuple[Found, tuple[int, ...]]] = field(default_factory=dict)
+    _told: list[tuple[Found, tuple[int, ...], Mapping[int, Lines]]] = field(default_factory=list)
+    _compared: int = 0
+
+    async def compare(self, found: Found) -> None:
+        """Ask about a change, unless no quick passing test runs its place or enough were compared."""
+        tests = tuple(sorted(self.ask.quick_near(found.candidate, MOST_TESTS, SLOWEST)))
+        if not tests or self._compared == MOST_COMPARED:
+            return
+        self._compared += 1
+        if tests not in self._plain and tests not in self._asked.values():
+            self._asked[await self.ask.lines(None, tests)] = tests
+        self._about[await self.ask.lines(found.candidate, tests)] = found, tests
+
+    def note(self, reply: Message) -> list[tuple[Found, Found]]:
+        """Of each change of which enough is known now: as it was, and with the share of tests that go another way."""
+        lines = _lines(reply)
+        if reply["id"] in self._asked:
+            self._plain[self._asked[reply["id"]]] = lines
+        else:
+            self._told.append((*self._about.pop(reply["id"]), lines))
+        ready = [each for each in self._told if each[1] in self._plain]
+        self._told = [each for each in self._told if each[1] not in self._plain]
+        return [(found, self._with_share(found, self._plain[tests], after)) for found, tests, after in ready]
+
+    def forget(self) -> None:
+        """No more answers come to what is asked."""
+        self._asked.clear()
+        self._about.clear()
+        self._told.clear()
+
+    def _with_share(self, found: Found, before: Mapping[int, Lines], after: Mapping[int, Lines]) -> Found:
+        both = sorted(before.keys() & after.keys())
+        if not both:  # it cannot be tried in a running process
+            return found
+        texts = {path: source.text for path, source in self.ask.sources.items()}
+        edits = found.candidate.edits
+        other = sum(not same(before[index], after[index], edits, texts) for index in both)
+        return replace(found, disturbed=other / len(both))
+
+
+def same(before: Lines, after: Lines, edits: Sequence[Edit], texts: Mapping[str, str]) -> bool:
+    """The same lines are run before and after, those left out that are changed themselves.
+
+    edits: what is changed, each counted in the text before all of them
+    texts: files as they are before
+    """
+    paths = before.keys() | after.keys()
+    for path in paths:
+        old, new = before.get(path, frozenset()), after.get(path, frozenset())
+        own = [edit for edit in edits if edit.path == path]
+        if own:
+            old, new = _kept(old, new, own, texts[path])
+        if old != new:
+            return False
+    return True
+
+
+def _kept(
+    old: Iterable[int], new: Iterable[int], edits: Sequence[Edit], text: str
+) -> tuple[frozenset[int], frozenset[int]]:
+    """Both without the lines that are changed, the new ones as they were numbered before; what is moved counts."""
+    lines = text.split("\n")
+    known: dict[int, int] = {}  # new → old
+    line, shift = 1, 0
+    for edit in sorted(edits, key=lambda each: each.start):
+        first = text.count("\n", 0, edit.start) + 1
+        within = text.count("\n", edit.start, edit.end)
+        begins = edit.start == 0 or text[edit.start - 1] == "\n"
+        # Where whole lines come or go, the one behind them is as it was.
+        whole = begins and (edit.text or text[edit.start : edit.end])[-1:] == "\n"
+        final = first + within - whole
+        known.update({each + shift: each for each in range(line, first)})
+        before = lines[first - 1 : final]
+        after = edit.text.split("\n")[: -1 if whole else None]
+        for text_of, place in _once(after).items():
+            if text_of in _once(before):
+                known[first + shift + place] = first + _once(before)[text_of]
+        shift += edit.text.count("\n") - within
+        line = final + 1
+    known.update({each + shift: each for each in range(line, len(lines) + 1)})
+    kept = set(known.values())
+    return frozenset(each for each in old if each in kept), frozenset(
+        known[each] for each in new if each in known
+    )
+
+
+def _once(lines: Sequence[str]) -> dict[str, int]:
+    """The lines that stand there once, however they are indented, and where."""
+    bare = [each.strip() for each in lines]
+    return {each: place for place, each in enumerate(bare) if each and bare.count(each) == 1}
+
+
+def _lines(reply: Message) -> dict[int, Lines]:
+    records: Mapping[str, Message] = reply["tests"]
+    return {
+        int(index): {path: frozenset(lines) for path, lines in record.get("lines", {}).items()}
+        for index, record in records.items()
+        if record["outcome"] == "passed"
+    }
