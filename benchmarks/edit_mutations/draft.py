@@ -109,6 +109,11 @@ class Draft:
     note: str = ""
 
     @property
+    def slips(self) -> int:
+        """How many things were done to it."""
+        return self.note.count("; ") + bool(self.note)
+
+    @property
     def stop(self) -> int:
         """Index after the last old line."""
         return self.start + len(old_lines(self.truth))

@@ -8,13 +8,13 @@ were made from, there is no right answer and the case is dropped.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from difflib import SequenceMatcher
 from enum import Enum
 from functools import lru_cache
 
-from benchmarks.edit_mutations.draft import PUNCTUATION, Draft, Text, new_lines, old_lines, squeezed
-from benchmarks.edit_mutations.whitespace import leading
+from benchmarks.edit_mutations.draft import PUNCTUATION, Draft, Text, new_lines, old_lines, squeezed, texts
+from benchmarks.edit_mutations.whitespace import UNITS, leading
 from tools.edit.changes import Line
 
 MARGIN = 0.02
@@ -60,6 +60,8 @@ def verdict(draft: Draft) -> Verdict:
         return Verdict.REFUSE
     if draft.elided:
         return _of_elided(draft, given)
+    if draft.slips > 1 and (_is_one_slip(draft) or _is_plainer_edit(draft, given)):
+        return Verdict.DROP
     return (
         _of_lines(draft, given)
         or _of_filled(draft, given)
@@ -99,7 +101,94 @@ def _is_text_elsewhere(draft: Draft, given: tuple[str, ...]) -> bool:
         for index, line in enumerate(draft.text.lines)
         if line.lstrip() == first and list(draft.text.lines[index + 1 : index + len(given)]) == rest
     ]
-    return len(found) == 1 and not draft.start - len(given) < found[0] < draft.stop
+    if len(found) != 1:
+        return False
+    if draft.start - len(given) < found[0] < draft.stop:
+        return draft.slips > 1 and _says_another(draft, range(found[0], found[0] + len(given)))
+    return True
+
+
+def _is_one_slip(draft: Draft) -> bool:
+    """Two slips in the indentation of all lines look like a single one, by which the new lines are others: all moved
+    as far, or a tab of another width."""
+    old, there = _filled(old_lines(draft.given)), _filled(old_lines(draft.truth))
+    new, meant = _filled(texts(draft.given, "+")), _filled(texts(draft.truth, "+"))
+    if [line.strip() for line in old] != [line.strip() for line in there] or len(new) != len(meant):
+        return False
+    more, less = _shift(there[0], old[0])
+    for undo in (
+        _moved(less, more),
+        *(_retabbed(unit) for unit in UNITS),
+        *(_untabbed(unit) for unit in UNITS),
+    ):
+        if [undo(line) for line in old] == there:
+            made = [undo(line) for line in new]
+            if made != meant:
+                return True
+    return False
+
+
+def _filled(lines: Sequence[str]) -> list[str]:
+    return [line for line in lines if line.strip()]
+
+
+def _moved(less: str, more: str) -> Callable[[str], str]:
+    return lambda line: more + line.removeprefix(less)
+
+
+def _retabbed(unit: int) -> Callable[[str], str]:
+    """Undoes "a tab as so many spaces"."""
+
+    def undo(line: str) -> str:
+        wide = len(line) - len(line.lstrip(" "))
+        return "\t" * (wide // unit) + " " * (wide % unit) + line.lstrip(" ")
+
+    return undo
+
+
+def _untabbed(unit: int) -> Callable[[str], str]:
+    """Undoes "so many spaces as a tab"."""
+    return lambda line: " " * unit * (len(line) - len(line.lstrip("\t"))) + line.lstrip("\t")
+
+
+def _is_plainer_edit(draft: Draft, given: tuple[str, ...]) -> bool:
+    """But for lines that are made up the given ones stand there without a gap, and say another thing so: one that is
+    left out, and another slip, have made the lines of another place, or of another part of this one."""
+    text = draft.text
+    wanted = [_Wanted(line, text) for line in map(squeezed, given) if line]
+    rows = [row for row in text.filled if draft.start - len(given) <= row < draft.stop + len(given)]
+    lines = [text.squeezed[row] for row in rows]
+    known = [each for each in wanted if any(each.worth(line) for line in lines)]
+    if not known or len(known) >= len(_filled(old_lines(draft.truth))):
+        return False
+    runs = [
+        rows[at : at + len(known)]
+        for at in range(len(rows) - len(known) + 1)
+        if all(each.worth(line) for each, line in zip(known, lines[at:], strict=False))
+    ]
+    stand = [each in known for each in wanted]
+    return any(_says_another(draft, run, stand) for run in runs)
+
+
+def _says_another(draft: Draft, rows: Sequence[int], stand: Sequence[bool] = ()) -> bool:
+    """Made of these rows, the edit gives other lines than are meant, blank ones aside.
+
+    stand: which of the old lines with text stand in these rows; all if left out
+    """
+    text, ops = draft.text, [line for line in draft.given if line.text.strip()]
+    taken = iter([row for row in rows if text.squeezed[row]])
+    known = iter(stand or [True] * len(ops))
+    own = [squeezed(line) for line in texts(draft.truth, "+") if line.strip()]
+    fresh = iter(own if len(own) == sum(line.op == "+" for line in ops) else ())
+    made = [text.squeezed[row] for row in text.filled if row < rows[0]]
+    for line in ops:
+        if line.op == "+":
+            made.append(next(fresh, squeezed(line.text)))
+        elif next(known):
+            row = next(taken, None)
+            made += [text.squeezed[row]] if line.op == " " and row is not None else []
+    made += [text.squeezed[row] for row in text.filled if row > rows[-1]]
+    return made != [each for each in map(squeezed, draft.applied()) if each]
 
 
 def exact_places(lines: Sequence[str], wanted: Sequence[str]) -> list[int]:
@@ -146,8 +235,8 @@ def _of_filled(draft: Draft, given: tuple[str, ...]) -> Verdict | None:
     here = [
         level for place, level in levels.items() if draft.start <= place < max(draft.stop, draft.start + 1)
     ]
-    if not here:
-        return None
+    if not here:  # two slips have made the lines of another part of it
+        return Verdict.DROP if found and draft.slips > 1 else None
     if len(wanted) < sum(1 for line in old_lines(draft.truth) if line.strip()) and not _stand(draft, given):
         return (
             Verdict.DROP

@@ -187,6 +187,27 @@ def test_two_slips_that_leave_the_old_line_as_it_is_say_another_edit() -> None:
     assert verdict(deeper.written([old._replace(text=old.text.lstrip()), new])) is Verdict.DROP
 
 
+def test_two_slips_of_indentation_that_look_like_one_say_what_the_one_says() -> None:
+    deep = "\t\tfoo(bar);\n\t\tlast(it);\n"
+    one = draft(" \t\tfoo(bar);\n+\tend\n \t\tlast(it);\n", deep)
+    once = one.written([line._replace(text=line.text[1:]) for line in one.given], "unindented by 1")
+    assert verdict(once) is Verdict.APPLY
+    spaced = [line._replace(text=line.text.replace("\t", "        ")) for line in once.given]
+    assert verdict(once.written(spaced, "tabs as 8 spaces")) is Verdict.DROP
+
+
+def test_lines_that_two_slips_have_made_of_others_say_another_edit() -> None:
+    file = "alpha(one);\nbeta = gamma\nbeta = gamma\nbeta = gamma\n"
+    hunk = draft(" alpha(one);\n beta = gamma\n beta = gamma\n+fresh:\n", file)
+    first, _, last, new = hunk.given
+    missing = hunk.written([first, last, new], "a context line is missing")
+    both = missing.written([first, Line(" ", "});"), last, new], "a context line is invented")
+    assert verdict(both) is Verdict.DROP
+    made_up = hunk.written([first, Line(" ", "});"), *hunk.given[1:]], "a context line is invented")
+    drifted = made_up.written([*made_up.given[:-1], new], "the same once more")
+    assert verdict(drifted) is Verdict.APPLY
+
+
 def test_what_stands_only_within_a_longer_name_is_to_be_refused() -> None:
     within = twins.within_a_name(Random(SEED), draft("-        result = 0\n+        result = 1\n"))
     assert within is not None

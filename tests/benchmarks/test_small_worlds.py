@@ -7,7 +7,15 @@ from random import Random
 
 import pytest
 
-from benchmarks.edit_mutations.catalogue import DRESSED, HEADED, WRITTEN, Case, cases
+from benchmarks.edit_mutations.catalogue import (
+    DRESSED,
+    HEADED,
+    TRAPPED,
+    TWO,
+    WRITTEN,
+    Case,
+    cases,
+)
 from benchmarks.edit_mutations.judge import WRONGLY, judged
 from benchmarks.edit_mutations.matchers import Matcher, Ours, OursInLine
 from benchmarks.edit_mutations.worlds import by_shape, ends_blank, within_a_line, world
@@ -17,7 +25,7 @@ pytestmark = pytest.mark.slow
 WORLDS = 40 * int(os.environ.get("PATCHWRIGHT_STRESS", "1"))
 
 # where lines are left out as "...", how deep these dots are tells which: made-up lines are not so deep for a reason
-SLIPS = tuple(name for name in (*WRITTEN, *DRESSED, HEADED) if "elided" not in name)
+SLIPS = tuple(name for name in (*WRITTEN, *DRESSED, HEADED, TWO, TRAPPED) if "elided" not in name)
 
 
 def test_an_edit_of_a_small_file_is_made_as_meant_or_refused() -> None:

@@ -14,7 +14,7 @@ from tools.edit.diffing import diffed
 from tools.edit.formats.placeholders import stands_for_lines
 from tools.edit.heads import scopes
 from tools.edit.indentation import indent_of, mixes
-from tools.edit.ladder import STEPS, Rung, Site, Source, says_enough, sites
+from tools.edit.ladder import STEPS, Rung, Site, Source, has_own_word, says_enough, sites
 from tools.edit.letters import (
     is_other_line,
     is_shallow,
@@ -218,6 +218,7 @@ def _part(source: Source, start: int, reading: Reading, path: str, *, keep_end: 
             start = max(start - 1, 0)  # the file stays without a final newline
         end = min(end + (not reading.old.endswith("\n")), len(source.text))
     new = settled(source, start, reading.old, reading.new, path)
+    _refuse_torn(source, start, reading)
     _refuse_other_kind(source, start, reading.old, new)
     line_start = source.text.rfind("\n", 0, start) + 1
     if new.isspace() and "\n" not in new and source.text[line_start:start].isspace():
@@ -232,6 +233,27 @@ def _part(source: Source, start: int, reading: Reading, path: str, *, keep_end: 
     if behind.isspace() and new.endswith(behind):  # `new` has the space that `old` lost
         end += len(behind)
     return TextSplice(start=start, end=end, new=new)
+
+
+def _refuse_torn(source: Source, start: int, reading: Reading) -> None:
+    """For a part of a line, beside which whole lines are added: the words that stand there would be torn off it, and
+    another place where it is a line may be meant. Raises EditRefused."""
+    old, new = reading.old.strip("\n"), reading.new.strip("\n")
+    if "\n" in old:
+        return
+    text, end = source.text, start + len(reading.old)
+    line_end = text.find("\n", end)
+    before, behind = (
+        text[text.rfind("\n", 0, start) + 1 : start],
+        text[end:line_end] if line_end >= 0 else text[end:],
+    )
+    if (new.startswith(f"{old}\n") and has_own_word(behind)) or (
+        new.endswith(f"\n{old}") and has_own_word(before)
+    ):
+        raise EditRefused(
+            f"`old` was found at line {source.line_at(start) + 1}, but is a part of it, and `new` has lines beside it: "
+            "give the whole line"
+        )
 
 
 def _refuse_other_kind(source: Source, start: int, old: str, new: str) -> None:

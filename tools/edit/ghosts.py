@@ -26,7 +26,7 @@ def without_ghosts(
         elif before is None:
             _cut_start(kept_new, end - first, after, framed)
         else:
-            _cut_between(kept_new, before, after)
+            _cut_between(kept_new, end - first, before, after)
     gone = set(ghosts)
     return [line for i, line in enumerate(old) if i not in gone], kept_new
 
@@ -64,17 +64,15 @@ def _blank_at_end(lines: Sequence[str]) -> int:
     return next((i for i, line in enumerate(reversed(lines)) if line.strip()), len(lines))
 
 
-def _cut_between(lines: list[str], before: str, after: str) -> None:
-    """Take out the blank lines between these two, or beside the one of them that is left."""
-    blank = [i for i, line in enumerate(lines) if not line.strip()]
-    both = [i for i in blank if 0 < i < len(lines) - 1 and lines[i - 1] == before and lines[i + 1] == after]
-    one = [
-        i
-        for i in blank
-        if (i > 0 and lines[i - 1] == before) or (i + 1 < len(lines) and lines[i + 1] == after)
+def _cut_between(lines: list[str], count: int, before: str, after: str) -> None:
+    """Take out as many blank lines between these two, or beside the one of them that is left."""
+    blank = [
+        i for i in range(len(lines) - count + 1) if not any(line.strip() for line in lines[i : i + count])
     ]
-    found = both or one
+    above = {i for i in blank if i > 0 and lines[i - 1] == before}
+    below = {i for i in blank if i + count < len(lines) and lines[i + count] == after}
+    found = above & below or above | below
     if len(found) > 1:
         raise Unclear("`old` has a blank line that the file has not: leave it out in both texts")
     for number in found:
-        del lines[number]
+        del lines[number : number + count]

@@ -112,6 +112,17 @@ def as_far(points: Sequence[tuple[str, str]]) -> Mapping | None:
     return None
 
 
+def in_one_way(points: Sequence[tuple[str, str]]) -> bool:
+    """One slip explains all: the lines are moved as far, or their levels are of another width or kind."""
+    if as_far(points):
+        return True
+    (model, there), *_ = [pair for pair in points if any(pair)]
+    kinds = ({character for pair in points for character in pair[side]} for side in (0, 1))
+    return all(len(each) == 1 for each in kinds) and all(
+        len(m) * len(there) == len(f) * len(model) for m, f in points
+    )
+
+
 def _could_be_scaled(points: Sequence[tuple[str, str]], given: Sequence[str], file: Sequence[str]) -> bool:
     """One depth is known, and another one's could be moved as far, or stretched as much, so that it is a whole level
     of the file's: where a step of the model's is none, or its levels are as wide as models write them, nobody can tell.
@@ -189,7 +200,9 @@ def _slope(
             return (wide, 1) if base[1] % base[0] == 0 and not moved else None  # else it may be less deep
         return unit_of(file), 1
     if base[0] and base[1]:  # the model's spaces in a file of tabs
-        return (1, base[0] // base[1]) if base[0] % base[1] == 0 else None
+        columns, over = divmod(base[0], base[1])
+        measured = not over and columns in WIDTHS
+        return (1, max(columns, 1)) if measured or all(len(each) == base[0] for each in given) else None
     steps = sorted({abs(len(each) - base[0]) for each in given} - {0})
     # without a pair to measure by, the smallest step is one level if all others are whole levels of it
     if steps and steps[0] in WIDTHS and all(step % steps[0] == 0 for step in steps):

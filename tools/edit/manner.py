@@ -7,7 +7,17 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from tools.edit.changes import Line
-from tools.edit.indentation import OPENERS, Mapping, fitted, indent_of, lowest, mixes, tab_indented, unit_of
+from tools.edit.indentation import (
+    OPENERS,
+    Mapping,
+    fitted,
+    in_one_way,
+    indent_of,
+    lowest,
+    mixes,
+    tab_indented,
+    unit_of,
+)
 from tools.edit.ladder import LOOK_ALIKES, Rung, Source, has_own_word
 from tools.edit.unclear import Unclear
 from tools.edit.words import merged, versions
@@ -15,6 +25,9 @@ from tools.edit.words import merged, versions
 APPROXIMATE = (Rung.PUNCTUATION, Rung.ANCHORS)
 """Rungs at which words of the file and of the model's old lines differ, so that the new lines are merged with them."""
 
+
+Pair = tuple[str, str]
+"""The model's indentation of a line, and the file's."""
 
 _BLOCK = ("{", ":")
 """How a line ends whose block stands deeper, on the next line."""
@@ -129,10 +142,53 @@ class Adapter:
         if lacks and rest and all(m == f for m, f in rest):
             # a model that starts copying within the indentation gives only the first line without all of it
             self._odd_first = first[0]
+            if first[0][0] and in_one_way(pairs) and any(given):
+                raise Unclear(
+                    "whether the first line alone is indented otherwise than in the file, or all levels are, is not "
+                    "clear: give the lines as in the file"
+                )
             pairs = rest
-        elif self._rung is not Rung.EXACT and added:
-            self._refuse_other_depth()
+        elif self._rung is not Rung.EXACT:
+            if added:
+                self._refuse_other_depth()
+            if rest and not in_one_way(pairs):
+                self._refuse_two_slips(first[0], rest, added)
+                if len(first[0][0]) >= len(first[0][1]):
+                    self._refuse_merged()
         return fitted(pairs, added, self._source.lines, self._source.tabs)
+
+    def _refuse_two_slips(self, first: Pair, rest: Sequence[Pair], added: Sequence[str]) -> None:
+        """The first line lacks indentation, and the others are not indented as in the file either: a new line that is
+        as deep as none of these is told by that line, or by the others."""
+        (given, there), known = first, {model for model, _ in rest}
+        mapping = fitted(rest, added, self._source.lines, self._source.tabs)
+        seen = mapping(given) if mapping else None
+        lacks = not given and bool(there) if seen is None else seen != there and there.endswith(seen)
+        new = [i for i, line in enumerate(self._lines) if line.op == "+" and line.text.strip()]
+        depths = [(i, given_indent(self._lines[i].text)) for i in new]
+        for i, depth in depths:
+            if (
+                lacks
+                and given not in known
+                and depth not in known
+                and (depth != given or self._new_lines_before(i))
+            ):
+                raise Unclear(
+                    f"how deep to indent {self._lines[i].text.strip()[:60]!r} is not clear: the first line is not "
+                    "indented like the others; give them all as in the file"
+                )
+
+    def _refuse_merged(self) -> None:
+        """Two depths are one in the file, neither of them that of the first line alone: other lines may be meant."""
+        pairs = {
+            (given_indent(self._lines[i].text), indent_of(self._source.lines[row]))
+            for i, row in self._row_of.items()
+            if has_own_word(self._lines[i].text)
+        }
+        if len({there for _, there in pairs}) < len(pairs):
+            raise Unclear(
+                "lines of several depths stand at one in the file: give them with their indentation"
+            )
 
     def _refuse_other_depth(self) -> None:
         """Some lines stand as deep as they are given, and one of brackets alone, beside which lines are added, or which
@@ -240,7 +296,7 @@ class Adapter:
         return mapped + text[len(indent_of(text)) :]
 
     def _new_lines_before(self, number: int) -> bool:
-        return any(line.op != "-" for line in self._lines[:number])
+        return any(line.op != "-" and line.text.strip() for line in self._lines[:number])
 
     def _nearest(self, number: int, indent: str, base: int | None) -> str | None:
         """Without one mapping for all lines: that of the line it replaces, or what the indentation means elsewhere."""

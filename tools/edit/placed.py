@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from tools.edit.already import stands
@@ -133,13 +132,15 @@ def _refuse_other_new_lines(
     the ones that stay. However early or late each is kept, it has to come to the same. Raises EditRefused."""
     result = spliced(source, [as_text(source, splice) for splice in made])
     for lines in extremes(hunk.old, hunk.new):
-        with suppress(Unclear):
-            other = [as_text(source, splice) for splice in splices(source, lines, site, rung)]
-            if spliced(source, other) != result:
-                raise EditRefused(
-                    f"`old` was found at line {site.first + 1} ({rung}), but which of the lines that stand several "
-                    "times stay is not clear: give all lines as the file has them"
-                )
+        try:
+            other = spliced(source, [as_text(source, each) for each in splices(source, lines, site, rung)])
+        except Unclear:
+            other = None  # what it comes to is not clear itself
+        if other != result:
+            raise EditRefused(
+                f"`old` was found at line {site.first + 1} ({rung}), but which of the lines that stand several "
+                "times stay is not clear: give all lines as the file has them"
+            )
 
 
 def _without_ghosts(hunk: Hunk, site: Site) -> tuple[Hunk, Site]:

@@ -8,6 +8,41 @@ from tools.edit.changes import Hunk, Line, Replace
 from tools.edit.engine import EditRefused, patched
 
 REFUSED = {
+    "the first line without its indentation, and the others with tabs for spaces": (
+        "  delta,\n  alpha(one);\n  if (alpha) {\n",
+        "delta,\n\talpha(one);\n",
+        "delta,\n* item new\n\talpha(one);\n",
+    ),
+    "the first line alone less deep, or all in narrower levels": (
+        "    return beta\nreturn gamma\nend\n",
+        "  return beta\nreturn gamma\n",
+        "  return beta\nreturn gamma\nif fresh {\n  alpha(one);\n",
+    ),
+    "lines of two depths that stand at one, and at two with another line between": (
+        "delta,\ndelta,\nif (alpha) {\n\tdelta,\n",
+        "\tdelta,\n\t\tdelta,\n",
+        "\tdelta,\n\t\tdelta,\n\t\tfresh:\n",
+    ),
+    "one column for a tab, or all less deep": (
+        "\t\t* item three\n\t\tdelta,\n\t\treturn beta\n",
+        "  * item three\n  delta,\n",
+        "end\nreturn fresh\n",
+    ),
+    "which of three equal lines goes, and a blank one between that `old` has not": (
+        "delta,\n\nreturn beta\n\nreturn beta\nreturn beta\n",
+        "\nreturn beta\nreturn beta\nreturn beta\n",
+        "\nreturn beta\nreturn beta\n",
+    ),
+    "a part of a line, and lines to add behind it": (
+        "# Simple value tests\nfoo\n",
+        "value",
+        "value\n\nsort\n[1, 2]",
+    ),
+    "a part of a line, and lines to add before it": (
+        "# Simple value\nfoo\n",
+        "value",
+        "sort\n\nvalue",
+    ),
     "brackets alone, one space deeper than the file has them, which another line begins with": (
         "a(\n    b(\n    )\n    while 1:\n        with c(\n        ) as bar:\n",
         "     )",
@@ -449,6 +484,15 @@ MEANT = {
     "a blank line in a fence instead of a line": (
         "a = 1\nfoo = bar\nb = 2\n", "```\nfoo = bar\n```\n", "```\n\n```\n", "a = 1\n\nb = 2\n",
     ),
+    "two blank lines that are not in the file, behind a line that is not, either": (
+        "head\nif (alpha) {\n  if (beta) {\n    end\n",
+        "}\n\n\nif (alpha) {\n  if (beta) {\n    end\n",
+        "}\n\n\n  if (beta) {\n    end\n",
+        "head\n  if (beta) {\n    end\n",
+    ),
+    "a part of a line on lines of its own": (
+        "x = f(alpha, beta)\n", "alpha, beta", "\n    alpha,\n    beta,\n", "x = f(\n    alpha,\n    beta,\n)\n",
+    ),
     "a blank line first": ("if a:\n    foo(b)\n", "foo(b)", "\n    bar(b)", "if a:\n\n    bar(b)\n"),
     "space at the end that `old` lost": ("x = old y \nz\n", "x = old y", "x = new y ", "x = new y \nz\n"),
     "a newline that stands for a blank line": (
@@ -494,6 +538,13 @@ def test_a_hunk_whose_lines_stand_again_but_for_a_blank_one_is_refused() -> None
 @pytest.mark.parametrize(("text", "old", "new", "meant"), MEANT.values(), ids=MEANT.keys())
 def test_what_can_be_told_is_done(text: str, old: str, new: str, meant: str) -> None:
     assert patched(text, [Replace(old=old, new=new)]).text == meant
+
+
+def test_a_blank_line_before_a_hunk_does_not_tell_how_deep_its_first_line_is() -> None:
+    text = "  delta,\n  # note one two\nlast\n"
+    text, blank = f"head\n{text}", Line(" ", "")
+    lines = (blank, Line("-", "delta,"), Line("+", "* item new"), Line(" ", "  # note one two"), blank)
+    assert patched(text, [Hunk(lines=lines)]).text == text.replace("delta,", "* item new")
 
 
 def test_numbers_in_a_hunk_say_which_of_two_places_is_meant() -> None:
