@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from array import array
-from collections import Counter, defaultdict
 from dataclasses import dataclass
 from functools import cache
 from itertools import chain
@@ -18,11 +17,11 @@ from tools.codebase.documents import FORMATS, entries, format_of
 from tools.codebase.documents import MAX_BYTES as MAX_DOCUMENT
 from tools.codebase.documents import NAMES as DOCUMENTS
 from tools.codebase.imports import Import, imports_of
-from tools.codebase.keywords import KEYWORDS
 from tools.codebase.sql import SQL, statements
-from tools.codebase.words import IDENTIFIER, spread
+from tools.codebase.uses import apart, counted_names, without
+from tools.codebase.words import counted, spread
 from tools.languages import LANGUAGES, Language, encoded, languages_of, parsed
-from tools.symbols.definitions import Captures, Definition, definitions_of, patterns
+from tools.symbols.definitions import Captures, Definition, count_of_patterns, definitions_of, patterns
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -80,8 +79,8 @@ class Facts:
     uses: Mapping[str, tuple[int, int]]
     said: Sequence[int]
     imports: tuple[Import, ...]
-    code: Counter[str]
-    prose: Counter[str]
+    code: Mapping[str, int]
+    prose: Mapping[str, int]
     lines: int
 
 
@@ -107,7 +106,7 @@ def _sql(text: str) -> Facts:
     text = text.replace("\r\n", "\n").replace("\r", "\n")
     lines = text.split("\n")
     found = statements(text)
-    uses = _counted(SQL, found.code)
+    uses = counted_names(SQL, found.code)
     return Facts(
         language=SQL.name,
         package="",
@@ -127,7 +126,7 @@ def _sql(text: str) -> Facts:
         said=(),
         imports=(),
         code=spread({name: count for name, (count, _) in uses.items()}),
-        prose=spread(Counter(IDENTIFIER.findall(found.prose))),
+        prose=counted(found.prose),
         lines=len(lines),
     )
 
@@ -162,8 +161,8 @@ def _document(language: Language, text: str) -> Facts:
         uses={},
         said=(),
         imports=(),
-        code=Counter(),
-        prose=spread(Counter(IDENTIFIER.findall(text))),
+        code={},
+        prose=counted(text),
         lines=len(lines),
     )
 
@@ -181,13 +180,14 @@ class _Reader:
         # One walk of the tree for all: what a walk costs depends little on what is looked for.
         defining: list[Captures] = []
         other: list[Captures] = []
-        for _, captures in QueryCursor(query(self._language)).matches(tree.root_node):
-            (defining if captures.keys().isdisjoint(_OTHER) else other).append(captures)
+        first = count_of_patterns(self._language)
+        for pattern, captures in QueryCursor(query(self._language)).matches(tree.root_node):
+            (defining if pattern < first else other).append(captures)
         prose, imports, variables = _captured(other)
         source = encoded(self._text)
-        code, said = _apart(source, prose)
+        code, said = apart(source, prose)
         there = definitions_of(self._language, self._text, defining)
-        uses = _counted(self._language, code.decode("utf-8", "replace"))
+        uses = counted_names(self._language, code.decode("utf-8", "replace"))
         return Facts(
             language=self._language.name,
             package=there[0].package if there else "",
@@ -196,7 +196,7 @@ class _Reader:
             said=array("I", chain.from_iterable(prose)),
             imports=tuple(imports_of(self._language.name, imports)),
             code=spread({name: count for name, (count, _) in uses.items()}),
-            prose=spread(Counter(IDENTIFIER.findall(said.decode("utf-8", "replace")))),
+            prose=counted(said.decode("utf-8", "replace")),
             lines=len(self._lines),
         )
 
@@ -230,7 +230,9 @@ class _Reader:
         if self._language.name == "python" and end > each.own_first and end == each.body_first:
             end -= 1  # the body begins on a line of its own
         head = " ".join(line.strip() for line in self._lines[each.own_first - 1 : end])
-        head = re.sub(r"\(\s+", "(", re.sub(r",?\s+\)", ")", head)).rstrip(" {:")
+        if _LOOSE.search(head):
+            head = re.sub(r"\(\s+", "(", re.sub(r",?\s+\)", ")", head))
+        head = head.rstrip(" {:")
         return head if len(head) <= MAX_SIGNATURE else head[: MAX_SIGNATURE - 1] + "…"
 
     def _doc(self, each: Definition) -> str:
@@ -258,13 +260,17 @@ def _captured(
 ) -> tuple[list[tuple[int, int]], list[tuple[int, str]], list[tuple[int, int, str]]]:
     """Ranges of comments and strings; line and text of imports; first and last line and name of variables."""
     found: dict[str, list[Node]] = {name: [] for name in _OTHER}
+    spans: set[tuple[int, int]] = set()
     for captures in matches:
         for name, nodes in captures.items():
-            if name in found:  # others are there for a predicate
+            if name == "prose":
+                for node in nodes:
+                    spans.add((node.start_byte, node.end_byte))
+            elif name in found:  # others are there for a predicate
                 found[name] += nodes
-    prose = sorted({(node.start_byte, node.end_byte) for node in found["prose"]})
+    prose = sorted(spans)
     if holes := sorted((node.start_byte, node.end_byte) for node in found["hole"]):
-        prose = list(_without(prose, holes))
+        prose = list(without(prose, holes))
     imports = {(node.start_point[0] + 1, _text_of(node)) for node in found["import"]}
     variables = []
     for node in found["variable"]:
@@ -273,105 +279,12 @@ def _captured(
     return prose, sorted(imports), sorted(variables)
 
 
-_OTHER = ("prose", "hole", "import", "variable")
-"""Captures of a language's own query; all others are of definitions."""
+_OTHER = ("hole", "import", "variable")
+"""Captures of a language's own query, besides the many of @prose."""
 
 
-def marks(language: str, text: str, said: Sequence[int], only: str = "") -> dict[str, list[int]]:
-    """Name → lines on which it stands in code, each as `line * 2 + 1` where it is called, else `line * 2`.
-
-    language: its name; said: of the text's facts; only: a name, to which the search is limited
-    """
-    text = text.replace("\r\n", "\n").replace("\r", "\n")
-    if language in DOCUMENTS:
-        return {}
-    if language == SQL.name:
-        code = statements(text).code
-    else:
-        code = _apart(encoded(text), list(zip(said[::2], said[1::2], strict=True)))[0].decode(
-            "utf-8", "replace"
-        )
-    return _marks(language, code, only)
-
-
-def _marks(language: str, code: str, only: str) -> dict[str, list[int]]:
-    found: defaultdict[str, list[int]] = defaultdict(list)
-    keywords = KEYWORDS.get(language, frozenset())
-    names = _NAMES.get(language, _NAME_OR_CALL).findall
-    for number, line in enumerate(code.split("\n"), 1):
-        for each in names(line) if only in line else ():
-            name = each[:-1].rstrip() if each[-1] == "(" else each
-            if name in keywords and (language == "python" or f".{name}" not in line):
-                continue
-            if not only or name == only:
-                found[name].append(number * 2 + (each[-1] == "("))
-    return dict(found)
-
-
-def _counted(language: Language, code: str) -> dict[str, tuple[int, int]]:
-    """The names in a text of code alone (see `Facts.uses`)."""
-    uses: dict[str, tuple[int, int]] = {}
-    calls = []
-    for each, count in Counter(_NAMES.get(language.name, _NAME_OR_CALL).findall(code)).items():
-        if each[-1] == "(":
-            calls.append((each[:-1].rstrip(), count))
-        else:
-            uses[each] = count, 0
-    for name, count in calls:
-        used, called = uses.get(name, (0, 0))
-        uses[name] = used + count, called + count
-    for name in KEYWORDS.get(language.name, frozenset()) & uses.keys():
-        del uses[name]
-        # Elsewhere than in Python a keyword may be a member's name: `users.delete()`.
-        if language.name != "python" and f".{name}" in code:
-            there = _marks(language.name, code, name).get(name, ())
-            if there:
-                uses[name] = len(there), sum(mark & 1 for mark in there)
-    return uses
-
-
-_NAME_OR_CALL = re.compile(r"[^\W\d]\w*(?:[^\S\n]?\()?")
-
-_WITH_DOLLARS = re.compile(r"(?:\$|[^\W\d])[\w$]*(?:[^\S\n]?\()?")
-_WITH_MARKS = re.compile(r"[^\W\d]\w*(?:[?!](?!=))?(?:[^\S\n]?\()?")
-_NAMES = {
-    **dict.fromkeys(("javascript", "typescript", "tsx", "java"), _WITH_DOLLARS),
-    "ruby": _WITH_MARKS,
-}
-"""Languages in which a dollar is a letter, and in which a name may end in a mark (`empty?`, `save!`)."""
-
+_LOOSE = re.compile(r"\(\s|\s\)")
 _DOCSTRING = re.compile(r"""\s*[rRuUbB]{0,2}(?:\"{1,3}|'{1,3})(.*)""")
-
-
-def _apart(source: bytes, prose: list[tuple[int, int]]) -> tuple[bytes, bytes]:
-    """The code with comments and strings left out (their line ends stay), and the comments and strings."""
-    code, said, at = [], [], 0
-    for start, end in prose:
-        if start < at:
-            continue
-        inside = source[start:end]
-        code.append(source[at:start])
-        code.append(b"\n" * inside.count(b"\n") or b" ")
-        said.append(inside)
-        at = end
-    code.append(source[at:])
-    return b"".join(code), b"\n".join(said)
-
-
-def _without(prose: list[tuple[int, int]], holes: list[tuple[int, int]]) -> Iterator[tuple[int, int]]:
-    """Prose around the code that is put into it (`s"total ${f(x)}"`), where a grammar has no node for the rest."""
-    at = 0
-    for start, end in prose:
-        while at < len(holes) and holes[at][1] <= start:
-            at += 1
-        near = at
-        while near < len(holes) and holes[near][0] < end:
-            if start < holes[near][0]:
-                yield start, holes[near][0]
-            start = max(start, holes[near][1])
-            near += 1
-        if start < end:
-            yield start, end
 
 
 def _text_of(node: Node) -> str:

@@ -10,6 +10,7 @@ import json
 import math
 import zlib
 from array import array
+from bisect import bisect_right
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from operator import itemgetter, mul
@@ -27,12 +28,13 @@ DAMPING = 0.85
 ROUNDS = 15
 """Of power iteration: the ranks' order stands by then."""
 
-_KEY = "graph"
+_KEY = "graph by targets"
 
 
 @dataclass(frozen=True, slots=True)
 class Graph:
-    """Edges from files that use to files that define, as numbers of `paths`, with weights; parallel arrays.
+    """Edges from files that use to files that define, as numbers of `paths`, with weights; parallel arrays,
+    sorted by `targets`.
 
     known: for each file the names that it defines and others use, with how much they do, the most first
     """
@@ -61,9 +63,10 @@ class Graph:
         pulls = [
             (target, itemgetter(*sources), shares) for target, sources, shares in self._incoming(leaving)
         ]
+        ends = [at for at, out in enumerate(leaving) if not out]
         rank = start
         for _ in range(ROUNDS):
-            lost = DAMPING * sum(each for each, out in zip(rank, leaving, strict=True) if not out)
+            lost = DAMPING * sum(map(rank.__getitem__, ends))
             after = [(1 - DAMPING + lost) * each for each in start]
             for target, ranks_of, shares in pulls:
                 after[target] += sum(map(mul, ranks_of(rank), shares))
@@ -75,16 +78,20 @@ class Graph:
 
         At least two: of one alone, `itemgetter` gives no tuple.
         """
-        found: dict[int, tuple[list[int], list[float]]] = {}
-        for source, target, weight in zip(self.sources, self.targets, self.weights, strict=True):
-            sources, shares = found.get(target) or found.setdefault(target, ([], []))
-            sources.append(source)
-            shares.append(DAMPING * weight / leaving[source])
-        for target, (sources, shares) in found.items():
-            if len(sources) == 1:
-                yield target, sources * 2, [*shares, 0.0]
+        all_sources = self.sources.tolist()
+        all_shares = [
+            DAMPING * weight / leaving[source]
+            for source, weight in zip(all_sources, self.weights, strict=True)
+        ]
+        at, count = 0, len(all_sources)
+        while at < count:
+            target = self.targets[at]
+            end = bisect_right(self.targets, target, at)
+            if end == at + 1:
+                yield target, all_sources[at:end] * 2, [all_shares[at], 0.0]
             else:
-                yield target, sources, shares
+                yield target, all_sources[at:end], all_shares[at:end]
+            at = end
 
 
 def graph(index: Index) -> Graph:
@@ -127,11 +134,12 @@ def _made(index: Index, paths: list[str]) -> Graph:
                     edge = at * count + target
                     edges[edge] = edges.get(edge, 0.0) + share
                     known[target][name] = known[target].get(name, 0.0) + share
+    ordered = sorted(edges, key=lambda edge: edge % count)
     return Graph(
         paths=paths,
-        sources=array("I", (edge // count for edge in edges)),
-        targets=array("I", (edge % count for edge in edges)),
-        weights=array("f", edges.values()),
+        sources=array("I", (edge // count for edge in ordered)),
+        targets=array("I", (edge % count for edge in ordered)),
+        weights=array("f", (edges[edge] for edge in ordered)),
         known=[sorted(names.items(), key=lambda each: (-each[1], each[0]))[:MOST_KNOWN] for names in known],
     )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence, Set
 from functools import cached_property
 from pathlib import Path
 from types import TracebackType
@@ -11,10 +11,10 @@ from typing import Self, TypeVar
 
 from tools.codebase import listing
 from tools.codebase.documents import is_document
-from tools.codebase.facts import marks
 from tools.codebase.listing import Stamp
 from tools.codebase.packing import ENTRY, NAME, NOTHING, Outline, unpack_facts, unpack_said
 from tools.codebase.store import Store, discard, locked, now
+from tools.codebase.uses import marks
 from tools.codebase.worker import Task, decoded
 from tools.codebase.workers import segments
 from tools.languages import Language
@@ -40,12 +40,16 @@ class Index:
         self._hidden = hidden
         self.store = Store(database)
         try:
-            self._files = self.store.files()
             self._generation = self.store.generation()
         except BaseException:  # a damaged database: whoever asked makes it anew
             self.store.close()
             raise
         self.others: Sequence[str] = ()
+
+    @cached_property
+    def _files(self) -> dict[str, tuple[Stamp, int, int]]:
+        """What the database says of each file. Read after the generation: what came between is looked at again."""
+        return self.store.files()
 
     def __enter__(self) -> Self:
         return self
@@ -65,31 +69,44 @@ class Index:
 
         only: paths to look at; without it, all. Files that are made or removed elsewhere are not seen then.
         """
-        stamps: dict[str, Stamp | None] = {}
+        known: Set[str]
         if only is None:
-            there = listing.Listing(self.root, len(self._files), self._hidden)
-            stamps = {path: listing.stamp(self._root, path) for path in self._files}
-            names = there.names()
+            there = listing.Listing(self.root, self.store.count_files(), self._hidden)
+            try:  # the folders are walked meanwhile
+                known = self._files.keys()
+                changed, gone = self._compared(known)
+            finally:
+                names = there.names()
             wanted = dict(listing.indexed(names))
             self.others = [name for name in names if name not in wanted]
-            known = self._files
         else:
             wanted = dict(listing.indexed(only))
-            known = {path: self._files[path] for path in only if path in self._files}
-        gone = known.keys() - wanted.keys()
-        changed: dict[str, Stamp] = {}
+            known = self._files.keys() & set(only)
+            changed, gone = self._compared(known)
+        gone |= known - wanted.keys()
+        changed = {path: stamp for path, stamp in changed.items() if path in wanted}
         for path in wanted:
-            stamp = stamps[path] if path in stamps else listing.stamp(self._root, path)
-            before = known.get(path)
-            if stamp is None:
-                if before is not None:
-                    gone = gone | {path}
-            elif before is None or before[0] != stamp or not stamp.settled(before[1]):
+            if path not in known and (stamp := listing.stamp(self._root, path)) is not None:
                 changed[path] = stamp
         if not (changed or gone):
             return 0
         with locked(self._database):
-            return self._take_up(changed, gone, {path: wanted[path] for path in changed})
+            return self._take_up(
+                dict(sorted(changed.items())), gone, {path: wanted[path] for path in changed}
+            )
+
+    def _compared(self, paths: Iterable[str]) -> tuple[dict[str, Stamp], set[str]]:
+        """Those of the known files that are not surely what they were, with their stamps, and those that are gone."""
+        changed: dict[str, Stamp] = {}
+        gone: set[str] = set()
+        for path in paths:
+            stamp = listing.stamp(self._root, path)
+            before, read, _ = self._files[path]
+            if stamp is None:
+                gone.add(path)
+            elif before != stamp or not stamp.settled(read):
+                changed[path] = stamp
+        return changed, gone
 
     def _take_up(self, changed: dict[str, Stamp], gone: set[str], languages: dict[str, Language]) -> int:
         if self.store.generation() != self._generation:  # another session was here
@@ -149,8 +166,8 @@ class Index:
 
     def _forget(self) -> None:
         """Read from the database what is held of it in memory."""
-        self._files = self.store.files()
         self._generation = self.store.generation()
+        self._files = self.store.files()
         self._drop_views()
 
     def _drop_views(self) -> None:

@@ -8,6 +8,7 @@ definitions, all uses, and calls.
 from __future__ import annotations
 
 import json
+import sys
 import zlib
 from array import array
 from collections import Counter, defaultdict
@@ -52,24 +53,40 @@ class Segment:
 
 def segment(read: Iterable[tuple[int, Facts]]) -> Segment:
     """Pack the facts of texts, given with their numbers in rising order."""
-    postings: defaultdict[str, list[int]] = defaultdict(list)
+    words: defaultdict[str, list[int]] = defaultdict(list)
+    names: defaultdict[str, list[int]] = defaultdict(list)
+    entries: defaultdict[str, list[int]] = defaultdict(list)
     texts = []
     for blob, facts in read:
         defined = Counter(symbol.short for symbol in facts.symbols)
         named = spread(defined)
+        text = blob << _TEXT
         for word, packed in _words(named, facts.code, facts.prose).items():
-            postings[word] += (blob, packed)
-        for name, (used, called) in facts.uses.items():
-            postings[NAME + name] += (blob, _counts(defined.pop(name, 0), used, called))
-        mark = ENTRY if facts.language in DOCUMENTS else NAME
-        for name, count in defined.items():  # names that are no identifier: `empty?`, operators
-            postings[mark + name] += (blob, _counts(count, count, 0))
+            words[word].append(packed << _COUNTS | text)
+        uses = facts.uses
+        for name, (used, called) in uses.items():
+            if name not in defined:
+                packed = used << 12 | called if used <= MOST else _counts(0, used, called)
+                names[name].append(packed << _COUNTS | text)
+        others = entries if facts.language in DOCUMENTS else names
+        for name, count in defined.items():
+            if name in uses:
+                names[name].append(_counts(count, *uses[name]) << _COUNTS | text)
+            else:  # names that are no identifier: `empty?`, operators
+                others[name].append(_counts(count, count, 0) << _COUNTS | text)
         counts = (sum(named.values()), sum(facts.code.values()), sum(facts.prose.values()))
         said = zlib.compress(array("I", facts.said).tobytes(), _FAST)
         texts.append(Packed(blob=blob, facts=pack_facts(facts), said=said, counts=counts))
+    terms = {**words}
+    terms.update((NAME + name, found) for name, found in names.items())
+    terms.update((ENTRY + name, found) for name, found in entries.items())
     return Segment(
-        texts=texts, postings=[(term, array("I", postings[term]).tobytes()) for term in sorted(postings)]
+        texts=texts, postings=[(term, array("Q", terms[term]).tobytes()) for term in sorted(terms)]
     )
+
+
+_TEXT, _COUNTS = (0, 32) if sys.byteorder == "little" else (32, 0)
+"""How far a posting's two numbers of 32 bits are shifted in one of 64, so that they stand in this order in memory."""
 
 
 def _words(named: Mapping[str, int], code: Mapping[str, int], prose: Mapping[str, int]) -> dict[str, int]:

@@ -116,6 +116,10 @@ class Store:
         [(number,)] = self._connection.execute("SELECT generation FROM state")
         return int(number)
 
+    def count_files(self) -> int:
+        [(count,)] = self._connection.execute("SELECT count(*) FROM files")
+        return int(count)
+
     def files(self) -> dict[str, tuple[Stamp, int, int]]:
         """Path → stamp, when it was read (ns), number of its text."""
         rows = self._connection.execute(

@@ -39,8 +39,6 @@ def _read(root: str, tasks: Sequence[Task]) -> Iterator[tuple[int, Facts]]:
 
 
 def _empty(language: str) -> Facts:
-    from collections import Counter
-
     return Facts(
         language=language,
         package="",
@@ -48,8 +46,8 @@ def _empty(language: str) -> Facts:
         uses={},
         said=(),
         imports=(),
-        code=Counter(),
-        prose=Counter(),
+        code={},
+        prose={},
         lines=0,
     )
 

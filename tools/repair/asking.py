@@ -143,15 +143,19 @@ class Asking:
         stage: Message,
         effort: Effort,
         files: Sequence[str] = (),
+        ceiling: float = WHOLE_CEILING,
     ) -> str:
-        """A session of some files, or of everything; the request's name."""
+        """A session of some files, or of everything; the request's name.
+
+        ceiling: CPU seconds that a test may take at most
+        """
         return await self._ask("cold", [about], {
             "edits": edits,
             "files": list(files),
             "stages": [stage],
             "factor": max(effort.factor, WHOLE_FACTOR),
             "floor": WHOLE_FLOOR,
-            "ceiling": WHOLE_CEILING,
+            "ceiling": ceiling,
             "start": self.cold_start,
         })  # fmt: skip
 

@@ -9,6 +9,7 @@ search: ARJA, Yuan & Banzhaf 2018; Hercules, Saha et al. 2019).
 from __future__ import annotations
 
 import heapq
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -34,6 +35,9 @@ USUAL = 0.4
 GAINED, FURTHER, OTHERWISE = 10.0, 10.0, 0.3
 # A test that passed and fails now: the other half must mend that as well.
 BROKEN = 4.0
+# What a test fails with that comes to its own end: all else is an exception that stops it before.
+_UNSTOPPED = ("AssertionError", "")
+_ADDRESS = re.compile(r"0[xX][0-9a-fA-F]+")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,7 +82,10 @@ def based(
     spectrum: Spectrum,
     wanted: Sequence[Test],
 ) -> Base | None:
-    """What a base is worth by how tests went with it; None when it cannot be built on."""
+    """What a base is worth by how tests went with it; None when it cannot be built on.
+
+    wanted: how the failing tests go without it, or without the last of its changes
+    """
     records: dict[int, Message] = {int(index): record for index, record in probed["tests"].items()}
     now = {test.index: _now(test, records[test.index]) for test in spectrum.tests if test.index in records}
     mended = _mended(candidate, sources)
@@ -108,6 +115,26 @@ def unlike(failing: Sequence[Test], most: int = MOST_JUDGES) -> list[Test]:
         if len(found) < most and all(test.lines != other.lines for other in found):
             found.append(test)
     return found
+
+
+def got_past(said: str, base: Base | None) -> bool:
+    """Whether a change on top of a base took the exception away that its first test ended with.
+
+    said: how that test ends with both, as the screening says it ("Type: message", cut off)
+    """
+    if base is None:
+        return False
+    test = base.failing[0]
+    stopped = test.error not in _UNSTOPPED and not test.endless
+    before = _ADDRESS.sub("0x", f"{test.error}: {test.message}")
+    return stopped and not before.startswith(said)
+
+
+def before(candidate: Candidate, wanted: Sequence[Test], bases: Mapping[int, Base | None]) -> list[Test]:
+    """How the wanted tests go with what a candidate is made on top of, as far as that is known."""
+    base = bases.get(candidate.base.rank) if candidate.base else None
+    known = {test.index: test for test in base.spectrum.tests} if base else {}
+    return [known.get(test.index, test) for test in wanted]
 
 
 def on_top(
@@ -187,7 +214,7 @@ def _mended(candidate: Candidate, sources: Mapping[str, Source]) -> dict[str, So
 
 def _evidence(wanted: Sequence[Test], now: Mapping[int, Test], broken: int) -> float:
     pairs = [(before, now[before.index]) for before in wanted]
-    gained = sum(after.standing != "failed" for _, after in pairs) / len(pairs)
+    gained = sum(a.standing != "failed" == b.standing for b, a in pairs) / len(pairs)
     further = sum(map(_is_further, *zip(*pairs, strict=True))) / len(pairs)
     found = max(OTHERWISE, FURTHER * further)
     if gained:
@@ -196,8 +223,18 @@ def _evidence(wanted: Sequence[Test], now: Mapping[int, Test], broken: int) -> f
 
 
 def _is_further(before: Test, after: Test) -> bool:
-    """It failed by an exception or had no end, and does so no longer, or in another way."""
-    if after.standing != "failed" or after.endless:
+    """It failed by an exception or had no end, and does so no longer, or in another way and at a later place.
+
+    Another exception at the same place, before anything else is run, is mostly another mistake, as `a[max]` for `a[x]`.
+    """
+    if before.standing != "failed" or after.standing != "failed" or after.endless:
         return False
-    stopped = before.endless or before.error not in ("AssertionError", "")
-    return stopped and (before.error, before.message) != (after.error, after.message)
+    if before.endless:
+        return True
+    if before.error in _UNSTOPPED or (before.error, before.message) == (after.error, after.message):
+        return False
+    return after.error in _UNSTOPPED or _runs_more(before, after)
+
+
+def _runs_more(before: Test, after: Test) -> bool:
+    return any(lines - before.lines.get(path, frozenset()) for path, lines in after.lines.items())

@@ -218,7 +218,8 @@ class Repair:
         )  # fmt: skip
         search = Importing(
             ask=ask, replies=replies, files=self._target_files(), deadline=deadline,
-            passed=len(base.spectrum.standing("passed")), on_progress=self.on_progress,
+            passed=len(base.spectrum.standing("passed")), known=len(base.spectrum.tests),
+            on_progress=self.on_progress,
         )  # fmt: skip
         found = await search.find(base.errors)
         self.tried += search.tried
@@ -228,6 +229,8 @@ class Repair:
         texts = {path: source.text for path, source in sources.items()}
         fixes = described(found, texts, (), base.spectrum, 1)
         self.findings.fixes += fixes
+        if not found.near:
+            self.findings.unproven = base.errors
         self.overlay.update({fix.path: texts[fix.path] for fix in fixes})
         return True
 

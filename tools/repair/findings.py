@@ -22,6 +22,7 @@ class Findings:
 
     deadline: when to stop, by the clock
     failing: ids of the tests that failed before any fix
+    unproven: errors of modules that can be imported with the first fixes, when no test passed for that alone
     checked: tests that passed when the whole suite was run with the last fix
     to_the_end: False when there was no time for the whole suite, but only for the files of the targets
     """
@@ -33,6 +34,7 @@ class Findings:
     alternatives: list[tuple[Fix, ...]] = field(default_factory=list)
     failing: tuple[str, ...] = ()
     given_up: set[str] = field(default_factory=set)
+    unproven: Sequence[Message] = ()
     checked: int = 0
     to_the_end: bool = True
 
@@ -89,6 +91,9 @@ class Findings:
     def report(self, base: Baseline, suspects: Sequence[Suspect]) -> RepairResult:
         """What was found, when the search is over; `suspects` are those of the tests that still fail."""
         failing = self.now_failing(base.spectrum)
+        if failing and self.unproven and not any(fix.tests for fix in self.fixes):
+            self.fixes.clear()  # that something can be imported with it says too little for a change
+            return self._not_collected("", self.unproven)
         if not failing:
             outcome, reason = Outcome.FIXED, self._with_errors(FIXED, base)
         elif self.fixes:

@@ -1,7 +1,7 @@
 """Errors while the tests are imported: the statements of their tracebacks, changed until more tests can run and pass.
 
 No test tells the candidates apart before the modules can be imported, so each is judged by a session of its own: the
-one with which most tests pass is taken, and what then still fails is searched for as ever.
+one with which most tests pass is taken, or at least most can run, and what then still fails is searched for as ever.
 """
 
 from __future__ import annotations
@@ -24,8 +24,11 @@ from tools.repair.server import Message, Replies
 from tools.repair.spectrum import Test, is_test_file
 from tools.repair.templates import Source
 
-# Candidates that are tried, each for a session; and after the first that helps, so many more for a better one.
-MOST, MORE = 120, 6
+# Candidates that are tried, each for a session; and after the first that helps, so many more for a better one. When no
+# test passes with it, for there is another fault behind, it takes longer to tell that there is no better one.
+MOST, MORE, MORE_UNPROVEN = 120, 6, 24
+# CPU seconds that a test may take there: nothing is known of any, and the second fault may be a loop without end.
+TEST_SECONDS = 5.0
 # Files of the folders that a traceback leads through: what they define may be what is meant.
 MOST_FILES = 80
 # How much less suspicious each frame further up is.
@@ -80,41 +83,51 @@ def suspects(places: Sequence[tuple[str, int]], sources: Mapping[str, Source]) -
 
 @dataclass(slots=True, kw_only=True)
 class Importing:
-    """The search for a change with which more tests pass than `passed`, of all those in `files` (all if empty)."""
+    """The search for a change with which more tests pass than `passed`, of all those in `files` (all if empty).
+
+    known: tests that can be collected without a change
+    """
 
     ask: Asking
     replies: Replies
     files: Sequence[str]
     passed: int
+    known: int
     deadline: float
     on_progress: Callable[[str], None]
     tried: int = 0
 
     async def find(self, errors: Sequence[Message]) -> Found | None:
-        """The first change with which most tests pass; None if there is none in time."""
+        """The first change with which most tests pass, or else most can run; None if there is none in time.
+
+        `near` is the number of tests that pass for it: with 0 nothing but the import speaks for the change.
+        """
         places = frames(errors, self.ask.root)
         ranked = list(suspects(places, self.ask.sources))
         self.on_progress(f"searching: {len(errors)} modules cannot be imported, {len(ranked)} statements")
         await self.ask.brief()
         waiting = itertools.islice(candidates(ranked, self.ask.sources, hints(failed(errors))), MOST)
-        good: list[tuple[int, Candidate]] = []
+        good: list[tuple[tuple[int, int], Candidate]] = []
+        without = self.passed, self.known
         while self.replies.clock.now() < self.deadline:
-            last = good[0][1].rank + MORE if good else MOST
+            last = MOST
+            for (passed, _), each in good:
+                last = min(last, each.rank + (MORE if passed > self.passed else MORE_UNPROVEN))
             batch = [each for each in itertools.islice(waiting, JOBS) if each.rank <= last]
             if not batch:
                 break
-            good += [(number, each) for number, each in await self._sessions(batch) if number > self.passed]
+            good += [(numbers, each) for numbers, each in await self._sessions(batch) if numbers > without]
         if not good:
             return None
-        number, best = min(good, key=lambda each: (-each[0], each[1].rank))
+        (passed, _), best = max(good, key=lambda each: (each[0], -each[1].rank))
         kind = trust(best, self.ask.sources.values())
-        return Found(candidate=best, helped=frozenset(), trust=kind, near=number - self.passed)
+        return Found(candidate=best, helped=frozenset(), trust=kind, near=passed - self.passed)
 
-    async def _sessions(self, batch: Sequence[Candidate]) -> list[tuple[int, Candidate]]:
-        """How many tests pass with each of the candidates."""
+    async def _sessions(self, batch: Sequence[Candidate]) -> list[tuple[tuple[int, int], Candidate]]:
+        """How many tests pass and how many are run with each of the candidates."""
         stage = {"stop": "whole", "must": [], "skip": []}
         for each in batch:
-            await self.ask.whole(each, self.ask.edits(each), stage, FIRST, self.files)
+            await self.ask.whole(each, self.ask.edits(each), stage, FIRST, self.files, TEST_SECONDS)
         found = []
         while self.ask.open:
             reply = await self.replies.until(self.deadline)
@@ -123,6 +136,7 @@ class Importing:
                 break
             if reply.get("id") in self.ask.open:
                 (candidate,) = self.ask.open.pop(reply["id"])
-                found.append((len(reply["passed"]), candidate))
+                passed, failed = len(reply["passed"]), len(reply["failed"])
+                found.append(((passed, passed + failed), candidate))
         self.tried += len(found)
         return sorted(found, key=lambda each: each[1].rank)

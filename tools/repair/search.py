@@ -11,7 +11,17 @@ from tools.repair.asking import Asking, Effort
 from tools.repair.candidates import Candidate
 from tools.repair.choosing import FEW_TESTS, MANY_STATEMENTS, Found, special_cases, trust
 from tools.repair.clock import JOBS
-from tools.repair.deepening import MOST_SUSPECTS, Base, Half, based, on_top, promising, unlike
+from tools.repair.deepening import (
+    MOST_SUSPECTS,
+    Base,
+    Half,
+    based,
+    before,
+    got_past,
+    on_top,
+    promising,
+    unlike,
+)
 from tools.repair.edits import Edit
 from tools.repair.feed import Feed, First
 from tools.repair.finds import Finds
@@ -89,6 +99,7 @@ class Search:
     _same: Sameness = field(init=False)
     _singles: list[Candidate] = field(default_factory=list)
     _halves: list[Half] = field(default_factory=list)
+    _further: list[Half] = field(default_factory=list)
     _bases_known: dict[int, Base | None] = field(default_factory=dict)
     _judged_by: dict[int, Sequence[Test]] = field(default_factory=dict)
     _seen: set[tuple[Edit, ...]] = field(default_factory=set)
@@ -134,6 +145,8 @@ class Search:
             return single
         alternatives = self.others
         double = await self.run_deeper(single, FIRST_SECONDS)
+        if single is None and double is None:
+            double = await self.run_further(FIRST_SECONDS)
         if double is not None and (single is None or len(double.helped) > len(single.helped)):
             all_of_them = len(double.helped) == len(self.wanted)
             return double if all_of_them else await self._whole_or(double, candidates)
@@ -148,6 +161,7 @@ class Search:
         return (
             await self.run(candidates)
             or await self.run_deeper(None, MOST_SECONDS)
+            or await self.run_further(MOST_SECONDS)
             or await self.run_pairs()
             or await self.run_again(RETRIES_AT_LAST)
             or (await self.run_to_the_end() if self._many else None)
@@ -194,16 +208,30 @@ class Search:
         if self._too_few_tests():
             return None
         self.on_progress("searching: a second change on top of a first")
-        whole, self._good = self.deadline, Finds(len(self.wanted), self._many)
-        kept, self._cold = self._cold, []
+        whole = self.deadline
         if in_part is not None:
             self._halves.append(Half(candidate=in_part.candidate, said=""))
             self.deadline -= IN_PART * (self.deadline - self.replies.clock.now())
-        bases = await self._bases()
+        found = await self._on_top_of(self._halves, most, suspects)
+        self.deadline = whole
+        return found
+
+    async def run_further(self, most: int) -> Found | None:
+        """A third change on top of two of which each got further: three faults that hide one another."""
+        halves, self._further = self._further, []
+        if not halves:
+            return None
+        self.on_progress("searching: a third change on top of two")
+        return await self._on_top_of(halves, most, MOST_SUSPECTS)
+
+    async def _on_top_of(self, halves: Sequence[Half], most: int, suspects: int) -> Found | None:
+        self._good, self.others = Finds(len(self.wanted), self._many), []
+        kept, self._cold = self._cold, []
+        bases = await self._look_at(promising(halves))
         self._judged_by = {base.candidate.rank: unlike(base.failing) for base in bases}
         seconds = on_top(bases, self._last_rank + 1, most, self._seen, suspects)
         found = await self._try_all(seconds, FIRST)
-        self.deadline, self._cold = whole, kept
+        self._cold = kept
         return found
 
     async def run_pairs(self, singles: int = SINGLES, most: int = MOST_PAIRS) -> Found | None:
@@ -283,10 +311,9 @@ class Search:
         base = candidate.base
         return self.wanted[:1] if base is None else self._judged_by.get(base.rank, self.wanted[:1])
 
-    async def _bases(self) -> list[Base]:
+    async def _look_at(self, candidates: Sequence[Candidate]) -> list[Base]:
         """What got further, with how tests go with it and what they run then; each is looked at once."""
-        wanted = promising(self._halves)
-        for candidate in wanted:
+        for candidate in candidates:
             if candidate.rank not in self._bases_known:
                 await self._ask.probe(candidate)
         while self._ask.open and (reply := await self.replies.until(self.deadline)) is not None:
@@ -295,11 +322,12 @@ class Search:
             if reply.get("id") in self._ask.open:
                 (candidate,) = self._ask.open.pop(reply["id"])
                 usable = not reply["verdict"]
+                wanted = before(candidate, self.wanted, self._bases_known)
                 self._bases_known[candidate.rank] = (
-                    based(candidate, reply, self.sources, self.spectrum, self.wanted) if usable else None
+                    based(candidate, reply, self.sources, self.spectrum, wanted) if usable else None
                 )
         self._forget()
-        known = (self._bases_known.get(each.rank) for each in wanted)
+        known = (self._bases_known.get(each.rank) for each in candidates)
         return sorted((each for each in known if each is not None), key=lambda each: each.candidate.rank)
 
     async def _try_cold(self, effort: Effort, *, all_of_them: bool) -> None:
@@ -399,6 +427,10 @@ class Search:
             del self._singles[MOST_SINGLES:]
         if candidate.base is None and said:
             self._halves.append(Half(candidate=candidate, said=said))
+        elif (
+            candidate.base is not None and said and got_past(said, self._bases_known.get(candidate.base.rank))
+        ):
+            self._further.append(Half(candidate=candidate, said=said))
         if slow:
             self._slow.note(candidate, effort, helped=helped)
 

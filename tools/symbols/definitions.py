@@ -160,21 +160,22 @@ class _Reader:
         return result
 
     def _definition(self, node: Node, name: str, kind: str) -> Definition:
-        if self._alone(node):
-            outer, (top, above, comments) = node, (node, node.start_point[0], set[int]())
+        row, column = node.start_point
+        if self._alone(row, column):
+            outer, head, first_row, lead, comments = node, row, row, "", set[int]()
         else:
             outer = _outermost(node, self._shape)
-            top, above, comments = self._above(outer)
-        head = min([top.start_point[0], *comments])
+            top, first_row, comments = self._above(outer)
+            head = min([top.start_point[0], *comments])
+            row, column = (top if first_row == top.start_point[0] else outer).start_point
+            lead = _before(self._lines[first_row], column if row == first_row else 0)
         own_row = _own_row(outer, self._shape)
-        first_row = above
         end_row, end_column = outer.end_point if self._language.name in _WITHOUT_BRACES else _end(outer)
         if end_column == 0 and end_row > outer.start_point[0]:  # it ends with its newline
             end_row -= 1
             tail = ""
         else:
             tail = _after(self._lines[end_row], end_column)
-        start = top if first_row == top.start_point[0] else outer
         between = set(range(head, own_row)) - comments if head < own_row else ()
         return Definition(
             name=name,
@@ -185,20 +186,17 @@ class _Reader:
             body_first=_body_row(node) + 1,
             last=end_row + 1,
             decorators=tuple(row + 1 for row in sorted(between) if self._lines[row].strip()),
-            lead=_before(
-                self._lines[first_row], start.start_point[1] if start.start_point[0] == first_row else 0
-            ),
+            lead=lead,
             tail=tail,
             language=self._language.name,
             package=self._package,
         )
 
-    def _alone(self, node: Node) -> bool:
+    def _alone(self, row: int, column: int) -> bool:
         """Nothing can belong to a definition: it begins its line, and there is a blank one above.
 
         A parent or a sibling is only found by a walk from the root, which for most definitions is not needed.
         """
-        row, column = node.start_point
         return (
             not (self._shape.wrappers & _WRAPPERS_OF_STATEMENTS)
             and (row == 0 or not self._lines[row - 1].strip())
@@ -244,6 +242,12 @@ def patterns(language: Language) -> str:
         f"({node} name: (_) @name) @{kind}" for kind, nodes in shape.kinds.items() for node in nodes.split()
     ]
     return "\n".join([*simple, shape.patterns])
+
+
+@cache
+def count_of_patterns(language: Language) -> int:
+    """How many patterns `patterns` has: in a query that begins with these, those behind have higher numbers."""
+    return _query(language).pattern_count if language.name in SHAPES else 0
 
 
 def _text(node: Node) -> str:

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tools.codebase.facts import Facts, facts, language_of, marks
+from tools.codebase.facts import Facts, facts, language_of
+from tools.codebase.uses import marks
 from tools.codebase.words import counted, parts
 
 pytestmark = pytest.mark.timeout(300)  # a busy machine is no finding

@@ -130,6 +130,7 @@ def test_every_template_has_candidates_or_waits_for_a_hint() -> None:
                 total = total + item.size
                 area(total, items)
             total == 3
+            nowhere.log(items[totl])
             node = node.next
             try:
                 found = sorted(items), self.nothing(totl, "x"), area(totl, 2) == 0

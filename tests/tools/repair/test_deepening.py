@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tools.repair.candidates import Candidate, candidates
-from tools.repair.deepening import ALIKE, MOST_JUDGES, Base, Half, based, on_top, promising, unlike
+from tools.repair.deepening import ALIKE, MOST_JUDGES, Base, Half, based, got_past, on_top, promising, unlike
 from tools.repair.localization import rank
 from tools.repair.spectrum import Spectrum, Test
 from tools.repair.templates import Hints, Source
@@ -67,6 +67,25 @@ def test_a_base_weighs_more_when_tests_pass_or_an_exception_is_gone_and_less_whe
     broken = weight(one, WRONG, WRONG, WRONG)
     assert gained > further > broken > nothing
     assert endless == nothing
+
+
+def test_another_exception_counts_for_further_only_when_more_was_run_before_it() -> None:
+    one = meant("b")
+    other = {"outcome": "failed", "type": "TypeError", "message": ""}
+    later = other | {"lines": {"a.py": [1, 2, 3, 4]}}
+    elsewhere = other | {"lines": {"a.py": [1, 2, 3], "b.py": [7]}}
+    nothing = weight(one, NO_NAME, NO_NAME, PASSED)
+    assert weight(one, other, other, PASSED) == nothing
+    assert weight(one, later, later, PASSED) == weight(one, elsewhere, elsewhere, PASSED) > nothing
+
+
+def test_a_second_change_got_past_its_base_when_the_exception_is_gone(base: Base) -> None:
+    stopped = based(meant("b"), probed(NO_NAME, NO_NAME, PASSED), SOURCES, SPECTRUM, FAILING)
+    assert got_past("TypeError: 3", stopped)
+    assert got_past("AssertionError: assert 1 == 2", stopped)
+    assert not got_past("NameError: ", stopped)
+    # a test that came to its end fails with other values with any change at all
+    assert not got_past("TypeError: 3", base)
 
 
 def test_a_change_that_mends_everything_or_is_no_program_is_no_base() -> None:

@@ -419,6 +419,63 @@ def test_what_keeps_tests_from_being_imported_is_mended_and_then_what_fails(tmp_
     assert "rates_of(kind) * count\n" in text
 
 
+def test_three_faults_that_hide_one_another_are_mended_one_on_top_of_the_other(tmp_path: Path) -> None:
+    program = (
+        "def flights(bookings, n):\n    seats = [0] * (n + 1)\n    for first, last, count in bookings:\n"
+        "        seats[{index}] += count\n        seats[last] -= count\n    found = []\n    taken = 0\n"
+        "    for each in seats[:-1]{rest}:\n        taken += each\n        found.append(taken)\n    return found\n"
+    )
+    cases = [
+        ([[1, 2, 10]], 3, [10, 10, 0]),
+        ([[1, 2, 10], [2, 3, 20]], 4, [10, 30, 20, 0]),
+        ([[2, 2, 5]], 2, [0, 5]),
+        ([[1, 4, 1], [3, 4, 2], [4, 4, 4]], 4, [1, 1, 3, 7]),
+    ]
+    tests = (
+        f"def test_{place}():\n    assert flights({bookings}, {n}) == {found}\n"
+        for place, (bookings, n, found) in enumerate(cases)
+    )
+    files = {
+        "plane.py": program.format(index="x", rest=" + 1"),
+        "test_plane.py": "\n\n".join(["from plane import flights\n", *tests]),
+    }
+    result = run(tmp_path, files, budget=150)
+    assert result.outcome is Outcome.FIXED
+    text = files["plane.py"]
+    for fix in result.fixes:
+        text = text.replace(fix.old, fix.new)
+    assert text == program.format(index="first - 1", rest="")
+
+
+BOTH_FAULTS = {
+    "lists.py": "class Lists:\n    def ordered(self, items):\n        found = [str(each) for each in items]\n\n"
+    "        return [int(each) for each in found]\n    console.log(ordered([3]));\n",
+    "test_lists.py": "from lists import Lists\n\n\ndef test_three():\n"
+    "    assert Lists().ordered([30, 7, 4]) == [30, 4, 7]\n\n\n"
+    "def test_more():\n    assert Lists().ordered([5, 11, 2, 100]) == [100, 11, 2, 5]\n\n\n"
+    "def test_two():\n    assert Lists().ordered([9, 80]) == [80, 9]\n",
+}
+
+
+def test_a_second_fault_behind_an_import_that_fails_is_mended_too(tmp_path: Path) -> None:
+    result = run(tmp_path, BOTH_FAULTS, budget=150)
+    assert result.outcome is Outcome.FIXED
+    text = BOTH_FAULTS["lists.py"]
+    for fix in result.fixes:
+        assert text.count(fix.old) == 1
+        text = text.replace(fix.old, fix.new)
+    assert "console" not in text
+    assert "sorted(found)" in text or "found.sort()" in text
+
+
+def test_a_change_that_lets_tests_be_imported_and_none_pass_is_not_offered(tmp_path: Path) -> None:
+    tests = BOTH_FAULTS["test_lists.py"].replace("[30, 4, 7]", "'a'").replace("[100, 11, 2, 5]", "'b'")
+    files = {**BOTH_FAULTS, "test_lists.py": tests.replace("[80, 9]", "'c'")}
+    result = run(tmp_path, files, budget=20)
+    assert (result.outcome, result.fixes) == (Outcome.IMPORT_ERROR, ())
+    assert "'console' is not defined" in result.reason
+
+
 def test_targets_that_name_no_test_are_said_to(tmp_path: Path) -> None:
     result = run(
         tmp_path, {"test_a.py": "def test_a():\n    assert False\n"}, targets=("test_b.py",), budget=100

@@ -126,3 +126,31 @@ def test_an_order_of_what_need_not_be_a_number_and_a_lost_anchor_are_doubted() -
     assert found[program.replace("len(a) == 2", "len(a) <= 2")].precision > 0.75
     assert found[program.replace("+$", "+")].precision < 0.75
     assert found[program.replace("lines == a", "lines is a")].precision < 0.75
+
+
+UNBOUND = "def f(a, low):\n    a.pop()\n    nothing.log(a)\n    a[x] += 1\n    return a[0]\n"
+
+
+@pytest.mark.parametrize(
+    "after",
+    [
+        UNBOUND.replace("    nothing.log(a)\n", ""),
+        UNBOUND.replace("a[x]", "a[low - 1]"),
+        UNBOUND.replace("a[x]", "a[low + 1]"),
+    ],
+)
+def test_what_is_bound_nowhere_is_left_out_or_is_one_off_a_variable(after: str) -> None:
+    assert after in results(UNBOUND)
+
+
+def test_a_call_of_what_is_bound_is_not_taken_for_one_of_nothing() -> None:
+    every_one = every(UNBOUND.replace("nothing.log", "low.log"))
+    assert "undefined_call" not in {each.template for each in every_one}
+
+
+def test_a_condition_that_nothing_defines_is_taken_for_a_comparison_first() -> None:
+    text = "class A:\n    def f(self, a, b):\n        {}\n        return b\n"
+    asked = results(text.format("if self.less(a, b): a += 1"))
+    assert asked.index(text.format("if a < b: a += 1")) < asked.index(text.format("if a + b: a += 1"))
+    computed = results(text.format("a = self.less(a, b)"))
+    assert computed.index(text.format("a = a + b")) < computed.index(text.format("a = a < b"))

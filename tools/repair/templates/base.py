@@ -166,4 +166,5 @@ class Site:
             return False
         before = text[text.rfind("\n", 0, start) + 1 : start]
         after = text[end : text.find("\n", end) if "\n" in text[end:] else len(text)].strip()
+        after = after.removeprefix(";").lstrip()  # as those write it who come from other languages
         return not before.strip() and (not after or after.startswith("#"))

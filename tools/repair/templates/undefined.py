@@ -71,6 +71,42 @@ def undefined_method(site: Site) -> Iterator[Change]:
             yield site.replace(node, text, why)
 
 
+@template(prior=1.5, precision=0.85)
+def undefined_call(site: Site) -> Iterator[Change]:
+    """A call of something that nothing defines, made for its effect alone, left out (NameError, AttributeError)."""
+    statement = site.statement
+    if not isinstance(statement, ast.Expr) or not isinstance(statement.value, ast.Call):
+        return
+    function = statement.value.func
+    first = function
+    while isinstance(first, ast.Attribute):
+        first = first.value
+    named = isinstance(first, ast.Name) and not site.known(first.id)
+    lacking = isinstance(function, ast.Attribute) and function.attr in site.hints.missing_attributes
+    if not named and not lacking:
+        return
+    why = f"there is no `{site.text(function)}`"
+    if len(site.source.block(statement)) == 1 or not site.alone_on_lines:
+        yield site.rewrite("pass", why)
+    else:
+        start = site.source.line_start(statement.lineno)
+        end = min(site.source.line_start((statement.end_lineno or 0) + 1), len(site.source.text))
+        yield Change(start=start, end=end, text="", why=why)
+
+
+@template(prior=0.8, precision=0.85)
+def undefined_index(site: Site) -> Iterator[Change]:
+    """A name that is bound nowhere, in an index or a bound: a variable one off it (NameError)."""
+    for node in _undefined(site):
+        above = site.source.parents.get(node)
+        index = isinstance(above, ast.Slice) or (isinstance(above, ast.Subscript) and above.slice is node)
+        bound = isinstance(above, ast.Call) and site.text(above.func) == "range" and node in above.args
+        if index or bound:
+            for name in site.variables:
+                for text in (f"{name} - 1", f"{name} + 1") if name != node.id else ():
+                    yield site.replace(node, text, f"there is no `{node.id}`; `{text}` is meant")
+
+
 def _instead(site: Site, node: ast.Call, name: str) -> Iterator[str]:
     arguments = [*map(site.text, node.args), *map(site.text, node.keywords)]
     listed = ", ".join(arguments)
@@ -84,16 +120,25 @@ def _instead(site: Site, node: ast.Call, name: str) -> Iterator[str]:
     elif len(node.args) == 2 and not node.keywords:
         first, second = (site.operand(each, SUM) for each in node.args)
         level = [site.operand(each, COMPARISON + 1) for each in node.args]
-        for sign in ("+", "-", "*", "//"):
-            yield f"{first} {sign} {second}"
-        for sign in ("<", ">", "<=", ">=", "=="):
-            yield f"{level[0]} {sign} {level[1]}"
+        sums = [f"{first} {sign} {second}" for sign in ("+", "-", "*", "//")]
+        comparisons = [f"{level[0]} {sign} {level[1]}" for sign in ("<", ">", "<=", ">=", "==")]
+        yield from (*comparisons, *sums) if _is_condition(site, node) else (*sums, *comparisons)
         for function in ("max", "min", "abs"):
             yield f"{function}({listed})"
     if not arguments:
         yield from _CONSTANTS
         yield from (repr(each) for each in site.source.strings)
     yield from site.variables
+
+
+def _is_condition(site: Site, node: ast.expr) -> bool:
+    above = site.source.parents.get(node)
+    asked = isinstance(above, ast.If | ast.While | ast.IfExp) and above.test is node
+    return (
+        asked
+        or isinstance(above, ast.BoolOp)
+        or (isinstance(above, ast.UnaryOp) and isinstance(above.op, ast.Not))
+    )
 
 
 def _numbers(site: Site) -> list[str]:
