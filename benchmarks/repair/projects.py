@@ -18,6 +18,7 @@ from benchmarks.repair.diagnosis import explain
 from benchmarks.repair.measure import workspace
 from benchmarks.repair.mining import Bug, blob, load, mine, outcomes, plain, unpack
 from tools.repair import engine
+from tools.repair.result import LOW
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,6 +125,7 @@ def report(results: Sequence[Result], verdicts: Mapping[str, str]) -> str:
     """The table, by half and reach. `verdicts`: name → "equal" or "wrong" by review, for plausible ones not exact."""
     lines = [
         "set                                bugs  plausible  right  (exact + equal by review; to be reviewed)"
+        "  what would be written without --apply: right of plausible"
     ]
     for half in ("development", "held-out"):
         of = [each for each in results if each.half == half]
@@ -139,9 +141,12 @@ def report(results: Sequence[Result], verdicts: Mapping[str, str]) -> str:
             equal = [e for e in plausible if not e.exact and verdicts.get(e.name) == "equal"]
             unknown = [e for e in plausible if not e.exact and e.name not in verdicts]
             right = len(exact) + len(equal)
+            written = [e for e in plausible if all(fix["confidence"] >= LOW for fix in e.fixes)]
+            meant = [e for e in written if e in exact or e in equal]
             lines.append(
                 f"{half + ', ' + name:34} {len(row):4}  {len(plausible):3} {_share(len(plausible), len(row)):>5}  "
                 f"{right:3} {_share(right, len(row)):>5}  ({len(exact)} + {len(equal)}; {len(unknown)})"
+                f"  {len(meant)} of {len(written)}"
             )
     return "\n".join(lines)
 

@@ -10,6 +10,7 @@ import pytest
 
 from benchmarks.repair.mining import Bug, fix_size, load, mine
 from benchmarks.repair.projects import Result, measure, report
+from tools.repair.result import LOW
 
 # Each runs real pytest sessions.
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
@@ -87,21 +88,21 @@ def test_comments_are_no_edits(clone: Path) -> None:
 
 
 def test_the_report_counts_what_is_exact_and_what_a_review_finds_equal() -> None:
-    def result(name: str, *, plausible: bool, exact: bool) -> Result:
+    def result(name: str, *, plausible: bool, exact: bool, confidence: float = 1.0) -> Result:
         return Result(
             name=name, half="held-out", edits=1, sampled=True, outcome="", plausible=plausible, exact=exact,
-            tried=1, cpu=1.0, wall=1.0, fixes=[], reason="",
+            tried=1, cpu=1.0, wall=1.0, fixes=[{"confidence": confidence}], reason="",
         )  # fmt: skip
 
     results = [
         result("a", plausible=True, exact=True),
-        result("b", plausible=True, exact=False),
+        result("b", plausible=True, exact=False, confidence=LOW - 0.01),
         result("c", plausible=True, exact=False),
         result("d", plausible=False, exact=False),
     ]
     rows = report(results, {"b": "equal"}).splitlines()
     row = next(each for each in rows if each.startswith("held-out, one edit"))
-    assert row.split()[3:] == ["4", "3", "75", "%", "2", "50", "%", "(1", "+", "1;", "1)"]
+    assert row.split()[3:] == ["4", "3", "75", "%", "2", "50", "%", "(1", "+", "1;", "1)", "1", "of", "2"]
 
 
 def test_a_bug_keeps_its_half() -> None:
