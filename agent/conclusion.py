@@ -66,11 +66,11 @@ class Conclusion:
                 await self.act("run_tests", {})
             report = self.evidence.current()
             before = self.evidence.first
-            verification = (
-                judge(report, before)
-                if report is not None
-                else Verification(outcome="unverified", detail="the tests could not be run")
-            )
+            if report is not None:
+                verification = judge(report, before)
+            else:
+                why = "the tests were refused" if self.evidence.denied else "the tests could not be run"
+                verification = Verification(outcome="unverified", detail=why)
         self.session.append(verification)
         return verification
 

@@ -44,7 +44,7 @@ MEANING: dict[Exit, str] = {
     Exit.MODEL_UNREACHABLE: "the model could not be reached, after retries",
     Exit.CREDENTIALS: "the model's provider refused the key, or there is none",
     Exit.NOT_A_REPOSITORY: "the folder is not in a git repository",
-    Exit.NO_TEST_RUNNER: "files were changed, or were to be, but no test runner was found to check them",
+    Exit.NO_TEST_RUNNER: "files were changed, or were to be, but no tests checked them: no runner, or it was refused",
     Exit.STORAGE_FULL: "no space left on a device",
     Exit.READ_ONLY: "the folder cannot be written",
     Exit.NOT_ACHIEVED: "finished without reaching the goal; nothing was broken",

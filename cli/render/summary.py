@@ -17,7 +17,7 @@ _OUTCOMES: dict[str, tuple[str, Style, str]] = {
     "nothing-to-do": ("good", "green", "nothing to do"),
     "limit": ("warn", "yellow", "stopped"),
     "denied": ("bad", "red", "denied"),
-    "no-test-runner": ("warn", "yellow", "not checked: no test runner"),
+    "no-test-runner": ("warn", "yellow", "not checked"),  # why: a line above it
     "not-achieved": ("warn", "yellow", "not achieved"),
     "interrupted": ("warn", "yellow", "interrupted"),
 }

@@ -49,6 +49,16 @@ class Outlet(Vt100_Output):
         """A part of the live region, of which each character stands where it was reckoned to (`_JOINING`)."""
         super().write(data if data.isascii() else data.translate(_JOINING))
 
+    def erase_down(self) -> None:
+        """Erase from the first column of a row to the end of the window.
+
+        Not at once: where that is all of the window, tmux keeps what stood there in its scrollback.
+        """
+        self.erase_end_of_line()
+        self.cursor_forward(1)
+        super().erase_down()
+        self.write_raw("\r")
+
     def flush(self) -> None:
         """Hand over what was written. Raises OSError when the terminal is gone."""
         if self._own is None:

@@ -16,6 +16,7 @@ from cli.render.terminal import Terminal, cells, fit
 from cli.repl.front import Choice
 from cli.repl.fuzzy import ranked
 from cli.repl.parts import part, style
+from cli.repl.reflow import Reflowing
 
 ROWS = 10
 """Rows of the list at most: more than that one narrows by typing."""
@@ -56,7 +57,7 @@ class _Picker:
             prompt,
             part(self._help, lambda: True),
         ]
-        return Application(
+        return Reflowing(
             layout=Layout(HSplit(parts), focused_element=prompt),
             key_bindings=self._keys(),
             style=style(),

@@ -112,7 +112,12 @@ class Plain:
         """A signal asks for the end: nothing here takes long but writing, which has been cut short."""
 
     def _cut_short(self, number: int, frame: object) -> None:
-        """A signal that asks for the end; in the middle of writing to somebody who does not read, give that up."""
+        """A signal that asks for the end; in the middle of writing to somebody who does not read, give that up.
+
+        What is said at the end may come to wait as well: it is looked after again, each second.
+        """
+        signal.signal(signal.SIGALRM, self._cut_short)
+        signal.setitimer(signal.ITIMER_REAL, _MOMENT)
         if self._writing:
             self._writing = False
             raise _CutShort
@@ -175,6 +180,10 @@ class Plain:
 
     def close(self) -> None:
         self._closed.set()
+
+
+_MOMENT = 1.0
+"""Seconds."""
 
 
 class _CutShort(Exception):

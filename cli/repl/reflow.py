@@ -5,15 +5,23 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from typing import TypeVar
 
 from prompt_toolkit.application import Application
 from prompt_toolkit.layout.screen import Char
 
+Result = TypeVar("Result")
 
-class Reflowing(Application[None]):
+
+class Reflowing(Application[Result]):
     """An application at the bottom of a terminal, which it takes away whole before it is drawn for another width."""
 
+    aside = False
+    """Another application has the terminal: drawing for a new size is up to that one. This one sees it as well."""
+
     def _on_resize(self) -> None:
+        if self.aside:
+            return
         if reflows() and (rows := self._more_rows()):
             self.output.cursor_up(rows)  # it goes on from there by as many as it has drawn
         super()._on_resize()

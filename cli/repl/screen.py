@@ -96,7 +96,7 @@ class Screen:
         """It ended while nobody read the terminal: no more may be written, it would wait for ever."""
         self._hurried = False
         self._gone = False  # the terminal went away: there is nobody to show anything to
-        self._app: Application[None] | None = None
+        self._app: Reflowing[None] | None = None
         self._output = Outlet()
         self._keyboard = Keyboard(self._output.settle)
         self._output.emptied = self._invalidate
@@ -245,7 +245,11 @@ class Screen:
         with self._keyboard.lent(self._app):
             async with in_terminal():
                 self._flush()
-                yield
+                self._app.aside = True
+                try:
+                    yield
+                finally:
+                    self._app.aside = False
 
     def _deeds(self, host: Host) -> Deeds:
         return Deeds(
@@ -329,7 +333,7 @@ class Screen:
 
     def _layout(self) -> Layout:
         prompt = Window(
-            BufferControl(self._buffer, search_buffer_control=self._search.control),
+            BufferControl(self._buffer, search_buffer_control=self._search.control, preview_search=True),
             height=lambda: Dimension(min=1, max=min(INPUT_ROWS, max(1, self.terminal.rows // 2))),
             wrap_lines=True,
             dont_extend_height=True,

@@ -10,7 +10,7 @@ import pytest
 from agent.events import ObservationEvent, Prompt
 from agent.session import read, unanswered
 from agent.verify.conclude import judge
-from sandbox.policy import Mode
+from sandbox.policy import Approval, Decision, Effect, Mode
 from tests.support.bench import bench
 from tests.support.cli import call
 from tools.action import Observation, ToolFailure
@@ -46,6 +46,20 @@ def test_a_finish_after_a_denial_still_ends_as_denied(tmp_path: Path, status: st
     turns = [{"calls": [call("put", name="a")]}, {"calls": [call("finish", summary="no", status=status)]}]
     end = bench(tmp_path, turns, TOOLS, mode=Mode.READ_ONLY).turn("go")
     assert (end.outcome, end.exit_code) == ("denied", 5)
+
+
+def test_a_check_that_is_refused_is_told_as_that(tmp_path: Path) -> None:
+    """It is not the want of a test runner."""
+
+    class Person:
+        async def ask(self, tool: str, effect: Effect, question: Decision) -> Decision:
+            return Decision(verdict="deny", reason="the user refused it")
+
+    turns = [{"calls": [call("put", name="a")]}, {"text": "Done."}]
+    it = bench(tmp_path, turns, TOOLS, mode=Mode.WORKSPACE, approval=Approval.AUTO, approver=Person())
+    end = it.turn("go")
+    assert end.outcome == "no-test-runner"
+    assert end.verification == "unverified: the tests were refused"
 
 
 def test_a_denial_is_forgotten_with_its_turn(tmp_path: Path) -> None:

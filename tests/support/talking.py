@@ -60,16 +60,32 @@ def talk(
 
 def ready(terminal: Terminal) -> bool:
     """The prompt is empty, nothing is being done above it, and the footer stands below it."""
-    *_, doing, blank, prompt, footer = ["", "", "", "", *terminal.text.split("\n")]
-    at_rest = blank == "" and not doing.startswith(
-        (*SPINNER, "queued: ", "  plan ", "y once", "r by", "n no")
-    )
+    *above, blank, prompt, footer = ["", "", "", *terminal.text.split("\n")]
+    idle = not any(line.startswith((*SPINNER, "queued: ")) for line in above)
+    asked = above[-1].startswith(("y once", "r by", "n no"))
+    at_rest = blank == "" and idle and not asked
     return prompt == ">" and at_rest and footer.startswith(("workspace ·", "plan ·", "read-only ·"))
 
 
 def at_rest(terminal: Terminal) -> None:
     """Wait until it is ready."""
     terminal.wait(lambda: ready(terminal))
+
+
+def prompted(terminal: Terminal) -> str:
+    """The row of the prompt, without its sign: what was sent before stands above it."""
+    return next((line[2:] for line in reversed(terminal.text.split("\n")) if line[:2] in (">", "> ")), "")
+
+
+def below(terminal: Terminal, typed: str) -> str:
+    """What stands below the prompt, as what it can be completed with; nothing until that is typed in it."""
+    return terminal.text.rpartition(f"\n> {typed}\n")[2] if prompted(terminal) == typed else ""
+
+
+def cleared(terminal: Terminal, key: str = "\x15") -> None:
+    """Send a key that empties the prompt, and wait until it is."""
+    terminal.type(key)
+    at_rest(terminal)
 
 
 def ask(terminal: Terminal, prompt: str, answer: str) -> None:

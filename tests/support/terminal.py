@@ -33,6 +33,7 @@ class Terminal:
         rows: int = 24,
     ) -> None:
         self.raw = b""
+        self._sent = -1  # how much had been read when the last keys were sent
         self._kept: tuple[dict[int, Any], int, int] | None = None
         self._screen = pyte.HistoryScreen(columns, rows, history=10_000, ratio=0.5)
         self._stream = pyte.ByteStream(self._screen)
@@ -99,6 +100,7 @@ class Terminal:
 
     def type(self, keys: str) -> None:
         """Send keys as a keyboard does: Enter is "\\r", Ctrl-C "\\x03"."""
+        self._sent = len(self.raw)
         self._process.send(keys)
 
     def paste(self, text: str) -> None:
@@ -106,8 +108,22 @@ class Terminal:
         self.type(PASTE_BEGIN + text.replace("\n", "\r") + PASTE_END)
 
     def wait(self, seen: str | Callable[[], bool]) -> None:
-        """Read until a text stands on the screen (or a condition holds)."""
+        """Read until a text stands on the screen, or a condition holds of what has been read.
+
+        It may not hold when keys have been sent and nothing has been read since: it would not be waited for what they
+        do, and the next keys would come before that, or not, as busy as the machine is.
+        """
         holds = (lambda: seen in self.text) if isinstance(seen, str) else seen
+        assert self._sent != len(self.raw) or not holds(), (
+            f"{seen!r} before the keys did anything:\n{self.text}"
+        )
+        self._until(seen, holds)
+
+    def wait_beside(self, holds: Callable[[], bool]) -> None:
+        """Read until a condition holds that is not seen here: of files, of a log."""
+        self._until(holds, holds)
+
+    def _until(self, seen: object, holds: Callable[[], bool]) -> None:
         until = time.monotonic() + PATIENCE
         while not holds():
             if not self._read() and not holds():

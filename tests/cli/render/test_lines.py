@@ -147,6 +147,12 @@ def test_the_last_line_says_what_came_of_the_turn_and_what_it_took() -> None:
     assert shown(start, end, width=80).split("\n") == [line, "  $0.0123", ""]
 
 
+def test_why_nothing_was_checked_is_told_once() -> None:
+    check = Verification(outcome="unverified", detail="the tests were refused")
+    end = End(outcome="no-test-runner", steps=1, verification="unverified: the tests were refused")
+    assert shown(check, end) == "! not checked: the tests were refused\n! not checked · 1 step\n"
+
+
 def test_an_unknown_price_is_never_shown_as_nothing() -> None:
     unknown = Spent(input=1000, output=10)
     some = Spent(input=2000, output=20, cost=0.5)

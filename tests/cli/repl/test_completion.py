@@ -13,7 +13,7 @@ from cli.repl.commands import COMMANDS, GROUPS
 from cli.repl.pastes import Pastes
 from cli.repl.symbols import Names
 from tests.support.cli import git
-from tests.support.talking import ask, at_rest, leave, log_of, logs, talk
+from tests.support.talking import ask, at_rest, leave, log_of, logs, prompted, talk
 
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(64)
 TAB, DOWN = "\t", "\x1b[B"
@@ -110,7 +110,7 @@ def test_a_picture_that_is_dropped_or_pasted_is_sent(shop: Path, tmp_path: Path)
         for quoting, answer in zip(("'{}'", '"{}"'), answers, strict=False):
             terminal.type("what is ")
             terminal.paste(quoting.format(picture))
-            terminal.wait(f'> what is @"{picture}"')
+            terminal.wait(lambda: prompted(terminal) == f'what is @"{picture}"')
             ask(terminal, "?", answer)
         terminal.type("what is ")
         large = PNG + bytes(9_000)

@@ -248,7 +248,7 @@ def test_a_resize_while_it_works_leaves_the_prompt_in_order(shop: Path) -> None:
     with talk(shop, turns) as terminal:
         terminal.wait(lambda: ready(terminal))
         terminal.type("go\r")
-        terminal.wait(lambda: (shop / "started").exists())
+        terminal.wait_beside(lambda: (shop / "started").exists())
         terminal.resize(50, 20)
         terminal.type("typed")
         terminal.wait("> typed")
@@ -264,7 +264,7 @@ def test_a_closed_terminal_ends_the_turn_and_the_log_is_whole(shop: Path) -> Non
     with talk(shop, [{"calls": [call("shell", command="touch started; sleep 300")]}]) as terminal:
         terminal.wait(lambda: ready(terminal))
         terminal.type("wait\r")
-        terminal.wait(lambda: (shop / "started").exists())
+        terminal.wait_beside(lambda: (shop / "started").exists())
         terminal.hang_up()
         wait_until(lambda: any(event["kind"] == "end" for event in log_of(shop)))
         assert [event["outcome"] for event in log_of(shop) if event["kind"] == "end"] == ["interrupted"]

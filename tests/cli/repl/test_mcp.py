@@ -12,7 +12,7 @@ import pytest
 
 from agent.home import Home
 from tests.support.cli import CHECKOUT, call
-from tests.support.talking import SIZES, ask, at_rest, leave, log_of, talk
+from tests.support.talking import SIZES, ask, at_rest, below, cleared, leave, log_of, talk
 
 pytestmark = pytest.mark.slow
 
@@ -52,9 +52,8 @@ def test_servers_are_listed_asked_about_and_started_again(shop: Path) -> None:
         assert "mcp server broken: the program cannot" in terminal.everything
         ask(terminal, "/mcp restart calc", "● calc: running, 3 tools")
         terminal.type("/mcp ca")
-        terminal.wait(lambda: "running" in terminal.text.rpartition("> /mcp ca")[2])
-        terminal.type("\x15")
-        at_rest(terminal)
+        terminal.wait(lambda: "running" in below(terminal, "/mcp ca"))
+        cleared(terminal)
         leave(terminal)
     offered = [event["request"]["tools"] for event in log_of(shop) if event.get("request", {}).get("tools")]
     assert "mcp__calc__write" in {each["name"] for each in offered[0]}  # from the first request on

@@ -110,6 +110,27 @@ def test_an_answer_stands_once_in_the_scrollback_though_the_window_changes(tmux:
     wait_until(lambda: tmux.text.split("\n")[-2:][0].strip() == ">")
 
 
+def test_a_list_that_fills_the_window_leaves_nothing_behind(tmux: Tmux, shop: Path) -> None:
+    """Erased at once, all of a window would go into the scrollback of tmux."""
+    (shop / "go").touch()
+    tmux.type("go", "Enter")
+    tmux.wait("✔ done")
+    wait_until(lambda: tmux.text.split("\n")[-2:][0].strip() == ">")
+    tmux.do("resize-window", "-x", "24", "-y", "4")
+    tmux.type("Escape", "Escape")
+    tmux.wait("1 of 1 · type to narro…")
+    tmux.do("resize-window", "-x", "34")
+    tmux.wait("1 of 1 · type to narrow · ↑↓ mov…")
+    time.sleep(0.6)  # the prompt that waits below looks after the size twice a second
+    tmux.type("g")
+    tmux.wait("/ g\n1 of 1 · type to narrow · ↑↓ mov…")
+    tmux.type("Escape")
+    wait_until(lambda: tmux.text.split("\n")[-1].strip() == ">" and "rewind" not in tmux.text)
+    assert "1 of 1" not in tmux.everything
+    assert "Go back" not in tmux.everything
+    assert tmux.everything.count("✔ done") == 1
+
+
 def test_a_window_that_is_killed_loses_nothing(tmux: Tmux, shop: Path) -> None:
     (shop / "go").touch()
     tmux.type("go", "Enter")

@@ -8,7 +8,18 @@ import pytest
 
 from agent.home import Home
 from tests.support.cli import call
-from tests.support.talking import SIZES, ask, at_rest, leave, log_of, prompts, talk, wait_until
+from tests.support.talking import (
+    SIZES,
+    ask,
+    at_rest,
+    cleared,
+    leave,
+    log_of,
+    prompted,
+    prompts,
+    talk,
+    wait_until,
+)
 
 BLOCK = "touch started; until test -e go; do sleep 0.05; done"
 ESCAPE = "\x1b"
@@ -50,7 +61,7 @@ def test_an_editor_vi_keys_own_commands_and_own_keys(shop: Path) -> None:
             terminal.type("/expl")
             terminal.wait("say what it does")
             terminal.type("\t")
-            terminal.wait("> /explain")
+            terminal.wait(lambda: prompted(terminal) == "/explain")
             ask(terminal, "cart.py", "One.")
             terminal.type("no")
             terminal.wait("> no")
@@ -62,7 +73,7 @@ def test_an_editor_vi_keys_own_commands_and_own_keys(shop: Path) -> None:
             terminal.type(ESCAPE)
             terminal.type("bbdw")
             terminal.wait("> words")
-            terminal.type("\x03")
+            cleared(terminal, "\x03")
         assert prompts(shop) == ["Explain cart.py in one line.", "written in\nan editor"] * len(SIZES)
 
 
@@ -110,7 +121,7 @@ def test_a_closed_terminal_ends_a_command_of_the_users(shop: Path) -> None:
     with talk(shop, [{"text": "Ok."}]) as terminal:
         at_rest(terminal)
         terminal.type("!touch started; sleep 600\r")
-        terminal.wait(lambda: (shop / "started").exists())
+        terminal.wait_beside(lambda: (shop / "started").exists())
         terminal.hang_up()
         wait_until(lambda: not terminal.running)
 

@@ -80,6 +80,33 @@ def test_lines_that_nobody_reads_hold_up_no_signal(shop: Path) -> None:
     assert kinds(shop)[-1] == "end"
 
 
+@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="what a process has open is not told here")
+def test_lines_that_are_said_at_the_end_hold_up_no_signal(shop: Path) -> None:
+    """The terminal is full when the signal comes, though not of what the program is writing just then."""
+    with talk(
+        shop, [{"calls": [call("shell", command="touch started; sleep 600")]}], TERM="dumb"
+    ) as terminal:
+        terminal.wait(">")
+        terminal.type("go\n")
+        wait_until(lambda: (shop / "started").exists())
+        fill(Path(f"/proc/{terminal.pid}/fd/1"))
+        os.kill(terminal.pid, signal.SIGTERM)
+        wait_until(lambda: not terminal.running)
+    assert kinds(shop)[-1] == "end"
+
+
+def fill(output: Path) -> None:
+    """Write to a terminal that is not read as much as it takes."""
+    descriptor = os.open(output.readlink(), os.O_WRONLY | os.O_NONBLOCK | os.O_NOCTTY)
+    try:
+        while os.write(descriptor, b"full\n" * 100):
+            pass
+    except BlockingIOError:
+        pass
+    finally:
+        os.close(descriptor)
+
+
 def begin(terminal: Terminal) -> None:
     """Send a prompt, see that it is being answered, and read no further."""
     there = terminal.raw.count(b"paragraph 5 of")

@@ -9,7 +9,18 @@ import pytest
 from agent.home import Home
 from tests.support import cli
 from tests.support.cli import call, git, script
-from tests.support.talking import SIZES, ask, at_rest, leave, make_shop, prompts, ready, talk
+from tests.support.talking import (
+    SIZES,
+    ask,
+    at_rest,
+    cleared,
+    leave,
+    make_shop,
+    prompted,
+    prompts,
+    ready,
+    talk,
+)
 from tests.support.terminal import Terminal
 
 pytestmark = pytest.mark.slow
@@ -38,21 +49,14 @@ def test_every_key_of_the_prompt(columns: int, rows: int, shop: Path) -> None:
 
         def typed(keys: str, seen: str) -> None:
             terminal.type(keys)
-            terminal.wait(lambda: f"> {seen}" in terminal.text.split("\n\n")[-1] or f"> {seen}\n" in last())
-
-        def last() -> str:
-            return "\n".join(terminal.text.split("\n")[-8:])
-
-        def cleared(key: str) -> None:
-            terminal.type(key)
-            at_rest(terminal)
+            terminal.wait(lambda: prompted(terminal) == seen)
 
         at_rest(terminal)
         ask(terminal, "a wide 日本 line 🎉 first", "First answer.")
         # new lines: Alt-Enter, Ctrl-J, a backslash, Shift-Enter as two kinds of terminals report it
         terminal.type(f"1{ESCAPE}\r2{ctrl('j')}3\\\r4\x1b[13;2u5\x1b[27;2;13~6")
         terminal.wait("> 1\n  2\n  3\n  4\n  5\n  6")
-        cleared(ctrl("c"))
+        cleared(terminal, ctrl("c"))
         # the line editor's own: to the beginning and the end, words, kill and yank
         typed("two words", "two words")
         typed(f"{ctrl('a')}the {ctrl('e')}!", "the two words!")
@@ -60,20 +64,23 @@ def test_every_key_of_the_prompt(columns: int, rows: int, shop: Path) -> None:
         typed(f"{ESCAPE}b{ctrl('k')}", "the")
         typed(f"{ctrl('y')}", "the two")
         typed("日本🎉" + LEFT + "\x7f", "the two 日🎉")
-        cleared(ctrl("c"))
+        cleared(terminal, ctrl("c"))
         # the history and a search in it, the editor by both of its keys
         typed(UP, "a wide 日本 line 🎉 first")
-        cleared(ctrl("u"))
+        cleared(terminal, ctrl("c"))
         terminal.type(f"{ctrl('r')}wide")
-        terminal.wait("a wide 日本 line")
-        typed("\r", "a wide 日本 line 🎉 first")
-        cleared(ctrl("u"))
+        terminal.wait("I-search backward: wide")
+        terminal.wait(lambda: prompted(terminal) == "a wide 日本 line 🎉 first")
+        terminal.type("\r")
+        terminal.wait(lambda: "I-search" not in terminal.text)
+        assert prompted(terminal) == "a wide 日本 line 🎉 first"
+        cleared(terminal, ctrl("c"))
         typed("some", "some")
         typed(ctrl("g"), "some and more")
-        cleared(ctrl("u"))
+        cleared(terminal, ctrl("u"))
         typed("again", "again")
         typed(f"{ctrl('x')}{ctrl('e')}", "again and more")
-        cleared(ctrl("c"))
+        cleared(terminal, ctrl("c"))
         # Esc alone does nothing; plan mode on and off; the transcript, by its keys; a list that is left
         terminal.type("\x1b[Z")
         terminal.wait("\nplan · ")
@@ -84,12 +91,12 @@ def test_every_key_of_the_prompt(columns: int, rows: int, shop: Path) -> None:
         for leaving in ("q", ESCAPE, ctrl("o"), ctrl("c")):
             terminal.type(ctrl("o"))
             terminal.wait("PgDn" if columns > 50 else "↑↓")
-            cleared(leaving)
+            cleared(terminal, leaving)
         for leaving in (ESCAPE, ctrl("c"), ctrl("d")):
             terminal.type(ESCAPE * 2)
             terminal.wait("Go back to before")
             terminal.wait("1 of 1")
-            cleared(leaving)
+            cleared(terminal, leaving)
         ask(terminal, "go on", "Second answer.")
         assert max(map(len, terminal.text.split("\n"))) <= columns
         terminal.type(ctrl("d"))

@@ -40,7 +40,7 @@ def test_steering_interrupts_pastes_and_going_back(columns: int, rows: int, shop
         at_rest(terminal)
         # what is queued is shown, taken back, edited, and delivered after the batch
         terminal.type("go\r")
-        terminal.wait(lambda: (shop / "one").exists())
+        terminal.wait_beside(lambda: (shop / "one").exists())
         terminal.type("first thing\rsecond thing\r")
         terminal.wait("queued: second thing")
         terminal.type(UP)
@@ -55,19 +55,19 @@ def test_steering_interrupts_pastes_and_going_back(columns: int, rows: int, shop
         assert "queued" not in terminal.text
         # a command that runs is stopped; so is one of the user's own
         terminal.type("wait\r")
-        terminal.wait(lambda: (shop / "two").exists())
+        terminal.wait_beside(lambda: (shop / "two").exists())
         terminal.type(CTRL_C)
         terminal.wait("I stopped.")
         at_rest(terminal)
         assert "✗ shell touch two" in terminal.everything
         terminal.type("!touch three; sleep 600\r")
-        terminal.wait(lambda: (shop / "three").exists())
+        terminal.wait_beside(lambda: (shop / "three").exists())
         terminal.type(ESCAPE)
         terminal.wait(lambda: "\nstopped\n" in terminal.text)
         at_rest(terminal)
         # commands that are given while one runs come after it, and can be taken back
         terminal.type(f"!{block('four')}\r")
-        terminal.wait(lambda: (shop / "four").exists())
+        terminal.wait_beside(lambda: (shop / "four").exists())
         terminal.type("/redo\r/init\r")
         terminal.wait("queued: /init")
         terminal.type(UP)
@@ -113,7 +113,7 @@ def test_steering_interrupts_pastes_and_going_back(columns: int, rows: int, shop
         terminal.wait("> make it")
         terminal.type(" again\r")
         terminal.wait("> make it again")
-        terminal.wait(lambda: (shop / "made.txt").exists())
+        terminal.wait_beside(lambda: (shop / "made.txt").exists())
         at_rest(terminal)
         # Esc stops the step, Ctrl-C the next one and the turn; what was not delivered comes back
         terminal.type("be slow\r")
@@ -164,8 +164,7 @@ def test_every_answer_to_a_question(columns: int, rows: int, shop: Path) -> None
     with talk(shop, turns, *arguments, columns=columns, rows=rows) as terminal:
 
         def asked(what: str, *keys: str) -> None:
-            terminal.wait(f"Allow {what}")
-            terminal.wait("y once")
+            terminal.wait(lambda: f"Allow {what}" in terminal.text and "y once" in terminal.text)
             for each in keys:
                 terminal.type(each)
 
@@ -196,8 +195,8 @@ def test_every_answer_to_a_question(columns: int, rows: int, shop: Path) -> None
             f"{CTRL_E}{CTRL_B} --dry-run\r"
         )  # a word more before the bracket at the end of the line
         asked("run_tests?", "n")
-        terminal.wait("So be it.")
         at_rest(terminal)
+        assert "\nSo be it.\n" in terminal.everything
         assert (shop / "log").read_text().split() == ["once", "once", "session"]
         stored = (home.config / "allowed-commands.txt").read_text()
         assert stored.startswith("git fetch")
@@ -211,8 +210,8 @@ def test_every_answer_to_a_question(columns: int, rows: int, shop: Path) -> None
         terminal.wait(lambda: "+ step 89" in terminal.everything)
         terminal.type(ESCAPE)
         asked("run_tests?", "n")
-        terminal.wait("Again.")
         at_rest(terminal)
+        assert "\nAgain.\n" in terminal.everything
         assert not (shop / workflow).exists()
         # tests say how far they are, and are stopped
         terminal.type("/tests\r")
@@ -224,7 +223,7 @@ def test_every_answer_to_a_question(columns: int, rows: int, shop: Path) -> None
         # keys in the middle of a word are no answer: they go on into the prompt, and Enter sends it
         terminal.type("go\r")
         asked("python", "y")
-        terminal.wait(lambda: (shop / "begun").exists())
+        terminal.wait_beside(lambda: (shop / "begun").exists())
         terminal.type(ESCAPE + "sa")
         terminal.wait("> sa")
         terminal.wait("Allow shell: git fetch --prune")
@@ -236,8 +235,8 @@ def test_every_answer_to_a_question(columns: int, rows: int, shop: Path) -> None
         terminal.wait("queued: say yes")
         asked("shell: git fetch", "n")
         asked("run_tests?", "n")
-        terminal.wait("Held.")
         at_rest(terminal)
+        assert "\nHeld.\n" in terminal.everything
         by = [event["by"] for event in log_of(shop) if event["kind"] == "decision"]
         assert by == ["person"] * len(by)
         assert max(map(len, terminal.everything.split("\n"))) <= columns
