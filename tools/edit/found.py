@@ -29,7 +29,7 @@ from tools.edit.letters import (
 from tools.edit.merge import Splice
 from tools.edit.numbered import where_they_say, without_numbers
 from tools.edit.placed import MAX_COMPARED, Found, has_newline_to_spare, one_place, placed
-from tools.edit.readings import NUMBERED, UNMARKED, Reading, as_hunk, as_lines, readings
+from tools.edit.readings import NUMBERED, OLD_FENCED, UNMARKED, Reading, as_hunk, as_lines, readings
 from tools.edit.refusals import EditRefused, not_found, several
 from tools.edit.splicing import TextSplice, as_text, ended
 from tools.edit.typography import refuse_bent_bullets
@@ -53,6 +53,7 @@ def find_replace(
         whole = not new and _whole_lines(source.text, len(source.text) - len(old), old)
         edit = replace(edit, old=old, new=new, whole_lines=edit.whole_lines or whole)
     options = list(readings(edit))[: 1 if strictest else None]
+    options = [each for each in options if not _keeps_fence(source, each)]
     options = where_they_say(source, edit.old, options)
     for reading in options:
         if found := _exact(source, edit, reading, path, written):
@@ -123,6 +124,11 @@ def find_symbol(source: Source, edit: Symbol, path: str) -> Found:
     lines = new.removesuffix("\n").split("\n") if new else []
     splice = Splice(first=first - 1, end=last, lines=tuple(lines))
     return Found(rung=Rung.SYMBOL, splices=(as_text(source, splice),))
+
+
+def _keeps_fence(source: Source, reading: Reading) -> bool:
+    """A fence that `new` has not was taken off `old`, and may be one of the file's."""
+    return OLD_FENCED in reading.note and any(fence in source.text for fence in ("```", "~~~"))
 
 
 def _part_of_line(source: Source, edit: Replace, path: str) -> Found | None:

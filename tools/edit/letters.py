@@ -107,13 +107,13 @@ def refuse_twins(source: Source, line: int, rung: Rung, found: Sequence[Site]) -
 
 def refuse_whole_twins(source: Source, wanted: Sequence[str], site: Site) -> None:
     """For lines found as deep as they are given, without a blank one at an end of what is wanted: where they stand with
-    it, at another depth, may be meant as well. Raises EditRefused."""
+    it, at another depth or with other white space, may be meant as well. Raises EditRefused."""
     if all(wanted[edge].strip() or edge in dict(site.pairs) for edge in (0, len(wanted) - 1)):
         return
-    step = next(step for step in STEPS if step.rung is Rung.INDENTATION)
+    step = next(step for step in STEPS if step.rung is Rung.WHITE_SPACE)
     whole = [each for each in sites(source, wanted, step) if len(each.pairs) == len(wanted)]
     if others := [each.first for each in whole if each.first != site.first]:
-        raise EditRefused(several(source, [site.first, *others], f" ({Rung.INDENTATION})"))
+        raise EditRefused(several(source, [site.first, *others], f" ({step.rung})"))
 
 
 def refuse_parted(source: Source, wanted: Sequence[str], site: Site, rung: Rung) -> None:

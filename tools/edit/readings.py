@@ -19,6 +19,9 @@ from tools.edit.formats.clean import (
 NUMBERED, UNMARKED = "line numbers removed", "diff marks removed"
 """What a note says, or begins with, where lines had numbers, or the marks of a diff."""
 
+OLD_FENCED = "fence removed from `old`"
+"""What a note says where `new` is in no fence."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reading:
@@ -50,11 +53,11 @@ def readings(edit: Replace) -> Iterator[Reading]:
                 new = with_their_space(reading.new, reading.old)
             if old is None or (new is None and undo in _NUMBERS and is_numbered(reading.new)):
                 continue  # numbers that stay in one of the texts were not understood
-            if new is None and undo is _lines_in_fence and reading.new and not reading.new.endswith("\n"):
-                new = f"{reading.new}\n"
             if new == "" and _is_blank_line(undo, reading.new):
                 ended = (old if undo is _lines_in_fence else reading.old).endswith("\n")
                 old, new = old if ended else f"{old}\n", "\n"
+            if new is None and undo is _lines_in_fence and reading.new:
+                new, note = reading.new.removesuffix("\n") + "\n", OLD_FENCED
             notes = f"{reading.note}, {note}" if reading.note else note
             found = Reading(old=old, new=reading.new if new is None else new, note=notes)
             if (found.old, found.new) not in seen:

@@ -8,6 +8,11 @@ from tools.edit.changes import Hunk, Line, Replace
 from tools.edit.engine import EditRefused, patched
 
 REFUSED = {
+    "a line as given but for a blank one behind it, and with that where its white space differs": (
+        "x = 1\n\nx=1\n",
+        "x=1\n\n",
+        "x=1\nx = 2\nb = one\n",
+    ),
     "the first line without its indentation, and the others with tabs for spaces": (
         "  delta,\n  alpha(one);\n  if (alpha) {\n",
         "delta,\n\talpha(one);\n",
@@ -492,6 +497,12 @@ MEANT = {
     ),
     "a part of a line on lines of its own": (
         "x = f(alpha, beta)\n", "alpha, beta", "\n    alpha,\n    beta,\n", "x = f(\n    alpha,\n    beta,\n)\n",
+    ),
+    "a fence that is the file's, not one around `old`": (
+        "text\n\t```\n\tsecond one\n\t```\nlast\n",
+        "```\nsecond one\n\n```\n",
+        "code(new)\nsecond one\n\n```\n",
+        "text\n\tcode(new)\n\tsecond one\n\t```\nlast\n",
     ),
     "a blank line first": ("if a:\n    foo(b)\n", "foo(b)", "\n    bar(b)", "if a:\n\n    bar(b)\n"),
     "space at the end that `old` lost": ("x = old y \nz\n", "x = old y", "x = new y ", "x = new y \nz\n"),
