@@ -96,15 +96,34 @@ async def trace(at: Workspace, targets: Sequence[str], seconds: float) -> tuple[
         return findings.verdict(base) or state.report(base), base.spectrum
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Held:
+    """Several changes at once that mended some tests of one fault: kept only if the rest of those is mended as well.
+
+    number: fixes that were made before them
+    tests: ids of all tests of the fault
+    base, overlay: how things stood without them
+    """
+
+    number: int
+    tests: frozenset[str]
+    base: Baseline
+    overlay: Mapping[str, str]
+
+
 @dataclass(slots=True, kw_only=True)
 class Repair:
-    """One repair under way: `overlay` holds the files that are mended so far, as whole texts."""
+    """One repair under way: `overlay` holds the files that are mended so far, as whole texts.
+
+    held: what is taken back when nothing more is found
+    """
 
     at: Workspace
     findings: Findings
     on_progress: Progress
     hint: Hint = NO_HINT
     overlay: dict[str, str] = field(default_factory=dict)
+    held: Held | None = None
     unsteady: frozenset[str] = frozenset()
     tried: int = 0
     cpu: float = 0.0
@@ -121,6 +140,11 @@ class Repair:
                 base, workers = await baseline(self.at, stack, job, replies, self.unsteady)
                 self.unsteady |= {test.id for test in base.spectrum.standing("unsteady")}
                 ended = self.findings.verdict(base)
+                if self.held and base.spectrum.complete and base.spectrum.tests:
+                    left = {test.id for test in self.findings.now_failing(base.spectrum)}
+                    self.held = self.held if self.held.tests & left else None
+                if ended is not None and self.held:
+                    return self.last_word(base)
                 if ended is not None:
                     if ended.outcome is Outcome.IMPORT_ERROR and await self._import(base, workers, replies):
                         continue
@@ -128,7 +152,7 @@ class Repair:
                 found = await self._round(base, workers, replies)
                 self.cpu += replies.cpu
                 if not found:
-                    return self.report(base)
+                    return self.last_word(base)
                 if self.findings.all_helped():
                     return self.findings.fixed(base)
 
@@ -195,6 +219,13 @@ class Repair:
                     for each in search.others[:MOST_ALTERNATIVES]
                 ]
                 texts = dict(before)
+                if found.candidate.base is not None and len(found.helped) < len(wanted) and not self.held:
+                    self.held = Held(
+                        number=len(self.findings.fixes),
+                        tests=frozenset(test.id for test in wanted),
+                        base=base,
+                        overlay=dict(self.overlay),
+                    )
                 fixes = described(found, texts, search.others, spectrum, len(suspects))
                 self.findings.fixes += fixes
                 self.overlay.update({fix.path: texts[fix.path] for fix in fixes})
@@ -291,6 +322,17 @@ class Repair:
 
     def _text(self, path: str) -> str:
         return self.overlay.get(path) or self.at.files.read_text(path).text
+
+    def last_word(self, base: Baseline) -> RepairResult:
+        """What was found, without what is still held and what was made on top of it: that is only shown."""
+        if self.held is None:
+            return self.report(base)
+        held, self.held = self.held, None
+        fixes = self.findings.fixes
+        self.findings.alternatives.insert(0, tuple(fixes[held.number :]))
+        del fixes[held.number :]
+        self.overlay = dict(held.overlay)
+        return self.report(held.base)
 
     def report(self, base: Baseline) -> RepairResult:
         """What was found, when the search is over."""

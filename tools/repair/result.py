@@ -63,7 +63,8 @@ class RepairResult:
 
     reason: in words, what `outcome` means here
     alternatives: other patches (each of one or more edits) that pass the same tests as one of the fixes,
-        next best first; each in place of that fix, none run against the whole suite
+        next best first; each in place of that fix, none run against the whole suite. Before them several changes
+        at once that mended some tests of a fault and not the rest, with what was made on top of them
     failing: ids of the tests that failed before; left: those that no fix was found for
     suspects: the most suspicious statements of what is left, or of the first failure
     cpu: CPU seconds that the workers used, beside our own

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from tests.tools.workspaces import workspace
 from tools.repair import engine
+from tools.repair.baseline import Baseline
 from tools.repair.engine import repair, trace
 from tools.repair.findings import Findings
 from tools.repair.result import Fix, Outcome, RepairResult
@@ -338,6 +340,32 @@ def test_source_that_our_own_python_cannot_parse_is_left_out(tmp_path: Path) -> 
     state = engine.Repair(at=at, findings=findings, on_progress=print)
     spectrum = Spectrum(tests=[failing], imported={}, complete=True)
     assert list(state.sources(spectrum, [failing])) == ["old.py"]
+
+
+def test_changes_at_once_that_leave_tests_of_their_fault_failing_are_taken_back(tmp_path: Path) -> None:
+    at = workspace(tmp_path, {"a.py": "x = 1\n"})
+    lines = {"a.py": frozenset({1})}
+    before = [
+        Test(index=i, id=f"t{i}", file="t.py", standing="failed", lines=lines, error="ValueError")
+        for i in range(3)
+    ]
+    after = [replace(before[0], standing="passed"), replace(before[1], standing="passed"), before[2]]
+    fixes = [
+        Fix(
+            path="a.py", line=1, function="", old=name, new="", template=name, why="", tests=("t0",), confidence=0.5
+        )
+        for name in ("sure", "one", "other", "later")
+    ]  # fmt: skip
+    findings = Findings(targets=(), deadline=0.0, fixes=list(fixes))
+    state = engine.Repair(at=at, findings=findings, on_progress=print, overlay={"a.py": "x = 4\n"})
+    whole = Baseline(spectrum=Spectrum(tests=before, imported={}, complete=True))
+    state.held = engine.Held(
+        number=1, tests=frozenset({"t0", "t1", "t2"}), base=whole, overlay={"a.py": "x = 2\n"}
+    )
+    result = state.last_word(Baseline(spectrum=Spectrum(tests=after, imported={}, complete=True)))
+    assert (result.outcome, result.fixes) == (Outcome.PARTLY_FIXED, tuple(fixes[:1]))
+    assert result.alternatives == (tuple(fixes[1:]),)
+    assert (result.left, state.overlay) == (("t0", "t1", "t2"), {"a.py": "x = 2\n"})
 
 
 def test_where_no_python_can_run_the_tests_a_ranking_says_so(
