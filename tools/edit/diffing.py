@@ -22,14 +22,16 @@ def diffed(old: Sequence[str], new: Sequence[str]) -> Iterator[Line]:
 
 
 def extremes(old: Sequence[str], new: Sequence[str]) -> Iterator[tuple[Line, ...]]:
-    """The two ways to keep as many lines as can be that lie furthest apart: each line is kept as early, or as late, as
-    it can be. A longest common subsequence, by a table; none for texts of which that would take long."""
+    """The ways to keep as many lines as can be that lie furthest apart: each line is kept as early, or as late, as it
+    can be, in the old text or in the new one. Longest common subsequences, by a table; none for texts of which that
+    would take long."""
     if len(old) * len(new) <= LARGEST:
-        yield tuple(_kept_early(old, new))
-        yield tuple(_kept_early(old[::-1], new[::-1]))[::-1]
+        for in_new in (False, True):
+            yield tuple(_kept_early(old, new, in_new=in_new))
+            yield tuple(_kept_early(old[::-1], new[::-1], in_new=in_new))[::-1]
 
 
-def _kept_early(old: Sequence[str], new: Sequence[str]) -> Iterator[Line]:
+def _kept_early(old: Sequence[str], new: Sequence[str], *, in_new: bool) -> Iterator[Line]:
     most = [[0] * (len(new) + 1) for _ in range(len(old) + 1)]
     for i in range(len(old) - 1, -1, -1):
         for j in range(len(new) - 1, -1, -1):
@@ -40,7 +42,7 @@ def _kept_early(old: Sequence[str], new: Sequence[str]) -> Iterator[Line]:
         if i < len(old) and j < len(new) and old[i] == new[j]:
             yield Line(" ", old[i])
             i, j = i + 1, j + 1
-        elif j == len(new) or (i < len(old) and most[i + 1][j] >= most[i][j + 1]):
+        elif j == len(new) or (i < len(old) and most[i + 1][j] >= most[i][j + 1] + (not in_new)):
             yield Line("-", old[i])
             i += 1
         else:

@@ -8,6 +8,11 @@ from tools.edit.changes import Hunk, Line, Replace
 from tools.edit.engine import EditRefused, patched
 
 REFUSED = {
+    "which of three closing lines stays, of which one has white space behind it": (
+        "\talpha(one);\n} \n}\n}\n",
+        "\t\t\talpha(one);\n\t\t}\n\t\t}\n\t\t}\n",
+        "\t\t\talpha(one);\n\t\t}\n\t\tfresh(one);\n",
+    ),
     "a line as given but for a blank one behind it, and with that where its white space differs": (
         "x = 1\n\nx=1\n",
         "x=1\n\n",
