@@ -8,6 +8,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from agent.events import (
     ActionEvent,
     AskedAction,
@@ -26,6 +28,8 @@ from tests.support.terminal import PATIENCE, Terminal
 
 SIZES = ((40, 15), (80, 24), (250, 60))
 """Columns and rows of the windows in which all is tried, growing: a model of the screen that shrinks drops lines."""
+
+AT_SIZES = pytest.mark.parametrize(("columns", "rows"), SIZES)
 
 CART = """\
 def total(items):

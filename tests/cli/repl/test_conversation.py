@@ -9,7 +9,7 @@ import pytest
 
 from tests.support import cli
 from tests.support.cli import call, script
-from tests.support.talking import CART, log_of, prompts, ready, talk, wait_until
+from tests.support.talking import AT_SIZES, CART, log_of, prompts, ready, talk, wait_until
 
 
 @pytest.mark.slow
@@ -180,11 +180,12 @@ def test_the_model_can_be_switched_and_a_wrong_name_changes_nothing(shop: Path) 
 
 
 @pytest.mark.slow
-def test_commands_and_files_are_completed(shop: Path) -> None:
-    with talk(shop, [{"text": "Ok."}]) as terminal:
+@AT_SIZES
+def test_commands_and_files_are_completed(columns: int, rows: int, shop: Path) -> None:
+    with talk(shop, [{"text": "Ok."}], columns=columns, rows=rows) as terminal:
         terminal.wait(lambda: ready(terminal))
         terminal.type("/ses")
-        terminal.wait("this project's sessions")
+        terminal.wait("this proj")  # cut in a narrow window
         terminal.type("\t")
         terminal.wait("> /sessions")
         terminal.type("\x03")
@@ -260,8 +261,10 @@ def test_a_resize_while_it_works_leaves_the_prompt_in_order(shop: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_closed_terminal_ends_the_turn_and_the_log_is_whole(shop: Path) -> None:
-    with talk(shop, [{"calls": [call("shell", command="touch started; sleep 300")]}]) as terminal:
+@AT_SIZES
+def test_a_closed_terminal_ends_the_turn_and_the_log_is_whole(columns: int, rows: int, shop: Path) -> None:
+    turns = [{"calls": [call("shell", command="touch started; sleep 300")]}]
+    with talk(shop, turns, columns=columns, rows=rows) as terminal:
         terminal.wait(lambda: ready(terminal))
         terminal.type("wait\r")
         terminal.wait_beside(lambda: (shop / "started").exists())
@@ -289,13 +292,16 @@ def test_a_dumb_terminal_gets_lines_and_no_control_sequences(
 
 
 @pytest.mark.slow
-def test_without_colour_nothing_is_coloured(shop: Path) -> None:
+@AT_SIZES
+def test_without_colour_nothing_is_coloured(columns: int, rows: int, shop: Path) -> None:
     with talk(
         shop,
         [
             {"text": "A `word`, **bold**.", "calls": [call("read", path="cart.py")]},
             {"text": "```py\ndef b(): 1\n```"},
         ],
+        columns=columns,
+        rows=rows,
         NO_COLOR="1",
     ) as terminal:
         terminal.wait(lambda: ready(terminal))

@@ -10,6 +10,7 @@ from agent.home import Home
 from tests.support import cli
 from tests.support.cli import call, git, script
 from tests.support.talking import (
+    AT_SIZES,
     SIZES,
     ask,
     at_rest,
@@ -25,7 +26,6 @@ from tests.support.terminal import Terminal
 
 pytestmark = pytest.mark.slow
 
-AT_SIZES = pytest.mark.parametrize(("columns", "rows"), SIZES)
 ESCAPE, UP, LEFT = "\x1b", "\x1b[A", "\x1b[D"
 
 
@@ -239,13 +239,16 @@ def leave_shell(terminal: Terminal) -> None:
 @pytest.mark.parametrize(
     ("notify", "sign"), [("bell", b"\x07"), ("osc9", b"\x1b]9;Patchwright: "), ("off", b"")]
 )
-def test_a_question_calls_the_person(notify: str, sign: bytes, tmp_path: Path) -> None:
+@AT_SIZES
+def test_a_question_calls_the_person(
+    columns: int, rows: int, notify: str, sign: bytes, tmp_path: Path
+) -> None:
     shop = make_shop(tmp_path / "shop")
     home = Home.from_environment()
     home.config.mkdir(parents=True)
     (home.config / "settings.toml").write_text(f'[terminal]\nnotify = "{notify}"\n')
     turns = [{"calls": [call("shell", command="git fetch origin")]}, {"text": "So be it."}]
-    with talk(shop, turns) as terminal:
+    with talk(shop, turns, columns=columns, rows=rows) as terminal:
         at_rest(terminal)
         assert b"\x07" not in terminal.raw
         terminal.type("go\r")

@@ -9,11 +9,10 @@ import pytest
 from agent.home import Home
 from tests.support.cli import call, git
 from tests.support.golden import looks_as_it_did
-from tests.support.talking import SIZES, ask, at_rest, leave, log_of, prompts, talk
+from tests.support.talking import AT_SIZES, ask, at_rest, leave, log_of, prompts, talk
 
 pytestmark = pytest.mark.slow
 
-AT_SIZES = pytest.mark.parametrize(("columns", "rows"), SIZES)
 ESCAPE, UP = "\x1b", "\x1b[A"
 CTRL_B, CTRL_C, CTRL_E = "\x02", "\x03", "\x05"
 
