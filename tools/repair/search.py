@@ -145,8 +145,6 @@ class Search:
             return single
         alternatives = self.others
         double = await self.run_deeper(single, FIRST_SECONDS)
-        if single is None and double is None:
-            double = await self.run_further(FIRST_SECONDS)
         if double is not None and (single is None or len(double.helped) > len(single.helped)):
             all_of_them = len(double.helped) == len(self.wanted)
             return double if all_of_them else await self._whole_or(double, candidates)
@@ -160,6 +158,7 @@ class Search:
         self._hurried = False
         return (
             await self.run(candidates)
+            or await self.run_further(FIRST_SECONDS)
             or await self.run_deeper(None, MOST_SECONDS)
             or await self.run_further(MOST_SECONDS)
             or await self.run_pairs()
