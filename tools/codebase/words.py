@@ -55,9 +55,8 @@ def singular(word: str) -> str:
 
 def counted(text: str) -> Counter[str]:
     """How often each word stands in a text."""
-    if (
-        text.isascii()
-    ):  # no word has a digit or an underscore in it, so that the text can be cut at these, too
+    # No word has a digit or an underscore in it, so that a text can be cut at these, too.
+    if text.isascii():
         return Counter(spread(Counter(text.translate(_LETTERS).split())))
     return Counter(spread(Counter(IDENTIFIER.findall(text))))
 
