@@ -75,6 +75,10 @@ CASES = [
     ("alone_for_display", "def f(a):\n    return g(a)\n", "g(a)", "g([a])"),
     ("default_given", "def f(a):\n    return a.get('x')\n", "'x'", "'x', \"\""),
     ("forgotten_format", "def f(a):\n    return 'no {a}'\n", "'no", "f'no"),
+    ("forgotten_format", "def f(a):\n    return ('no {a}'\n        'of' ' {a.b}!')\n", "'no {a}'\n        'of' ' {",
+     "f'no {a}'\n        'of' f' {"),
+    ("bounded", "def f(a, b):\n    return a - b\n", "a - b", "max(0, a - b)"),
+    ("unwrapped", "def f(a):\n    return a.strip('x')\n", "a.strip('x')", "a"),
     ("parameter_missing", "def f(a, b=1,\n):\n    return a\n", "b=1,", "b=1, **kwargs,"),
     ("default_value", "def f(a, b=1):\n    return a\n", "b=1", "b=None"),
     ("default_value", "def f(a, b):\n    return a\n", "b)", "b=False)"),
@@ -94,6 +98,15 @@ def test_a_template_makes_the_change_that_it_is_there_for(name: str, text: str, 
     wanted = ast.dump(ast.parse(head + new + tail))
     found = [ast.dump(ast.parse(each)) for each in made(name, text, Hints())]
     assert wanted in found
+
+
+def test_texts_have_no_bounds() -> None:
+    assert not list(made("bounded", "def f(text):\n    return escape(text)\n", Hints()))
+
+
+def test_a_module_is_no_value() -> None:
+    text = "import os\ndef f(a):\n    return os.fspath(a)\n"
+    assert not [each for each in made("unwrapped", text, Hints()) if "return os\n" in each]
 
 
 def test_only_names_that_the_place_can_see_are_lent() -> None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ast
+import io
 import re
+import tokenize
 from collections import Counter
 from collections.abc import Iterator
 
@@ -220,11 +222,21 @@ def forgotten_format(site: Site) -> Iterator[Change]:
     for node in site.nodes:
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and "{" in node.value:
             named = _FIELD.findall(node.value)
-            if named and all(site.known(name) for name in named) and site.text(node)[:1] in "'\"":
-                start = site.source.span(node)[0]
-                yield Change(
-                    start=start, end=start, text="f", why=f"`{site.text(node)[:40]}` is not formatted"
-                )
+            text = site.text(node)
+            if named and all(site.known(name) for name in named) and text[:1] in "'\"":
+                yield site.replace(node, _formatted(text), f"`{text[:40]}` is not formatted")
+
+
+def _formatted(text: str) -> str:
+    """Each of the literals that stand one behind the other is formatted where it has a field."""
+    lines = text.split("\n")
+    # In brackets, for they may be on several lines; that shifts the columns of the first.
+    tokens = list(tokenize.generate_tokens(io.StringIO(f"({text})").readline))
+    for token in reversed([each for each in tokens if each.type == tokenize.STRING]):
+        row, column = token.start[0] - 1, token.start[1] - (token.start[0] == 1)
+        if _FIELD.search(token.string) and token.string[0] in "'\"":
+            lines[row] = f"{lines[row][:column]}f{lines[row][column:]}"
+    return "\n".join(lines)
 
 
 @template(prior=0.6, precision=0.75)

@@ -152,8 +152,19 @@ def unwrapped(site: Site) -> Iterator[Change]:
         ):
             for argument in node.args:
                 yield site.replace(node, site.text(argument))
-            if isinstance(node.func, ast.Attribute) and not node.keywords:
+            if (
+                isinstance(node.func, ast.Attribute)
+                and not node.keywords
+                and not _is_imported(site, node.func.value)
+            ):
                 yield site.replace(node, site.text(node.func.value))
+
+
+def _is_imported(site: Site, node: ast.expr) -> bool:
+    """A module, or what one has: as a value of its own it says nothing."""
+    if not isinstance(node, ast.Name) or node.id in site.variables:
+        return False
+    return isinstance(site.source.module_names.get(node.id), ast.Import | ast.ImportFrom)
 
 
 @template(prior=0.35, precision=0.7)
@@ -171,6 +182,8 @@ def wrapped(site: Site) -> Iterator[Change]:
 def bounded(site: Site) -> Iterator[Change]:
     """A value kept above or below another: `max(0, x)`, `min(best, x)` (QuixBugs: a running optimum that is lost)."""
     statement = site.statement
+    if not _reckons(site):
+        return
     if isinstance(statement, ast.Assign) and len(statement.targets) == 1:
         value, others = statement.value, [site.text(statement.targets[0]), "0", "1", *site.variables]
     elif isinstance(statement, ast.Return) and statement.value is not None:
@@ -180,6 +193,22 @@ def bounded(site: Site) -> Iterator[Change]:
     for other in dict.fromkeys(others):
         for function in ("max", "min"):
             yield site.replace(value, f"{function}({other}, {site.text(value)})")
+
+
+def _reckons(site: Site) -> bool:
+    """The function has to do with numbers at all: texts have an order too, but no bounds."""
+    return any(
+        (isinstance(node, ast.Constant) and type(node.value) in (int, float))
+        or (isinstance(node, ast.Compare) and isinstance(node.ops[0], ast.Lt | ast.LtE | ast.Gt | ast.GtE))
+        or (isinstance(node, ast.BinOp | ast.AugAssign) and isinstance(node.op, _ARITHMETIC))
+        or (isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in _NUMBERS)
+        for node in (site.source.nodes_in(site.function) if site.function is not None else site.nodes)
+    )
+
+
+# Of texts there are sums, and `%`; these are of numbers (and sets) alone.
+_ARITHMETIC = ast.Sub | ast.Mult | ast.Div | ast.FloorDiv | ast.Pow
+_NUMBERS = ("abs", "float", "int", "len", "max", "min", "range", "round", "sum")
 
 
 @template(prior=0.4)
