@@ -77,6 +77,8 @@ CASES = [
     ("forgotten_format", "def f(a):\n    return 'no {a}'\n", "'no", "f'no"),
     ("forgotten_format", "def f(a):\n    return ('no {a}'\n        'of' ' {a.b}!')\n", "'no {a}'\n        'of' ' {",
      "f'no {a}'\n        'of' f' {"),
+    ("identity_comparison", "def f(a):\n    return a == None\n", "==", "is"),
+    ("identity_comparison", "def f(a, b):\n    return a is b\n", "is", "=="),
     ("bounded", "def f(a, b):\n    return a - b\n", "a - b", "max(0, a - b)"),
     ("unwrapped", "def f(a):\n    return a.strip('x')\n", "a.strip('x')", "a"),
     ("parameter_missing", "def f(a, b=1,\n):\n    return a\n", "b=1,", "b=1, **kwargs,"),
@@ -102,6 +104,10 @@ def test_a_template_makes_the_change_that_it_is_there_for(name: str, text: str, 
 
 def test_texts_have_no_bounds() -> None:
     assert not list(made("bounded", "def f(text):\n    return escape(text)\n", Hints()))
+
+
+def test_equal_values_are_not_taken_for_one_object() -> None:
+    assert not list(made("identity_comparison", "def f(a, b):\n    return a.name == b.name\n", Hints()))
 
 
 def test_a_module_is_no_value() -> None:

@@ -85,8 +85,21 @@ def identity_comparison(site: Site) -> Iterator[Change]:
     """The same object for an equal one: of small values both do, so tests that pass say little (TBar FP11.1)."""
     for node in site.nodes:
         if isinstance(node, ast.Compare):
-            for left, right in pairwise([node.left, *node.comparators]):
-                yield from _other_token(site, node, left, right, _COMPARISON_TOKEN, _IDENTITY)
+            for (left, right), operator in zip(
+                pairwise([node.left, *node.comparators]), node.ops, strict=True
+            ):
+                if isinstance(operator, ast.Is | ast.IsNot) or _is_one(left) or _is_one(right):
+                    yield from _other_token(site, node, left, right, _COMPARISON_TOKEN, _IDENTITY)
+
+
+def _is_one(node: ast.expr) -> bool:
+    """By its looks the only object that is equal to it: `None`, the object itself, a class, a constant, a type."""
+    if isinstance(node, ast.Constant):
+        return node.value is None or isinstance(node.value, bool)
+    if isinstance(node, ast.Call):
+        return isinstance(node.func, ast.Name) and node.func.id == "type"
+    name = node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
+    return name in ("self", "cls", "__class__") or name.lstrip("_")[:1].isupper()
 
 
 @template(prior=0.7)
