@@ -266,7 +266,8 @@ class Adapter:
         """Before the first of the new lines that is indented stands one that opens a block."""
         new = [line.text for line in self._lines if line.op != "-" and line.text.strip()]
         first = next((i for i, text in enumerate(new) if indent_of(text)), 0)
-        return first > 0 and new[first - 1].rstrip().endswith(OPENERS)
+        above = new[first - 1].rstrip() if first > 0 else ""
+        return above.endswith(OPENERS) and not above.endswith(".")  # a sentence may end there
 
     def _indented(self, number: int, text: str, base: int | None) -> str:
         indent, raw = given_indent(text), indent_of(text)
@@ -284,6 +285,11 @@ class Adapter:
             raise Unclear(
                 f"how deep to indent {text.strip()[:60]!r} is not clear: give the indentation as in the file"
             )
+        if "\t" in mapped and mapped.endswith(" ") and self._may_be_tabs(indent):
+            raise Unclear(
+                f"whether {text.strip()[:60]!r} is to be indented by tabs alone is not clear: the file mixes them with "
+                "spaces; give it as it is to be"
+            )
         shown = any(
             indent_of(self._lines[i].text) and indent_of(self._source.lines[row])
             for i, row in self._row_of.items()
@@ -294,6 +300,23 @@ class Adapter:
                 "file has it, or a line of the file that is indented"
             )
         return mapped + text[len(indent_of(text)) :]
+
+    def _may_be_tabs(self, indent: str) -> bool:
+        """So many spaces may stand for tabs, as wide as those of another line that is given with spaces."""
+        pairs = (
+            (indent_of(self._lines[i].text), indent_of(self._source.lines[row]))
+            for i, row in self._row_of.items()
+        )
+        widths = (
+            len(given) // len(there)
+            for given, there in pairs
+            if given
+            and there
+            and not given.strip(" ")
+            and not there.strip("\t")
+            and len(given) % len(there) == 0
+        )
+        return bool(indent) and not indent.strip(" ") and any(len(indent) % width == 0 for width in widths)
 
     def _new_lines_before(self, number: int) -> bool:
         return any(line.op != "-" and line.text.strip() for line in self._lines[:number])

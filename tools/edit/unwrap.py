@@ -1,7 +1,7 @@
 """What is wrapped around `new` only, `old` being exact: taken off if it cannot be meant.
 
 It cannot where the result parses without it, and else does not; nor can some of it in any language: numbers that
-are those of the lines, a fence in a file that is no prose, white space at the end of every line.
+are those of the lines, a fence in a file that is no prose and has none, white space at the end of every line of code.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from tools.edit.typography import straightened
 
 def unwrapped(path: str, text: str, start: int, old: str, new: str) -> tuple[str, str]:
     """(`new` as it is meant, what was undone: "" if it is meant as given), for `old` found at `start`."""
-    if sure := _never_meant(path, text.count("\n", 0, start) + 1, old, new):
+    if sure := _never_meant(path, text, text.count("\n", 0, start) + 1, old, new):
         return sure
     candidates = list(_candidates(old, new))
     if not candidates:
@@ -42,14 +42,18 @@ _HOLD_FENCES = (".md", ".markdown", ".mdx", ".rst", ".txt", ".adoc", ".org", ".i
 """Ends of the names of files that may have fences: prose, and docstrings (in Python the syntax decides)."""
 
 
-def _never_meant(path: str, line: int, old: str, new: str) -> tuple[str, str] | None:
-    """line: number, from 1, of that at which `old` stands"""
+_FENCES = ("```", "~~~")
+
+
+def _never_meant(path: str, text: str, line: int, old: str, new: str) -> tuple[str, str] | None:
+    """text: of the file; line: number, from 1, of that at which `old` stands"""
     if first_number(new) == line and first_number(old) is None:
         for plain in (without_line_numbers(new, like=new), with_their_space(new, like=new)):
             if plain is not None and _depth(plain) == _depth(old):
                 return plain, NUMBERED
-    holds_fences = path.lower().endswith(_HOLD_FENCES) or "." not in path.rpartition("/")[2]
-    fenced = new.lstrip("\n").startswith(("```", "~~~"))  # tags may be the file's own
+    prose = path.lower().endswith(_HOLD_FENCES) or "." not in path.rpartition("/")[2]
+    holds_fences = prose or any(fence in text for fence in _FENCES)  # in comments, say
+    fenced = new.lstrip("\n").startswith(_FENCES)  # tags may be the file's own
     if (
         fenced
         and not holds_fences
@@ -60,11 +64,9 @@ def _never_meant(path: str, line: int, old: str, new: str) -> tuple[str, str] | 
         return f"{plain}\n" if ended else plain, "fence removed"
     lines = [each for each in new.split("\n") if each.strip()]
     olds = [each for each in old.split("\n") if each.strip()]
-    breaks = holds_fences and all(each.endswith("  ") for each in lines)
-    if len(lines) > 1 and _all_trail(lines) and not any(each != each.rstrip() for each in olds):
-        changes = [each.strip() for each in lines] != [each.strip() for each in olds]
-        if changes and not breaks:
-            return "\n".join(each.rstrip() for each in new.split("\n")), "trailing space removed"
+    trail = not prose and len(lines) > 1 and _all_trail(lines) and all(each == each.rstrip() for each in olds)
+    if trail and [each.strip() for each in lines] != [each.strip() for each in olds]:
+        return "\n".join(each.rstrip() for each in new.split("\n")), "trailing space removed"
     return None
 
 

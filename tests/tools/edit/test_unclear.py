@@ -8,6 +8,16 @@ from tools.edit.changes import Hunk, Line, Replace
 from tools.edit.engine import EditRefused, patched
 
 REFUSED = {
+    "a depth that the file has of tabs and spaces, and that may be of tabs alone": (
+        "\t\ta {\n\t\t  b; }\n\t\tc {\n",
+        "    a {\n      b; }\n    c {\n",
+        "    a {\n      b; }\n    new {\n      d;\n    }\n    c {\n",
+    ),
+    "a sentence that lacks its indentation, and deeper lines behind a blank one": (
+        "          so it is.\n\n      - title: in\n",
+        "so it is.\n\n",
+        "so it is.\n\n      - title: new\n        body: |\n\n",
+    ),
     "which of three closing lines stays, of which one has white space behind it": (
         "\talpha(one);\n} \n}\n}\n",
         "\t\t\talpha(one);\n\t\t}\n\t\t}\n\t\t}\n",
@@ -525,6 +535,15 @@ def test_what_nobody_can_tell_is_refused(text: str, old: str, new: str) -> None:
     for whole_lines in {False, old.endswith("\n") and new.endswith("\n")}:
         with pytest.raises(EditRefused):
             patched(text, [Replace(old=old, new=new, whole_lines=whole_lines)])
+
+
+def test_what_stands_as_given_is_written_as_given() -> None:
+    docs = "# Example\n\n```no_run\nuse x;\n```\n"
+    new = "```no_run\n# #[cfg(windows)]\n# {\n"
+    edit = Replace(old="```no_run\n", new=new, whole_lines=True)
+    assert patched(docs, [edit], path="lib.rs").text == docs.replace("```no_run\n", new)
+    edit = Replace(old="Allow: /api\n", new="Agent: * \nDisallow: \n", whole_lines=True)
+    assert patched("Allow: /api\n", [edit], path="robots.txt").text == edit.new
 
 
 def test_a_blank_line_that_is_to_go_goes_or_nothing_does() -> None:
