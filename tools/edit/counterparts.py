@@ -11,6 +11,7 @@ from dataclasses import replace
 
 from tools.edit.changes import Hunk
 from tools.edit.diffing import diffed
+from tools.edit.formats.clean import FENCES
 from tools.edit.indentation import as_far, fitted, indent_of
 from tools.edit.ladder import Site, Source
 from tools.edit.manner import given_indent
@@ -107,7 +108,7 @@ def _columns(line: str) -> int:
 def _has_reason(old: Sequence[str], new: Sequence[str], pairs: Sequence[tuple[int, int]]) -> bool:
     """Deeper, and a new line is less deep than they are now; or less deep, and an old one that goes was so before. A
     fence around them takes the place of indentation."""
-    if any(line.startswith(_FENCES) for line in new):
+    if any(line.startswith(FENCES) for line in new):
         return True
     steps = {_columns(new[j]) - _columns(old[i]) for i, j in pairs}
     if min(steps) < 0 < max(steps):
@@ -119,9 +120,6 @@ def _has_reason(old: Sequence[str], new: Sequence[str], pairs: Sequence[tuple[in
     stays = {i for i, _ in pairs}
     least = min(_columns(old[i]) for i, _ in pairs)
     return any(_columns(line) < least for i, line in enumerate(old) if line.strip() and i not in stays)
-
-
-_FENCES = ("```", "~~~")
 
 
 def _is_first_at_margin(

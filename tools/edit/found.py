@@ -11,6 +11,7 @@ from tools.edit.changes import Hunk, Line, Lines, Replace, Symbol
 from tools.edit.counterparts import refuse_lost_indentation
 from tools.edit.depth import settled
 from tools.edit.diffing import diffed
+from tools.edit.formats.clean import has_fence
 from tools.edit.formats.placeholders import stands_for_lines
 from tools.edit.heads import scopes
 from tools.edit.indentation import indent_of, mixes
@@ -128,7 +129,7 @@ def find_symbol(source: Source, edit: Symbol, path: str) -> Found:
 
 def _keeps_fence(source: Source, reading: Reading) -> bool:
     """A fence that `new` has not was taken off `old`, and may be one of the file's."""
-    return OLD_FENCED in reading.note and any(fence in source.text for fence in ("```", "~~~"))
+    return OLD_FENCED in reading.note and has_fence(source.text)
 
 
 def _part_of_line(source: Source, edit: Replace, path: str) -> Found | None:

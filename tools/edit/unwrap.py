@@ -9,7 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from tools.edit.formats.clean import (
+    FENCES,
     first_number,
+    has_fence,
     unescaped,
     without_diff_marks,
     without_fence,
@@ -38,11 +40,9 @@ def unwrapped(path: str, text: str, start: int, old: str, new: str) -> tuple[str
     return new, ""
 
 
-_HOLD_FENCES = (".md", ".markdown", ".mdx", ".rst", ".txt", ".adoc", ".org", ".ipynb", ".py", ".pyi")
+_PROSE = (".md", ".markdown", ".mdx", ".rst", ".txt", ".adoc", ".org")
+_HOLD_FENCES = (*_PROSE, ".ipynb", ".py", ".pyi")
 """Ends of the names of files that may have fences: prose, and docstrings (in Python the syntax decides)."""
-
-
-_FENCES = ("```", "~~~")
 
 
 def _never_meant(path: str, text: str, line: int, old: str, new: str) -> tuple[str, str] | None:
@@ -51,9 +51,10 @@ def _never_meant(path: str, text: str, line: int, old: str, new: str) -> tuple[s
         for plain in (without_line_numbers(new, like=new), with_their_space(new, like=new)):
             if plain is not None and _depth(plain) == _depth(old):
                 return plain, NUMBERED
-    prose = path.lower().endswith(_HOLD_FENCES) or "." not in path.rpartition("/")[2]
-    holds_fences = prose or any(fence in text for fence in _FENCES)  # in comments, say
-    fenced = new.lstrip("\n").startswith(_FENCES)  # tags may be the file's own
+    nameless = "." not in path.rpartition("/")[2]
+    prose = nameless or path.lower().endswith(_PROSE)
+    holds_fences = nameless or path.lower().endswith(_HOLD_FENCES) or has_fence(text)  # in comments, say
+    fenced = new.lstrip("\n").startswith(FENCES)  # tags may be the file's own
     if (
         fenced
         and not holds_fences
@@ -64,8 +65,11 @@ def _never_meant(path: str, text: str, line: int, old: str, new: str) -> tuple[s
         return f"{plain}\n" if ended else plain, "fence removed"
     lines = [each for each in new.split("\n") if each.strip()]
     olds = [each for each in old.split("\n") if each.strip()]
-    trail = not prose and len(lines) > 1 and _all_trail(lines) and all(each == each.rstrip() for each in olds)
-    if trail and [each.strip() for each in lines] != [each.strip() for each in olds]:
+    meant = prose or (
+        holds_fences and all(each.endswith("  ") for each in lines)
+    )  # Markdown's breaks, in docstrings too
+    trail = len(lines) > 1 and _all_trail(lines) and all(each == each.rstrip() for each in olds)
+    if trail and not meant and [each.strip() for each in lines] != [each.strip() for each in olds]:
         return "\n".join(each.rstrip() for each in new.split("\n")), "trailing space removed"
     return None
 

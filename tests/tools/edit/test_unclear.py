@@ -546,6 +546,11 @@ def test_what_stands_as_given_is_written_as_given() -> None:
     assert patched("Allow: /api\n", [edit], path="robots.txt").text == edit.new
 
 
+def test_white_space_at_the_end_of_all_new_lines_of_code_is_taken_off() -> None:
+    edit = Replace(old="a = 1\n", new="b = 1 \nc = 2 \n", whole_lines=True)
+    assert patched("a = 1\n", [edit], path="a.py").text == "b = 1\nc = 2\n"
+
+
 def test_a_blank_line_that_is_to_go_goes_or_nothing_does() -> None:
     head = "<A>\n  <Path Condition='release'>artifacts/bin/name</Path>\n"
     text = f"{head}  <Out Condition='release'>artifacts/out</Out>\n  </Group>\n\n  <Prop>\n"

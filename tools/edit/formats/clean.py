@@ -7,6 +7,9 @@ from collections.abc import Sequence
 
 from tools.edit.formats.placeholders import is_elision
 
+FENCES = ("```", "~~~")
+"""What a line begins with that opens or closes a fence."""
+
 _NUMBERED = re.compile(r"(?P<pad>[ \t]*)(?P<number>\d{1,7})(?P<mark>\t|→|[ ]?[|│][ ]?|:[ ]?|[.)][ ]|[ ]*\Z)")
 _TAG_NAMES = (
     "code|source|old|new|old_str|new_str|old_string|new_string|old_text|new_text|search|replace|content|text|file|diff"
@@ -72,6 +75,11 @@ def _spaced(lines: Sequence[str], matches: Sequence[re.Match[str] | None]) -> bo
         for line, match in zip(lines, matches, strict=True)
         if match
     )
+
+
+def has_fence(text: str) -> bool:
+    """The marks of one stand anywhere, in comments too."""
+    return any(mark in text for mark in FENCES)
 
 
 def without_fence(text: str) -> str | None:
