@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterator
 from functools import cached_property
 
-from tools.repair.templates.ways import Ways
+from tools.repair.templates.ways import Ways, operands
 
 # Longer texts are no names of anything.
 LONGEST_MEMBER = 40
@@ -236,14 +236,11 @@ class Source:
     def conditions(self) -> Counter[str]:
         """Names and attributes whose truth is asked for somewhere in the file."""
         found: Counter[str] = Counter()
-        todo = [node.test for node in ast.walk(self.tree) if isinstance(node, ast.If | ast.While | ast.IfExp)]
-        while todo:
-            node = todo.pop()
-            if isinstance(node, ast.BoolOp):
-                todo.extend(node.values)
-            elif isinstance(node, ast.UnaryOp):
-                todo.append(node.operand)
-            elif isinstance(node, ast.Name | ast.Attribute):
+        nodes = ast.walk(self.tree)
+        for node in operands(
+            [each.test for each in nodes if isinstance(each, ast.If | ast.While | ast.IfExp)]
+        ):
+            if isinstance(node, ast.Name | ast.Attribute):
                 found[self.segment(node)] += 1
         return found
 

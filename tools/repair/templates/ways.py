@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections import Counter
+from collections.abc import Iterable, Iterator
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -74,13 +75,8 @@ class Ways:
         todo += [each for node in every if isinstance(node, ast.comprehension) for each in node.ifs]
         returned = (n.value for n in every if isinstance(n, ast.Return))
         todo += [each for each in returned if isinstance(each, ast.BoolOp | ast.Compare)]
-        while todo:
-            node = todo.pop()
-            if isinstance(node, ast.BoolOp):
-                todo.extend(node.values)
-            elif isinstance(node, ast.UnaryOp):
-                todo.append(node.operand)
-            elif isinstance(node, ast.Call | ast.Compare):
+        for node in operands(todo):
+            if isinstance(node, ast.Call | ast.Compare):
                 text = self.source.segment(node)
                 if "\n" not in text and len(text) < LONGEST:
                     read = {each.id for each in ast.walk(node) if isinstance(each, ast.Name)}
@@ -133,3 +129,16 @@ class Ways:
                 if jumps and "\n" not in test + done and len(test) < LONGEST:
                     found[test, done] += 1
         return found
+
+
+def operands(conditions: Iterable[ast.expr]) -> Iterator[ast.expr]:
+    """What `and`, `or` and `not` join in these, the last first."""
+    todo = list(conditions)
+    while todo:
+        node = todo.pop()
+        if isinstance(node, ast.BoolOp):
+            todo.extend(node.values)
+        elif isinstance(node, ast.UnaryOp):
+            todo.append(node.operand)
+        else:
+            yield node
