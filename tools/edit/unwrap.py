@@ -65,11 +65,10 @@ def _never_meant(path: str, text: str, line: int, old: str, new: str) -> tuple[s
         return f"{plain}\n" if ended else plain, "fence removed"
     lines = [each for each in new.split("\n") if each.strip()]
     olds = [each for each in old.split("\n") if each.strip()]
-    meant = prose or (
-        holds_fences and all(each.endswith("  ") for each in lines)
-    )  # Markdown's breaks, in docstrings too
+    breaks = holds_fences and all(each.endswith("  ") for each in lines)  # Markdown's, in docstrings too
     trail = len(lines) > 1 and _all_trail(lines) and all(each == each.rstrip() for each in olds)
-    if trail and not meant and [each.strip() for each in lines] != [each.strip() for each in olds]:
+    changes = [each.strip() for each in lines] != [each.strip() for each in olds]
+    if trail and changes and not (prose or breaks):
         return "\n".join(each.rstrip() for each in new.split("\n")), "trailing space removed"
     return None
 
