@@ -35,6 +35,8 @@ Subscriber = Callable[[Event], None]
 INTERRUPTED = (
     "interrupted: the program ended before this action's result was recorded; it may have taken effect"
 )
+# Seconds for which a lock is asked for again.
+LEFT_BEHIND = 0.5
 
 
 class Session:
@@ -245,16 +247,22 @@ def _redact(event: Event) -> None:
 
 def _open(path: Path, flags: int) -> int:
     descriptor = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CLOEXEC | flags, 0o600)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        os.close(descriptor)
-        raise UserError(
-            Fault.USAGE,
-            f"session {path.parent.name!r} is open in another process",
-            "End that one first, or start a new session.",
-        ) from None
-    return descriptor
+    # What a killed process had just forked, and not yet made another program, holds its lock a moment longer.
+    until = time.monotonic() + LEFT_BEHIND
+    while True:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return descriptor
+        except BlockingIOError:
+            if time.monotonic() < until:
+                time.sleep(LEFT_BEHIND / 20)
+                continue
+            os.close(descriptor)
+            raise UserError(
+                Fault.USAGE,
+                f"session {path.parent.name!r} is open in another process",
+                "End that one first, or start a new session.",
+            ) from None
 
 
 def _repair(path: Path, descriptor: int, proceed: Callable[[], None]) -> LogIndex:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import time
 from pathlib import Path
 
 import pytest
@@ -140,6 +141,18 @@ def test_two_processes_cannot_hold_one_session(tmp_path: Path) -> None:
     assert refused.value.fault is Fault.USAGE
     session.close()
     Session.open(session.folder).close()
+
+
+def test_what_a_killed_process_has_just_forked_does_not_keep_its_session_closed(tmp_path: Path) -> None:
+    session = Session.create(tmp_path)
+    session.append(Prompt(text="mine"))
+    child = os.fork()
+    if not child:  # holds the lock that it was born with, as long as it has become no other program
+        time.sleep(0.2)
+        os._exit(0)
+    session.close()
+    Session.open(session.folder).close()
+    os.waitpid(child, 0)
 
 
 def test_a_missing_session_is_one_clear_line(tmp_path: Path) -> None:
