@@ -24,11 +24,12 @@ from benchmarks.repair.history import Fix, changes, load_fixes, small_fixes
 from benchmarks.repair.kinds import kind_of
 from benchmarks.repair.mining import blob
 from tools.repair.candidates import GROUPS, at_statement, identity, unchanged
+from tools.repair.likelihood import Traits
 from tools.repair.localization import own_lines, suspect_at
 from tools.repair.templates import Change, Package, Site, Source
 
 # Candidates of a line that are kept to fit on, when the right one is among them.
-MOST = 1500
+MOST = 3000
 # A statement that is longer than this when it is written on one line is a table.
 WIDEST = 300
 # Files of the same folder that lend their ways, so many and not larger.
@@ -55,7 +56,7 @@ class Made:
     place: int | None
     made: int
     shown: str
-    tried: Sequence[tuple[str, float]] = ()
+    tried: Sequence[tuple[str, Traits]] = ()
 
 
 def look_up(fix: Fix, *, near: bool = True, keep: bool = False) -> Iterator[Made]:
@@ -79,8 +80,8 @@ def look_up(fix: Fix, *, near: bool = True, keep: bool = False) -> Iterator[Made
 
 def _first_alike(
     source: Source, around: Mapping[str, Source], span: tuple[int, int], wanted: Sequence[str], keep: bool
-) -> tuple[str | None, int | None, list[tuple[str, float]]]:
-    """(template, place) of the first candidate that comes to the wanted lines, and (template, priority) of all.
+) -> tuple[str | None, int | None, list[tuple[str, Traits]]]:
+    """(template, place) of the first candidate that comes to the wanted lines, and (template, traits) of all.
 
     keep: those after it too, `MOST` in all
     """
@@ -95,22 +96,22 @@ def _first_alike(
     ]
     seen: set[str] = set()
     every = [
-        (-priority, number, order, suspect, name, change)
+        (-priority, number, order, suspect, name, change, known)
         for group in GROUPS
         for number, (suspect, site) in enumerate(places)
-        for order, (priority, name, change) in enumerate(at_statement(suspect, site, group, seen))
+        for order, (priority, name, change, known) in enumerate(at_statement(suspect, site, group, seen))
     ]
     every.sort(key=lambda each: each[:3])
     alike = _Alike(source, span, wanted)
-    right = next((place for place, each in enumerate(every) if alike(each[-1])), None)
-    written = [(name, -priority) for priority, _, _, _, name, _ in every]
+    right = next((place for place, each in enumerate(every) if alike(each[-2])), None)
+    written = [(name, tuple(round(each, 3) for each in known)) for _, _, _, _, name, _, known in every]
     if right is None or right >= MOST:
-        return (every[right][-2] if right else None), right, written
+        return (None if right is None else every[right][4]), right, written
     # Only now those that are no Python, or that say the same once more, need be told from the others.
     meant = {None, *(unchanged(source, suspect.statement) for suspect, _ in places)}
-    tried: list[tuple[str, float]] = []
+    tried: list[tuple[str, Traits]] = []
     place = 0
-    for number, (_, _, _, suspect, _, change) in enumerate(every[: MOST if keep else right + 1]):
+    for number, (_, _, _, suspect, _, change, _) in enumerate(every[: MOST if keep else right + 1]):
         meaning = identity(source, suspect.statement, change)
         if number == right:
             place = len(tried)

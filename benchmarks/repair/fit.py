@@ -1,12 +1,13 @@
-"""Fit how often each template is right: `python -m benchmarks.repair.fit [--clone CLONE] [--fixes FIXES.jsonl]`.
+"""Fit how likely changes are: `python -m benchmarks.repair.fit [--clone CLONE] [--fixes FIXES.jsonl]`.
 
-The programs are DebugBench's, of its development half alone, or small fixes of libraries (`coverage report --keep`),
+The programs are DebugBench's, of its development half alone, and small fixes of libraries (`coverage report --keep`),
 whose projects stay on one side of the two folds.
 
 The chance of a candidate is its priority's share of all candidates of its program; a program whose right change is
-known says which of them had to win. Priors are scaled until templates win as often as they are expected to (iterative
-scaling, Darroch & Ratcliff 1972), held back by a pseudo-count, for two hundred small programs are not the world.
-Prints the table for `tools/repair/templates/weights.py`, and what it gains on programs that it was not fitted on.
+known says which of them had to win. The logarithm of a priority is that of the template's prior, its weight, and what
+the change's traits add: a conditional logit (McFadden 1974), fitted by stochastic gradients with steps of their own
+for each weight (AdaGrad, Duchi et al. 2011) and held back by squares, for some hundred programs are not the world.
+Prints the tables for `tools/repair/templates/weights.py`, and what they gain on programs that they were not fitted on.
 """
 
 from __future__ import annotations
@@ -18,40 +19,61 @@ import itertools
 import json
 import math
 import statistics
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
+from operator import mul
 from pathlib import Path
 from random import Random
 from typing import Any
 
 from benchmarks.repair.debugbench import PREAMBLE, SEMANTIC, half_of, records
 from tools.repair.candidates import candidates
+from tools.repair.likelihood import Traits
 from tools.repair.localization import rank
 from tools.repair.spectrum import Spectrum, Test
-from tools.repair.templates import BUILTINS, Hints, Source
-from tools.repair.templates.weights import WEIGHTS
+from tools.repair.templates import BUILTINS, TEMPLATES, Hints, Source
+from tools.repair.templates.weights import TRAITS, WEIGHTS
 
 # Candidates that are looked at; what comes later is not tried in time anyway.
 MOST = 1500
-# Wins that every template is given beforehand, as many as were expected of it; and how far a prior may move.
-PSEUDO, LEAST, HIGHEST = 4.0, 0.6, 1.6
-ROUNDS = 20
+# How far templates' weights and those of traits are held back, by half their squares; turns over all programs.
+HELD_TEMPLATES, HELD_TRAITS, ROUNDS, STEP = 1.5, 1.0, 25, 0.2
+# Chances that are too small to move anything.
+LEAST = 1e-6
 # Longer programs say no more and take longest.
 LONGEST = 40
+# Logarithms of the priors that are written beside the templates.
+PRIORS = {each.name: math.log(each.prior / WEIGHTS.get(each.name, 1.0)) for each in TEMPLATES}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Program:
     """One faulty program.
 
-    candidates: template, and priority without the template's weight; right: the places of those that are right
+    candidates: template, logarithm of the template's prior as it is written, traits; right: the places of those that
+        are right
     """
 
     fold: int
-    candidates: Sequence[tuple[str, float]]
+    candidates: Sequence[tuple[str, float, Traits]]
     right: frozenset[int]
+
+
+@dataclass(slots=True)
+class Weights:
+    """What is added to the logarithm of a prior: for the template, and for each unit of each trait."""
+
+    templates: dict[str, float]
+    traits: list[float]
+
+    def scores(self, program: Program) -> list[float]:
+        templates, ours = self.templates, self.traits
+        return [
+            prior + templates.get(name, 0.0) + sum(map(mul, ours, known))
+            for name, prior, known in program.candidates
+        ]
 
 
 def main() -> None:
@@ -67,28 +89,36 @@ def main() -> None:
     for fold in (0, 1):
         train = [each for each in programs if each.fold != fold]
         test = [each for each in programs if each.fold == fold]
-        _say(f"fold {fold}, not fitted", test, {})
+        _say(f"fold {fold}, not fitted", test, Weights({}, [0.0] * len(TRAITS)))
+        _say(f"fold {fold}, as it is", test, Weights(_logarithms(WEIGHTS), list(TRAITS.values())))
         _say(f"fold {fold}, fitted on the other", test, fitted(train))
+    _print(fitted(programs), programs)
+
+
+def _print(found: Weights, programs: Iterable[Program]) -> None:
     print("\nWEIGHTS: dict[str, float] = {")
-    for name, weight in sorted(fitted(programs).items()):
-        if abs(weight - 1) >= 0.05:
-            print(f'    "{name}": {weight:.2f},')
-    print("}")
+    for name, weight in sorted(found.templates.items()):
+        if abs(weight) >= 0.05:
+            print(f'    "{name}": {math.exp(weight):.2f},')
+    print("}\n\nTRAITS: dict[str, float] = {")
+    for name, weight in zip(TRAITS, found.traits, strict=True):
+        print(f'    "{name}": {weight:.2f},')
+    right = [program.candidates[min(program.right)][2] for program in programs]
+    usual = statistics.median(sum(map(mul, found.traits, each)) for each in right)
+    print(f"}}\n\nUSUAL = {usual:.2f}")
 
 
 def _fixes(path: Path) -> list[Program]:
     """Edits of small fixes, where the right candidate is among the first."""
-    read = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
-    made = [
-        Program(
-            fold=each["fold"],
-            candidates=[(name, priority / WEIGHTS.get(name, 1.0)) for name, priority in each["tried"]],
-            right=frozenset({each["place"]}),
-        )
-        for each in read
-        if each["tried"]
-    ]
-    print(f"{len(made)} edits whose right change is among the candidates, of {len(read)}")
+    made, number = [], 0
+    with path.open(encoding="utf-8") as lines:
+        for line in lines:
+            each = json.loads(line)
+            number += 1
+            if each["tried"]:
+                written = [(name, PRIORS.get(name, 0.0), tuple(known)) for name, known in each["tried"]]
+                made.append(Program(fold=each["fold"], candidates=written, right=frozenset({each["place"]})))
+    print(f"{len(made)} edits whose right change is among the candidates, of {number}")
     return made
 
 
@@ -104,40 +134,59 @@ def _small_programs(clone: Path, first: int | None) -> list[Program]:
     return programs
 
 
-def fitted(programs: Sequence[Program]) -> dict[str, float]:
-    """Template → what its prior is to be multiplied by."""
-    names = {name for program in programs for name, _ in program.candidates}
-    weights = dict.fromkeys(names, 1.0)
-    wins: Counter[str] = Counter()
-    for program in programs:
-        won = [program.candidates[place][0] for place in sorted(program.right)]
-        wins.update({name: 1 / len(won) for name in won} if len(set(won)) == len(won) else {won[0]: 1})
+def fitted(programs: Sequence[Program]) -> Weights:
+    """The weights that make what is right likeliest."""
+    found = Weights({}, [0.0] * len(TRAITS))
+    squares: dict[str | int, float] = defaultdict(float)
+    dice = Random(0)
+    order = list(programs)
     for _ in range(ROUNDS):
-        expected: Counter[str] = Counter()
-        for program in programs:
-            expected.update(_shares(program, weights))
-        for name in names:
-            step = (wins[name] + PSEUDO) / (expected[name] + PSEUDO * weights[name])
-            weights[name] = min(HIGHEST, max(LEAST, weights[name] * math.sqrt(step)))
-    return weights
+        dice.shuffle(order)
+        for program in order:
+            slopes = _slopes(program, found)
+            for name, slope in slopes.items():
+                template = isinstance(name, str)
+                weight = found.templates.get(name, 0.0) if isinstance(name, str) else found.traits[name]
+                slope -= (HELD_TEMPLATES if template else HELD_TRAITS) * weight / len(order)
+                squares[name] += slope * slope
+                weight += STEP * slope / math.sqrt(squares[name] + 1e-9)
+                if isinstance(name, str):
+                    found.templates[name] = weight
+                else:
+                    found.traits[name] = weight
+    return found
 
 
-def _shares(program: Program, weights: Mapping[str, float]) -> Counter[str]:
-    """Template → the chance that one of its candidates is the right one."""
-    found: Counter[str] = Counter()
-    for name, priority in program.candidates:
-        found[name] += priority * weights.get(name, 1.0)  # type: ignore[assignment]
-    whole = sum(found.values())
-    return Counter({name: value / whole for name, value in found.items()})  # type: ignore[misc]
+def _slopes(program: Program, weights: Weights) -> dict[str | int, float]:
+    """What more of a weight, of a template or of a trait by its place, adds to the logarithm of the right chance."""
+    scores = weights.scores(program)
+    top = max(scores)
+    raised = [math.exp(score - top) for score in scores]
+    whole, won = sum(raised), sum(raised[place] for place in program.right)
+    slopes: dict[str | int, float] = defaultdict(float)
+    for place, value in enumerate(raised):
+        share = (value / won if place in program.right else 0.0) - value / whole
+        if abs(share) > LEAST:
+            name, _, known = program.candidates[place]
+            slopes[name] += share
+            for number, trait in enumerate(known):
+                if trait:
+                    slopes[number] += share * trait
+    return slopes
 
 
-def _say(title: str, programs: Iterable[Program], weights: Mapping[str, float]) -> None:
+def _logarithms(weights: Mapping[str, float]) -> dict[str, float]:
+    return {name: math.log(weight) for name, weight in weights.items()}
+
+
+def _say(title: str, programs: Iterable[Program], weights: Weights) -> None:
     ranks, logs = [], []
     for program in programs:
-        scores = [priority * weights.get(name, 1.0) for name, priority in program.candidates]
+        scores = weights.scores(program)
         best = max(scores[place] for place in program.right)
         ranks.append(sum(score > best for score in scores))
-        logs.append(math.log(best / sum(scores)))
+        top = max(scores)
+        logs.append(best - top - math.log(sum(math.exp(score - top) for score in scores)))
     tenth = statistics.quantiles(ranks, n=10)[8]
     print(
         f"{title}: right change at rank {statistics.median(ranks):.0f} (median), {statistics.mean(ranks):.0f} (mean), "
@@ -172,7 +221,10 @@ def _program(record: Mapping[str, Any]) -> Program | None:
         return None
     return Program(
         fold=sha256(record["slug"].encode()).digest()[1] % 2,
-        candidates=[(each.template, each.priority / WEIGHTS.get(each.template, 1.0)) for each in every],
+        candidates=[
+            (each.template, PRIORS[each.template] + math.log(each.suspect.score), each.traits)
+            for each in every
+        ],
         right=correct,
     )
 

@@ -6,24 +6,22 @@ import ast
 import difflib
 import heapq
 import math
-import re
 import warnings
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from tools.repair.edits import Edit, composed
+from tools.repair.likelihood import Traits, likelihood, traits
 from tools.repair.localization import Suspect
 from tools.repair.templates import PRECISION, TEMPLATES, Change, Hints, Package, Site, Source, Template
+from tools.repair.templates.source import TOKEN
 
-# A template that has many candidates at a line spreads its chance over them; not wholly, since the
-# likelier of them come first (0.75 was the best of the exponents tried on small programs).
-SPREAD = 0.75
 # Two changes at once fit the tests by chance more often than one.
 PAIRED = 0.8
-# Of equally good candidates at a line, the first that a template names is the likelier one.
-ORDER_DISCOUNT = 1e-4
-_TOKEN = re.compile(r"\w+|[<>=!*/]=|\*\*|//|\S")
+# Likelihoods of changes lie further apart than suspiciousness does, which counts by its square to be heard (of 1, 1.5 and
+# 2 the best on QuixBugs).
+SUSPICION = 2.0
 # Templates by their priors, likeliest first: those of one group are asked together about a statement, and the
 # unlikely ones only when nothing likelier is left anywhere, so that the first candidate need not wait for them all.
 _STEPS = (1.2, 0.65, 0.4, 0.25, 0.0)
@@ -46,6 +44,7 @@ class Candidate:
 
     rank: its place in the order of trial
     source: the text that the change's offsets count in
+    traits: what its likelihood was told from, in the order of `weights.TRAITS`
     size: tokens that it changes, with those of its base
     base: another candidate that is made before it, so that `source` is what the base leaves of its file
     """
@@ -57,6 +56,7 @@ class Candidate:
     change: Change
     priority: float
     size: int
+    traits: Traits = ()
     base: Candidate | None = None
 
     @property
@@ -92,8 +92,8 @@ def candidates(
     hints: Hints,
     groups: Sequence[Sequence[Template]] = GROUPS,
 ) -> Iterator[Candidate]:
-    """Every candidate once, by falling suspiciousness × prior ÷ number of like candidates at that line."""
-    heap: list[tuple[float, int, int, Suspect, str, Change]] = []
+    """Every candidate once, by falling suspiciousness × prior × likelihood, as far as groups of templates allow."""
+    heap: list[tuple[float, int, int, Suspect, str, Change, Traits]] = []
     written: set[str] = set()
     meant: set[tuple[str, int, str] | None] = {None}
     number = rank = 0
@@ -104,20 +104,20 @@ def candidates(
     ]
     # No candidate of a group at a statement is likelier than its score times the group's highest prior.
     turns = sorted(
-        (-suspect.score * group[0].prior, place, position)
+        (-(suspect.score**SUSPICION) * group[0].prior, place, position)
         for position, suspect in enumerate(suspects)
         for place, group in enumerate(groups)
     )
     for turn, (_, place, position) in enumerate(turns):
         suspect, following = suspects[position], -turns[turn + 1][0] if turn + 1 < len(turns) else 0.0
         found = at_statement(suspect, sites[position], groups[place], written)
-        for order, (priority, name, change) in enumerate(found):
-            heapq.heappush(heap, (-priority, number, order, suspect, name, change))
+        for order, (priority, name, change, known) in enumerate(found):
+            heapq.heappush(heap, (-priority, number, order, suspect, name, change, known))
             number += 1
         if place == 0:
             meant.add(unchanged(sources[suspect.path], suspect.statement))
         while heap and -heap[0][0] >= following:
-            priority, _, _, of, name, change = heapq.heappop(heap)
+            priority, _, _, of, name, change, known = heapq.heappop(heap)
             meaning = identity(sources[of.path], of.statement, change)
             if meaning in meant:  # no Python, or said before in other words
                 continue
@@ -131,13 +131,14 @@ def candidates(
                 change=change,
                 priority=-priority,
                 size=size,
+                traits=known,
             )
             rank += 1
 
 
 def _tokens_changed(old: str, new: str) -> int:
     """How many words, numbers and signs come and go; an exchange counts once, as does a change of places."""
-    before, after = _TOKEN.findall(old), _TOKEN.findall(new)
+    before, after = TOKEN.findall(old), TOKEN.findall(new)
     if sorted(before) == sorted(after):
         return 1
     matcher = difflib.SequenceMatcher(None, before, after, autojunk=False)
@@ -146,8 +147,8 @@ def _tokens_changed(old: str, new: str) -> int:
 
 def at_statement(
     suspect: Suspect, site: Site, templates: Sequence[Template], seen: set[str]
-) -> list[tuple[float, str, Change]]:
-    """(priority, template, change) for what templates say of a statement, if it is not among what was `seen`."""
+) -> list[tuple[float, str, Change, Traits]]:
+    """(priority, template, change, traits) for what templates say of a statement and was not `seen`."""
     source, text = site.source, site.source.text
     by_template: dict[str, list[Change]] = defaultdict(list)
     for template in templates:
@@ -161,9 +162,10 @@ def at_statement(
     result = []
     for template in templates:
         found = by_template[template.name]
-        each = suspect.score * template.prior / max(1, len(found)) ** SPREAD
+        each = suspect.score**SUSPICION * template.prior
         for place, change in enumerate(found):
-            result.append((each * (1 - ORDER_DISCOUNT * min(place, 1000)), template.name, change))
+            known = traits(site, change, place, len(found))
+            result.append((each * likelihood(known), template.name, change, known))
     return result
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -41,6 +42,10 @@ class Hints:
     words: frozenset[str] = frozenset()
     unraised: frozenset[str] = frozenset()
 
+
+# Lines before and after a statement that are near it.
+NEAR = 5
+_WORD = re.compile(r"[A-Za-z_]\w*")
 
 BUILTINS = frozenset(dir(builtins))
 
@@ -99,6 +104,24 @@ class Site:
     def variables(self) -> list[str]:
         """Names bound in the function, in order of their first appearance; then those of functions around it."""
         return self.source.names_in(self.function) if self.function else []
+
+    @cached_property
+    def own_words(self) -> frozenset[str]:
+        """The words of the statement, with those of its body."""
+        return frozenset(_WORD.findall(self.text(self.statement)))
+
+    @cached_property
+    def near_words(self) -> frozenset[str]:
+        """The words of the lines around its first."""
+        first = self.statement.lineno
+        lines = self.source.text.split("\n")[max(0, first - 1 - NEAR) : first + NEAR]
+        del lines[min(first - 1, NEAR)]
+        return frozenset(_WORD.findall("\n".join(lines)))
+
+    @cached_property
+    def is_block(self) -> bool:
+        """Other statements stand in it."""
+        return isinstance(getattr(self.statement, "body", None), list)
 
     def known(self, name: str) -> bool:
         """Whether a name is bound anywhere that this place can see; with `import *`, if no test says it is not."""

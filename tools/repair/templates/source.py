@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import warnings
 from collections import Counter
 from collections.abc import Iterator
@@ -12,6 +13,8 @@ from tools.repair.templates.ways import Ways, operands
 
 # Longer texts are no names of anything.
 LONGEST_MEMBER = 40
+# A word, a number or a sign.
+TOKEN = re.compile(r"\w+|[<>=!*/]=|\*\*|//|\S")
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
@@ -63,6 +66,12 @@ class Source:
     def ways(self) -> Ways:
         """How the file does things: what its other places have to lend to one that lacks it."""
         return Ways(self)
+
+    @cached_property
+    def phrases(self) -> frozenset[tuple[str, str, str]]:
+        """Every three tokens that stand in a row."""
+        row = TOKEN.findall(self.text)
+        return frozenset(zip(row, row[1:], row[2:], strict=False))
 
     @cached_property
     def statements(self) -> list[ast.stmt]:
