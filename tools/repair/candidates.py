@@ -19,8 +19,8 @@ from tools.repair.templates.source import TOKEN
 
 # Two changes at once fit the tests by chance more often than one.
 PAIRED = 0.8
-# Likelihoods of changes lie further apart than suspiciousness does, which counts by its square to be heard (of 1, 1.5 and
-# 2 the best on QuixBugs).
+# Likelihoods of changes lie further apart than suspiciousness does, which counts by its square to be heard (of 1, 1.5
+# and 2 the best on QuixBugs).
 SUSPICION = 2.0
 # Templates by their priors, likeliest first: those of one group are asked together about a statement, and the
 # unlikely ones only when nothing likelier is left anywhere, so that the first candidate need not wait for them all.

@@ -15,7 +15,7 @@ PATIENCE = 400
 # patches that pass the same tests, the smallest change is the right one more often than the first. When the
 # first is of a kind that passes tests without being right, the search goes on much longer for a better one.
 ALTERNATIVES, ALIKE = 40, 0.5
-LONGER, LESS_ALIKE = 1200, 0.02
+LONGER, LESS_ALIKE = 1200, 0.005
 # Where many statements are suspicious there are more ways to pass by chance: then as many candidates again are looked
 # at as it took to find the first, and so many more.
 AGAIN = 400

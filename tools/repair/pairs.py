@@ -26,7 +26,7 @@ def pairs(
     seen: outcomes that are left out; those that come are added
     """
     seen = set() if seen is None else seen
-    best = sorted(singles, key=lambda each: each.rank)[:single]
+    best = sorted(singles, key=lambda each: (-each.priority, each.rank))[:single]
     # The best partner of each is the next one: a heap of (product, i, j) is merged row by row.
     heap = [(-best[i].priority * best[i + 1].priority, i, i + 1) for i in range(len(best) - 1)]
     heapq.heapify(heap)

@@ -54,7 +54,7 @@ def test_without_words_in_common_coverage_alone_decides() -> None:
 
 def test_a_fix_among_many_suspicious_statements_is_less_sure() -> None:
     candidate = next(iter(candidates(ranked(), SOURCES, Hints())))
-    found = Found(candidate=candidate, helped=frozenset({0}), trust=0.8, near=10)
+    found = Found(candidate=replace(candidate, priority=NOWHERE), helped=frozenset({0}), trust=0.8, near=10)
     assert confidence(found, (), MANY_STATEMENTS) == confidence(found, ()) == 0.8
     share = found.weight / (found.weight + NOWHERE)
     assert confidence(found, (), MANY_STATEMENTS + 1) == round(0.8 * share**SHARED, 2) < 0.8
