@@ -19,10 +19,10 @@ from tools.repair.choosing import Found, trust
 from tools.repair.clock import JOBS
 from tools.repair.failures import hints
 from tools.repair.localization import Suspect, own_lines, suspect_at
-from tools.repair.search import FIRST
 from tools.repair.server import Message, Replies
 from tools.repair.spectrum import Test, is_test_file
 from tools.repair.templates import Source
+from tools.repair.trying import FIRST
 
 # Candidates that are tried, each for a session; and after the first that helps, so many more for a better one. When no
 # test passes with it, for there is another fault behind, it takes longer to tell that there is no better one.

@@ -10,7 +10,7 @@ from typing import Any, cast
 
 import pytest
 
-from tools.repair import finds, search
+from tools.repair import finds, search, trying
 from tools.repair.candidates import Candidate, candidates
 from tools.repair.choosing import SURE, Found, makes_special, special_cases, trust
 from tools.repair.clock import Clock
@@ -102,7 +102,7 @@ def searching(answers: Answers) -> Search:
 
 @pytest.fixture(autouse=True)
 def _four_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(search, "AHEAD", 4)
+    monkeypatch.setattr(trying, "AHEAD", 4)
 
 
 def test_what_is_found_does_not_depend_on_which_trial_ends_first() -> None:
@@ -170,7 +170,7 @@ def test_a_text_that_only_the_failing_test_holds_makes_a_change_special() -> Non
 
 
 def test_the_same_changes_are_paired_whichever_ends_first(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(search, "MOST_SINGLES", 12)
+    monkeypatch.setattr(trying, "MOST_SINGLES", 12)
     paired = []
     for newest_first in (False, True):
         answers = Answers([], newest_first=newest_first)

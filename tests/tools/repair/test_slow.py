@@ -5,9 +5,9 @@ from __future__ import annotations
 from tests.tools.repair.test_search import FAILING, SOURCES, SPECTRUM
 from tools.repair.candidates import Candidate, candidates
 from tools.repair.localization import rank
-from tools.repair.search import FIRST
 from tools.repair.slow import AT_ONCE, MENDED, PATIENT, RETRIES, RETRIES_AT_LAST, SlowOnes
 from tools.repair.templates import Hints
+from tools.repair.trying import FIRST
 
 
 def some(number: int) -> list[Candidate]:
