@@ -21,9 +21,9 @@ from agent.model.base import (
     ToolMessage,
     UserMessage,
 )
+from agent.model.offline_words import block, commit_message, doubt, doubtful, listed, sentence, tests_passing
 from sandbox.errors import Fault, UserError
 from tools.action import Action
-from tools.repair.result import LOW
 
 # It reads nothing but the last turn, so no window is too small for it.
 WINDOW = 1_000_000
@@ -169,7 +169,7 @@ class _Turn:
             return self._located() or self.over(text + self._places(), "nothing to do")
         if outcome in ("no-tests", "no-runner"):
             text = (
-                f"There is nothing to repair by: I work from failing tests.\n\n{_block(runs[0].result.text)}"
+                f"There is nothing to repair by: I work from failing tests.\n\n{block(runs[0].result.text)}"
             )
             return self._located() or self.over(text + self._places(), "not achieved")
         return None
@@ -187,7 +187,7 @@ class _Turn:
             return self.call(text, "repair", {"targets": targets, **hint})
         if not self._fixes():
             why = _ELSEWHERE if found[0].data.get("repair", {}).get("outcome") == "all-pass" else ""
-            text = f"I did not find a fix{why}.\n\n{_block(found[0].result.text)}"
+            text = f"I did not find a fix{why}.\n\n{block(found[0].result.text)}"
             return self._located() or self.over(text + self._places(), "not achieved")
         return None
 
@@ -197,7 +197,7 @@ class _Turn:
         if any(step.result.failed for step in done) or len(done) >= len(fixes):
             return None
         fix = fixes[len(done)]
-        text = f"{_sentence(fix['why'])} With that changed, {_tests(fix['tests'])}."
+        text = f"{sentence(fix['why'])} With that changed, {tests_passing(fix['tests'])}."
         return self.call(text, "edit", {name: fix[name] for name in ("path", "old", "new")})
 
     def _reversal(self) -> Reply | None:
@@ -209,7 +209,7 @@ class _Turn:
         forward = [step for step in self._forward() if not step.result.failed]
         back = self._made("edit")[len(self._forward()) :]
         if any(step.result.failed for step in back):
-            said = _block(back[-1].result.text)
+            said = block(back[-1].result.text)
             text = (
                 f"{problem} Taking the changes back failed as well; `git diff` shows what is left.\n\n{said}"
             )
@@ -233,14 +233,14 @@ class _Turn:
         places = [f"{s['path']}:{s['line']}  {s['code']}" for s in left.get("suspects", ())]
         failing = _failing(self._made("run_tests")[1])[:20]
         text = [self._summary(), "Not all tests pass yet, so I committed nothing. Still failing:"]
-        text.append(_block("\n".join(failing)))
-        text += ["The most suspicious places:", _block("\n".join(places))] if places else []
+        text.append(block("\n".join(failing)))
+        text += ["The most suspicious places:", block("\n".join(places))] if places else []
         return self.over("\n\n".join(text), "not achieved")
 
     def _commit(self) -> Reply | None:
         if "git_commit" not in self.tools or self._made("git_commit"):
             return None
-        if any(map(_doubtful, self._fixes())):
+        if any(map(doubtful, self._fixes())):
             return self.over(self._in_doubt(), "done")
         return self.call("All tests pass.", "git_commit", {"message": commit_message(self._fixes())})
 
@@ -259,7 +259,7 @@ class _Turn:
         asked = self._made("code")
         if not asked or asked[0].result.failed:
             return ""
-        return f"\n\nWhat your words speak of, as far as words tell:\n\n{_block(asked[0].result.text)}"
+        return f"\n\nWhat your words speak of, as far as words tell:\n\n{block(asked[0].result.text)}"
 
     # ── what the turn holds so far ───────────────────────────────────────────────────────────────
 
@@ -288,7 +288,7 @@ class _Turn:
         before, after = _report(runs[0]), _report(runs[1])
         new = sorted(set(_failing(runs[1])) - set(_failing(runs[0])))
         if new and before.get("outcome") == "failed":
-            return f"With the changes {_listed(new)} failed, which did not fail before."
+            return f"With the changes {listed(new)} failed, which did not fail before."
         if before.get("outcome") == "failed" and after.get("outcome") not in ("passed", "failed"):
             return "With the changes the tests do not run to their end any more."
         return ""
@@ -296,7 +296,7 @@ class _Turn:
     def _summary(self) -> str:
         fixes = self._fixes()
         lines = [f"{len(fixes)} bug{'s' if len(fixes) != 1 else ''} found and fixed:"]
-        lines += [f"- {fix['path']}:{fix['line']}: {fix['why']}{_sure(fix)}" for fix in fixes]
+        lines += [f"- {fix['path']}:{fix['line']}: {fix['why']}{doubt(fix)}" for fix in fixes]
         commits = self._made("git_commit")
         if commits and commits[0].result.failed:
             lines += ["", f"The commit failed:\n{commits[0].result.text}"]  # the empty line ends the list
@@ -345,19 +345,6 @@ class _Turn:
         return Action(id=f"offline-{self.number}", tool=tool, arguments=dict(arguments))
 
 
-def commit_message(fixes: Sequence[Mapping[str, Any]]) -> str:
-    """Imperative subject saying what is fixed where; the body lists each fix."""
-    places = list(dict.fromkeys(str(fix["function"] or fix["path"]) for fix in fixes))
-    subject = f"Fix {_listed(places)}"
-    if len(subject) > 72:
-        files = list(dict.fromkeys(str(fix["path"]) for fix in fixes))
-        subject = f"Fix {len(fixes)} bugs in {_listed(files)}"
-    if len(subject) > 72:
-        subject = f"Fix {len(fixes)} bugs in {len(set(files))} files"
-    body = [f"- {fix['path']}: {fix['why']}" for fix in fixes]
-    return "\n".join([subject, "", *body])
-
-
 def _last_turn(messages: Sequence[Message]) -> int:
     """Where the prompt of the present turn stands: after the last message that ended a turn."""
     for place in range(len(messages) - 1, -1, -1):
@@ -385,33 +372,3 @@ def _report(step: _Step) -> Mapping[str, Any]:
 
 def _failing(step: _Step) -> list[str]:
     return [str(each["id"]) for each in _report(step).get("failures", ())]
-
-
-def _block(text: str) -> str:
-    """Indented by four: verbatim in Markdown, and easy to read where nothing renders it."""
-    return "\n".join(f"    {line}" for line in text.splitlines())
-
-
-def _sentence(text: str) -> str:
-    return text[:1].upper() + text[1:] + ("" if text.endswith(".") else ".")
-
-
-def _sure(fix: Mapping[str, Any]) -> str:
-    """Said only where there is doubt: what to look at before it is relied on."""
-    return " (low confidence: it may only fit the tests)" if _doubtful(fix) else ""
-
-
-def _doubtful(fix: Mapping[str, Any]) -> bool:
-    return bool(fix.get("confidence", 1.0) < LOW)
-
-
-def _tests(names: Sequence[str]) -> str:
-    if len(names) == 1:
-        return f"{names[0]} passes and no other test breaks"
-    return f"{len(names)} failing tests pass and no other test breaks"
-
-
-def _listed(names: Sequence[str]) -> str:
-    if len(names) > 3:
-        return f"{', '.join(names[:3])} and {len(names) - 3} more"
-    return " and ".join([", ".join(names[:-1]), names[-1]]) if len(names) > 1 else "".join(names)

@@ -20,7 +20,8 @@ from agent.model.base import (
     ToolSpec,
     UserMessage,
 )
-from agent.model.offline import OfflineModel, answer, commit_message
+from agent.model.offline import OfflineModel, answer
+from agent.model.offline_words import commit_message
 from sandbox.errors import Fault, UserError
 from tests.tools.workspaces import workspace
 from tools.action import Action, Observation, ToolFailure
