@@ -23,7 +23,7 @@ from typing import TypeGuard
 from benchmarks.repair.history import Fix, changes, load_fixes, small_fixes
 from benchmarks.repair.kinds import kind_of
 from benchmarks.repair.mining import blob
-from tools.repair.candidates import GROUPS, at_statement, identity, unchanged
+from tools.repair.candidates import GROUPS_FITTED, at_statement, identity, unchanged
 from tools.repair.likelihood import Traits
 from tools.repair.localization import own_lines, suspect_at
 from tools.repair.templates import Change, Package, Site, Source
@@ -97,9 +97,11 @@ def _first_alike(
     seen: set[str] = set()
     every = [
         (-priority, number, order, suspect, name, change, known)
-        for group in GROUPS
+        for group in GROUPS_FITTED
         for number, (suspect, site) in enumerate(places)
-        for order, (priority, name, change, known) in enumerate(at_statement(suspect, site, group, seen))
+        for order, (priority, name, change, known) in enumerate(
+            at_statement(suspect, site, group, seen, True)
+        )
     ]
     every.sort(key=lambda each: each[:3])
     alike = _Alike(source, span, wanted)

@@ -45,7 +45,7 @@ LEAST = 1e-6
 # Longer programs say no more and take longest.
 LONGEST = 40
 # Logarithms of the priors that are written beside the templates.
-PRIORS = {each.name: math.log(each.prior / WEIGHTS.get(each.name, 1.0)) for each in TEMPLATES}
+PRIORS = {each.name: math.log(each.prior) for each in TEMPLATES}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -209,7 +209,7 @@ def _program(record: Mapping[str, Any]) -> Program | None:
     sources = {"a.py": source}
     failing = [Test(index=0, id="t", file="t.py", standing="failed", lines={"a.py": lines})]
     suspects = rank(sources, failing, Spectrum(tests=failing, imported={}, complete=True))
-    every = list(itertools.islice(candidates(suspects, sources, _hints(source)), MOST))
+    every = list(itertools.islice(candidates(suspects, sources, _hints(source), fitted=True), MOST))
     changed = _changed_lines(source.text, head + right)
     correct = frozenset(
         place

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from tools.repair.candidates import Candidate
+from tools.repair.candidates import MANY_STATEMENTS, NAMED, Candidate
 from tools.repair.result import LOW, Fix
 from tools.repair.templates import Source
 from tools.repair.templates.source import Function
@@ -17,15 +17,15 @@ from tools.repair.turning import function_at, leaves_dead, turns_around
 
 # Templates right less often than this, when the tests pass, are taken only for want of better.
 SURE = 0.75
-# What the failure itself names (a name that does not exist, at all its places) comes before smaller changes that fit.
-NAMED = 0.97
+# What the failure itself names comes before smaller changes that fit.
 TIERS = (NAMED, SURE, 0.65, 0.55)
 # What takes from confidence: a variable that nothing uses, or statements that nothing reaches any more; each other
 # change of the same statement that would do as well; few tests that run the place. Set by hand, as the templates'
 # numbers were: estimates, fitted to nothing.
 UNUSED, RIVAL, FEWEST_RIVALS = 0.6, 0.97, 0.6
 # What each token more takes from a change, in the logarithm of how likely it is: of changes that pass the same tests
-# the smallest is the right one more often than the likeliest (set on QuixBugs).
+# the smallest is the right one more often than the likeliest (set on QuixBugs). Where no likelihood is known, the size
+# alone counts.
 SMALL = 0.2
 # What a text takes that the project has nowhere but in its failing tests: a change made for these alone.
 SPECIAL = 0.5
@@ -40,7 +40,7 @@ FEW_TESTS, FEW = 4, 0.75
 # places all but one are wrong, and the right one may be none of them, which is worth so much. The chosen one's share
 # counts by its cube root: five right first choices in projects (development half) had a share of 0.38 and more, four of
 # seven wrong ones 0.25 and less. In small programs several places are mostly several ways to say the same.
-MANY_STATEMENTS, NOWHERE, SHARED = 50, 0.02, 1 / 3
+NOWHERE, SHARED = 0.02, 1 / 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,7 +81,8 @@ class Found:
     @property
     def preference(self) -> tuple[int, int, bool, float, int]:
         """Smaller is better: the most tests helped, of a kind to be trusted, the rest as it was, likely and small."""
-        cost = SMALL * self.candidate.size - math.log(self.candidate.priority)
+        each = self.candidate
+        cost = SMALL * each.size - math.log(each.priority) if each.traits else each.size
         return -len(self.helped), self.tier, self.disturbed > 0, cost, self.candidate.rank
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from sandbox.errors import UserError
 from tools.repair.asking import Asking
 from tools.repair.baseline import Baseline, baseline
-from tools.repair.candidates import GROUPS, candidates, grouped
+from tools.repair.candidates import candidates
 from tools.repair.failures import groups, hints
 from tools.repair.findings import Findings
 from tools.repair.hinting import NO_HINT, Hint, understood
@@ -23,7 +23,7 @@ from tools.repair.result import Outcome, RepairResult
 from tools.repair.search import Search
 from tools.repair.server import Job, Replies, Requests
 from tools.repair.spectrum import Spectrum, Test, is_test_file
-from tools.repair.templates import TEMPLATES, Source, Template
+from tools.repair.templates import Source
 from tools.testing.project import Project, TestsNotRunnable
 from tools.testing.python import runner_of
 from tools.testing.runners import is_python
@@ -207,7 +207,7 @@ class Repair:
                 files=self._target_files(),
                 on_progress=self.on_progress,
             )
-            ordered = candidates(suspects, sources, hints(wanted), self._groups())
+            ordered = candidates(suspects, sources, hints(wanted), self.hint.kind if self.hint.said else None)
             found = await search.find(ordered, len(suspects))
             self.tried += search.tried
             self.findings.checked = search.checked
@@ -276,11 +276,6 @@ class Repair:
             replace(s, score=round(s.score * by * scale, 4)) for s, by in zip(suspects, factors, strict=True)
         ]
         return sorted(weighed, key=lambda each: -each.score)
-
-    def _groups(self) -> Sequence[Sequence[Template]]:
-        if not self.hint.said:
-            return GROUPS
-        return grouped([replace(each, prior=each.prior * self.hint.kind(each.name)) for each in TEMPLATES])
 
     def _wanted(self, spectrum: Spectrum) -> list[Test]:
         failing = self.findings.now_failing(spectrum)

@@ -15,10 +15,10 @@ PATIENCE = 400
 # patches that pass the same tests, the smallest change is the right one more often than the first. When the
 # first is of a kind that passes tests without being right, the search goes on much longer for a better one.
 ALTERNATIVES, ALIKE = 40, 0.5
-LONGER, LESS_ALIKE = 1200, 0.005
+LONGER, LESS_ALIKE = 600, 0.05
 # Where many statements are suspicious there are more ways to pass by chance: then as many candidates again are looked
-# at as it took to find the first, and so many more.
-AGAIN = 400
+# at as it took to find the first, and so many more; likelihoods lie further apart there.
+AGAIN, MUCH_LESS_ALIKE = 400, 0.005
 # The same when the first is of a kind that passes tests without being right: there the real change was the 8,446th.
 AGAIN_IN_DOUBT, TIMES_IN_DOUBT = 6000, 3
 # What takes a test session of its own is tried only so often to find something better than what is at hand.
@@ -83,7 +83,7 @@ class Finds:
         most, alike = (LONGER, LESS_ALIKE) if leader.doubtful else (ALTERNATIVES, ALIKE)
         first = leader.candidate
         if self.many:
-            most, alike = max(most, first.rank + AGAIN), min(alike, LESS_ALIKE)
+            most, alike = max(most, first.rank + AGAIN), min(alike, MUCH_LESS_ALIKE)
             if leader.doubtful:
                 most, alike = max(most, TIMES_IN_DOUBT * first.rank + AGAIN_IN_DOUBT), 0.0
         return candidate.rank <= first.rank + most and candidate.priority >= first.priority * alike

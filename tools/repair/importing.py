@@ -6,6 +6,7 @@ one with which most tests pass is taken, or at least most can run, and what then
 
 from __future__ import annotations
 
+import ast
 import itertools
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -119,7 +120,7 @@ class Importing:
             good += [(numbers, each) for numbers, each in await self._sessions(batch) if numbers > without]
         if not good:
             return None
-        (passed, _), best = max(good, key=lambda each: (each[0], -each[1].rank))
+        (passed, _), best = max(good, key=lambda each: (each[0], not _unbinds(each[1]), -each[1].rank))
         kind = trust(best, self.ask.sources.values())
         return Found(candidate=best, helped=frozenset(), trust=kind, near=passed - self.passed)
 
@@ -140,3 +141,14 @@ class Importing:
                 found.append(((passed, passed + failed), candidate))
         self.tried += len(found)
         return sorted(found, key=lambda each: each[1].rank)
+
+
+def _unbinds(candidate: Candidate) -> bool:
+    """A name of the module is bound no more that is still read: its next error is made, not met."""
+    change, source = candidate.change, candidate.source
+    try:
+        after = Source(source.path, source.text[: change.start] + change.text + source.text[change.end :])
+    except (SyntaxError, ValueError):
+        return True
+    gone = source.module_names.keys() - after.module_names.keys()
+    return any(node.id in gone for node in ast.walk(after.tree) if isinstance(node, ast.Name))

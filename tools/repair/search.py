@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from tools.repair.candidates import Candidate
-from tools.repair.choosing import FEW_TESTS, MANY_STATEMENTS, Found
+from tools.repair.candidates import MANY_STATEMENTS, Candidate
+from tools.repair.choosing import FEW_TESTS, Found
 from tools.repair.deepening import MOST_SUSPECTS, Base, Half, based, before, on_top, promising, unlike
 from tools.repair.feed import First
 from tools.repair.finds import Finds

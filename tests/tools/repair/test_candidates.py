@@ -9,7 +9,7 @@ from textwrap import dedent
 
 import pytest
 
-from tools.repair.candidates import GROUPS, Candidate, candidates
+from tools.repair.candidates import GROUPS_FITTED, Candidate, candidates
 from tools.repair.failures import groups, hints
 from tools.repair.localization import rank
 from tools.repair.pairs import pairs
@@ -103,15 +103,24 @@ def test_candidates_come_in_the_same_order_every_time() -> None:
     assert listed() == listed()
 
 
-def test_the_likeliest_candidates_come_first_though_not_all_templates_were_asked() -> None:
-    found = everything(PROGRAM)
+def test_candidates_come_by_falling_priority() -> None:
+    priorities = [candidate.priority for candidate in everything(PROGRAM)]
+    assert all(first >= second for first, second in itertools.pairwise(priorities))
+
+
+def test_where_likelihood_counts_the_likeliest_come_first_though_not_all_templates_were_asked() -> None:
+    source = Source("a.py", PROGRAM)
+    failing = [Test(index=0, id="t", file="t.py", standing="failed", lines={"a.py": frozenset(range(1, 99))})]
+    suspects = rank({"a.py": source}, failing, Spectrum(tests=failing, imported={}, complete=True))
+    found = list(candidates(suspects, {"a.py": source}, NO_HINTS, fitted=True))
     for statement in {id(each.suspect.statement) for each in found}:
-        for group in GROUPS:
+        for group in GROUPS_FITTED:
             names = {template.name for template in group}
             alike = [e for e in found if id(e.suspect.statement) == statement and e.template in names]
             assert alike == sorted(alike, key=lambda each: -each.priority)
     best = sorted(found, key=lambda each: -each.priority)[:50]
     assert max(each.rank for each in best) < len(found) / 4
+    assert len(found) == pytest.approx(len(everything(PROGRAM)), rel=0.02)
 
 
 def test_no_member_of_an_enumeration_is_made_one_more_or_less() -> None:

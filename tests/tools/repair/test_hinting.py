@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from tests.tools.repair.test_search import FAILING, SOURCES, SPECTRUM
-from tools.repair.candidates import candidates, grouped
+from tools.repair.candidates import candidates
 from tools.repair.hinting import FILE, FUNCTION, KIND, NO_HINT, SPOKEN_FILE, SPOKEN_FUNCTION, Hint
 from tools.repair.localization import rank
-from tools.repair.templates import TEMPLATES, Hints
+from tools.repair.templates import Hints
 
 
 @pytest.mark.parametrize(
@@ -46,13 +46,10 @@ def test_a_kind_of_change_is_named_by_the_first_word_of_its_name(
 
 
 def test_the_kind_that_is_named_comes_first_and_the_others_after_it() -> None:
-    from dataclasses import replace
-
     hint = Hint("swapped arguments")
-    groups = grouped([replace(each, prior=each.prior * hint.kind(each.name)) for each in TEMPLATES])
     suspects = rank(SOURCES, [FAILING], SPECTRUM)
     plain = list(candidates(suspects, SOURCES, Hints()))
-    hinted = list(candidates(suspects, SOURCES, Hints(), groups))
+    hinted = list(candidates(suspects, SOURCES, Hints(), hint.kind))
     changes = [(each.change.start, each.change.text) for each in plain]
     assert {(each.change.start, each.change.text) for each in hinted} == set(changes)
     first = [next(e.rank for e in found if e.template == "swapped_arguments") for found in (plain, hinted)]

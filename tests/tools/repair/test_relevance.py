@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tools.repair.candidates import candidates
-from tools.repair.choosing import MANY_STATEMENTS, NOWHERE, SHARED, Found, confidence
+from tools.repair.candidates import MANY_STATEMENTS, candidates
+from tools.repair.choosing import NOWHERE, SHARED, Found, confidence
 from tools.repair.localization import Suspect, rank
 from tools.repair.relevance import reordered, words_of
 from tools.repair.spectrum import Spectrum, Test

@@ -36,7 +36,18 @@ from tools.repair.templates.package import Package
 from tools.repair.templates.source import Source
 from tools.repair.templates.weights import WEIGHTS
 
-__all__ = ["BUILTINS", "PRECISION", "TEMPLATES", "Change", "Hints", "Package", "Site", "Source", "Template"]
+__all__ = [
+    "BUILTINS",
+    "FITTED",
+    "PRECISION",
+    "TEMPLATES",
+    "Change",
+    "Hints",
+    "Package",
+    "Site",
+    "Source",
+    "Template",
+]
 
 _MODULES = (
     names,
@@ -65,7 +76,10 @@ _MODULES = (
 _WRITTEN = [each for module in _MODULES for each in vars(module).values() if isinstance(each, Template)]
 
 # The likeliest first: what several templates would say counts for the first of them.
-TEMPLATES: tuple[Template, ...] = tuple(
+TEMPLATES: tuple[Template, ...] = tuple(sorted(_WRITTEN, key=lambda each: -each.prior))
+
+# The same with the priors that fitting has made of those that are written.
+FITTED: tuple[Template, ...] = tuple(
     sorted(
         (replace(each, prior=each.prior * WEIGHTS.get(each.name, 1.0)) for each in _WRITTEN),
         key=lambda each: -each.prior,
