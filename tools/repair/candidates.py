@@ -263,9 +263,13 @@ _SUM, _PRODUCT = (ast.Add, ast.Sub), (ast.Mult, ast.Div, ast.FloorDiv, ast.Pow)
 
 
 def _idle(node: ast.AST) -> bool:
-    """Arithmetic that another candidate says plainly: `x - 0`, `x * 1`, `x + 1 - 1`, `x += -1`."""
+    """What another candidate says plainly: `x - 0`, `x * 1`, `x + 1 - 1`, `x += -1`, conditions that are decided."""
     if isinstance(node, ast.AugAssign):
         return isinstance(node.op, _SUM) and _is_negative(node.value)
+    if isinstance(node, ast.BoolOp):
+        return _is_decided(node)
+    if isinstance(node, ast.If | ast.While | ast.IfExp):
+        return _is_text(node.test)
     if not isinstance(node, ast.BinOp):
         return False
     if isinstance(node.op, _SUM) and _is_negative(node.right):
@@ -277,6 +281,33 @@ def _idle(node: ast.AST) -> bool:
         return False
     sums = isinstance(node.op, _SUM) and isinstance(left.op, _SUM)
     return sums and right is not None and _number(left.right) == right
+
+
+_OPPOSITES: dict[type[ast.cmpop], type[ast.cmpop]] = {
+    ast.Is: ast.IsNot, ast.IsNot: ast.Is, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq, ast.In: ast.NotIn, ast.NotIn: ast.In,
+}  # fmt: skip
+
+
+def _is_decided(node: ast.BoolOp) -> bool:
+    """`x is None and x is not None`, `not x or x`: always false, or always true."""
+    said = {ast.dump(each) for each in node.values}
+    return any(ast.dump(opposite) in said for each in node.values if (opposite := _opposite(each)))
+
+
+def _opposite(node: ast.expr) -> ast.expr | None:
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
+        return node.operand
+    if isinstance(node, ast.Compare) and len(node.ops) == 1 and type(node.ops[0]) in _OPPOSITES:
+        return ast.Compare(node.left, [_OPPOSITES[type(node.ops[0])]()], node.comparators)
+    return None
+
+
+def _is_text(test: ast.expr) -> bool:
+    """A value made a text before it is asked for its truth: nearly always true."""
+    inner = test.operand if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not) else test
+    return (
+        isinstance(inner, ast.Call) and isinstance(inner.func, ast.Name) and inner.func.id in ("str", "repr")
+    )
 
 
 def _is_negative(node: ast.expr) -> bool:

@@ -171,7 +171,7 @@ class Repair:
             python_path=self.python[1],
             overlay=self.overlay,
             arguments=self._target_files(),
-            certain=bool(self.findings.targets),
+            named=self.findings.targets,
             check=not self.findings.fixes,
             trace_seconds=self.findings.clock.longest(left * TRACE_SHARE),
             seconds=left + 5.0,

@@ -40,7 +40,7 @@ class Job:
 
     overlay: text that stands in for files on disk, by path relative to the root: fixes found earlier
     arguments: test files to collect; empty for everything
-    certain: the failing tests are named: they are few, and worth more time to tell slow from endless
+    named: tests that are known to fail: they are few, and worth more time to tell slow from endless
     why: the tests whose first failure is to be traced back; all of them if they hold ""; none if empty
     check: run the tests plainly as well, to learn which of them are steady
     seconds: of the repair's clock, after which the worker is of no more use
@@ -51,7 +51,7 @@ class Job:
     python_path: Sequence[str]
     overlay: Mapping[str, str]
     arguments: Sequence[str]
-    certain: bool
+    named: Sequence[str]
     check: bool
     why: Sequence[str] = ()
     trace_seconds: float
@@ -176,9 +176,10 @@ class Worker:
             "trace_seconds": job.trace_seconds,
             # A traced test that works this long is taken for endless, unless a plain run proves otherwise.
             "test_seconds": min(TRACED, job.trace_seconds / 4),
-            "slow_seconds": min(SLOW_NAMED if job.certain else SLOW, job.trace_seconds / 4),
+            "slow_seconds": min(SLOW_NAMED if job.named else SLOW, job.trace_seconds / 4),
             "check": job.check,
             "why": list(job.why),
+            "named": list(job.named),
         }
         (self.folder / "config").write_text(json.dumps(config), encoding="utf-8")
 

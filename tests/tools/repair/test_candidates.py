@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import functools
 import itertools
+import re
 from textwrap import dedent
 
 import pytest
@@ -121,6 +122,17 @@ def test_where_likelihood_counts_the_likeliest_come_first_though_not_all_templat
     best = sorted(found, key=lambda each: -each.priority)[:50]
     assert max(each.rank for each in best) < len(found) / 4
     assert len(found) == pytest.approx(len(everything(PROGRAM)), rel=0.02)
+
+
+def test_no_condition_is_decided_before_it_is_asked() -> None:
+    text = "class A:\n    def f(self, a, b):\n        if self.x is not None and a:\n            return b\n"
+    conditions = {after.split("\n")[2] for after in results(text)}
+    assert "        if self.x is not None:" in conditions
+    assert not [each for each in conditions if "self.x is None and self.x is not None" in each]
+    assert not [
+        each for each in conditions if re.search(r"if not a and a\b|\(not a and a\b|\ba or not a\b", each)
+    ]
+    assert not [each for each in conditions if re.search(r"if (not )?(str|repr)\([^()]*\):", each)]
 
 
 def test_no_member_of_an_enumeration_is_made_one_more_or_less() -> None:

@@ -447,6 +447,19 @@ def test_what_keeps_tests_from_being_imported_is_mended_and_then_what_fails(tmp_
     assert "rates_of(kind) * count\n" in text
 
 
+@pytest.mark.slow
+def test_a_test_that_is_named_is_run_before_thousands_for_which_there_is_no_time(tmp_path: Path) -> None:
+    files = {
+        "rates.py": "def rate(kind):\n    return 2 if kind == 'a' else 4\n",
+        "test_rates.py": "import time\n\nimport pytest\n\nfrom rates import rate\n\n\n"
+        "@pytest.mark.parametrize('number', range(2000))\ndef test_slowly(number):\n    time.sleep(0.02)\n\n\n"
+        "def test_others():\n    assert rate('b') == 3\n",
+    }
+    result = run(tmp_path, files, targets=("test_rates.py::test_others",), budget=20)
+    assert result.failing == ("test_rates.py::test_others",)
+    assert result.tried > 0
+
+
 def test_three_faults_that_hide_one_another_are_mended_one_on_top_of_the_other(tmp_path: Path) -> None:
     program = (
         "def flights(bookings, n):\n    seats = [0] * (n + 1)\n    for first, last, count in bookings:\n"

@@ -245,7 +245,7 @@ async def screened(
     at = workspace(folder, files)
     path = next(iter(files))
     job = Job(
-        python=sys.executable, python_path=(), overlay={}, arguments=(), certain=True, check=False,
+        python=sys.executable, python_path=(), overlay={}, arguments=(), named=("t",), check=False,
         trace_seconds=150, seconds=200,
     )  # fmt: skip
     replies = Replies()
