@@ -6,6 +6,7 @@ import ast
 import functools
 import itertools
 import re
+import warnings
 from textwrap import dedent
 
 import pytest
@@ -133,6 +134,14 @@ def test_no_condition_is_decided_before_it_is_asked() -> None:
         each for each in conditions if re.search(r"if not a and a\b|\(not a and a\b|\ba or not a\b", each)
     ]
     assert not [each for each in conditions if re.search(r"if (not )?(str|repr)\([^()]*\):", each)]
+
+
+def test_a_regular_expression_that_re_warns_of_warns_nobody_of_the_candidates() -> None:
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        made = results("import re\ndef f(a):\n    return re.sub('[[a]b*', '', a)\n")
+    assert any("[[a]b+" in text for text in made)
+    assert not told
 
 
 def test_no_member_of_an_enumeration_is_made_one_more_or_less() -> None:

@@ -9,6 +9,7 @@ import ast
 import difflib
 import re
 import tokenize
+import warnings
 from collections.abc import Iterator
 
 from tools.repair.templates.base import Change, Site, template
@@ -195,7 +196,9 @@ def _short(text: str) -> str:
 
 def _compiles(value: str) -> bool:
     try:
-        re.compile(value)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", FutureWarning)  # the project's own affair
+            re.compile(value)
     except (re.error, RecursionError, OverflowError):  # prose, a format, or another dialect
         return False
     return True
