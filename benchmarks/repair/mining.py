@@ -116,7 +116,7 @@ def mine(clone: Path, python: Path, *, newest: int, sample: int, small: int, att
 
 def unpack(bug: Bug, folder: Path) -> None:
     """The project as it was before the fix, with the tests that came with it."""
-    _unpack(Path(bug.clone), f"{bug.commit}^", folder)
+    unpacked(Path(bug.clone), f"{bug.commit}^", folder)
     for path in bug.tests:
         _write(folder / path, blob(Path(bug.clone), bug.commit, path))
 
@@ -218,7 +218,7 @@ def failing_tests(
     """Tests that fail without the fix and pass with it; none unless all that were collected after it were before."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name).resolve()
-        _unpack(clone, f"{commit}^", folder)
+        unpacked(clone, f"{commit}^", folder)
         for path in tests:
             _write(folder / path, blob(clone, commit, path))
         targets = [path for path in tests if path.endswith(".py") and not path.endswith("conftest.py")]
@@ -232,7 +232,7 @@ def failing_tests(
         return tuple(sorted(test for test in failed if after.get(test) == "passed"))
 
 
-def _unpack(clone: Path, commit: str, folder: Path) -> None:
+def unpacked(clone: Path, commit: str, folder: Path) -> None:
     archive = subprocess.run(
         ["git", "-C", clone, "archive", "--format=tar", commit], capture_output=True, check=True
     ).stdout

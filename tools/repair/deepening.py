@@ -19,7 +19,7 @@ from tools.repair.edits import Edit
 from tools.repair.failures import hints
 from tools.repair.localization import rank
 from tools.repair.server import Message
-from tools.repair.spectrum import Frame, Spectrum, Test
+from tools.repair.spectrum import Frame, Spectrum, Test, is_test_file
 from tools.repair.templates import Source
 
 # Bases that are looked at more closely, and of those with which a test fails in the same words.
@@ -237,4 +237,9 @@ def _is_further(before: Test, after: Test) -> bool:
 
 
 def _runs_more(before: Test, after: Test) -> bool:
-    return any(lines - before.lines.get(path, frozenset()) for path, lines in after.lines.items())
+    """Of the program: of tests' own lines it is not known what was run before."""
+    return any(
+        lines - before.lines.get(path, frozenset())
+        for path, lines in after.lines.items()
+        if path != before.file and not is_test_file(path)
+    )

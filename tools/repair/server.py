@@ -24,9 +24,7 @@ Message = dict[str, Any]
 MODES = ("warm", "cold")
 
 WORKER = Path(__file__).parent / "patchwright_worker"
-# CPU seconds after which a test that is traced is taken for endless, until one of those has run plainly.
-TRACED = 0.6
-# CPU seconds after which a test that runs plainly is taken for endless; the same when it is one that was named.
+# CPU seconds after which a test is taken for endless, if those before it used no more; the same of one that is named.
 SLOW, SLOW_NAMED = 1.5, 20.0
 # Between our pipe being full and the worker reading on; it reads between two children.
 _PIPE_PAUSE = 0.002
@@ -174,8 +172,6 @@ class Worker:
             "arguments": list(job.arguments),
             "jobs": JOBS,
             "trace_seconds": job.trace_seconds,
-            # A traced test that works this long is taken for endless, unless a plain run proves otherwise.
-            "test_seconds": min(TRACED, job.trace_seconds / 4),
             "slow_seconds": min(SLOW_NAMED if job.named else SLOW, job.trace_seconds / 4),
             "check": job.check,
             "why": list(job.why),

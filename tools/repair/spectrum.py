@@ -225,9 +225,9 @@ def _standing(runs: Runs, index: int) -> Standing:
     traced = _outcome(runs, "trace", index)
     if traced == "skipped":
         return "skipped"
-    if traced == "timeout":  # the plain run of the first one tells whether tracing alone made them slow
-        slow = list(runs.get("slow", {}).values())
-        return "unsteady" if slow and slow[0]["outcome"] not in _BAD else "failed"
+    if traced == "timeout":  # a plain run tells whether tracing alone made it slow
+        slow = _outcome(runs, "slow", index)
+        return "unsteady" if slow and slow not in _BAD else "failed"
     others = [_outcome(runs, run, index) for run in ("check", "alone")]
     if any((other in _BAD) != (traced in _BAD) for other in others if other):
         return "unsteady"

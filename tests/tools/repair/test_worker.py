@@ -114,8 +114,8 @@ def test_a_child_that_prints_and_is_asked_nothing_says_what_it_is(tmp_path: Path
         os.mkfifo(pipe)
     config = {
         "root": str(tmp_path), "pipes": pipes, "lock": str(tmp_path / "lock"), "records": str(tmp_path / "records"),
-        "python_path": [], "overlay": {}, "arguments": [], "jobs": 1, "trace_seconds": 150, "test_seconds": 10,
-        "slow_seconds": 10, "check": True,
+        "python_path": [], "overlay": {}, "arguments": [], "jobs": 1, "trace_seconds": 150, "slow_seconds": 10,
+        "check": True,
     }  # fmt: skip
     (tmp_path / "config").write_text(json.dumps(config))
     folder = Path(__file__).parents[3] / "tools/repair/patchwright_worker"

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 import json
+import os
 import select
 import time
 from typing import TYPE_CHECKING
 
-from .children import Child
+from .children import Child, Patience
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -20,10 +22,72 @@ if TYPE_CHECKING:
 SHORT = 0.05
 # So many tests may take longer than there is time for.
 MANY = 1000
+BAD = ("failed", "timeout", "crashed")
+
+
+class Stream:
+    """One run of tests in a row of children: each goes on behind the test that the one before went down at.
+
+    work: what a child does with the tests that are left
+    note: is told each record
+    """
+
+    def __init__(
+        self,
+        run: str,
+        indexes: Sequence[int],
+        work: Callable[[Sequence[int], Send], None],
+        note: Callable[[str, Json], None],
+    ) -> None:
+        self.run, self.rest = run, list(indexes)
+        self._work, self._note = work, note
+
+    @property
+    def deadline(self) -> float:
+        return self._child.deadline
+
+    @property
+    def descriptor(self) -> int:
+        return self._child.descriptor
+
+    def begin(self) -> bool:
+        """Start a child for what is left; False when nothing is."""
+        if not self.rest:
+            return False
+        rest, self._done, self._running = tuple(self.rest), -1, -1
+        self._child = Child(lambda send: self._work(rest, send), self._line, seconds=30.0)
+        return True
+
+    def go_on(self) -> bool:
+        """Take the child for gone, and start the next one; False when all is done, or nothing comes of it."""
+        self.end()
+        if self._running >= 0:
+            lost = {"test": self._running, "outcome": "crashed", "lines": {}, "cpu": 0, "wall": 0}
+            self._note(self.run, {"kind": "test", **lost})
+            self._done = self._running
+        self.rest = [index for index in self.rest if index > self._done] if self._done >= 0 else []
+        return self.begin()
+
+    def is_over(self, ready: Sequence[int]) -> bool:
+        """The child has said its last word, or nothing in time; ready: descriptors that can be read."""
+        if self._child.descriptor in ready:
+            return not self._child.read()
+        return time.monotonic() >= self._child.deadline
+
+    def end(self) -> None:
+        self._child.end()
+
+    def _line(self, message: Json) -> None:
+        if message["kind"] == "start":
+            self._running = message["test"]
+            self._child.allow(message["wall"])
+        elif message["kind"] == "test":
+            self._done, self._running = message["test"], -1
+            self._note(self.run, message)
 
 
 class Baseline:
-    """The baseline: every test traced, then run again plainly; what hangs or crashes is left behind.
+    """The baseline: every test traced, and run plainly beside that; what hangs or crashes is left behind.
 
     Records go to a file of JSON lines: they are many, and nothing waits for the single one.
     """
@@ -32,35 +96,63 @@ class Baseline:
         self._warm, self._config = warm, config
         self._count = len(suite.ids)
         self._deadline = time.monotonic() + config["trace_seconds"]
-        self._limit: float = config["test_seconds"]
+        self._limit: float = config["slow_seconds"]
         self._hangs: list[int] = []
-        self._failed: list[int] = []
+        # How tests came out, by run and index.
+        self._outcomes: dict[str, dict[int, str]] = {}
+        # CPU seconds, by run.
+        self._spent: dict[str, float] = {}
         self._slowest = 0.0
-        self._slow_one_ended = False
 
     def run(self) -> None:
         with open(self._config["records"], "w", encoding="utf-8") as self._file:
-            started = time.monotonic()
-            for indexes in self._in_turn():
-                self._follow("trace", indexes, lambda rest: lambda send: self._trace(rest, send))
-            spent = time.monotonic() - started
-            if self._config["check"] and time.monotonic() + spent < self._deadline:
-                steady = [i for i in range(self._count) if i not in self._hangs]
-                self._follow("check", steady, self._checking(self._limit))
-                self._follow("alone", self._failed, self._checking(self._limit))
-            if self._config.get("why") and self._failed:
+            self._trace_and_check()
+            failed = self._failed()
+            if self._config["check"]:
+                self._follow(self._stream("alone", failed, self._plain(self._limit)))
+            if self._config.get("why") and failed:
                 names = self._config["why"]
-                index = min(self._failed, key=lambda each: (self._warm.suite.ids[each] not in names, each))
+                index = min(failed, key=lambda each: (self._warm.suite.ids[each] not in names, each))
+                limit = Patience(self._limit * 5)
                 self._follow(
-                    "why", [index], lambda rest: lambda send: self._warm.explain(rest, self._limit * 5, send)
+                    self._stream("why", [index], lambda rest, send: self._warm.explain(rest, limit, send))
                 )
-            for index in self._hangs[:1]:  # slow, or without end? one answer stands for all
-                self._follow("slow", [index], self._checking(self._config["slow_seconds"]))
-                if self._slow_one_ended:
-                    waiting, self._hangs = self._hangs, []
-                    self._limit = self._config["trace_seconds"] / 4
-                    for each in waiting:
-                        self._follow("trace", [each], lambda rest: lambda send: self._trace(rest, send, 1))
+            # Slow, or without end? The first that has none stands for those after it.
+            slow = list(itertools.takewhile(self._is_slow, self._hangs))
+            if slow:
+                self._hangs = [each for each in self._hangs if each not in slow]
+                self._limit = self._config["trace_seconds"] / 4
+                self._follow(self._stream("trace", sorted(slow), self._traced))
+
+    def _trace_and_check(self) -> None:
+        """Both at a time where there are processors for it; else the second if the first has left time for it."""
+        traces = [self._stream("trace", indexes, self._traced) for indexes in self._in_turn()]
+        checks = [self._stream("check", range(self._count), self._checked)] if self._config["check"] else []
+        if (os.cpu_count() or 1) > 1:
+            beside = [each for each in checks if each.begin()]  # the code is instrumented meanwhile
+            self._warm.instrument()
+            self._follow(*traces, beside=beside)
+            return
+        started = time.monotonic()
+        self._warm.instrument()
+        self._follow(*traces)
+        if 2 * time.monotonic() - started < self._deadline:
+            self._follow(*checks)
+
+    def _is_slow(self, index: int) -> bool:
+        """A test that came to no end when traced does when it runs plainly, with twice the time of all others."""
+        plainly = self._outcomes.get("check", {}).get(index)
+        if plainly in ("passed", "failed"):
+            self._note("slow", {"kind": "test", "test": index, "outcome": plainly, "cpu": 0, "wall": 0})
+            return True
+        patience = max(self._limit, 2 * self._spent.get("trace", 0.0))
+        if patience == self._limit and (plainly is not None or self._warm.traces_quickly):
+            return False  # it had so much already
+        self._follow(self._stream("slow", [index], self._plain(patience)))
+        return self._outcomes.get("slow", {}).get(index) in ("passed", "failed")
+
+    def _failed(self) -> list[int]:
+        return [index for index, outcome in self._outcomes.get("trace", {}).items() if outcome == "failed"]
 
     def _in_turn(self) -> list[list[int]]:
         """All tests in their order; of very many those first that are named, since there may be no time for all."""
@@ -71,68 +163,66 @@ class Baseline:
         named = {index for index in every if self._warm.suite.ids[index] in names}
         return [sorted(named), [index for index in every if index not in named]]
 
-    def _trace(self, rest: Sequence[int], send: Send, count: int | None = None) -> None:
-        """Once a test hangs, the others that hang need not prove it as long as they far outlast those that pass."""
-        limit = min(self._limit, max(SHORT, 20 * self._slowest)) if self._hangs else self._limit
-        self._warm.trace(rest[:count], limit, send)
+    def _traced(self, rest: Sequence[int], send: Send) -> None:
+        self._warm.trace_all(rest, self._patience("trace"), send)
 
-    def _checking(self, limit: float) -> Callable[[Sequence[int]], Callable[[Send], None]]:
-        return lambda rest: lambda send: self._warm.check(rest, limit, send)
+    def _checked(self, rest: Sequence[int], send: Send) -> None:
+        self._warm.check(rest, self._patience("check"), send)
 
-    def _follow(
-        self, run: str, indexes: Sequence[int], work: Callable[[Sequence[int]], Callable[[Send], None]]
-    ) -> None:
-        rest = list(indexes)
-        while rest and time.monotonic() < self._deadline:
-            done, running = self._child(run, work(rest))
-            if time.monotonic() >= self._deadline:
-                return  # nobody knows how the running test would have ended
-            if running is not None:
-                self._note(
-                    run,
-                    {"kind": "test", "test": running, "outcome": "crashed", "lines": {}, "cpu": 0, "wall": 0},
-                )
-                done = running
-            if done is None:
-                break
-            rest = [index for index in rest if index > done]
+    def _plain(self, limit: float) -> Callable[[Sequence[int], Send], None]:
+        return lambda rest, send: self._warm.check(rest, Patience(limit), send)
 
-    def _child(self, run: str, work: Callable[[Send], None]) -> tuple[int | None, int | None]:
-        """The last test that ended, and the one that was running when the child went down."""
-        state: dict[str, int | None] = {"done": None, "running": None}
-        holder: list[Child] = []
+    def _patience(self, run: str) -> Patience:
+        """One test may take as long as all before it did: so a suite of slow tests has time for them.
 
-        def line(message: Json) -> None:
-            if message["kind"] == "start":
-                state["running"] = message["test"]
-                holder[0].allow(message["wall"])
-            elif message["kind"] == "test":
-                state.update(done=message["test"], running=None)
-                self._note(run, message)
+        Once a test hangs, the others that hang need not prove it as long as they far outlast those that pass.
+        """
+        spent = self._spent.get(run, 0.0)
+        if self._hangs:
+            return Patience(min(self._limit, max(SHORT, 20 * self._slowest, spent / 10)))
+        return Patience(self._limit, spent)
 
-        child = Child(work, line, seconds=30.0)
-        holder.append(child)
-        while True:
-            patience = min(child.deadline, self._deadline) - time.monotonic()
-            if (
-                patience <= 0
-                or not select.select([child.descriptor], [], [], patience)[0]
-                or not child.read()
-            ):
-                break
-        child.end()
-        return state["done"], state["running"]
+    def _stream(
+        self, run: str, indexes: Sequence[int], work: Callable[[Sequence[int], Send], None]
+    ) -> Stream:
+        return Stream(run, indexes, work, self._note)
+
+    def _follow(self, *streams: Stream, beside: Sequence[Stream] = ()) -> None:
+        """Streams one after the other, and at the same time those beside them, which were begun already."""
+        waiting = list(streams)
+        going = [*beside, *self._next(waiting)]
+        while going:
+            now = time.monotonic()
+            until = min([self._deadline, *[each.deadline for each in going]])
+            ready = select.select([each.descriptor for each in going], [], [], max(0.0, until - now))[0]
+            if time.monotonic() >= self._deadline:  # nobody knows how the running tests would have ended
+                for each in going:
+                    each.end()
+                return
+            for each in list(going):
+                if each.is_over(ready) and not each.go_on():
+                    going.remove(each)
+                    going += self._next(waiting) if each not in beside else []
+
+    def _next(self, waiting: list[Stream]) -> list[Stream]:
+        while waiting and time.monotonic() < self._deadline:
+            stream = waiting.pop(0)
+            if stream.begin():
+                return [stream]
+        return []
 
     def _note(self, run: str, message: Json) -> None:
+        outcome = message["outcome"]
+        self._outcomes.setdefault(run, {})[message["test"]] = outcome
+        if run == "check" and outcome == "timeout":  # it may have had too little time
+            return
         self._warm.name_frames(message)
         self._file.write(json.dumps({**message, "run": run}) + "\n")
-        if run == "slow":
-            self._slow_one_ended = message["outcome"] in ("passed", "failed")
+        if outcome in ("passed", "failed", "skipped"):
+            self._spent[run] = self._spent.get(run, 0.0) + message.get("cpu", 0.0)
         if run != "trace":
             return
-        if message["outcome"] in ("timeout", "crashed"):
+        if outcome in ("timeout", "crashed"):
             self._hangs.append(message["test"])
-        elif message["outcome"] == "failed":
-            self._failed.append(message["test"])
-        else:
+        elif outcome != "failed":
             self._slowest = max(self._slowest, message["cpu"])

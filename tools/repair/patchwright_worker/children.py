@@ -23,8 +23,9 @@ if TYPE_CHECKING:
 EXTRA_MEMORY = 2 << 30
 # No test that a patch is judged by writes more than this; what does is a flood.
 LARGEST_FILE = 256 << 20
-# Wall clock allowed beyond a test's CPU time limit: sleeping tests, and a machine that is busy.
-WALL_FACTOR, WALL_SLACK = 4.0, 3.0
+# Wall clock allowed beyond a test's CPU time limit: sleeping tests, and a machine that is busy. For what may use more
+# than some seconds of CPU half as much has to do, or a test that waits for ever takes the time of the whole suite.
+WALL_FACTOR, WALL_SLACK, LONG = 4.0, 3.0, 2.0
 
 
 class Child:
@@ -95,6 +96,23 @@ def _limit() -> None:
         resource.setrlimit(which, (value if hard == resource.RLIM_INFINITY else min(value, hard), hard))
 
 
+class Patience:
+    """The CPU seconds that a test may use: a limit, or as much as all before it have used if that is more.
+
+    spent: what was used before; None for the limit alone
+    """
+
+    def __init__(self, limit: float, spent: float | None = None) -> None:
+        self._limit, self._spent = limit, spent
+
+    def now(self, index: int) -> float:
+        return self._limit if self._spent is None else max(self._limit, self._spent)
+
+    def used(self, seconds: float) -> None:
+        if self._spent is not None:
+            self._spent += seconds
+
+
 class TestClock:
     """Ends the process when one test has used more CPU time than it may."""
 
@@ -109,7 +127,8 @@ class TestClock:
     def before(self, index: int) -> None:
         self._index = index
         limit = self._limit_of(index)
-        self._send({"kind": "start", "test": index, "wall": limit * WALL_FACTOR + WALL_SLACK})
+        wall = limit * WALL_FACTOR - max(0.0, limit - LONG) * WALL_FACTOR / 2 + WALL_SLACK
+        self._send({"kind": "start", "test": index, "wall": wall})
         signal.setitimer(signal.ITIMER_PROF, limit)
         self._started = (time.monotonic(), time.process_time())
 

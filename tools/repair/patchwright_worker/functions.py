@@ -39,7 +39,7 @@ class Outer:
         self.first_line = min([node.lineno] + [each.lineno for each in node.decorator_list])
         self.begin = starts[self.first_line - 1]
         self.end = starts[node.end_lineno] if node.end_lineno < len(starts) else size
-        own_line = min([first.lineno, *decorated]) > _header_end(node)
+        own_line = min([first.lineno, *decorated]) > header_end(node)
         self.start = starts[min([first.lineno, *decorated]) - 1] if own_line else -1
         self.key = (self.first_line, node.name)
 
@@ -159,7 +159,8 @@ def _outers(node: Any, classes: list[ast.ClassDef], starts: list[int], size: int
             yield from _outers(each, classes, starts, size)
 
 
-def _header_end(node: Any) -> int:
+def header_end(node: Any) -> int:
+    """The last line of a function's parameters and what it says to return."""
     arguments = node.args
     every = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs, *arguments.defaults]
     every += [each for each in arguments.kw_defaults if each is not None]

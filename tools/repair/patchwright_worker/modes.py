@@ -8,9 +8,10 @@ import sys
 from typing import TYPE_CHECKING
 
 from .baseline import Baseline
-from .children import TestClock
+from .children import Patience, TestClock
 from .frameworks import Framework, Suite
 from .patching import NeedsImport, Overlay, Swapper, apply_edits, compile_source
+from .probes import Probes, TracerWanted
 from .recorder import Recorder
 from .screening import Screener
 from .slicing import Trail, steps
@@ -162,6 +163,8 @@ class Warm(Knowledge):
         self._root = root
         self._recorder = Recorder(root)
         self._recorder.start_with_own_code()
+        self._coverage: Recorder | Probes = self._recorder
+        self.traces_quickly = sys.version_info >= (3, 12)
         self._imported: dict[str, list[int]] = {}
 
     def take_over(self, suite: Suite, server: Server) -> None:
@@ -203,7 +206,7 @@ class Warm(Knowledge):
                     self.name_frames(message)
                 send(message)
 
-            self.trace(indexes, request["seconds"], named)
+            self.trace(indexes, Patience(request["seconds"]), named)
 
         return self._swapped(request, run)
 
@@ -222,29 +225,48 @@ class Warm(Knowledge):
 
         return run
 
-    def trace(self, indexes: Sequence[int], limit: float, send: Send) -> None:
-        """In a child: run the tests, each with its own coverage."""
-        clock = TestClock(send, lambda index: limit, lambda: {"lines": self._recorder.take()})
+    def instrument(self) -> None:
+        """Compile the code with probes for `trace_all`, where that is quicker than a tracer."""
+        probes = Probes(self._recorder.name, self._swapper)
+        try:
+            probes.prepare()
+        except TracerWanted:
+            return
+        self._coverage, self.traces_quickly = probes, True
+
+    def trace_all(self, indexes: Sequence[int], patience: Patience, send: Send) -> None:
+        """In a child: run tests as they are, each with its own coverage."""
+        self._trace(indexes, patience, send, self._coverage)
+
+    def trace(self, indexes: Sequence[int], patience: Patience, send: Send) -> None:
+        """In a child whose code may be changed: run tests, each with its own coverage."""
+        self._trace(indexes, patience, send, self._recorder)
+
+    def _trace(
+        self, indexes: Sequence[int], patience: Patience, send: Send, coverage: Recorder | Probes
+    ) -> None:
+        clock = TestClock(send, patience.now, lambda: {"lines": coverage.take()})
 
         def before(index: int) -> None:
-            self._recorder.take()
+            coverage.take()
             clock.before(index)
 
         def after(index: int, record: Json) -> None:
             spent = clock.after()
-            send({"kind": "test", "test": index, **record, **spent, "lines": self._recorder.take()})
+            patience.used(spent["cpu"])
+            send({"kind": "test", "test": index, **record, **spent, "lines": coverage.take()})
 
-        self._recorder.start()
+        coverage.start()
         for module, name in WORDING:
             told = getattr(sys.modules.get(module), name, None)
             if told is not None:
-                setattr(sys.modules[module], name, self._recorder.without(told))
+                setattr(sys.modules[module], name, coverage.without(told))
         self.suite.run(indexes, before, after)
 
-    def explain(self, indexes: Sequence[int], limit: float, send: Send) -> None:
+    def explain(self, indexes: Sequence[int], patience: Patience, send: Send) -> None:
         """In a child: run a failing test once more and say what led to the values at which it fails."""
         trail = Trail(self._recorder.name)
-        clock = TestClock(send, lambda index: limit, dict)
+        clock = TestClock(send, patience.now, dict)
 
         def before(index: int) -> None:
             clock.before(index)
@@ -268,13 +290,15 @@ class Warm(Knowledge):
         with open(whole, encoding="utf-8") as file:
             return Overlay.texts.get(whole) or file.read()
 
-    def check(self, indexes: Sequence[int], limit: float, send: Send) -> None:
+    def check(self, indexes: Sequence[int], patience: Patience, send: Send) -> None:
         """In a child: run tests as they are, untraced, to learn how long they take and whether they are steady."""
-        clock = TestClock(send, lambda index: limit, dict)
+        clock = TestClock(send, patience.now, dict)
 
         def after(index: int, record: Json) -> None:
             said = {"outcome": record["outcome"], "message": record.get("message", "")}
-            send({"kind": "test", "test": index, **said, **clock.after()})
+            spent = clock.after()
+            patience.used(spent["cpu"])
+            send({"kind": "test", "test": index, **said, **spent})
 
         self.suite.run(indexes, clock.before, after)
 

@@ -13,20 +13,29 @@ from typing import TYPE_CHECKING, ClassVar
 from .recorder import lines_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterator, Sequence
     from typing import Any
 
 
 class Overlay(importlib.abc.MetaPathFinder):
-    """Serves modules from patched text: `texts` maps absolute paths to what stands in for the file."""
+    """Serves modules from patched text: `texts` maps absolute paths to what stands in for the file.
+
+    instrumented: the code to take for a file, or None for the file as it is
+    """
 
     texts: ClassVar[dict[str, str]] = {}
+    instrumented: ClassVar[Callable[[str], types.CodeType | None] | None] = None
 
     def find_spec(self, name: str, path: Any, target: Any = None) -> importlib.machinery.ModuleSpec | None:
-        if not Overlay.texts:
+        if not Overlay.texts and Overlay.instrumented is None:
             return None
         spec = importlib.machinery.PathFinder.find_spec(name, path)
-        if spec is None or spec.origin is None or spec.origin not in Overlay.texts:
+        if spec is None or spec.origin is None:
+            return None
+        instrumented = (
+            Overlay.instrumented is not None and type(spec.loader) is importlib.machinery.SourceFileLoader
+        )
+        if spec.origin not in Overlay.texts and not instrumented:
             return None
         locations = spec.submodule_search_locations
         loader = OverlayLoader(name, spec.origin)
@@ -37,7 +46,11 @@ class Overlay(importlib.abc.MetaPathFinder):
 
 class OverlayLoader(importlib.machinery.SourceFileLoader):
     def get_code(self, fullname: str) -> types.CodeType:
-        return compile_source(Overlay.texts[self.path], self.path)
+        code = Overlay.instrumented(self.path) if Overlay.instrumented is not None else None
+        text = Overlay.texts.get(self.path)
+        if code is None and text is not None:
+            code = compile_source(text, self.path)
+        return code or super().get_code(fullname)  # type: ignore[return-value]  # there is source
 
     def get_data(self, path: str) -> bytes:
         text = Overlay.texts.get(str(path))
@@ -68,12 +81,21 @@ class Swapper:
         prefix = root + os.sep
         self._functions: dict[tuple[str, types.CodeType], list[types.FunctionType]] = {}
         self._places: dict[tuple[str, int, str], list[types.FunctionType]] = {}
+        gc.unfreeze()  # what a project's tests have put aside is not among the objects
         for each in gc.get_objects():
             if type(each) is types.FunctionType and each.__code__.co_filename.startswith(prefix):
                 code = each.__code__
                 self._functions.setdefault((code.co_filename, code), []).append(each)
                 place = (code.co_filename, code.co_firstlineno, code.co_name)
                 self._places.setdefault(place, []).append(each)
+
+    def paths(self) -> set[str]:
+        """Files whose functions exist."""
+        return {path for path, _, _ in self._places}
+
+    def count(self, paths: Collection[str]) -> int:
+        """How many functions of some files exist."""
+        return sum(len(functions) for (path, _, _), functions in self._places.items() if path in paths)
 
     def live(self, path: str, first_line: int, name: str) -> list[types.FunctionType]:
         """The function objects that were made from the definition at that line."""
