@@ -118,9 +118,9 @@ class Asking:
 
         A cold trial collects the failing tests' files alone, so those of other files are left to the whole suite.
         """
-        near, files = self.passing_near(candidate), sorted({test.file for test in self.wanted})
+        near, files = self.passing_near(candidate), sorted({test.collected_from for test in self.wanted})
         if mode == "cold":
-            near = [index for index in near if self.spectrum.tests[index].file in files]
+            near = [index for index in near if self.spectrum.tests[index].collected_from in files]
         await self._ask(mode, [candidate], {
             "edits": self.edits(candidate),
             "files": files if all(files) else [],

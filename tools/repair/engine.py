@@ -203,6 +203,7 @@ class Repair:
                 sources=sources,
                 wanted=wanted,
                 deadline=self.findings.clock.now() + left * (SEARCH_SHARE if place + 1 < len(every) else 1.0),
+                latest=self.findings.deadline,
                 cold_start=max(COLD_START, base.collecting * SLOWER_START),
                 files=self._target_files(),
                 on_progress=self.on_progress,

@@ -40,6 +40,7 @@ class Frame:
 class Test:
     """One test as it stands before any patch.
 
+    file: of tests, in which it stands; empty for examples in docstrings
     standing: "unsteady" is a test that does not come out the same each time, or alone
     endless: it failed by not coming to an end
     worded: it failed in the same words each time
@@ -62,6 +63,11 @@ class Test:
     seconds: float = 0.0
     limit: float = 1.0
     cpu: float = 0.0
+
+    @property
+    def collected_from(self) -> str:
+        """The file that a session must be given to have this test; empty where nothing tells."""
+        return self.file or (self.id.partition("::")[0] if "::" in self.id else "")
 
     @property
     def wants_network(self) -> bool:

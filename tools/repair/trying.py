@@ -49,6 +49,7 @@ class Trying:
 
     name: tells the replies to this search from late ones to another
     deadline: by the clock of the replies
+    latest: when the whole suite must have had its word on what was found in time
     cold_start: wall seconds that a new session may take to come to its first test
     files: the test files that were collected; empty for all of them
     checked: tests of the whole suite that passed with the patch
@@ -64,6 +65,7 @@ class Trying:
     sources: dict[str, Source]
     wanted: Sequence[Test]
     deadline: float
+    latest: float
     cold_start: float
     files: Sequence[str] = ()
     on_progress: Callable[[str], None]
@@ -273,7 +275,7 @@ class Trying:
             self._slow.note(candidate, effort, helped=helped)
 
     async def _is_the_last_word(self, found: Found, effort: Effort) -> bool:
-        whole = WholeSuite(ask=self._ask, replies=self.replies, deadline=self.deadline, files=self.files)
+        whole = WholeSuite(ask=self._ask, replies=self.replies, deadline=self.latest, files=self.files)
         good = await whole.passes_with(found, effort)
         self.checked, self.to_the_end = whole.checked, self.to_the_end and whole.to_the_end
         return good

@@ -18,6 +18,7 @@ from tools.repair.pairs import pairs
 from tools.repair.patches import unique_pair
 from tools.repair.spectrum import Spectrum, Standing, Test, is_test_file, matching
 from tools.repair.templates import TEMPLATES, Hints, Source
+from tools.repair.templates.precedence import negated
 
 PROGRAM = dedent('''\
     import math
@@ -134,6 +135,56 @@ def test_no_condition_is_decided_before_it_is_asked() -> None:
         each for each in conditions if re.search(r"if not a and a\b|\(not a and a\b|\ba or not a\b", each)
     ]
     assert not [each for each in conditions if re.search(r"if (not )?(str|repr)\([^()]*\):", each)]
+
+
+def test_a_comparison_is_turned_by_its_operator_not_by_a_word_before_it() -> None:
+    conditions = {
+        after.split("\n")[1] for after in results("def f(a, b):\n    if a != b:\n        return b\n")
+    }
+    assert "    if a == b:" in conditions
+    assert not [each for each in conditions if re.search(r"not a != b|not \(a != b\)", each)]
+    kept = results("def f(a, b):\n    if not a != b and a:\n        return b\n")
+    assert any("if not a != b or a:" in each for each in kept)
+
+
+@pytest.mark.parametrize(
+    ("condition", "opposite"),
+    [
+        ("a", "not a"),
+        ("a.b(c)", "not a.b(c)"),
+        ("not a.b", "a.b"),
+        ("not (a or b)", "(a or b)"),
+        ("a or b", "not (a or b)"),
+        ("a and b", "not (a and b)"),
+        ("a == b", "a != b"),
+        ("(a or b) is (c if d else e)", "(a or b) is not (c if d else e)"),
+        ("a not in b", "a in b"),
+        ("a < b", "not a < b"),
+        ("a < b == c", "not a < b == c"),
+        ("a if b else c", "not (a if b else c)"),
+        ("lambda: a", "not (lambda: a)"),
+    ],
+)
+def test_the_opposite_of_a_condition_is_as_one_would_write_it(condition: str, opposite: str) -> None:
+    assert negated(condition) == opposite
+
+
+@pytest.mark.parametrize(
+    ("literal", "expected"),
+    [
+        ('f"{38 + n};2"', ['f"{37 + n};2"', 'f"{38 - n};2"', 'f"{39 + n};2"']),
+        ("f'%0{2 * (n * 8)}X'", ["f'%0{2 * (n // 8)}X'"]),
+        (
+            'f"é {n!r:>{w + 1}}" f"{w - 1}"',
+            ['f"é {w!r:>{w + 1}}" f"{w - 1}"', 'f"é {n!r:>{w - 1}}" f"{w - 1}"'],
+        ),
+        ('f"""{n}\n  {w - 1}"""', ['f"""{n}\n  {w + 1}"""']),
+    ],
+)
+def test_what_stands_in_the_braces_of_a_literal_is_changed_as_well(literal: str, expected: list[str]) -> None:
+    made = results(f"def f(n, w):\n    return {literal}\n")
+    for each in expected:
+        assert f"def f(n, w):\n    return {each}\n" in made
 
 
 def test_a_regular_expression_that_re_warns_of_warns_nobody_of_the_candidates() -> None:

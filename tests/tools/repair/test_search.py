@@ -95,6 +95,7 @@ def searching(answers: Answers) -> Search:
         sources=SOURCES,
         wanted=[FAILING],
         deadline=1e6,
+        latest=1e6,
         cold_start=20.0,
         on_progress=lambda line: None,
     )
@@ -249,6 +250,36 @@ def test_what_is_at_hand_is_judged_before_the_time_is_over() -> None:
     assert best is not None
     assert best.candidate.rank == 0
     assert stuck.time < 100.0
+
+
+class SlowSuite(Stuck):
+    """Everything is answered at once, but for the whole suite, which takes 150 seconds."""
+
+    def __init__(self, good: Sequence[Candidate]) -> None:
+        super().__init__(good)
+        self._whole: set[str] = set()
+
+    async def send(self, message: Message) -> None:
+        await super().send(message)
+        if message.get("stages", [{}])[0].get("stop") == "whole":
+            self._whole.add(message["id"])
+
+    async def next(self, seconds: float) -> Message | None:
+        slow = bool(self._waiting) and self._waiting[0]["id"] in self._whole
+        self.time += min(seconds, 150.0 if slow else 1.0)
+        if not self._waiting or (slow and seconds < 150):
+            return None
+        return {**self._waiting.pop(0), "from": "warm"}
+
+
+def test_the_suite_has_its_word_even_when_the_time_for_one_of_several_faults_is_over() -> None:
+    all_of_them = every()
+    for latest, expected in ((100.0, False), (400.0, True)):
+        slow = SlowSuite([all_of_them[0]])
+        looking = searching(slow)
+        looking.deadline, looking.latest = 100.0, latest
+        best = asyncio.run(looking.run(iter(all_of_them[:50])))
+        assert (best is not None) is expected
 
 
 class Sessions(Answers):

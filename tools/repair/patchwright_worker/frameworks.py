@@ -11,6 +11,7 @@ import types
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any
 
+from .doctests import first_failure, is_doctest, names_kept, told
 from .wire import MESSAGE
 
 if TYPE_CHECKING:
@@ -20,7 +21,10 @@ if TYPE_CHECKING:
 
 
 class Suite(ABC):
-    """Collected tests. `run` executes some of them in the given order and reports each as it ends."""
+    """Collected tests. `run` executes some of them in the given order and reports each as it ends.
+
+    files: where each stands; empty where that is no file of tests, as of examples in docstrings
+    """
 
     def __init__(self) -> None:
         self.ids: list[str] = []
@@ -126,7 +130,7 @@ def _pytest_plugin(take_over: Callable[[Suite], None]) -> Any:
         def pytest_runtestloop(self, session: Any) -> bool:
             self._items = session.items
             self.ids = [item.nodeid for item in session.items]
-            self.files = [str(item.fspath) for item in session.items]
+            self.files = ["" if is_doctest(item) else str(item.fspath) for item in session.items]
             take_over(self)
             return True
 
@@ -176,8 +180,9 @@ def _without_hooks(item: Any) -> Json:
     kept = dict(parameters)
     parameters.update(_fresh(kept))
     try:
-        state.setup(item)
-        item.runtest()
+        with names_kept(item):
+            state.setup(item)
+            item.runtest()
     except (Exception, SystemExit, KeyboardInterrupt, pytest.fail.Exception, pytest.skip.Exception) as raised:
         error = raised
     finally:
@@ -213,9 +218,12 @@ def _is_plain(value: Any) -> bool:
 
 
 def failure(error: BaseException, trace: types.TracebackType | None) -> Json:
+    first = first_failure(error)
+    if first is not error:
+        error, trace = first, first.__traceback__ if trace else None
     frames = [[f.filename, f.lineno, f.name] for f in traceback.extract_tb(trace, limit=-60)] if trace else []
     try:
-        message = str(error)
+        message = told(error) or str(error)
     except Exception as broken:  # a project's own exception whose text cannot be made
         message = "(no text: %r)" % type(broken).__name__
     return {"type": type(error).__name__, "message": message[:MESSAGE], "frames": frames}

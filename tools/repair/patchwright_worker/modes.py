@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from .baseline import Baseline
 from .children import Patience, TestClock
 from .frameworks import Framework, Suite
+from .naming import renamed
 from .patching import NeedsImport, Overlay, Swapper, apply_edits, compile_source
 from .probes import Probes, TracerWanted
 from .recorder import Recorder
@@ -90,7 +91,12 @@ class Cold(Knowledge):
             Overlay.texts.update(texts)
             judge = self._judge_whole if stage["stop"] == "whole" else self._judge
             self._framework.arguments = request.get("files", [])
-            self._framework.session(lambda suite: judge(suite, request, stage, send))
+
+            def take_over(suite: Suite) -> None:
+                suite.ids = renamed(suite.ids, self.ids)
+                judge(suite, request, stage, send)
+
+            self._framework.session(take_over)
 
         return run
 

@@ -6,7 +6,9 @@ import gc
 import importlib.abc
 import importlib.machinery
 import importlib.util
+import linecache
 import os
+import sys
 import types
 from typing import TYPE_CHECKING, ClassVar
 
@@ -29,7 +31,7 @@ class Overlay(importlib.abc.MetaPathFinder):
     def find_spec(self, name: str, path: Any, target: Any = None) -> importlib.machinery.ModuleSpec | None:
         if not Overlay.texts and Overlay.instrumented is None:
             return None
-        spec = importlib.machinery.PathFinder.find_spec(name, path)
+        spec = importlib.machinery.PathFinder.find_spec(name, path) or _within(name, path)
         if spec is None or spec.origin is None:
             return None
         instrumented = (
@@ -44,10 +46,23 @@ class Overlay(importlib.abc.MetaPathFinder):
         )
 
 
+def _within(name: str, path: Any) -> importlib.machinery.ModuleSpec | None:
+    """A package that is looked for in its own folder, as pytest does with `--import-mode=importlib`."""
+    parent, _, last = name.rpartition(".")
+    for folder in path or ():
+        first = os.path.join(folder, "__init__.py")
+        is_parent = folder in getattr(sys.modules.get(parent), "__path__", ())
+        if os.path.basename(folder) == last and not is_parent and os.path.isfile(first):
+            return importlib.util.spec_from_file_location(name, first, submodule_search_locations=[folder])
+    return None
+
+
 class OverlayLoader(importlib.machinery.SourceFileLoader):
     def get_code(self, fullname: str) -> types.CodeType:
         code = Overlay.instrumented(self.path) if Overlay.instrumented is not None else None
         text = Overlay.texts.get(self.path)
+        if text is not None:  # decorators that compile their functions anew look there for the source
+            linecache.cache[self.path] = len(text), None, text.splitlines(True), self.path
         if code is None and text is not None:
             code = compile_source(text, self.path)
         return code or super().get_code(fullname)  # type: ignore[return-value]  # there is source

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from tools.repair.templates.base import Change, Site, template
+from tools.repair.templates.precedence import negated
 from tools.repair.templates.source import Function
 
 # Conditions of the same function that a statement is put under, calls that stand in for a name.
@@ -116,7 +117,7 @@ def _conditions(site: Site) -> Iterator[str]:
             yield name
     for text in _asked(site)[:MOST_CONDITIONS]:
         yield text
-        yield f"not {text}" if text.isidentifier() else f"not ({text})"
+        yield negated(text)
 
 
 def _asked(site: Site) -> list[str]:

@@ -98,7 +98,7 @@ class Site:
     @cached_property
     def nodes(self) -> list[ast.expr]:
         """Expressions of the statement itself: of a compound statement, its header's."""
-        return header_nodes(self.statement)
+        return header_nodes(self.statement, self.source)
 
     @cached_property
     def variables(self) -> list[str]:

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from tools.repair.templates.base import Change, Site, template
 from tools.repair.templates.likeness import likeness
 from tools.repair.templates.practice import conditions_of, is_place
-from tools.repair.templates.precedence import COMPARISON
+from tools.repair.templates.precedence import COMPARISON, negated
 from tools.repair.templates.source import Function
 
 # A display of more elements is a table; elements that are alike enough to stand in it.
@@ -71,7 +71,7 @@ def borrowed_condition(site: Site) -> Iterator[Change]:
         for text, _ in site.source.conditions.most_common(MOST_CONDITIONS):
             if text not in here and _visible(site, text):
                 why = f"`{text}` is not looked at"
-                yield site.replace(test, f"{guarded} and not {text}", why)
+                yield site.replace(test, f"{guarded} and {negated(text)}", why)
                 yield site.replace(test, f"{guarded} and {text}", why)
                 yield site.replace(test, f"{either} or {text}", why)
 

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from tools.repair.templates.base import Change, Site, template
 from tools.repair.templates.joining import questions
 from tools.repair.templates.likeness import likeness
+from tools.repair.templates.precedence import negated
 from tools.repair.templates.source import Function
 
 MOST_STATEMENTS, MOST_GUARDS, MOST_SIBLINGS, MOST_RESULTS, MOST_QUESTIONS = 40, 30, 12, 6, 16
@@ -230,7 +231,7 @@ def left_early(site: Site) -> Iterator[Change]:
         for f in ("{} is None".format, "not {}".format, str)
     ]
     asked = list(itertools.islice(questions(site, list(dict.fromkeys(names))), MOST_QUESTIONS))
-    for check in dict.fromkeys([*checks, *asked, *(f"not {each}" for each in asked)]):
+    for check in dict.fromkeys([*checks, *asked, *map(negated, asked)]):
         for result, _ in results.most_common(MOST_RESULTS):
             if result != site.text(site.statement) and all(site.known(n) for n in _names(result)):
                 why = f"`{check}` is not handled: `{result}` is missing"

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from tools.repair.templates.base import Change, Site, template
-from tools.repair.templates.precedence import AND, OR
+from tools.repair.templates.precedence import AND, OR, negated
 
 MOST_CHECKS, MOST_CALLS, MOST_ASKED, MOST_QUESTIONS = 16, 8, 150, 40
 
@@ -45,7 +45,7 @@ def joined_with_call(site: Site) -> Iterator[Change]:
         near = list(dict.fromkeys([n.id for n in ast.walk(node) if isinstance(n, ast.Name)] + site.variables))
         fitting = (text for text in questions(site, near) if text not in here)
         for text in itertools.islice(fitting, MOST_QUESTIONS):
-            yield from _joined(site, node, (text, f"not {text}"))
+            yield from _joined(site, node, (text, negated(text)))
 
 
 @template(prior=0.25, precision=0.64)
@@ -138,7 +138,7 @@ def guarded_by_question(site: Site) -> Iterator[Change]:
     ]
     asked = itertools.islice(questions(site, list(dict.fromkeys(read))), MOST_QUESTIONS)
     for check in dict.fromkeys(
-        [*checks[:MOST_CHECKS], *(form for each in asked for form in (each, f"not {each}"))]
+        [*checks[:MOST_CHECKS], *(form for each in asked for form in (each, negated(each)))]
     ):
         why = f"`{text[:60]}` is to run only if `{check}`"
         yield site.rewrite(f"if {check}:\n{margin}{step}{text}", why)

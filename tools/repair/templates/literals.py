@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import TypeGuard
 
 from tools.repair.templates.base import Change, Site, template
-from tools.repair.templates.precedence import ATOM, COMPARISON
+from tools.repair.templates.precedence import ATOM, COMPARISON, negated
 
 MOST_ELEMENTS, MOST_OTHERS, MOST_COMPARISONS = 40, 16, 24
 _PREFIX = re.compile(r"^([A-Za-z]*)(?=['\"])")
@@ -124,7 +124,7 @@ def answer_narrowed(site: Site) -> Iterator[Change]:
     for text in dict.fromkeys([*looked_at, *site.variables, *borrowed]):
         if not all(site.known(each) for each in site.source.names_of(text)):
             continue
-        for check in (text, f"not {text}", f"{text} is not None"):
+        for check in (text, negated(text), f"{text} is not None"):
             if check != here:
                 why = f"`{check}` is not looked at"
                 yield site.replace(value, f"{guarded} and {check}", why)

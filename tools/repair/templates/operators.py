@@ -183,7 +183,7 @@ def negation(site: Site) -> Iterator[Change]:
     for node in site.nodes:
         if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not | ast.USub | ast.Invert):
             yield site.replace(node, site.text(node.operand))
-        elif _is_condition(site, node):
+        elif _is_condition(site, node) and not (isinstance(node, ast.Compare) and len(node.ops) == 1):
             yield site.replace(node, f"not {site.operand(node, NOT)}")
 
 

@@ -89,3 +89,31 @@ def text_binding(text: str) -> int:
     if isinstance(node, ast.Tuple) and not text.lstrip().startswith("("):
         return LOOSEST
     return binding(node)
+
+
+_OPPOSITES: dict[type[ast.cmpop], str] = {
+    ast.Eq: "!=", ast.NotEq: "==", ast.Is: "is not", ast.IsNot: "is", ast.In: "not in", ast.NotIn: "in",
+}  # fmt: skip
+
+
+@lru_cache(maxsize=1 << 12)
+def negated(text: str) -> str:
+    """The opposite of a condition, as a person would write it: `a != b`, not `not a == b`."""
+    if text.isidentifier():
+        return f"not {text}"
+    try:
+        node = ast.parse(text, mode="eval").body
+    except SyntaxError:  # over several lines
+        return f"not ({text})"
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
+        return _part(text, node.operand, COMPARISON)
+    if isinstance(node, ast.Compare) and len(node.ops) == 1 and type(node.ops[0]) in _OPPOSITES:
+        left, right = (_part(text, each, BITOR) for each in (node.left, node.comparators[0]))
+        return f"{left} {_OPPOSITES[type(node.ops[0])]} {right}"
+    return f"not {text}" if binding(node) >= NOT else f"not ({text})"
+
+
+def _part(text: str, node: ast.expr, level: int) -> str:
+    """An operand's text, in parentheses if it binds more loosely than `level`."""
+    part = ast.get_source_segment(text, node) or ""
+    return part if binding(node) >= level else f"({part})"

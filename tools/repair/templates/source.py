@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+import sys
 import warnings
 from collections import Counter
 from collections.abc import Iterator
@@ -54,6 +55,29 @@ class Source:
     def segment(self, node: ast.expr | ast.stmt | ast.keyword | ast.excepthandler) -> str:
         start, end = self.span(node)
         return self.text[start:end]
+
+    def formatted(self, literal: ast.JoinedStr) -> Iterator[ast.expr]:
+        """What stands in the braces of an f-string, format specifications included, where its positions are exact.
+
+        Before Python 3.12 they are now and then of another place, so that the text there has to say the same.
+        """
+        for part in literal.values:
+            if isinstance(part, ast.FormattedValue):
+                if self._is_exact(part.value):
+                    yield part.value
+                if isinstance(part.format_spec, ast.JoinedStr):
+                    yield from self.formatted(part.format_spec)
+
+    def _is_exact(self, node: ast.expr) -> bool:
+        if sys.version_info >= (3, 12):
+            return True
+        if node.lineno != node.end_lineno or not 0 < node.lineno <= len(self._lines):
+            return False
+        try:
+            there = ast.parse(self.segment(node), mode="eval").body
+        except (SyntaxError, ValueError):
+            return False
+        return ast.dump(there) == ast.dump(node)
 
     def line_start(self, line: int) -> int:
         return self._starts[line - 1]
@@ -330,16 +354,21 @@ def first_line(statement: ast.stmt) -> int:
     return min([statement.lineno, *(each.lineno for each in decorators)])
 
 
-def header_nodes(statement: ast.stmt) -> list[ast.expr]:
-    """Expressions of a statement itself: of a compound statement, its header's."""
+def header_nodes(statement: ast.stmt, source: Source | None = None) -> list[ast.expr]:
+    """Expressions of a statement itself: of a compound statement, its header's.
+
+    What stands in the braces of an f-string is among them only where `source` shows that its positions are exact.
+    """
     found: list[ast.expr] = []
     todo: list[ast.AST] = _header(statement)
     while todo:
         node = todo.pop(0)
         if isinstance(node, ast.expr):
             found.append(node)
-        if not isinstance(node, ast.JoinedStr):  # positions inside f-strings are not exact before 3.12
+        if not isinstance(node, ast.JoinedStr):
             todo.extend(ast.iter_child_nodes(node))
+        elif source is not None:
+            todo.extend(source.formatted(node))
     return found
 
 

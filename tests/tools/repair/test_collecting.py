@@ -1,0 +1,137 @@
+"""Ways in which projects have their tests collected that a search must stand: real pytest, real sandbox."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from tests.tools.workspaces import workspace
+from tools.repair.engine import repair, trace
+from tools.repair.patchwright_worker.naming import renamed
+from tools.repair.result import Outcome, RepairResult
+
+# A decorator that compiles its function anew from the file's text, as type checkers at run time do.
+COMPILING = """\
+    import ast
+    import inspect
+    import sys
+
+
+    def compiled(function):
+        text = inspect.getsource(sys.modules[function.__module__])
+        (found,) = [n for n in ast.walk(ast.parse(text)) if getattr(n, "name", "") == function.__name__]
+        found.decorator_list = []
+        names = dict(function.__globals__)
+        exec(compile(ast.Module([found], []), function.__code__.co_filename, "exec"), names)
+        return names[function.__name__]
+    """
+
+
+def run(folder: Path, files: Mapping[str, str]) -> RepairResult:
+    return asyncio.run(repair(workspace(folder, files), budget=150))
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(240)
+@pytest.mark.parametrize("mode", ["prepend", "importlib"])
+def test_a_fault_that_examples_in_docstrings_show_is_mended_where_they_stand(
+    tmp_path: Path, mode: str
+) -> None:
+    package = '''\
+        from shapes.compiling import compiled
+
+
+        @compiled
+        def area(width, height):
+            """
+            >>> area(3, 4)
+            12
+            >>> area(2, 2)
+            4
+            """
+            return width + height
+
+
+        def longest(words):
+            """
+            >>> longest(["a", "bcd", "ef"])
+            'bcd'
+            """
+            return max(words, key=len)
+        '''
+    result = run(
+        tmp_path,
+        {
+            "pytest.ini": f"[pytest]\naddopts = --doctest-modules --import-mode={mode}\n",
+            "shapes/__init__.py": package,
+            "shapes/compiling.py": COMPILING,
+        },
+    )
+    assert result.outcome is Outcome.FIXED
+    (fix,) = result.fixes
+    assert (fix.path, fix.new.strip()) == ("shapes/__init__.py", "return width * height")
+    assert result.checked == 2
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(240)
+def test_what_an_example_gave_and_what_was_wanted_is_said(tmp_path: Path) -> None:
+    module = '''\
+        def greeting(name):
+            """
+            >>> greeting("Ann")
+            'hello Ann'
+            """
+            return "hullo " + name
+
+
+        def first(row):
+            """
+            >>> first([])
+            0
+            """
+            return row[0] + row[1] + row[2]
+        '''
+    files = {"pytest.ini": "[pytest]\naddopts = --doctest-modules\n", "greeting.py": module}
+    ranking, spectrum = asyncio.run(trace(workspace(tmp_path, files), (), 120.0))
+    said = {test.id.rpartition(".")[2]: test.reason for test in spectrum.standing("failed")}
+    assert said["greeting"] == "DocTestFailure: `greeting(\"Ann\")` gives 'hullo Ann' != 'hello Ann'"
+    assert said["first"] == "IndexError: list index out of range"
+    assert {each.line for each in ranking.suspects} == {6, 14}, "no line of an example"
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(240)
+def test_tests_that_are_called_otherwise_each_time_are_known_again(tmp_path: Path) -> None:
+    tests = """\
+        import time
+
+        import pytest
+
+        from cut import cut
+
+
+        @pytest.mark.parametrize("text", [object(), str(time.time_ns()), f"b{time.time_ns()}"], ids=str)
+        def test_nothing_is_left_of_anything(text):
+            assert cut(str(text), 0) == ""
+
+
+        def test_cut():
+            assert cut("abc", 2) == "ab"
+        """
+    result = run(
+        tmp_path, {"cut.py": "def cut(text, length):\n    return text[: length * 2]\n", "test_cut.py": tests}
+    )
+    assert result.outcome is Outcome.FIXED
+    assert result.checked == 4
+
+
+def test_names_are_given_back_only_where_as_many_are_new_as_are_missing() -> None:
+    earlier = ["a.py::t[1]", "a.py::t[12:00]", "a.py::u[x]", "a.py::u[y]", "a.py::v", "a.py::w[z]"]
+    now = ["a.py::t[12:01]", "a.py::t[1]", "a.py::u[x]", "a.py::u[p]", "a.py::u[q]", "a.py::n", "b.py::w[z2]"]
+    assert renamed(now, earlier) == ["a.py::t[12:00]", *now[1:]]
+    assert renamed(earlier, earlier) == earlier
+    assert renamed(now, []) == now
