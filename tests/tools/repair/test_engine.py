@@ -591,3 +591,17 @@ def test_tests_of_other_files_that_a_change_breaks_keep_it_from_being_taken(tmp_
         space: dict[str, Callable[[int], int]] = {}
         exec(text, space)
         assert [space["step"](n) for n in (0, 1, 5)] == [2, 2, 6]
+
+
+def test_tests_of_other_files_that_fail_only_now_and_then_do_not_keep_a_change_from_being_taken(
+    tmp_path: Path,
+) -> None:
+    files = {
+        "step.py": "def step(n):\n    return n - 1\n",
+        "test_step.py": "from step import step\n\n\ndef test_step():\n    assert (step(1), step(5)) == (2, 6)\n",
+        "test_other.py": "SEEN = []\n\n\ndef test_one():\n    SEEN.append(1)\n\n\n"
+        "def test_that_fails_after_the_other():\n    assert not SEEN\n",
+    }
+    result = run(tmp_path, files, targets=("test_step.py",), budget=100)
+    assert result.outcome is Outcome.FIXED
+    assert [fix.new.strip() for fix in result.fixes] == ["return n + 1"]
