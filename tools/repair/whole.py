@@ -33,6 +33,7 @@ class WholeSuite:
 
         Of tests that were not run before, for they are in files that no target names, those that fail with the patch
         are run without it as well; when there are too many of them for the time, the named files have the last word.
+        What failed for the first time and passes by itself has a second chance.
         """
         tests = self.ask.spectrum.tests
         must = [t.id for t in tests if t.standing == "passed" or t.index in found.helped]
@@ -52,22 +53,35 @@ class WholeSuite:
         if reply is None:
             return False
         failed, self.checked = reply["failed"], len(reply["passed"])
-        if reply["verdict"] == "failed" and failed and not set(failed) & set(must):
-            return await self._only_fail_anyway(found.candidate, edits, failed, effort)
-        return bool(reply["verdict"] == "passed")
+        if reply["verdict"] != "failed" or not failed:
+            return bool(reply["verdict"] == "passed")
+        if not set(failed) & set(must):
+            return await self._fail_anyway(found.candidate, edits, failed, effort)
+        # By chance, or for what a test before it has left behind? Another run in the same order tells.
+        if not await self._now_and_then(found.candidate, edits, failed, effort):
+            return False
+        reply = await self._run(found.candidate, edits, stage, effort)
+        self.checked = len(reply["passed"]) if reply else 0
+        return reply is not None and reply["verdict"] == "passed"
 
-    async def _only_fail_anyway(
+    async def _fail_anyway(
         self, about: Candidate, edits: list[list[object]], failed: Sequence[str], effort: Effort
     ) -> bool:
-        """Whether tests that fail with the patch and were not run before fail without it too, or only now and then."""
+        """Whether tests that fail with the patch and were not run before fail without it too, or now and then."""
         without = await self._run(about, [], _those(failed), effort)
         if without is None:
             return False
         broken = sorted(set(failed) - set(without["failed"]))
         if not broken or without["verdict"] == "timeout":
             return not broken
-        again = await self._run(about, edits, _those(broken), effort)
-        return again is not None and again["verdict"] == "passed" and len(again["passed"]) == len(broken)
+        return await self._now_and_then(about, edits, broken, effort)
+
+    async def _now_and_then(
+        self, about: Candidate, edits: list[list[object]], failed: Sequence[str], effort: Effort
+    ) -> bool:
+        """Whether tests that failed with the patch pass with it, when they are run by themselves."""
+        again = await self._run(about, edits, _those(failed), effort)
+        return again is not None and again["verdict"] == "passed" and len(again["passed"]) == len(failed)
 
     async def _run(
         self,

@@ -282,6 +282,35 @@ def test_the_suite_has_its_word_even_when_the_time_for_one_of_several_faults_is_
         assert (best is not None) is expected
 
 
+class Sometimes(Answers):
+    """The whole suite fails at a test that passes by itself, so many times; notes what is asked of it."""
+
+    def __init__(self, good: Sequence[Candidate], failures: int) -> None:
+        super().__init__(good, newest_first=False)
+        self._failures = failures
+        self.asked: list[str] = []
+
+    async def send(self, message: Message) -> None:
+        await super().send(message)
+        stage = message.get("stages", [{}])[0]
+        if stage.get("stop") != "whole":
+            return
+        self.asked.append("those" if "those" in stage else "whole")
+        if self.asked[-1] == "those":
+            self._waiting[-1].update(passed=stage["those"])
+        elif self._failures:
+            self._failures -= 1
+            self._waiting[-1].update(verdict="failed", failed=["t.py::2"])
+
+
+@pytest.mark.parametrize(("failures", "taken"), [(0, True), (1, True), (2, False)])
+def test_a_test_that_fails_once_in_the_whole_suite_has_a_second_chance(failures: int, taken: bool) -> None:
+    answers = Sometimes([every()[0]], failures)
+    found = asyncio.run(searching(answers).run(iter(every()[:20])))
+    assert (found is not None) is taken
+    assert answers.asked == (["whole", "those", "whole"] if failures else ["whole"])
+
+
 class Sessions(Answers):
     """The first thirty changes need a test session of their own. Notes what it is asked, in order."""
 
