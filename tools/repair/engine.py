@@ -10,6 +10,7 @@ from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass, field, replace
 
 from sandbox.errors import UserError
+from tools.repair.apart import passing_when_written, runs_nothing
 from tools.repair.asking import Asking
 from tools.repair.baseline import Baseline, baseline
 from tools.repair.candidates import candidates
@@ -139,6 +140,7 @@ class Repair:
                 replies = Replies(self.findings.clock)
                 base, workers = await baseline(self.at, stack, job, replies, self.unsteady)
                 self.unsteady |= {test.id for test in base.spectrum.standing("unsteady")}
+                await self._look_apart(base)
                 ended = self.findings.verdict(base)
                 if self.held and base.spectrum.complete and base.spectrum.tests:
                     left = {test.id for test in self.findings.now_failing(base.spectrum)}
@@ -155,6 +157,13 @@ class Repair:
                     return self.last_word(base)
                 if self.findings.all_helped():
                     return self.findings.fixed(base)
+
+    async def _look_apart(self, base: Baseline) -> None:
+        """Try tests that run the project in another process with what is mended so far."""
+        apart = [test for test in self.findings.now_failing(base.spectrum) if runs_nothing(test)]
+        if self.findings.fixes and apart and not self.held:
+            job = await self.job()
+            self.findings.written |= await passing_when_written(self.at, job, apart, self.overlay)
 
     async def baseline(self, stack: AsyncExitStack) -> Baseline:
         """The tests as they are now, without a search."""

@@ -22,6 +22,7 @@ class Findings:
 
     deadline: when to stop, by the clock
     failing: ids of the tests that failed before any fix
+    written: ids of tests that pass once the fixes are written, as they run the project in another process
     unproven: errors of modules that can be imported with the first fixes, when no test passed for that alone
     checked: tests that passed when the whole suite was run with the last fix
     to_the_end: False when there was no time for the whole suite, but only for the files of the targets
@@ -34,6 +35,7 @@ class Findings:
     alternatives: list[tuple[Fix, ...]] = field(default_factory=list)
     failing: tuple[str, ...] = ()
     given_up: set[str] = field(default_factory=set)
+    written: set[str] = field(default_factory=set)
     unproven: Sequence[Message] = ()
     checked: int = 0
     to_the_end: bool = True
@@ -78,11 +80,12 @@ class Findings:
         return self.end(Outcome.ALL_PASS, "all tests pass", spectrum=spectrum)
 
     def now_failing(self, spectrum: Spectrum) -> list[Test]:
-        return matching(spectrum.standing("failed"), self.targets)
+        failing = matching(spectrum.standing("failed"), self.targets)
+        return [test for test in failing if test.id not in self.written]
 
     def all_helped(self) -> bool:
         """Every test that failed at first was seen to pass with the whole suite around it."""
-        return set(self.failing) <= {name for fix in self.fixes for name in fix.tests}
+        return set(self.failing) <= self.written | {name for fix in self.fixes for name in fix.tests}
 
     def fixed(self, base: Baseline) -> RepairResult:
         reason = self._with_errors(FIXED, base)

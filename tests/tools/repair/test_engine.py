@@ -605,3 +605,26 @@ def test_tests_of_other_files_that_fail_only_now_and_then_do_not_keep_a_change_f
     result = run(tmp_path, files, targets=("test_step.py",), budget=100)
     assert result.outcome is Outcome.FIXED
     assert [fix.new.strip() for fix in result.fixes] == ["return n + 1"]
+
+
+@pytest.mark.parametrize("folder", ["", "src/"])
+def test_a_test_that_runs_the_project_in_another_process_is_tried_with_what_was_found(
+    tmp_path: Path, folder: str
+) -> None:
+    files = {
+        f"{folder}words.py": "import sys\n\n\ndef count(text):\n    return len(text.split()) + 1\n\n\n"
+        "if __name__ == '__main__':\n    print(count(sys.argv[1]))\n",
+        "test_words.py": "import subprocess\nimport sys\n\nfrom words import count\n\n\ndef test_count():\n"
+        "    assert (count(''), count('a b')) == (0, 2)\n\n\ndef ran(*words):\n"
+        "    command = [sys.executable, '-m', 'words', *words]\n"
+        "    return subprocess.run(command, capture_output=True, text=True).stdout\n\n\n"
+        "def test_command():\n    assert ran('a b c') == '3\\n'\n\n\n"
+        "def test_help():\n    assert ran('--help') == 'usage'\n",
+    }
+    result = run(tmp_path, files, budget=100)
+    assert [fix.new.strip() for fix in result.fixes] == ["return len(text.split())"]
+    assert result.outcome is Outcome.PARTLY_FIXED
+    assert result.left == ("test_words.py::test_help",)
+    (tmp_path / "again").mkdir()
+    files["test_words.py"] = files["test_words.py"].replace("'usage'", "'1\\n'")
+    assert run(tmp_path / "again", files, budget=100).outcome is Outcome.FIXED
