@@ -1,4 +1,7 @@
-"""Tests that run the project in other processes, where a change is seen only when it is written to its files."""
+"""Tests that need files of their own: a copy of the project with what is mended.
+
+Some run the project in other processes, where a change is seen only when it is written; some write to its folders.
+"""
 
 from __future__ import annotations
 

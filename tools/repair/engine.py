@@ -94,6 +94,7 @@ async def trace(at: Workspace, targets: Sequence[str], seconds: float) -> tuple[
             nothing = Spectrum(tests=(), imported={}, complete=False)
             return findings.end(Outcome.CANNOT_RUN, str(error)), nothing
         base, _ = await baseline(at, stack, job, Replies(findings.clock))
+        await state.look_apart(base)
         return findings.verdict(base) or state.report(base), base.spectrum
 
 
@@ -140,7 +141,7 @@ class Repair:
                 replies = Replies(self.findings.clock)
                 base, workers = await baseline(self.at, stack, job, replies, self.unsteady)
                 self.unsteady |= {test.id for test in base.spectrum.standing("unsteady")}
-                await self._look_apart(base)
+                await self.look_apart(base)
                 ended = self.findings.verdict(base)
                 if self.held and base.spectrum.complete and base.spectrum.tests:
                     left = {test.id for test in self.findings.now_failing(base.spectrum)}
@@ -158,10 +159,11 @@ class Repair:
                 if self.findings.all_helped():
                     return self.findings.fixed(base)
 
-    async def _look_apart(self, base: Baseline) -> None:
-        """Try tests that run the project in another process with what is mended so far."""
-        apart = [test for test in self.findings.now_failing(base.spectrum) if runs_nothing(test)]
-        if self.findings.fixes and apart and not self.held:
+    async def look_apart(self, base: Baseline) -> None:
+        """Try tests that write, or run the project in another process, in a copy that has what is mended so far."""
+        mended, failing = bool(self.findings.fixes), self.findings.now_failing(base.spectrum)
+        apart = [test for test in failing if test.wants_to_write or (mended and runs_nothing(test))]
+        if apart and not self.held:
             job = await self.job()
             self.findings.written |= await passing_when_written(self.at, job, apart, self.overlay)
 

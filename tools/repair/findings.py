@@ -22,7 +22,7 @@ class Findings:
 
     deadline: when to stop, by the clock
     failing: ids of the tests that failed before any fix
-    written: ids of tests that pass once the fixes are written, as they run the project in another process
+    written: ids of tests that pass once the fixes are written, or where they may write themselves
     unproven: errors of modules that can be imported with the first fixes, when no test passed for that alone
     checked: tests that passed when the whole suite was run with the last fix
     to_the_end: False when there was no time for the whole suite, but only for the files of the targets
@@ -54,15 +54,9 @@ class Findings:
         failing = self.now_failing(spectrum)
         if not self.failing:
             self.failing = tuple(test.id for test in failing)
-        cut_off = [test for test in failing if test.wants_network]
+        cut_off = [test for test in failing if test.wants_network or test.wants_to_write]
         if failing and len(cut_off) == len(failing) and not self.fixes:
-            names = ", ".join(test.id for test in failing[:5])
-            return self.end(
-                Outcome.NEEDS_NETWORK,
-                f"what fails wants the network, which tests do not get here: {names}",
-                spectrum=spectrum,
-                failing=failing,
-            )
+            return self._cut_off(failing, spectrum)
         self.given_up |= {test.id for test in cut_off}
         if failing:
             return None
@@ -78,6 +72,15 @@ class Findings:
         if not spectrum.complete:
             return self.end(Outcome.NOT_FOUND, "no failing test was met", spectrum=spectrum)
         return self.end(Outcome.ALL_PASS, "all tests pass", spectrum=spectrum)
+
+    def _cut_off(self, failing: Sequence[Test], spectrum: Spectrum) -> RepairResult:
+        """What fails lacks what tests do not get here."""
+        names = ", ".join(test.id for test in failing[:5])
+        if any(test.wants_network for test in failing):
+            outcome, reason = Outcome.NEEDS_NETWORK, "wants the network, which tests do not get here"
+        else:
+            outcome, reason = Outcome.CANNOT_RUN, "writes to the project's own files, which no search lets it"
+        return self.end(outcome, f"what fails {reason}: {names}", spectrum=spectrum, failing=failing)
 
     def now_failing(self, spectrum: Spectrum) -> list[Test]:
         failing = matching(spectrum.standing("failed"), self.targets)

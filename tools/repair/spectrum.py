@@ -27,6 +27,9 @@ _NO_NETWORK = re.compile(
 )
 
 
+_NO_WRITING = re.compile(r"Read-only file system|PermissionError: .*Permission denied|\[Errno (?:13|30)\]")
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Frame:
     """A place in the workspace that a failing test's traceback goes through."""
@@ -73,6 +76,11 @@ class Test:
     def wants_network(self) -> bool:
         """It failed for want of a network, by what its exception says (resolver and socket errors of libc)."""
         return self.standing == "failed" and bool(_NO_NETWORK.search(f"{self.error}: {self.message}"))
+
+    @property
+    def wants_to_write(self) -> bool:
+        """It failed as it was not let write: in a search tests may write to folders of their own only."""
+        return self.standing == "failed" and bool(_NO_WRITING.search(f"{self.error}: {self.message}"))
 
     @property
     def slowness(self) -> int:

@@ -78,6 +78,24 @@ SHOP = {
 }
 
 
+# Tests that keep something in a folder of the project.
+WRITING = """\
+from pathlib import Path
+
+import a
+
+PLACE = Path("kept.txt")
+
+
+def keep(text):
+    PLACE.write_text(text)
+
+
+def kept():
+    return PLACE.read_text()
+"""
+
+
 def run(
     folder: Path, files: Mapping[str, str], *, targets: tuple[str, ...] = (), budget: float = 150
 ) -> RepairResult:
@@ -273,6 +291,22 @@ def test_a_wrong_test_is_never_edited_and_the_suspicious_places_are_named(tmp_pa
             Outcome.NEEDS_NETWORK,
             "wants the network, which tests do not get here: test_a.py::test_a",
         ),
+        (
+            {
+                "a.py": "",
+                "test_a.py": WRITING + "\n\ndef test_a():\n    keep('x')\n    assert kept() == 'x'\n",
+            },
+            Outcome.ALL_PASS,
+            "all tests pass",
+        ),
+        (
+            {
+                "a.py": "",
+                "test_a.py": WRITING + "\n\ndef test_a():\n    keep('x')\n    assert kept() == 'y'\n",
+            },
+            Outcome.CANNOT_RUN,
+            "what fails writes to the project's own files, which no search lets it: test_a.py::test_a",
+        ),
         ({"test_a.py": "import nowhere\n\n\ndef test_a():\n    pass\n"}, Outcome.IMPORT_ERROR, "nowhere"),
         (
             {"a.py": "def f(:\n", "test_a.py": "import a\n\n\ndef test_a():\n    pass\n"},
@@ -282,7 +316,12 @@ def test_a_wrong_test_is_never_edited_and_the_suspicious_places_are_named(tmp_pa
         (
             {"conftest.py": "raise RuntimeError('set-up')\n", "test_a.py": "def test_a(): pass\n"},
             Outcome.CANNOT_RUN,
-            "",
+            "RuntimeError: set-up",
+        ),
+        (
+            {"pytest.ini": "[pytest]\naddopts = --unheard-of\n", "test_a.py": "def test_a(): pass\n"},
+            Outcome.CANNOT_RUN,
+            "unrecognized arguments: --unheard-of",
         ),
     ],
 )
@@ -628,3 +667,16 @@ def test_a_test_that_runs_the_project_in_another_process_is_tried_with_what_was_
     (tmp_path / "again").mkdir()
     files["test_words.py"] = files["test_words.py"].replace("'usage'", "'1\\n'")
     assert run(tmp_path / "again", files, budget=100).outcome is Outcome.FIXED
+
+
+def test_a_test_that_writes_is_no_reason_to_take_the_writing_away(tmp_path: Path) -> None:
+    files = {
+        "report.py": "from pathlib import Path\n\n\ndef report(rows):\n    text = str(sum(rows) + 1)\n"
+        "    Path('report.txt').write_text(text)\n    return text\n\n\ndef total(rows):\n    return sum(rows) + 1\n",
+        "test_report.py": "from report import report, total\n\n\n"
+        "def test_report():\n    assert report([1]) == '2'\n\n\n"
+        "def test_total():\n    assert (total([]), total([1, 2])) == (0, 3)\n",
+    }
+    result = run(tmp_path, files, budget=100)
+    assert result.outcome is Outcome.FIXED
+    assert [(fix.line, fix.new.strip()) for fix in result.fixes] == [(11, "return sum(rows)")]

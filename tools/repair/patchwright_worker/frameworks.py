@@ -6,6 +6,7 @@ import copy
 import importlib.util
 import os
 import sys
+import tempfile
 import traceback
 import types
 from abc import ABC, abstractmethod
@@ -67,6 +68,24 @@ class Framework(ABC):
         return Unittest(arguments)
 
 
+class Said:
+    """What is written to standard error until the tests are collected: why they cannot be, as a rule."""
+
+    def __init__(self) -> None:
+        self._kept, self._file = os.dup(2), tempfile.TemporaryFile()  # noqa: SIM115 - open until all is collected
+        os.dup2(self._file.fileno(), 2)
+
+    def end(self) -> str:
+        """The last of it; from now on it goes where it went before."""
+        if self._file.closed:
+            return ""
+        os.dup2(self._kept, 2)
+        os.close(self._kept)
+        with self._file as file:
+            file.seek(max(0, file.seek(0, os.SEEK_END) - MESSAGE))
+            return file.read().decode("utf-8", "replace").strip()
+
+
 class Pytest(Framework):
     name = "pytest"
     # What would come between us and the tests: other processes, other orders, other tracers, a cache on disk.
@@ -101,12 +120,19 @@ class Pytest(Framework):
         for module, flags in self.NEUTRAL:
             if importlib.util.find_spec(module):
                 options.extend(flags)
-        plugin = _pytest_plugin(take_over)
+        said = Said()
+
+        def collected(suite: Suite) -> None:
+            said.end()
+            take_over(suite)
+
+        plugin = _pytest_plugin(collected)
         try:
             status = self._main([*options, *self.arguments], plugins=[plugin])
         except SystemExit as stop:  # a conftest that gives up
             status = stop.code if isinstance(stop.code, int) else 1
-        self.problem = plugin.problem or "pytest stopped with status %d before any test ran" % int(status)
+        stopped = "pytest stopped with status %d before any test ran" % int(status)
+        self.problem = plugin.problem or "\n".join(filter(None, [stopped, said.end()]))
 
 
 def _pytest_plugin(take_over: Callable[[Suite], None]) -> Any:
