@@ -156,16 +156,17 @@ class Repair:
                 self.cpu += replies.cpu
                 if not found:
                     return self.last_word(base)
-                if self.findings.all_helped():
+                # What passes in a copy is looked at once more with every change.
+                if self.findings.all_helped() and not self.findings.written:
                     return self.findings.fixed(base)
 
     async def look_apart(self, base: Baseline) -> None:
         """Try tests that write, or run the project in another process, in a copy that has what is mended so far."""
-        mended, failing = bool(self.findings.fixes), self.findings.now_failing(base.spectrum)
+        mended, failing = bool(self.findings.fixes), self.findings.failing_here(base.spectrum)
         apart = [test for test in failing if test.wants_to_write or (mended and runs_nothing(test))]
         if apart and not self.held:
             job = await self.job()
-            self.findings.written |= await passing_when_written(self.at, job, apart, self.overlay)
+            self.findings.written = await passing_when_written(self.at, job, apart, self.overlay)
 
     async def baseline(self, stack: AsyncExitStack) -> Baseline:
         """The tests as they are now, without a search."""

@@ -35,7 +35,7 @@ class Findings:
     alternatives: list[tuple[Fix, ...]] = field(default_factory=list)
     failing: tuple[str, ...] = ()
     given_up: set[str] = field(default_factory=set)
-    written: set[str] = field(default_factory=set)
+    written: frozenset[str] = frozenset()
     unproven: Sequence[Message] = ()
     checked: int = 0
     to_the_end: bool = True
@@ -83,8 +83,11 @@ class Findings:
         return self.end(outcome, f"what fails {reason}: {names}", spectrum=spectrum, failing=failing)
 
     def now_failing(self, spectrum: Spectrum) -> list[Test]:
-        failing = matching(spectrum.standing("failed"), self.targets)
-        return [test for test in failing if test.id not in self.written]
+        return [test for test in self.failing_here(spectrum) if test.id not in self.written]
+
+    def failing_here(self, spectrum: Spectrum) -> list[Test]:
+        """Those that pass where they may write as well."""
+        return matching(spectrum.standing("failed"), self.targets)
 
     def all_helped(self) -> bool:
         """Every test that failed at first was seen to pass with the whole suite around it."""

@@ -25,8 +25,6 @@ _NO_NETWORK = re.compile(
     r"gaierror|Name or service not known|[Nn]ame resolution|nodename nor servname|Network is unreachable|"
     r"No route to host|NameResolutionError"
 )
-
-
 _NO_WRITING = re.compile(r"Read-only file system|PermissionError: .*Permission denied|\[Errno (?:13|30)\]")
 
 

@@ -680,3 +680,15 @@ def test_a_test_that_writes_is_no_reason_to_take_the_writing_away(tmp_path: Path
     result = run(tmp_path, files, budget=100)
     assert result.outcome is Outcome.FIXED
     assert [(fix.line, fix.new.strip()) for fix in result.fixes] == [(11, "return sum(rows)")]
+
+
+def test_a_change_after_which_a_test_that_writes_fails_is_not_said_to_mend_all(tmp_path: Path) -> None:
+    files = {
+        "double.py": "def double(n):\n    return n + 1\n",
+        "test_double.py": "from pathlib import Path\n\nfrom double import double\n\n\n"
+        "def test_double():\n    assert (double(0), double(3)) == (0, 6)\n\n\n"
+        "def test_kept():\n    Path('kept').write_text('')\n    assert double(5) == 6\n",
+    }
+    result = run(tmp_path, files, budget=60)
+    assert result.outcome is Outcome.PARTLY_FIXED
+    assert result.left == ("test_double.py::test_kept",)
