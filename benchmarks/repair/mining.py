@@ -159,7 +159,9 @@ def outcomes(folder: Path, python: Path, targets: Sequence[str], seconds: float 
         environment["PYTHONDONTWRITEBYTECODE"] = "1"
         environment["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"  # most of the time is theirs
         options = ("-q", "--tb=no", "-p", "outcomes_plugin", "-p", "no:cacheprovider", *_plugins(python))
-        command = [str(python), "-m", "pytest", *options, "--continue-on-collection-errors", *targets]
+        # The same names, whichever files are named: without settings pytest takes their folder for the root.
+        options = (*options, f"--rootdir={folder}", "--continue-on-collection-errors")
+        command = [str(python), "-m", "pytest", *options, *targets]
         try:
             subprocess.run(
                 command, cwd=folder, env=environment, capture_output=True, timeout=seconds, check=False,
