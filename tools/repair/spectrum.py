@@ -134,7 +134,11 @@ def is_test_file(path: str) -> bool:
     words = {word for part in pure.parts[:-1] for word in re.split(r"[^a-z]+", part.lower())}
     if {"tests", "test", "testing", "testcase", "testcases", "testutils"} & words:
         return True
-    return bool(re.match(r"(test_.*|.*_tests?|tests?|conftest)\.py$", pure.name))
+    return bool(
+        re.match(
+            r"(test_.*|.*_tests?|tests?|conftest|_?testing|_?test_?(utils?|case|helpers?))\.py$", pure.name
+        )
+    )
 
 
 def load(

@@ -154,3 +154,22 @@ def test_a_condition_that_nothing_defines_is_taken_for_a_comparison_first() -> N
     assert asked.index(text.format("if a < b: a += 1")) < asked.index(text.format("if a + b: a += 1"))
     computed = results(text.format("a = self.less(a, b)"))
     assert computed.index(text.format("a = a + b")) < computed.index(text.format("a = a < b"))
+
+
+@pytest.mark.parametrize(
+    ("head", "call", "beside", "expected"),
+    [
+        ("class A:", "self.less(a, b)", "", True),
+        ("class A(object):", "self.less(a, b)", "", True),
+        ("class A(B):", "self.less(a, b)", "", False),
+        ("class A:", "self.less(a, b)", "class B(A):\n    def less(self, a, b): pass\n", False),
+        ("class A:", "self.assertLess(a, b)", "", False),
+    ],
+)
+def test_a_method_is_not_missing_when_another_class_may_have_it(
+    head: str, call: str, beside: str, expected: bool
+) -> None:
+    text = f"{head}\n    def f(self, a, b):\n        return {call}\n"
+    assert any(each.template == "undefined_method" for each in every(text, {"b.py": beside})) is expected
+    told = Hints(missing_attributes=frozenset({call[5 : call.index("(")]}))
+    assert any(each.template == "undefined_method" for each in every(text, {"b.py": beside}, told))

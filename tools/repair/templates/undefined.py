@@ -66,9 +66,18 @@ def undefined_method(site: Site) -> Iterator[Change]:
             continue
         if node.func.attr in site.source.assigned_attributes:
             continue
+        if node.func.attr not in site.hints.missing_attributes and _may_be_inherited(site, node.func.attr):
+            continue
         why = f"there is no method `{node.func.attr}`"
         for text in _instead(site, node, node.func.attr):
             yield site.replace(node, text, why)
+
+
+def _may_be_inherited(site: Site, method: str) -> bool:
+    """Another file's class has it: one that this class is made of, or one that is made of this class."""
+    own = site.source.enclosing_class(site.statement)
+    of_object = own is not None and all(isinstance(b, ast.Name) and b.id == "object" for b in own.bases)
+    return not of_object or method.startswith("assert") or site.package.binds(method)
 
 
 @template(prior=1.5, precision=0.85)
