@@ -183,7 +183,7 @@ class Worker:
         command = Command(
             argv=(self._job.python, str(WORKER), str(self.folder / "config")),
             cwd=self._at.root,
-            env={**python_environment(), "PYTHONHASHSEED": "0"},
+            env={**python_environment(), "PYTHONHASHSEED": "0", **self._hypothesis()},
             timeout=self._job.seconds * LONGEST,
             stderr="separate",
             scope="read-only",
@@ -200,6 +200,12 @@ class Worker:
             for each in self.requests.values():
                 each.ended = True
             self._replies.put({"kind": "ended", "from": "warm"})
+
+    def _hypothesis(self) -> dict[str, str]:
+        """A folder for what Hypothesis keeps, if the project has none: else its tables take seconds each time."""
+        if (self._at.root / ".hypothesis").exists():
+            return {}
+        return {"HYPOTHESIS_STORAGE_DIRECTORY": str(self.folder / "hypothesis")}
 
     def _arrived(self, data: bytes) -> None:
         *lines, self._rest = (self._rest + data).split(b"\n")

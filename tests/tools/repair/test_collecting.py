@@ -129,6 +129,73 @@ def test_tests_that_are_called_otherwise_each_time_are_known_again(tmp_path: Pat
     assert result.checked == 4
 
 
+@pytest.mark.slow
+@pytest.mark.timeout(240)
+def test_a_test_that_prepares_something_for_seconds_is_not_taken_for_endless(tmp_path: Path) -> None:
+    tests = """\
+        import time
+
+        from twice import twice
+
+
+        def prepared():
+            began = time.process_time()
+            while time.process_time() - began < 2.5:
+                pass
+
+
+        def test_twice():
+            prepared()
+            assert twice(2) == 4
+
+
+        def test_nothing():
+            assert twice(0) == 0
+        """
+    files = {"twice.py": "def twice(n):\n    return n * 3\n", "test_twice.py": tests}
+    _, spectrum = asyncio.run(trace(workspace(tmp_path, files), (), 120.0))
+    slow, quick = spectrum.tests
+    assert (slow.standing, slow.endless, slow.reason) == ("failed", False, "AssertionError: assert 6 == 4")
+    assert quick.standing == "passed"
+    assert dict(slow.lines) == {"twice.py": frozenset({2})}
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(240)
+def test_properties_are_asked_the_same_questions_each_time(tmp_path: Path) -> None:
+    pytest.importorskip("hypothesis")
+    tests = """\
+        from hypothesis import given
+        from hypothesis import strategies as st
+
+        from runs import back, runs
+
+
+        @given(st.text(alphabet="ab", max_size=6))
+        def test_back(text):
+            assert back(runs(text)) == text
+        """
+    source = """\
+        def runs(text):
+            found = []
+            for each in text:
+                if found and found[-1][0] == each and found[-1][1] < 3:
+                    found[-1] = each, found[-1][1] + 1
+                else:
+                    found.append((each, 1))
+            return found
+
+
+        def back(pairs):
+            return "".join(each * min(count, 2) for each, count in pairs)
+        """
+    at = workspace(tmp_path, {"runs.py": source, "test_runs.py": tests})
+    result = asyncio.run(repair(at, budget=150))
+    assert result.outcome is Outcome.FIXED
+    assert result.unsteady == ()
+    assert not (at.root / ".hypothesis").exists()
+
+
 def test_names_are_given_back_only_where_as_many_are_new_as_are_missing() -> None:
     earlier = ["a.py::t[1]", "a.py::t[12:00]", "a.py::u[x]", "a.py::u[y]", "a.py::v", "a.py::w[z]"]
     now = ["a.py::t[12:01]", "a.py::t[1]", "a.py::u[x]", "a.py::u[p]", "a.py::u[q]", "a.py::n", "b.py::w[z2]"]

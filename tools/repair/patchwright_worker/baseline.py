@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 # CPU seconds after which a test is taken for one more that hangs, when passing tests are quick.
 SHORT = 0.05
+# CPU seconds for a test that has run no line of the project yet: a library may prepare its tables first.
+PREPARING = 15.0
 # So many tests may take longer than there is time for.
 MANY = 1000
 BAD = ("failed", "timeout", "crashed")
@@ -98,6 +100,8 @@ class Baseline:
         self._deadline = time.monotonic() + config["trace_seconds"]
         self._limit: float = config["slow_seconds"]
         self._hangs: list[int] = []
+        # Those of them that ran no line of the project before their time was over.
+        self._unbegun: set[int] = set()
         # How tests came out, by run and index.
         self._outcomes: dict[str, dict[int, str]] = {}
         # CPU seconds, by run.
@@ -146,6 +150,8 @@ class Baseline:
             self._note("slow", {"kind": "test", "test": index, "outcome": plainly, "cpu": 0, "wall": 0})
             return True
         patience = max(self._limit, 2 * self._spent.get("trace", 0.0))
+        if index in self._unbegun:
+            patience = max(patience, PREPARING)
         if patience == self._limit and (plainly is not None or self._warm.traces_quickly):
             return False  # it had so much already
         self._follow(self._stream("slow", [index], self._plain(patience)))
@@ -224,5 +230,7 @@ class Baseline:
             return
         if outcome in ("timeout", "crashed"):
             self._hangs.append(message["test"])
+            if not message["lines"]:
+                self._unbegun.add(message["test"])
         elif outcome != "failed":
             self._slowest = max(self._slowest, message["cpu"])

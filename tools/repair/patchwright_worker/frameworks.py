@@ -88,12 +88,13 @@ class Said:
 
 class Pytest(Framework):
     name = "pytest"
-    # What would come between us and the tests: other processes, other orders, other tracers, a cache on disk.
+    # What would come between us and the tests: other processes, other orders, other tracers, chance.
     NEUTRAL = (
         ("xdist", ("-n0",)),
         ("pytest_cov", ("--no-cov",)),
         ("pytest_randomly", ("-p", "no:randomly")),
         ("pytest_random_order", ("-p", "no:random_order")),
+        ("_hypothesis_pytestplugin", ("--hypothesis-seed=0",)),
     )
 
     # Settings from outside that name plugins of the project's own.
