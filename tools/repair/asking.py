@@ -49,6 +49,7 @@ class Asking:
     name: tells the replies to this search from late ones to another
     cold_start: wall seconds that a new session may take to come to its first test
     words: how failing tests end without a candidate, as far as screenings told
+    hooked: tests that end otherwise when the framework's hooks are left out
     """
 
     name: str
@@ -60,6 +61,7 @@ class Asking:
     cold_start: float
     open: dict[str, list[Candidate]] = field(default_factory=dict)
     words: dict[int, str] = field(default_factory=dict)
+    hooked: set[int] = field(default_factory=set)
     asked: int = 0
     _near: dict[tuple[str, range], list[int]] = field(default_factory=dict)
 
@@ -90,6 +92,8 @@ class Asking:
             "candidates": [self.edits(candidate) for candidate in batch],
             "alone": alone,
             "before": sorted(self.words.items()) if alone else [],
+            "settled": sorted(self.words),
+            "hooked": sorted(self.hooked),
             "fuel": effort.fuel,
             "seconds": min(effort.ceiling, max(test.limit for test in tests) * effort.factor),
         })  # fmt: skip

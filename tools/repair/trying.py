@@ -195,6 +195,7 @@ class Trying:
             await self._judge_one(about[0], reply, effort)
             return
         self._ask.words.update(reply.get("before", ()))
+        self._ask.hooked.update(reply.get("hooked", ()))
         if not reply["steady"]:
             if (
                 len(about) > FIRST_BATCH

@@ -160,6 +160,73 @@ def test_a_test_that_prepares_something_for_seconds_is_not_taken_for_endless(tmp
     assert dict(slow.lines) == {"twice.py": frozenset({2})}
 
 
+HOOK = """\
+    import tally
+
+
+    def pytest_runtest_setup(item):
+        tally.log.setLevel("INFO")
+    """
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(240)
+@pytest.mark.parametrize("conftest", ["", HOOK])
+def test_tests_that_want_for_the_hooks_of_pytest_judge_a_change_with_them(
+    tmp_path: Path, conftest: str
+) -> None:
+    """One that fails is judged by first, one that passes runs the same place."""
+    source = """\
+        import logging
+
+        log = logging.getLogger("tally")
+
+
+        def tally(items):
+            log.info("counted %d", len(items) + 1)
+            return len(items)
+        """
+    asked = "(caplog):\n    caplog.set_level('INFO')\n" if not conftest else "():\n"
+    told = "caplog.messages == ['counted 2']" if not conftest else "heard(['a', 'b']) == ['counted 2']"
+    passing = "caplog.records" if not conftest else "heard(['a'])"
+    tests = f"""\
+import logging
+
+from tally import log, tally
+
+
+class Kept(logging.Handler):
+    def __init__(self):
+        super().__init__()
+        self.said = []
+
+    def emit(self, record):
+        self.said.append(record.getMessage())
+
+
+def heard(items):
+    kept = Kept()
+    log.addHandler(kept)
+    tally(items)
+    log.removeHandler(kept)
+    log.setLevel("ERROR")
+    return kept.said
+
+
+def test_said{asked}    tally(["a", "b"])
+    assert {told}
+
+
+def test_something_is_said{asked}    assert tally(["a"]) == 1
+    assert {passing}
+"""
+    files = {"tally.py": source, "test_tally.py": tests, "conftest.py": conftest}
+    result = run(tmp_path, files)
+    assert result.outcome is Outcome.FIXED
+    assert [fix.new.strip() for fix in result.fixes] == ['log.info("counted %d", len(items))']
+    assert result.checked == 2
+
+
 @pytest.mark.slow
 @pytest.mark.timeout(240)
 def test_properties_are_asked_the_same_questions_each_time(tmp_path: Path) -> None:

@@ -259,6 +259,8 @@ async def screened(
             "id": "1",
             "screen": [0] * len(edits),
             "alone": alone,
+            "settled": [],
+            "hooked": [],
             "before": [(0, "AssertionError: as before")],
             "endless": [],
             "near": [list(near) for _ in edits],
