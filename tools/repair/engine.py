@@ -13,6 +13,7 @@ from sandbox.errors import UserError
 from tools.repair.apart import passing_when_written, runs_nothing
 from tools.repair.asking import Asking
 from tools.repair.baseline import Baseline, baseline
+from tools.repair.beforehand import with_beforehand
 from tools.repair.candidates import candidates
 from tools.repair.failures import groups, hints
 from tools.repair.findings import Findings
@@ -203,8 +204,7 @@ class Repair:
             left = self.findings.deadline - self.findings.clock.now()
             if left <= 0:
                 return False
-            sources = self.sources(spectrum, wanted)
-            suspects = self.suspects(sources, wanted, spectrum)[:MOST_SUSPECTS]
+            sources, suspects = self._places(wanted, spectrum)
             self.on_progress(f"searching: {len(wanted)} failing tests, {len(suspects)} suspicious statements")
             search = Search(
                 name=f"{len(self.findings.fixes)}.{place}",
@@ -221,7 +221,8 @@ class Repair:
                 on_progress=self.on_progress,
             )
             ordered = candidates(suspects, sources, hints(wanted), self.hint.kind if self.hint.said else None)
-            found = await search.find(ordered, len(suspects))
+            # What ran before the tests can only be tried in new sessions: nothing quicker is to come before it.
+            found = await search.find(ordered, len(suspects) if any(each.failing for each in suspects) else 0)
             self.tried += search.tried
             self.findings.checked = search.checked
             self.findings.to_the_end &= search.to_the_end
@@ -245,6 +246,18 @@ class Repair:
                 return True
             self.findings.given_up.update(test.id for test in wanted)
         return False
+
+    def _places(
+        self, wanted: Sequence[Test], spectrum: Spectrum
+    ) -> tuple[dict[str, Source], Sequence[Suspect]]:
+        """Where the fault may be: what the tests run, else what ran before them, to be tried in new sessions."""
+        if not all(map(runs_nothing, wanted)):
+            sources = self.sources(spectrum, wanted)
+            return sources, self.suspects(sources, wanted, spectrum)[:MOST_SUSPECTS]
+        before = with_beforehand(wanted, spectrum, self._source, self._text)
+        sources = self.sources(spectrum, before)
+        suspects = self.suspects(sources, before, spectrum)[:MOST_SUSPECTS]
+        return sources, [replace(each, failing=0) for each in suspects]
 
     async def _import(self, base: Baseline, workers: Mapping[str, Requests], replies: Replies) -> bool:
         """Mend what keeps tests from being imported. False when nothing does."""
@@ -345,6 +358,5 @@ class Repair:
     def report(self, base: Baseline) -> RepairResult:
         """What was found, when the search is over."""
         failing = self.findings.now_failing(base.spectrum)
-        sources = self.sources(base.spectrum, failing) if failing else {}
-        suspects = self.suspects(sources, failing, base.spectrum) if failing else []
+        suspects = self._places(failing, base.spectrum)[1] if failing else []
         return self.findings.report(base, suspects)

@@ -692,3 +692,17 @@ def test_a_change_after_which_a_test_that_writes_fails_is_not_said_to_mend_all(t
     result = run(tmp_path, files, budget=60)
     assert result.outcome is Outcome.PARTLY_FIXED
     assert result.left == ("test_double.py::test_kept",)
+
+
+def test_what_ran_only_while_a_test_module_was_imported_is_mended_as_well(tmp_path: Path) -> None:
+    files = {
+        "option.py": "class Option:\n    def __init__(self, name, many=False):\n        self.name = name\n"
+        "        self.dashed = '-' + name\n        self.is_list = name is not None\n        self.many = many\n",
+        "test_option.py": "import pytest\n\nfrom option import Option\n\nMANY = Option('a', many=True)\n\n\n"
+        "@pytest.mark.parametrize('option, expected', [(MANY, True), (Option('b'), False)])\n"
+        "def test_is_list(option, expected):\n    assert option.is_list is expected\n\n\n"
+        "def test_dashed():\n    assert Option('x').dashed == '-x'\n",
+    }
+    result = run(tmp_path, files, budget=100)
+    assert result.outcome is Outcome.FIXED
+    assert [fix.new.strip() for fix in result.fixes] == ["self.is_list = many"]
