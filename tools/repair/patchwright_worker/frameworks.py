@@ -72,6 +72,10 @@ class Framework(ABC):
         return Unittest(arguments)
 
 
+# What pytest ends with when it is called in a way that it does not understand.
+UNKNOWN_OPTION = 4
+
+
 class Said:
     """What is written to standard error until the tests are collected: why they cannot be, as a rule."""
 
@@ -122,9 +126,14 @@ class Pytest(Framework):
         # The plainest tracebacks: nobody reads them, and the others cost more than most tests do.
         options = ["-q", "-s", "--tb=native", "-p", "no:cacheprovider", "--continue-on-collection-errors"]
         options.append("--rootdir=" + os.getcwd())  # the same names, whichever files are collected
-        for module, flags in self.NEUTRAL:
-            if importlib.util.find_spec(module):
-                options.extend(flags)
+        neutral = [
+            flag for module, flags in self.NEUTRAL if importlib.util.find_spec(module) for flag in flags
+        ]
+        # A plugin that is installed and not loaded knows no options.
+        if self._run([*options, *neutral], take_over) == UNKNOWN_OPTION and neutral:
+            self._run(options, take_over)
+
+    def _run(self, options: list[str], take_over: Callable[[Suite], None]) -> int:
         said = Said()
 
         def collected(suite: Suite) -> None:
@@ -138,6 +147,7 @@ class Pytest(Framework):
             status = stop.code if isinstance(stop.code, int) else 1
         stopped = "pytest stopped with status %d before any test ran" % int(status)
         self.problem = plugin.problem or "\n".join(filter(None, [stopped, said.end()]))
+        return int(status)
 
 
 def _pytest_plugin(take_over: Callable[[Suite], None]) -> Any:
