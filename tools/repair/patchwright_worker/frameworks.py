@@ -96,13 +96,12 @@ class Said:
 
 class Pytest(Framework):
     name = "pytest"
-    # What would come between us and the tests: other processes, other orders, other tracers, chance.
+    # What would come between us and the tests: other processes, other orders, other tracers.
     NEUTRAL = (
         ("xdist", ("-n0",)),
         ("pytest_cov", ("--no-cov",)),
         ("pytest_randomly", ("-p", "no:randomly")),
         ("pytest_random_order", ("-p", "no:random_order")),
-        ("_hypothesis_pytestplugin", ("--hypothesis-seed=0",)),
     )
 
     # Settings from outside that name plugins of the project's own.
@@ -171,6 +170,9 @@ def _pytest_plugin(take_over: Callable[[Suite], None]) -> Any:
         def pytest_runtestloop(self, session: Any) -> bool:
             self._items = session.items
             self.ids = [item.nodeid for item in session.items]
+            # As Hypothesis' own option does, for which each session would import it, whether it is used or not.
+            if "hypothesis.core" in sys.modules:
+                sys.modules["hypothesis.core"].global_force_seed = 0  # type: ignore[attr-defined]
             self.files = ["" if is_doctest(item) else str(item.fspath) for item in session.items]
             take_over(self)
             return True
