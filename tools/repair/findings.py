@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from tools.repair.baseline import Baseline
 from tools.repair.clock import Clock
@@ -44,7 +44,8 @@ class Findings:
         """The result when there is nothing to search for."""
         spectrum = base.spectrum
         if base.problem and not spectrum.tests:
-            return self._not_collected(base.problem, base.errors)
+            helped = {name for fix in self.fixes for name in fix.tests}
+            return self._cut_short(helped) if helped else self._not_collected(base.problem, base.errors)
         if not spectrum.tests:
             return self._no_tests(base.errors)
         if not matching(spectrum.tests, self.targets):
@@ -72,6 +73,12 @@ class Findings:
         if not spectrum.complete:
             return self.end(Outcome.NOT_FOUND, "no failing test was met", spectrum=spectrum)
         return self.end(Outcome.ALL_PASS, "all tests pass", spectrum=spectrum)
+
+    def _cut_short(self, helped: set[str]) -> RepairResult:
+        """What was found, when the tests could not be looked at once more."""
+        left = tuple(name for name in self.failing if name not in helped)
+        reason = f"{len(left)} tests failed beside those, and there was no time to look at them again"
+        return replace(self.end(Outcome.PARTLY_FIXED, reason), left=left)
 
     def _cut_off(self, failing: Sequence[Test], spectrum: Spectrum) -> RepairResult:
         """What fails lacks what tests do not get here."""

@@ -407,6 +407,21 @@ def test_changes_at_once_that_leave_tests_of_their_fault_failing_are_taken_back(
     assert (result.left, state.overlay) == (("t0", "t1", "t2"), {"a.py": "x = 2\n"})
 
 
+def test_what_was_found_is_told_when_the_tests_cannot_be_looked_at_again() -> None:
+    fix = Fix(
+        path="a.py", line=1, function="", old="a", new="b", template="", why="", tests=("t0",), confidence=0.5
+    )  # fmt: skip
+    nothing = Spectrum(tests=(), imported={}, complete=False)
+    found = Findings(targets=(), deadline=0.0, fixes=[fix], failing=("t0", "t1"))
+    result = found.verdict(Baseline(spectrum=nothing, problem="tracing the tests took too long"))
+    assert result is not None
+    assert (result.outcome, result.fixes, result.left) == (Outcome.PARTLY_FIXED, (fix,), ("t1",))
+    nothing_found = Findings(targets=(), deadline=0.0)
+    result = nothing_found.verdict(Baseline(spectrum=nothing, problem="tracing the tests took too long"))
+    assert result is not None
+    assert result.outcome is Outcome.CANNOT_RUN
+
+
 def test_where_no_python_can_run_the_tests_a_ranking_says_so(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
