@@ -26,6 +26,7 @@ from tools.repair.search import Search
 from tools.repair.server import Job, Replies, Requests
 from tools.repair.spectrum import Spectrum, Test, is_test_file
 from tools.repair.templates import Source
+from tools.repair.worded import with_wording
 from tools.testing.project import Project, TestsNotRunnable
 from tools.testing.python import runner_of
 from tools.testing.runners import is_python
@@ -336,7 +337,8 @@ class Repair:
         for path in sorted({test.file for test in wanted}):
             with suppress(OSError, ValueError):  # tests that come from no file
                 files[path] = self._text(path)
-        return self._hinted(reordered(rank(sources, wanted, spectrum), words_of(wanted, files)))
+        ranked = reordered(rank(sources, wanted, spectrum), words_of(wanted, files))
+        return self._hinted(with_wording(ranked, sources, hints(wanted).texts))
 
     def _source(self, path: str) -> Source:
         return Source(path, self._text(path))

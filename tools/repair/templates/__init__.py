@@ -30,6 +30,7 @@ from tools.repair.templates import (
     substitutes,
     undefined,
     values,
+    wrapping,
 )
 from tools.repair.templates.base import BUILTINS, Change, Hints, Site, Template
 from tools.repair.templates.package import Package
@@ -71,6 +72,7 @@ _MODULES = (
     joining,
     elsewhere,
     members,
+    wrapping,
 )
 
 _WRITTEN = [each for module in _MODULES for each in vars(module).values() if isinstance(each, Template)]

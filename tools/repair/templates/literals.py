@@ -11,6 +11,7 @@ from tools.repair.templates.base import Change, Site, template
 from tools.repair.templates.precedence import ATOM, COMPARISON, negated
 
 MOST_ELEMENTS, MOST_OTHERS, MOST_COMPARISONS = 40, 16, 24
+_WORD = re.compile(r"[A-Za-z_]\w+")
 _PREFIX = re.compile(r"^([A-Za-z]*)(?=['\"])")
 
 
@@ -45,6 +46,22 @@ def element_alike(site: Site) -> Iterator[Change]:
         end = site.source.span(node.elts[-1])[1]
         for text in [each for each in _alike(site, node.elts[-1]) if each not in held][:MOST_OTHERS]:
             yield Change(start=end, end=end, text=f", {text}", why=f"`{text}` is missing")
+
+
+@template(prior=0.3, precision=0.75)
+def first_element(site: Site) -> Iterator[Change]:
+    """What an empty list lacks: texts of the file that share words with what stands beside it (plastic surgery)."""
+    for node in site.nodes:
+        above = site.source.parents.get(node)
+        is_empty = isinstance(node, ast.List | ast.Tuple) and not node.elts
+        if not is_empty or not isinstance(above, ast.List | ast.Tuple | ast.Dict | ast.Call):
+            continue
+        beside = set(_WORD.findall(site.text(above))) | site.hints.missing_names | site.hints.words
+        shared = {text: len(beside & set(_WORD.findall(text))) for text in site.source.strings}
+        ordered = sorted((-number, text) for text, number in shared.items() if number)
+        for _, text in ordered[:MOST_OTHERS]:
+            one = f"[{text!r}]" if isinstance(node, ast.List) else f"({text!r},)"
+            yield site.replace(node, one, f"`{text}` is missing")
 
 
 @template(prior=0.4, precision=0.7)

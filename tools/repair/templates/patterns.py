@@ -6,13 +6,13 @@ Regular expressions are changed as mutation testing does it (MutRex: Arcaini, Ga
 from __future__ import annotations
 
 import ast
-import difflib
 import re
 import tokenize
 import warnings
 from collections.abc import Iterator
 
 from tools.repair.templates.base import Change, Site, template
+from tools.repair.templates.wording import rewordings
 
 # In the text of a string that is a regular expression, as it is written: what is found, and what it may be meant to be.
 _EDITS: tuple[tuple[str, tuple[str, ...]], ...] = (
@@ -102,31 +102,13 @@ def expression_flag(site: Site) -> Iterator[Change]:
 def expected_text(site: Site) -> Iterator[Change]:
     """A string that differs from what the failing assertion expects in one part (constant from the oracle: ARJA-p)."""
     for node in site.nodes:
-        if not (isinstance(node, ast.Constant) and isinstance(node.value, str) and len(node.value) > 2):
-            continue
-        for start, body, _ in _pieces(site, node):
-            if "\\" not in body and len(body) > 2:
-                for found, wanted in site.hints.texts:
-                    for first, last, text in _difference(body, found, wanted):
-                        yield _change(start, body, first, last, text)
-
-
-def _difference(body: str, found: str, wanted: str) -> Iterator[tuple[int, int, str]]:
-    """Where `body`, being part of the `found` text, must be changed to be part of the `wanted` one."""
-    at = found.find(body)
-    if at < 0 or found == wanted:
-        return
-    matcher = difflib.SequenceMatcher(None, found, wanted, autojunk=False)
-    for tag, a, b, c, d in matcher.get_opcodes():
-        if tag != "equal" and at <= a and b <= at + len(body) and (b - a) + (d - c) < 40:
-            yield a - at, b - at, wanted[c:d]
-    inside = [
-        (a, b, c, d) for tag, a, b, c, d in matcher.get_opcodes()
-        if tag != "equal" and at <= a and b <= at + len(body)
-    ]  # fmt: skip
-    if len(inside) > 1:
-        a, b, c, d = inside[0][0], inside[-1][1], inside[0][2], inside[-1][3]
-        yield a - at, b - at, wanted[c:d]
+        is_format = isinstance(node, ast.JoinedStr)
+        if is_format or (isinstance(node, ast.Constant) and isinstance(node.value, str)):
+            start, end = site.source.span(node)
+            written = site.source.text[start:end]
+            for each in rewordings(written, site.hints.texts):
+                text = re.sub(r"[{}]", r"\g<0>\g<0>", each.text) if is_format else each.text
+                yield _change(start, written, each.start, each.end, text)
 
 
 def _expressions(site: Site, node: ast.expr) -> Iterator[tuple[int, str, bool]]:

@@ -1,0 +1,84 @@
+"""Texts that a failing assertion found: where a source writes them, and how they must read."""
+
+from __future__ import annotations
+
+from textwrap import dedent
+
+import pytest
+
+from tools.repair.localization import rank
+from tools.repair.spectrum import Spectrum, Test
+from tools.repair.templates import Source
+from tools.repair.templates.wording import rewordings
+from tools.repair.worded import with_wording
+
+FOUND, WANTED = "it must be in [HH:[MM:]]ss format", "it must be in [[HH:]MM:]ss format"
+# The message is looked up by its name, so that no statement which the test runs reads it.
+TEXT = dedent("""\
+    class Field:
+        \"\"\"A field: it must be in [HH:[MM:]]ss format.\"\"\"
+
+        messages = {"invalid": "%s must be in "
+                               "[HH:[MM:]]ss format"}
+
+        def check(self, value):
+            # it must be in [HH:[MM:]]ss format
+            text = getattr(self, NAME)["invalid"]
+            raise ValueError(text % value)
+    """)
+FAILING = Test(index=0, id="t.py::test", file="t.py", standing="failed", lines={"a.py": frozenset({9, 10})})
+
+
+def made(written: str, found: str, wanted: str) -> list[str]:
+    every = rewordings(written, [(found, wanted)])
+    return [written[: each.start] + each.text + written[each.end :] for each in every]
+
+
+@pytest.mark.parametrize(
+    ("written", "found", "wanted", "expected"),
+    [
+        ("'no such file: %s'", "no such file: a.txt", "no such path: a.txt", "'no such path: %s'"),
+        ("'%s (%d) are left'", "bytes (3) are left", "bytes (3) is left", "'%s (%d) is left'"),
+        ("'end'", "the end", "the END", "'END'"),  # a whole literal may be short
+        ("f'{a}: {b} wanted'", "1: 2 wanted", "1: 2 was wanted", "f'{a}: {b} was wanted'"),
+        ("'[HH:[MM:]]ss'", "[HH:[MM:]]ss", "[[HH:]MM:]ss", "'[[HH:]MM:]ss'"),  # several differences at once
+    ],
+)
+def test_a_literal_is_made_to_read_as_wanted(written: str, found: str, wanted: str, expected: str) -> None:
+    assert expected in made(written, found, wanted)
+
+
+@pytest.mark.parametrize(
+    ("written", "found", "wanted"),
+    [
+        ("'a' + b + 'c'", "abc", "adc"),  # what differs is filled in
+        ("'is it'", "this it is", "this it was"),  # too little is the same
+        ("'no such file'", "no such file", "no such file"),
+        ("'one line'", "one line", "one\nline"),  # an escape would be needed
+    ],
+)
+def test_what_a_literal_does_not_say_is_left(written: str, found: str, wanted: str) -> None:
+    assert made(written, found, wanted) == []
+
+
+def suspects(text: str) -> list[str]:
+    sources = {"a.py": Source("a.py", text)}
+    ranked = rank(sources, [FAILING], Spectrum(tests=[FAILING], imported={}, complete=True))
+    found = with_wording(ranked, sources, [(FOUND, WANTED), (WANTED, FOUND)])
+    assert found[0].score == ranked[0].score
+    assert [each for each in found if each in ranked] == ranked
+    return [each.code for each in found]
+
+
+def test_a_literal_that_says_what_was_found_is_suspected_though_no_statement_reads_it() -> None:
+    assert suspects(TEXT)[0] == 'messages = {"invalid": "%s must be in "'
+    assert len(suspects(TEXT)) == 3
+
+
+def test_literals_that_say_less_of_it_and_texts_that_stand_in_many_places_are_no_sign() -> None:
+    other = TEXT + 'SHORT = "[HH:[MM:]]ss forms"\n'
+    assert suspects(other) == suspects(TEXT)
+    repeated = TEXT.replace('format"}', 'format", 1: "[HH:[MM:]]ss format"}')
+    assert suspects(repeated)[0] == suspects(TEXT)[0]  # twice in one statement
+    many = TEXT + "".join(f'A{n} = "[HH:[MM:]]ss format"\n' for n in range(4))
+    assert len(suspects(many)) == 2

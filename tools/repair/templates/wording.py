@@ -1,0 +1,87 @@
+"""Where a source writes what a failing assertion found, and how it must read to be what the assertion wanted."""
+
+from __future__ import annotations
+
+import difflib
+import functools
+import itertools
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+# Characters of context by which a difference is found again; of a whole literal less will do.
+CONTEXT, SHORTEST = 6, 3
+# Characters before and after a difference that are compared.
+_AROUND = 200
+# Neighbouring differences that are one change of the source, and how long it may be: a reworded sentence.
+_MOST_JOINED, _LONGEST = 4, 60
+# Texts longer than this are reports, of which the assertion says little; comparing them takes long.
+_LONGEST_TEXT = 2_000
+_QUOTES = "'\""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rewording:
+    """Replace the characters start…end by `text`; `known`: of how many characters around it are as was found."""
+
+    start: int
+    end: int
+    text: str
+    known: int
+
+
+def rewordings(written: str, pairs: Sequence[tuple[str, str]], least: int = CONTEXT) -> Iterator[Rewording]:
+    """What makes of each found text of (found, wanted) the wanted one, where `written` has as much of it.
+
+    Parts that are filled in (`%s`, `{name}`) end the context, so that formats and f-strings are found as well.
+    least: characters that must be as they were found, those that are changed included; of a literal that was found
+    whole `SHORTEST` will do
+    """
+    for found, wanted in pairs:
+        if found == wanted or max(len(found), len(wanted)) > _LONGEST_TEXT:
+            continue
+        for a, b, c, d in _regions(found, wanted):
+            text = wanted[c:d]
+            if b - a + d - c > _LONGEST or "\\" in text or "\n" in text:
+                continue
+            before, after = found[max(0, a - _AROUND) : a][::-1], found[b : b + _AROUND]
+            for start in sorted(_occurrences(written, found, (a, b), least // 2)):
+                end = start + b - a
+                left = _common(written[max(0, start - _AROUND) : start][::-1], before)
+                right = _common(written[end : end + _AROUND], after)
+                known = left + b - a + right
+                is_whole = (
+                    written[start - left - 1 : start - left] in _QUOTES
+                    and written[end + right : end + right + 1] in _QUOTES
+                )
+                if known >= least or (is_whole and known >= SHORTEST):
+                    yield Rewording(start=start, end=end, text=text, known=known)
+
+
+@functools.lru_cache(maxsize=256)  # asked of every literal of the suspicious statements
+def _regions(found: str, wanted: str) -> tuple[tuple[int, int, int, int], ...]:
+    """(a, b, c, d): `found[a:b]` stands where `wanted[c:d]` should; as many differences at once as can be first."""
+    matcher = difflib.SequenceMatcher(None, found, wanted, autojunk=False)
+    codes = [code[1:] for code in matcher.get_opcodes() if code[0] != "equal"]
+    return tuple(
+        (codes[first][0], codes[first + length - 1][1], codes[first][2], codes[first + length - 1][3])
+        for length in range(min(_MOST_JOINED, len(codes)), 0, -1)
+        for first in range(len(codes) - length + 1)
+    )
+
+
+def _occurrences(written: str, found: str, part: tuple[int, int], least: int) -> set[int]:
+    """Where the part of what was found may stand: with so many characters of it, or beside it, on one side."""
+    places: set[int] = set()
+    first, last = part
+    for start, end in ((min(first, max(0, last - least)), last), (first, max(last, first + least))):
+        probe = found[start:end]
+        at = written.find(probe) if len(probe) >= least else -1
+        while at >= 0:
+            places.add(at + first - start)
+            at = written.find(probe, at + 1)
+    return places
+
+
+def _common(one: str, other: str) -> int:
+    """How many characters the beginnings have in common."""
+    return sum(1 for _ in itertools.takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
