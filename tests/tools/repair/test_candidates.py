@@ -227,6 +227,7 @@ def test_every_template_has_candidates_or_waits_for_a_hint() -> None:
                 return
 
 
+        import functools
         import math
         from practice import counted, _counted, wrod
         from bb import paint
@@ -274,6 +275,12 @@ def test_every_template_has_candidates_or_waits_for_a_hint() -> None:
 
             def reset(self):
                 self.count = 0
+                return paint("word", [])
+
+            def named(self, sort):
+                def sorting(*given):
+                    return sort(*given)
+                return sorting
 
             def clear(self, wide):
                 self.wide = paint(self.word), isinstance(self, (ast.Add, ast.Sub)), ast.Mult
@@ -398,6 +405,12 @@ def patched(text: str, candidate: Candidate) -> str:
 
 def test_arithmetic_that_does_nothing_is_not_tried() -> None:
     assert "def f(n):\n    return n - 0\n" not in results("def f(n):\n    return n - 1\n")
+
+
+def test_an_object_does_not_stand_for_a_number_of_its_own_method() -> None:
+    made = results("class A:\n    def f(self, n):\n        return g(None, len(n) == 1)\n")
+    assert "class A:\n    def f(self, n):\n        return g(self, len(n) == 1)\n" in made
+    assert "class A:\n    def f(self, n):\n        return g(None, len(n) == self)\n" not in made
 
 
 def test_lines_that_only_failing_tests_run_come_first() -> None:

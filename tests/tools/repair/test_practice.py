@@ -114,6 +114,8 @@ NONE = Hints()
         (r"A = r'(-+){3,}[ ]*'" "\n", r"A = r'(-+){3,}[ ]*$'" "\n", NONE),
         (r"A = '[0-9_A-Z]\\s'" "\n", r"A = '[0-9_\\w]\\s'" "\n", NONE),
         (r"A = r'\d+,\d+'" "\n", r"A = r'\d*,\d*'" "\n", NONE),
+        (r"A = r'<meta\b[^<>]*>'" "\n", r"A = r'<meta\b[^<>]*'" "\n", NONE),
+        (r"A = r'<meta\b[^<>]*>'" "\n", r"A = r'<meta\b[^<>]*>?'" "\n", NONE),
         ("import re\ndef f(a):\n    return re.match(r'a+b', a)\n",
          "import re\ndef f(a):\n    return re.match(r'a+b', a, flags=re.IGNORECASE)\n", NONE),
         # expected_text
@@ -127,7 +129,11 @@ NONE = Hints()
         ("def f(a, b):\n    return '%s has no %s, so give it one' % (a, b)\n",
          "def f(a, b):\n    return '%s has no %s; give it one' % (a, b)\n",
          Hints(texts=(("cat has no tail, so give it one", "cat has no tail; give it one"),))),
-        # first_element, wrapped_as
+        # undefined_everywhere, everything_caught, first_element, wrapped_as
+        ("from m import to_bytes\ndef f(a, b):\n    a = unicode_to_str(a)\n    return a + unicode_to_str(b)\n",
+         "from m import to_bytes\ndef f(a, b):\n    a = to_bytes(a)\n    return a + to_bytes(b)\n", NONE),
+        ("def f(a):\n    try:\n        a()\n    except OSError:\n        pass\n",
+         "def f(a):\n    try:\n        a()\n    except Exception:\n        pass\n", NONE),
         ("A = [('Model', []), (1, ['x'])]\nB = 'import Model'\n",
          "A = [('Model', ['import Model']), (1, ['x'])]\nB = 'import Model'\n", NONE),
         ("from functools import partial, wraps\ndef f(a, b):\n    return partial(a.__get__(b), 1)\n",

@@ -9,12 +9,15 @@ from itertools import combinations
 
 from tools.repair.templates import names, operators, values
 from tools.repair.templates.base import BUILTINS, Change, Site, template
+from tools.repair.templates.likeness import by_likeness
 from tools.repair.templates.precedence import ATOM
 from tools.repair.templates.source import header_nodes
 
 # Lines of a statement with its block in which names are exchanged; in longer ones it is never the fault.
 LONGEST = 25
 MOST_PAIRS = 12
+# Names of the module that one which does not exist may stand for.
+MOST_NAMES = 24
 
 
 @template(prior=0.35, precision=0.85)
@@ -49,6 +52,21 @@ def misspelt_everywhere(site: Site) -> Iterator[Change]:
             for near in names.respelt(site, node):
                 why = f"`.{node.attr}` should be `.{near}` at {len(ends)} places"
                 yield _at_all([(end - len(node.attr), end, near) for end in ends], site, why)
+
+
+@template(prior=2.5, precision=0.9)
+def undefined_everywhere(site: Site) -> Iterator[Change]:
+    """A name that nothing binds, at all its places in the file: what the module has, the likest first (NameError)."""
+    for node in site.nodes:
+        if not (isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)) or site.known(node.id):
+            continue
+        every = [n for n in ast.walk(site.source.tree) if isinstance(n, ast.Name) and n.id == node.id]
+        if not all(_stands_alone(site, each, node.id) for each in every):
+            continue
+        spans = [site.source.span(each) for each in every]
+        for name in by_likeness(node.id, site.source.module_names)[:MOST_NAMES]:
+            why = f"there is no `{node.id}`; `{name}` is meant"
+            yield _at_all([(start, end, name) for start, end in spans], site, why)
 
 
 @template(prior=0.3)

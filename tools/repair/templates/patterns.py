@@ -56,10 +56,10 @@ def regular_expression(site: Site) -> Iterator[Change]:
 
 @template(prior=0.5, precision=0.6)
 def expression_let_go(site: Site) -> Iterator[Change]:
-    """An anchor of a regular expression left out: what then matches more may well be wrong (MutRex)."""
+    """An anchor of a regular expression left out, or the sign at its end: it may well match too much then (MutRex)."""
     for node in site.nodes:
         for start, body, _ in _expressions(site, node):
-            for match in re.finditer(r"\\b|(?<![\[\\])\^|(?<!\\)\$", body):
+            for match in re.finditer(r"\\b|(?<![\[\\])\^|(?<!\\)\$|[^\w\s\\()[\]{}*+?^$|.]$", body):
                 yield _change(start, body, match.start(), match.end(), "")
 
 
@@ -158,7 +158,7 @@ def _varied(start: int, body: str, raw: bool) -> Iterator[Change]:
     for match in re.finditer(r"(?<!\\)\)(?![*+?{])", body):
         for text in ("?", "*", "+"):
             yield _change(start, body, match.end(), match.end(), text)
-    for match in re.finditer(r"\\[dwsS](?![*+?{])|[^\\\W](?=[^*+?{\w]|$)", body):
+    for match in re.finditer(r"\\[dwsS](?![*+?{])|[^\\\W](?=[^*+?{\w]|$)|[^\w\s\\()[\]{}*+?^$|.]$", body):
         yield _change(start, body, match.end(), match.end(), "?")
 
 

@@ -123,15 +123,7 @@ def more_types(site: Site) -> Iterator[Change]:
     if isinstance(site.statement, ast.Try):
         for handler in site.statement.handlers:
             if handler.type is not None:
-                common = (
-                    "TypeError",
-                    "ValueError",
-                    "AttributeError",
-                    "KeyError",
-                    "IndexError",
-                    "OSError",
-                    "Exception",
-                )
+                common = ("TypeError", "ValueError", "AttributeError", "KeyError", "IndexError", "OSError")
                 yield from _widened(site, handler.type, [*sorted(site.hints.errors), *common])
 
 

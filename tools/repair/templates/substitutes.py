@@ -103,7 +103,9 @@ def variable_for_constant(site: Site) -> Iterator[Change]:
     for node in site.nodes:
         if isinstance(node, ast.Constant) and not isinstance(node.value, bool):
             for name in site.variables:
-                yield site.replace(node, name)
+                # An object is no number and no text, so that a comparison with it would say nothing.
+                if node.value is None or name not in ("self", "cls"):
+                    yield site.replace(node, name)
 
 
 @template(prior=0.4, precision=0.85)
