@@ -6,6 +6,7 @@ import ast
 import difflib
 import heapq
 import math
+import re
 import warnings
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -274,6 +275,8 @@ def _idle(node: ast.AST) -> bool:
         return False
     if isinstance(node.op, _SUM) and _is_negative(node.right):
         return True
+    if _answers(node.left) or _answers(node.right):
+        return True
     right, left = _number(node.right), node.left
     if (right == 0 and isinstance(node.op, _SUM)) or (right == 1 and isinstance(node.op, _PRODUCT)):
         return True
@@ -308,6 +311,21 @@ def _is_text(test: ast.expr) -> bool:
     return (
         isinstance(inner, ast.Call) and isinstance(inner.func, ast.Name) and inner.func.id in ("str", "repr")
     )
+
+
+_ASKED = re.compile(
+    r"(?:is|has|can|should|was|are)(?:_\w+|[A-Z]\w*)|isinstance|issubclass|is(?:digit|alpha|space|upper|lower)|callable"
+    r"|hasattr|any|all|startswith|endswith"
+)
+
+
+def _answers(node: ast.expr) -> bool:
+    """A call that says yes or no, with which nobody calculates."""
+    if not isinstance(node, ast.Call):
+        return False
+    function = node.func
+    name = function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
+    return _ASKED.fullmatch(name) is not None
 
 
 def _is_negative(node: ast.expr) -> bool:

@@ -407,6 +407,13 @@ def test_arithmetic_that_does_nothing_is_not_tried() -> None:
     assert "def f(n):\n    return n - 0\n" not in results("def f(n):\n    return n - 1\n")
 
 
+def test_nothing_is_calculated_with_an_answer_of_yes_or_no() -> None:
+    text = "def f(a, b):\n    if not a.is_type(b):\n        return a.total(b)\n"
+    made = results(text)
+    assert text.replace("a.total(b)", "a.total(b) + b") in made
+    assert not [each for each in made if "is_type(b) %" in each or "is_type(b) +" in each]
+
+
 def test_an_object_does_not_stand_for_a_number_of_its_own_method() -> None:
     made = results("class A:\n    def f(self, n):\n        return g(None, len(n) == 1)\n")
     assert "class A:\n    def f(self, n):\n        return g(self, len(n) == 1)\n" in made
