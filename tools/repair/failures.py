@@ -48,12 +48,14 @@ def hints(failing: Sequence[Test]) -> Hints:
         missing_keys=frozenset(keys),
         missing_modules=frozenset(modules),
         errors=frozenset(errors - unraised - {"AssertionError"}),
-        texts=tuple(dict.fromkeys(pair for test in failing for pair in _compared(test.message))),
+        texts=tuple(dict.fromkeys(pair for test in failing for pair in _compared(test))),
         words=frozenset(words),
         unraised=frozenset(unraised),
+        signs="".join(sorted({sign for test in failing for sign in _SIGN.findall(test.id + test.message)})),
     )
 
 
+_SIGN = re.compile(r"[^\w\s]")
 # pytest's words, older and newer, and those of unittest.
 _UNRAISED = (
     re.compile(r"DID NOT RAISE (?:any of )?\(?<class '(?:[\w.]*\.)?(\w+)'>"),
@@ -81,8 +83,12 @@ def alone_against_all(failing: Sequence[Test], spectrum: Spectrum) -> list[Test]
     ]
 
 
-def _compared(message: str) -> Iterator[tuple[str, str]]:
+def _compared(test: Test) -> Iterator[tuple[str, str]]:
     """Texts that an assertion compared, both ways round: which of them is wanted is a matter of custom."""
+    for one, other in test.texts:
+        yield one, other
+        yield other, one
+    message = test.message
     for pattern in _COMPARISONS:
         for match in pattern.finditer(message):
             one, other = (_unquoted(each) for each in match.groups())

@@ -45,6 +45,7 @@ class Test:
     standing: "unsteady" is a test that does not come out the same each time, or alone
     endless: it failed by not coming to an end
     worded: it failed in the same words each time
+    texts: what a failed comparison found and wanted, where texts differ; which is which is a matter of custom
     limit: CPU seconds it may use when a patch is judged by it
     cpu: CPU seconds that it used, as far as they are known
     """
@@ -59,6 +60,7 @@ class Test:
     error: str = ""
     message: str = ""
     worded: bool = True
+    texts: tuple[tuple[str, str], ...] = ()
     frames: tuple[Frame, ...] = ()
     lines: Mapping[str, frozenset[int]] = field(default_factory=dict)
     seconds: float = 0.0
@@ -220,6 +222,7 @@ def _test(runs: Runs, index: int, name: str, file: str, usual: float) -> Test:
         endless=endless,
         error=record.get("type", "") or ("crash" if record["outcome"] == "crashed" else ""),
         message=record.get("message", ""),
+        texts=tuple((str(one), str(other)) for one, other in record.get("texts", ())),
         worded=_words(record) == _words(runs.get("check", {}).get(index, record)),
         frames=frames,
         lines={path: frozenset(lines) for path, lines in record.get("lines", {}).items()},

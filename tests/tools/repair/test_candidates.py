@@ -256,7 +256,7 @@ def test_every_template_has_candidates_or_waits_for_a_hint() -> None:
                 if isinstance(kind, str) and kind in NAMES:
                     return counted({"word": [kind, 2, 3]})
                 if kind.other:
-                    return re.sub("a", "b", kind, count=1)
+                    return re.sub("[ab]+", "b", kind["kind"], count=1)
                 return kind
 
             def third(self, kind):
@@ -274,8 +274,8 @@ def test_every_template_has_candidates_or_waits_for_a_hint() -> None:
                     items.appendd("z")
 
             def reset(self):
-                self.count = 0
-                return paint("word", [])
+                self.count = self.wide // 2
+                return paint("word", []), paint(word=self.word, colour=1)
 
             def named(self, sort):
                 def sorting(*given):
@@ -310,6 +310,7 @@ def test_every_template_has_candidates_or_waits_for_a_hint() -> None:
         errors=frozenset({"IndexError", "UnboundLocalError"}),
         unraised=frozenset({"ValueError"}),
         texts=(("an old text", "a new text"),),
+        signs="@",
     )
     used = {candidate.template for candidate in everything(program, told, beside)}
     assert {template.name for template in TEMPLATES} - used == set()

@@ -129,6 +129,23 @@ NONE = Hints()
         ("def f(a, b):\n    return '%s has no %s, so give it one' % (a, b)\n",
          "def f(a, b):\n    return '%s has no %s; give it one' % (a, b)\n",
          Hints(texts=(("cat has no tail, so give it one", "cat has no tail; give it one"),))),
+        # sign_of_the_tests, membership_for_type, own_attribute_handed_on, missing_key_with_care, replaced_everywhere,
+        # guarded, rounded_otherwise
+        (r"A = r'[-a-z~]+://[a-z.]*'" "\n", r"A = r'[-a-z~]+://[a-z.@]*'" "\n", Hints(signs="/@")),
+        (r"A = '[-a-z~]+'" "\n", r"A = '[-a-z~\\]]+'" "\n", Hints(signs="]")),
+        ("def f(a):\n    return a is True\n", "def f(a):\n    return isinstance(a, bool)\n", NONE),
+        ("class A:\n    def __init__(self, a, b):\n        self.a = a\n        self.b = b\n"
+         "    def f(self):\n        return dict(a=self.a)\n",
+         "class A:\n    def __init__(self, a, b):\n        self.a = a\n        self.b = b\n"
+         "    def f(self):\n        return dict(a=self.a, b=self.b)\n", NONE),
+        ("def f(a):\n    return a['k'] or []\n", "def f(a):\n    return a.get('k') or []\n",
+         Hints(missing_keys=frozenset({"k"}))),
+        ("def f(a):\n    while a.x + a.y:\n        a = g(a.x + a.y)\n",
+         "def f(a):\n    while a.y + a.x:\n        a = g(a.y + a.x)\n", NONE),
+        ("def f(a, b):\n    for k in a:\n        b[k] = a[k]\n",
+         "def f(a, b):\n    for k in a:\n        if k in a:\n            b[k] = a[k]\n", NONE),
+        ("def f(a, b):\n    return (a - b) // b\n", "def f(a, b):\n    return int((a - b) / b)\n", NONE),
+        ("def f(a, b):\n    return a // b\n", "def f(a, b):\n    return -(-a // b)\n", NONE),
         # undefined_everywhere, everything_caught, first_element, wrapped_as
         ("from m import to_bytes\ndef f(a, b):\n    a = unicode_to_str(a)\n    return a + unicode_to_str(b)\n",
          "from m import to_bytes\ndef f(a, b):\n    a = to_bytes(a)\n    return a + to_bytes(b)\n", NONE),
@@ -147,6 +164,11 @@ NONE = Hints()
 def test_the_fix_is_among_the_candidates(before: str, after: str, told: Hints) -> None:
     wanted = ast.dump(ast.parse(after))
     assert wanted in [ast.dump(ast.parse(each)) for each in results(before, told)]
+
+
+def test_what_failing_tests_say_in_signs_is_known() -> None:
+    failing = Test(index=0, id="t.py::test_url[a@b]", file="t.py", standing="failed", message="no ~ here")
+    assert hints([failing]).signs == ".:@[]~"
 
 
 def test_an_opening_that_all_siblings_share_is_added_under_the_functions_own_name() -> None:

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from textwrap import dedent
+import asyncio
+from pathlib import Path
+from textwrap import dedent, indent
 
 import pytest
 
+from tests.tools.workspaces import workspace
+from tools.repair.engine import repair
 from tools.repair.localization import rank
+from tools.repair.result import Outcome
 from tools.repair.spectrum import Spectrum, Test
 from tools.repair.templates import Source
 from tools.repair.templates.wording import rewordings
@@ -82,3 +87,68 @@ def test_literals_that_say_less_of_it_and_texts_that_stand_in_many_places_are_no
     assert suspects(repeated)[0] == suspects(TEXT)[0]  # twice in one statement
     many = TEXT + "".join(f'A{n} = "[HH:[MM:]]ss format"\n' for n in range(4))
     assert len(suspects(many)) == 2
+
+
+PAGE = '''\
+    """What a page is made of, by its name."""
+
+    PAGES = {
+        "export": """\\
+    <html>
+    <head><title>{title}, as it was when it was written down, with all that belongs to it and more</title></head>
+    <body>
+    <pre style="font-family:Menlo,'DejaVu Sans Mono',consolas,'Courier New',monospace">
+        <code>{code}</code>
+    </pre>
+    </body>
+    </html>
+    """
+    }
+
+
+    def page(name, **values):
+        return globals()["PA" + "GES"][name].format(**values)
+    '''
+WITH_PYTEST = '''\
+    from page import page
+
+    EXPECTED = """\\
+    <html>
+    <head><title>One, as it was when it was written down, with all that belongs to it and more</title></head>
+    <body>
+    <pre style="font-family:Menlo,'DejaVu Sans Mono',consolas,'Courier New',monospace"><code>1</code>
+    </pre>
+    </body>
+    </html>
+    """
+
+
+    def test_of_the_whole_page():
+        found = {"pages": [page("export", title="One", code="1")], "count": 1}
+        assert found == {"pages": [EXPECTED], "count": 1}
+
+
+    def test_of_its_beginning():
+        assert page("export", title="One", code="1").startswith("<html>")
+    '''
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(240)
+@pytest.mark.parametrize("framework", ["pytest", "unittest"])
+def test_texts_are_compared_whole_where_the_message_shortens_them(tmp_path: Path, framework: str) -> None:
+    tests = dedent(WITH_PYTEST)
+    if framework == "unittest":
+        tests = tests.replace("from page", "from unittest import TestCase\n\nfrom page")
+        head, *methods = tests.split("\n\n\ndef ")
+        methods = [indent(f"def {each}", "    ").replace("():", "(self):", 1) for each in methods]
+        tests = "\n\n\n".join([head, "class TestPage(TestCase):", *methods])
+        tests = tests.replace("assert found == {", "self.assertEqual(found, {").replace(
+            '"count": 1}\n\n', '"count": 1})\n\n'
+        )
+        assert "self.assertEqual(found, {" in tests
+    result = asyncio.run(repair(workspace(tmp_path, {"page.py": PAGE, "test_page.py": tests}), budget=60.0))
+    assert result.outcome is Outcome.FIXED, result.reason
+    (fix,) = result.fixes
+    assert fix.template == "expected_text"
+    assert fix.new.count("\n") == fix.old.count("\n") - 1

@@ -12,6 +12,7 @@ import types
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any
 
+from .compared import differing, in_unittest
 from .doctests import first_failure, is_doctest, names_kept, told
 from .wire import MESSAGE
 
@@ -158,6 +159,7 @@ def _pytest_plugin(take_over: Callable[[Suite], None]) -> Any:
             self.problem = ""
             self._items: list[Any] = []
             self._now: Json = {}
+            self._texts: list[list[str]] = []
 
         def pytest_collectreport(self, report: Any) -> None:
             if report.failed:
@@ -183,6 +185,12 @@ def _pytest_plugin(take_over: Callable[[Suite], None]) -> Any:
             raised = call.excinfo or next(iter(getattr(item, "_excinfo", None) or ()), None)
             if raised is not None:
                 self._now.update(failure(raised.value, raised.tb))
+                if self._texts and isinstance(raised.value, AssertionError):
+                    self._now["texts"] = self._texts
+
+        @pytest.hookimpl(tryfirst=True)
+        def pytest_assertrepr_compare(self, op: str, left: Any, right: Any) -> None:
+            self._texts = differing(left, right) if op == "==" else []
 
         def pytest_runtest_logreport(self, report: Any) -> None:
             if report.failed:
@@ -197,7 +205,7 @@ def _pytest_plugin(take_over: Callable[[Suite], None]) -> Any:
             for position, index in enumerate(indexes):
                 item = self._items[index]
                 following = self._items[indexes[position + 1]] if position + 1 < len(indexes) else None
-                self._now = {"outcome": "passed"}
+                self._now, self._texts = {"outcome": "passed"}, []
                 before(index)
                 item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
                 after(index, self._now)
@@ -274,7 +282,8 @@ def failure(error: BaseException, trace: types.TracebackType | None) -> Json:
         message = told(error) or str(error)
     except Exception as broken:  # a project's own exception whose text cannot be made
         message = "(no text: %r)" % type(broken).__name__
-    return {"type": type(error).__name__, "message": message[:MESSAGE], "frames": frames}
+    texts = in_unittest(trace)
+    return {"type": type(error).__name__, "message": message[:MESSAGE], "frames": frames, "texts": texts}
 
 
 class Unittest(Framework):

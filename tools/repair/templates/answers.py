@@ -109,6 +109,11 @@ def _conditions(site: Site) -> Iterator[str]:
         if isinstance(target, ast.Subscript) and not isinstance(target.slice, ast.Slice):
             key, whole = site.text(target.slice), site.text(target.value)
             yield f"{key} in {whole}" if isinstance(site.statement, ast.Delete) else f"{key} not in {whole}"
+    for node in site.nodes:
+        if not (isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load)):
+            continue
+        if not isinstance(node.slice, ast.Slice | ast.Tuple | ast.UnaryOp):
+            yield f"{site.text(node.slice)} in {site.text(node.value)}"
     read = [n for n in site.nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)]
     names = [name for name in dict.fromkeys(node.id for node in read) if name in site.variables]
     for name in names:

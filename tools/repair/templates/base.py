@@ -31,6 +31,7 @@ class Hints:
     texts: pairs of texts that were compared and differ, what was found and what was wanted (either may be which)
     words: strings of the messages that look like names
     unraised: exceptions that tests waited for in vain
+    signs: characters of the tests' names and messages that are neither letters nor digits, each once
     """
 
     missing_names: frozenset[str] = frozenset()
@@ -41,6 +42,7 @@ class Hints:
     texts: tuple[tuple[str, str], ...] = ()
     words: frozenset[str] = frozenset()
     unraised: frozenset[str] = frozenset()
+    signs: str = ""
 
 
 # Lines before and after a statement that are near it.

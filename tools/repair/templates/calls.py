@@ -11,7 +11,7 @@ from tools.repair.templates.practice import is_place
 from tools.repair.templates.precedence import ATOM
 from tools.repair.templates.source import Function
 
-MOST_KEYWORDS, MOST_METHODS = 6, 8
+MOST_KEYWORDS, MOST_METHODS, MOST_HANDED_ON = 6, 8, 24
 # Methods of built-in types that are useless without being called.
 _CALLED = frozenset({
     "keys", "values", "items", "lower", "upper", "strip", "lstrip", "rstrip", "copy", "title", "casefold", "split",
@@ -41,6 +41,23 @@ def flipped_option(site: Site) -> Iterator[Change]:
         for name, default in _free_options(site, node).items():
             if isinstance(default, ast.Constant) and isinstance(default.value, bool):
                 yield _with(site, node, f"{name}={not default.value}")
+
+
+@template(prior=0.4, precision=0.8)
+def own_attribute_handed_on(site: Site) -> Iterator[Change]:
+    """One more attribute handed on as others are: `f(a=self.a)` lacks `b=self.b` (TBar FP10.4)."""
+    for node in _calls(site):
+        pairs = [(each.arg, each.value) for each in node.keywords]
+        alike = [
+            value.value.id for name, value in pairs
+            if isinstance(value, ast.Attribute) and isinstance(value.value, ast.Name) and value.attr == name
+        ]  # fmt: skip
+        given, receiver = {name for name, _ in pairs}, _receiver(site)
+        for owner in dict.fromkeys(alike):
+            held = set(site.source.members.get(owner, ()))
+            held |= site.source.assigned_attributes if owner == receiver else set()
+            for name in sorted(each for each in held - given if not each.startswith("_"))[:MOST_HANDED_ON]:
+                yield _with(site, node, f"{name}={owner}.{name}")
 
 
 @template(prior=0.4, precision=0.8)

@@ -28,7 +28,9 @@ def replaced_everywhere(site: Site) -> Iterator[Change]:
     inside = [each for each in site.source.nodes_in(site.function) if isinstance(each, ast.stmt)]
     every = [node for statement in inside for node in header_nodes(statement)]
     for node in site.nodes:
-        if not isinstance(node, ast.Name | ast.Attribute | ast.Subscript | ast.Constant | ast.Call):
+        if not isinstance(
+            node, ast.Name | ast.Attribute | ast.Subscript | ast.Constant | ast.Call | ast.BinOp
+        ):
             continue
         old = site.text(node)
         alike = [n for n in every if type(n) is type(node) and _stands_alone(site, n, old)]
@@ -176,6 +178,9 @@ def _replacements(site: Site, node: ast.expr) -> Iterator[str]:
         yield site.operand(node.value, ATOM)
         if isinstance(node, ast.Subscript) and not isinstance(node.slice, ast.Slice | ast.Tuple):
             yield site.text(node.slice)
+    elif isinstance(node, ast.BinOp) and type(node.left) is type(node.right):
+        start, end = site.between(node.left, node.right)
+        yield site.text(node.right) + site.source.text[start:end] + site.text(node.left)
     elif isinstance(node, ast.Constant) and type(node.value) is int:
         yield from (str(value) for value in (node.value + 1, node.value - 1) if value >= 0)
     elif isinstance(node, ast.Call) and len(node.args) == 1 and not node.keywords:

@@ -75,18 +75,18 @@ def caught_otherwise(site: Site) -> Iterator[Change]:
     if not isinstance(site.statement, ast.Try):
         return
     known = [text for text, _ in site.source.ways.exceptions.most_common(MOST_TYPES)]
-    names = [
-        each for each in dict.fromkeys([*sorted(site.hints.errors), *known, *_COMMON]) if each != "Exception"
-    ]
+    names = list(dict.fromkeys([*sorted(site.hints.errors), *known, *_COMMON]))
     for handler in site.statement.handlers:
         if handler.type is None:
             start = site.source.span(handler)[0] + len("except")
-            for name in names:
+            for name in dict.fromkeys(["Exception", *names]):
                 why = f"`except` takes everything; `{name}` is meant"
                 yield Change(start=start, end=start, text=f" {name}", why=why)
             continue
         held = [site.text(e) for e in handler.type.elts] if isinstance(handler.type, ast.Tuple) else []
-        for name in [each for each in names if each not in held and site.known(each.split(".")[0])]:
+        for name in [
+            each for each in names if each not in [*held, "Exception"] and site.known(each.split(".")[0])
+        ]:
             yield site.replace(handler.type, name)
             yield site.replace(handler.type, f"({', '.join([*(held or [site.text(handler.type)]), name])})")
 

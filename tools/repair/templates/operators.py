@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from tools.repair.templates.base import Change, Site, template
-from tools.repair.templates.precedence import NOT, OR
+from tools.repair.templates.precedence import NOT, OR, PRODUCT, UNARY
 
 # Nearest mistakes first: a boundary, then a direction, then equality.
 COMPARISONS: dict[str, tuple[str, ...]] = {
@@ -231,3 +231,14 @@ def _words(match: re.Match[str] | None) -> str:
 
 def _short(text: str, other: str) -> str:
     return text if len(text) <= 60 and "\n" not in text else f"… {other} …"
+
+
+@template(prior=0.4, precision=0.85)
+def rounded_otherwise(site: Site) -> Iterator[Change]:
+    """A quotient rounded down where it is to be cut or rounded up: `a // b` → `int(a / b)` (PraPR, operators)."""
+    for node in site.nodes:
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.FloorDiv):
+            left, right = site.operand(node.left, PRODUCT), site.operand(node.right, UNARY)
+            yield site.replace(node, f"int({left} / {right})")
+            yield site.replace(node, f"-(-{site.operand(node.left, UNARY)} // {right})")
+            yield site.replace(node, f"round({left} / {right})")

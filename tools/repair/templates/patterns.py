@@ -54,6 +54,18 @@ def regular_expression(site: Site) -> Iterator[Change]:
             yield from _varied(start, body, raw)
 
 
+@template(prior=0.4, precision=0.8)
+def sign_of_the_tests(site: Site) -> Iterator[Change]:
+    """A class of characters that lacks a sign which the failing tests name (MutRex; constant from the oracle)."""
+    for node in site.nodes:
+        for start, body, raw in _expressions(site, node):
+            for match in re.finditer(r"(?<!\\)\[\^?((?:[^\]\\]|\\.)+)\]", body):
+                for sign in site.hints.signs:
+                    if sign not in match[1]:
+                        text = _written(f"\\{sign}", raw) if sign in "]^-\\[" else sign
+                        yield _change(start, body, match.end(1), match.end(1), text)
+
+
 @template(prior=0.5, precision=0.6)
 def expression_let_go(site: Site) -> Iterator[Change]:
     """An anchor of a regular expression left out, or the sign at its end: it may well match too much then (MutRex)."""

@@ -137,6 +137,8 @@ def membership_for_type(site: Site) -> Iterator[Change]:
                 sign = "not " if isinstance(node.ops[0], ast.NotIn) else ""
                 for text in (f"issubclass({left}, {right})", f"isinstance({left}, {right})"):
                     yield site.replace(node, sign + text)
+            elif isinstance(node.ops[0], ast.Eq | ast.Is) and right in ("True", "False"):
+                yield site.replace(node, f"isinstance({left}, bool)")
             elif isinstance(node.ops[0], ast.Eq | ast.Is) and left.startswith("type("):
                 yield site.replace(node, f"isinstance({left[5:-1]}, {right})")
         elif isinstance(node, ast.Call) and site.text(node.func) == "isinstance" and len(node.args) == 2:

@@ -14,6 +14,19 @@ _EMPTY = ("None", '""', "[]", "{}", "0")
 MOST_CASES = 10
 
 
+@template(prior=1.5, precision=0.97)
+def missing_key_with_care(site: Site) -> Iterator[Change]:
+    """The same for a key of which the failing tests say that it is missing (KeyError; PyTER)."""
+    for node in site.nodes:
+        key = node.slice if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load) else None
+        if (
+            isinstance(node, ast.Subscript)
+            and isinstance(key, ast.Constant)
+            and key.value in site.hints.missing_keys
+        ):
+            yield site.replace(node, f"{site.operand(node.value, ATOM)}.get({site.text(key)})")
+
+
 @template(prior=0.35, precision=0.85)
 def looked_up_with_care(site: Site) -> Iterator[Change]:
     """`d[k]` → `d.get(k)` where a missing key is no error (PyTER, guard)."""

@@ -1,0 +1,51 @@
+"""What a failed comparison had on its two sides: the texts in which they differ, whole, where messages shorten them."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import types
+    from collections.abc import Iterator
+
+# Texts that differ and are told, characters of each, and values that are looked at.
+MOST_TEXTS, LONGEST, MOST_VALUES = 4, 2000, 2000
+_UNITTEST = os.path.join("unittest", "case.py")
+
+
+def differing(found: Any, wanted: Any) -> list[list[str]]:
+    """Pairs of texts that stand at the same place of two values made of built-in types, and are not the same."""
+    pairs = []
+    for one, other in _leaves(found, wanted):
+        if one != other and max(len(one), len(other)) <= LONGEST:
+            pairs.append([one, other])
+            if len(pairs) == MOST_TEXTS:
+                break
+    return pairs
+
+
+def _leaves(found: Any, wanted: Any) -> Iterator[tuple[str, str]]:
+    waiting, seen = [(found, wanted)], 0
+    while waiting and seen < MOST_VALUES:
+        one, other = waiting.pop(0)
+        seen += 1
+        if isinstance(one, str) and isinstance(other, str):
+            yield str.__str__(one), str.__str__(other)  # no code of a project's own kind of text is run
+        elif type(one) is type(other) and type(one) in (list, tuple):
+            waiting.extend(list(zip(one, other))[:MOST_VALUES])
+        elif type(one) is dict and type(other) is dict:
+            keys = [key for key in list(one)[:MOST_VALUES] if type(key) in (str, int) and key in other]
+            waiting.extend([(one[key], other[key]) for key in keys])
+
+
+def in_unittest(trace: types.TracebackType | None) -> list[list[str]]:
+    """What `assertEqual` and its like were given, in the traceback of their failure."""
+    while trace is not None:
+        frame = trace.tb_frame
+        if frame.f_code.co_filename.endswith(_UNITTEST) and frame.f_code.co_name.startswith("assert"):
+            values = frame.f_locals
+            if "first" in values and "second" in values:
+                return differing(values["first"], values["second"])
+        trace = trace.tb_next
+    return []
