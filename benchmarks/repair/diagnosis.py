@@ -6,10 +6,10 @@ at which place in the order of trial. Nothing is tried, so it costs one traced r
 
 from __future__ import annotations
 
+import ast
 import asyncio
 import difflib
 import itertools
-import os
 import re
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
@@ -17,7 +17,7 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks.repair.measure import workspace
+from benchmarks.repair.measure import tested_with, workspace
 from benchmarks.repair.mining import Bug, blob, plain, unpack
 from tools.repair.candidates import Candidate, candidates
 from tools.repair.engine import MOST_SUSPECTS, Repair
@@ -76,7 +76,7 @@ def explain(bug: Bug, python: Path, seconds: float = 120.0) -> Diagnosis:
     with tempfile.TemporaryDirectory() as name:
         at = workspace(Path(name), {})
         unpack(bug, at.root)
-        os.environ["VIRTUAL_ENV"] = str(python.parent.parent)
+        tested_with(python, at.root)
         findings = Findings(targets=bug.failing, deadline=seconds)
         return asyncio.run(_explain(bug, Repair(at=at, findings=findings, on_progress=lambda line: None)))
 
@@ -129,7 +129,7 @@ class _Look:
         here = [
             (place, each)
             for place, each in enumerate(self.ranked)
-            if each.path == path and lines & {*own_lines(each.statement)}
+            if each.path == path and lines & _lines_meant(each.statement)
         ]
         squashed = _squashed(text)
         alike = (
@@ -150,6 +150,12 @@ class _Look:
 
     def _first(self, suspects: Sequence[Suspect], most: int) -> Iterator[Candidate]:
         return itertools.islice(candidates(suspects, self.sources, self.hints), most)
+
+
+def _lines_meant(statement: ast.stmt) -> set[int]:
+    """Lines that templates change when they are asked about a statement: of a `try` its handlers' too."""
+    handlers = statement.handlers if isinstance(statement, ast.Try) else []
+    return {*own_lines(statement), *(each.lineno for each in handlers)}
 
 
 def _makes(candidate: Candidate, wanted: str) -> bool:

@@ -22,7 +22,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from benchmarks.repair.measure import workspace
+from benchmarks.repair.measure import tested_with, workspace
 from benchmarks.repair.mining import unpacked
 from tools.repair import engine
 from tools.repair.spectrum import is_test_file
@@ -67,7 +67,6 @@ class Timed:
 
 def main() -> None:
     options = _parser().parse_args()
-    os.environ["VIRTUAL_ENV"] = str(options.python.parent.parent)
     done: list[Timed] = []
     for clone in options.clones:
         for number in range(options.faults):
@@ -88,7 +87,7 @@ def measure(clone: Path, options: argparse.Namespace, draw: random.Random) -> Ti
     with tempfile.TemporaryDirectory() as name:
         at = workspace(Path(name), {})
         unpacked(clone, "HEAD", at.root)
-        os.environ["PYTHONPATH"] = str(at.root / "src")
+        tested_with(options.python, at.root)
         plain = suite(at.root, options.python)  # writes the byte code as well
         for fault in _drawn(at.root, draw):
             file = at.root / fault.path

@@ -84,6 +84,15 @@ def measure(case: Case, budget: float) -> Measured:
     )
 
 
+def tested_with(python: Path, root: Path) -> None:
+    """Say which Python runs the tests, as a person would, and where the project stands if it is laid out in `src`.
+
+    There the judge finds it, should a need of some project, or pytest's own, have brought another version of it.
+    """
+    os.environ["VIRTUAL_ENV"] = str(python.parent.parent)
+    os.environ["PYTHONPATH"] = str(root / "src")
+
+
 def workspace(folder: Path, files: Mapping[str, str]) -> Workspace:
     root, spill = folder / "work", folder / "spill"
     spill.mkdir(parents=True)

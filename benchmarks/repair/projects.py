@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
-import os
 import sys
 import tempfile
 import time
@@ -15,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.repair.diagnosis import explain
-from benchmarks.repair.measure import workspace
+from benchmarks.repair.measure import tested_with, workspace
 from benchmarks.repair.mining import Bug, blob, load, mine, outcomes, plain, unpack
 from tools.repair import engine
 from tools.repair.result import LOW
@@ -82,9 +81,7 @@ def measure(bug: Bug, python: Path, budget: float, whole: float) -> Result:
     with tempfile.TemporaryDirectory() as name:
         at = workspace(Path(name), {})
         unpack(bug, at.root)
-        os.environ["VIRTUAL_ENV"] = str(python.parent.parent)  # how a person would say which Python to take
-        # Found where the judge finds it, should a need of some project have brought another version of this one.
-        os.environ["PYTHONPATH"] = str(at.root / "src")
+        tested_with(python, at.root)
         began, spent = time.monotonic(), time.process_time()
         result = asyncio.run(engine.repair(at, targets=bug.failing, budget=budget))
         wall, cpu = time.monotonic() - began, time.process_time() - spent + result.cpu
