@@ -127,6 +127,10 @@ class Swapper:
                 raise NeedsImport("nothing refers to that function")
             for function in live:
                 exchange(function, after)
+        # What stands behind a change of several lines is the same, and its lines are counted in the new text as well.
+        for before, after in _moved(old, new):
+            for function in self._functions.get((path, before), []):
+                exchange(function, after)
 
     def _changed(
         self, old: types.CodeType, new: types.CodeType
@@ -142,6 +146,14 @@ class Swapper:
                 yield first, second
             else:
                 yield from self._changed(first, second)
+
+
+def _moved(old: types.CodeType, new: types.CodeType) -> Iterator[tuple[types.CodeType, types.CodeType]]:
+    """Pairs of function codes that are equal but for the lines at which they stand, however deep."""
+    for first, second in zip(_children(old), _children(new)):
+        if first.co_firstlineno != second.co_firstlineno and _same(first, second):
+            yield first, second
+        yield from _moved(first, second)
 
 
 def exchange(function: types.FunctionType, code: types.CodeType) -> None:
