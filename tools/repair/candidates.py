@@ -6,13 +6,13 @@ import ast
 import difflib
 import heapq
 import math
-import re
 import warnings
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from tools.repair.edits import Edit, composed
+from tools.repair.idle import is_idle
 from tools.repair.likelihood import Traits, likelihood, traits
 from tools.repair.localization import Suspect
 from tools.repair.templates import (
@@ -255,90 +255,9 @@ def _meaning(source: Source, statement: ast.stmt, chunk: str) -> tuple[str, int,
             tree = ast.parse(chunk)
     except SyntaxError:  # a template went beyond what the grammar allows here
         return None
-    if any(map(_idle, ast.walk(tree))) and not any(map(_idle, ast.walk(statement))):
+    if any(map(is_idle, ast.walk(tree))) and not any(map(is_idle, ast.walk(statement))):
         return None
     return source.path, statement.lineno, ast.dump(tree)
-
-
-_SUM, _PRODUCT = (ast.Add, ast.Sub), (ast.Mult, ast.Div, ast.FloorDiv, ast.Pow)
-
-
-def _idle(node: ast.AST) -> bool:
-    """What another candidate says plainly: `x - 0`, `x * 1`, `x + 1 - 1`, `x += -1`, conditions that are decided."""
-    if isinstance(node, ast.AugAssign):
-        return isinstance(node.op, _SUM) and _is_negative(node.value)
-    if isinstance(node, ast.BoolOp):
-        return _is_decided(node)
-    if isinstance(node, ast.If | ast.While | ast.IfExp):
-        return _is_text(node.test)
-    if not isinstance(node, ast.BinOp):
-        return False
-    if isinstance(node.op, _SUM) and _is_negative(node.right):
-        return True
-    if _answers(node.left) or _answers(node.right):
-        return True
-    right, left = _number(node.right), node.left
-    if (right == 0 and isinstance(node.op, _SUM)) or (right == 1 and isinstance(node.op, _PRODUCT)):
-        return True
-    if not isinstance(left, ast.BinOp) or type(left.op) is type(node.op):
-        return False
-    sums = isinstance(node.op, _SUM) and isinstance(left.op, _SUM)
-    return sums and right is not None and _number(left.right) == right
-
-
-_OPPOSITES: dict[type[ast.cmpop], type[ast.cmpop]] = {
-    ast.Is: ast.IsNot, ast.IsNot: ast.Is, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq, ast.In: ast.NotIn, ast.NotIn: ast.In,
-}  # fmt: skip
-
-
-def _is_decided(node: ast.BoolOp) -> bool:
-    """`x is None and x is not None`, `not x or x`: always false, or always true."""
-    said = {ast.dump(each) for each in node.values}
-    return any(ast.dump(opposite) in said for each in node.values if (opposite := _opposite(each)))
-
-
-def _opposite(node: ast.expr) -> ast.expr | None:
-    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
-        return node.operand
-    if isinstance(node, ast.Compare) and len(node.ops) == 1 and type(node.ops[0]) in _OPPOSITES:
-        return ast.Compare(node.left, [_OPPOSITES[type(node.ops[0])]()], node.comparators)
-    return None
-
-
-def _is_text(test: ast.expr) -> bool:
-    """A value made a text before it is asked for its truth: nearly always true."""
-    inner = test.operand if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not) else test
-    return (
-        isinstance(inner, ast.Call) and isinstance(inner.func, ast.Name) and inner.func.id in ("str", "repr")
-    )
-
-
-_ASKED = re.compile(
-    r"(?:is|has|can|should|was|are)(?:_\w+|[A-Z]\w*)|isinstance|issubclass|is(?:digit|alpha|space|upper|lower)|callable"
-    r"|hasattr|any|all|startswith|endswith"
-)
-
-
-def _answers(node: ast.expr) -> bool:
-    """A call that says yes or no, with which nobody calculates."""
-    if not isinstance(node, ast.Call):
-        return False
-    function = node.func
-    name = function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
-    return _ASKED.fullmatch(name) is not None
-
-
-def _is_negative(node: ast.expr) -> bool:
-    return (
-        isinstance(node, ast.UnaryOp)
-        and isinstance(node.op, ast.USub)
-        and isinstance(node.operand, ast.Constant)
-    )
-
-
-def _number(node: ast.expr) -> int | float | None:
-    value = node.value if isinstance(node, ast.Constant) else None
-    return value if isinstance(value, int | float) and not isinstance(value, bool) else None
 
 
 def _header_end(source: Source, statement: ast.stmt) -> int:

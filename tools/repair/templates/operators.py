@@ -125,6 +125,17 @@ def _is_counted(node: ast.expr) -> bool:
     return isinstance(node, ast.BinOp | ast.Subscript) or (isinstance(node, ast.Name) and len(node.id) < 4)
 
 
+@template(prior=0.4, precision=0.85)
+def rounded_otherwise(site: Site) -> Iterator[Change]:
+    """A quotient rounded down where it is to be cut or rounded up: `a // b` → `int(a / b)` (PraPR, operators)."""
+    for node in site.nodes:
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.FloorDiv):
+            left, right = site.operand(node.left, PRODUCT), site.operand(node.right, UNARY)
+            yield site.replace(node, f"int({left} / {right})")
+            yield site.replace(node, f"-(-{site.operand(node.left, UNARY)} // {right})")
+            yield site.replace(node, f"round({left} / {right})")
+
+
 @template(prior=0.7)
 def arithmetic_operator(site: Site) -> Iterator[Change]:
     """Another arithmetic or bit operator (arithmetic operator replacement: mutmut, cosmic-ray, TBar FP11.2)."""
@@ -231,14 +242,3 @@ def _words(match: re.Match[str] | None) -> str:
 
 def _short(text: str, other: str) -> str:
     return text if len(text) <= 60 and "\n" not in text else f"… {other} …"
-
-
-@template(prior=0.4, precision=0.85)
-def rounded_otherwise(site: Site) -> Iterator[Change]:
-    """A quotient rounded down where it is to be cut or rounded up: `a // b` → `int(a / b)` (PraPR, operators)."""
-    for node in site.nodes:
-        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.FloorDiv):
-            left, right = site.operand(node.left, PRODUCT), site.operand(node.right, UNARY)
-            yield site.replace(node, f"int({left} / {right})")
-            yield site.replace(node, f"-(-{site.operand(node.left, UNARY)} // {right})")
-            yield site.replace(node, f"round({left} / {right})")
