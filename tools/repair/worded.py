@@ -48,7 +48,7 @@ def _written(source: Source, texts: Sequence[tuple[str, str]]) -> Iterator[tuple
         table = table or statement_lines(source)
         line = source.text.count("\n", 0, each.start) + 1
         for statement in table.get(line, ()):
-            if any(
+            if each.known >= LONG and any(
                 first < each.start and each.end < last
                 for first, last in map(source.span, _literals(statement))
             ):

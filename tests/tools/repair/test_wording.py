@@ -57,6 +57,7 @@ def test_a_literal_is_made_to_read_as_wanted(written: str, found: str, wanted: s
     ("written", "found", "wanted"),
     [
         ("'a' + b + 'c'", "abc", "adc"),  # what differs is filled in
+        ("end", "the end", "the END"),  # a short text that is no literal
         ("'is it'", "this it is", "this it was"),  # too little is the same
         ("'no such file'", "no such file", "no such file"),
         ("'one line'", "one line", "one\nline"),  # an escape would be needed

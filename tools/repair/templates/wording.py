@@ -49,10 +49,11 @@ def rewordings(written: str, pairs: Sequence[tuple[str, str]], least: int = CONT
                 left = _common(written[max(0, start - _AROUND) : start][::-1], before)
                 right = _common(written[end : end + _AROUND], after)
                 known = left + b - a + right
-                is_whole = (
-                    written[start - left - 1 : start - left] in _QUOTES
-                    and written[end + right : end + right + 1] in _QUOTES
+                ends = (
+                    written[max(0, start - left - 1) : start - left],
+                    written[end + right : end + right + 1],
                 )
+                is_whole = all(each and each in _QUOTES for each in ends)
                 if known >= least or (is_whole and known >= SHORTEST):
                     yield Rewording(start=start, end=end, text=text, known=known)
 
