@@ -40,6 +40,10 @@ MOST_SUSPECTS = 1000
 # Searches that find nothing leave time for the other faults: each gets this share of what is left.
 SEARCH_SHARE = 0.6
 
+# What is found is worth little before the whole suite was run with it: of the budget what the tests took is kept for
+# that, as far as it is not too much, and where only some of their files were run a share for the others.
+FOR_OTHER_FILES, LONGEST_FOR_THEM, MOST_FOR_LAST_WORD = 0.1, 20.0, 0.25
+
 # A new session imports and collects before its first test, as the first one did, and two may run at a time:
 # seconds at least, and times what it took then.
 COLD_START, SLOWER_START = 20.0, 4.0
@@ -113,6 +117,13 @@ class Held:
     tests: frozenset[str]
     base: Baseline
     overlay: Mapping[str, str]
+
+
+def kept_for_last_word(budget: float, base: Baseline, files: Sequence[str] = ()) -> float:
+    """Seconds of the budget that no search may take; files: what was run, empty for the whole suite."""
+    known = base.collecting + sum(test.seconds for test in base.spectrum.tests)
+    others = min(FOR_OTHER_FILES * budget, LONGEST_FOR_THEM) if files else 0.0
+    return min(max(known, others), MOST_FOR_LAST_WORD * budget)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -201,6 +212,7 @@ class Repair:
         """Look for one more fix. False when there is none for any failing test that is left."""
         spectrum = base.spectrum
         every = list(groups(self._wanted(spectrum)))
+        kept = kept_for_last_word(self.findings.deadline, base, self._target_files())
         for place, wanted in enumerate(every):
             left = self.findings.deadline - self.findings.clock.now()
             if left <= 0:
@@ -215,7 +227,8 @@ class Repair:
                 spectrum=spectrum,
                 sources=sources,
                 wanted=wanted,
-                deadline=self.findings.clock.now() + left * (SEARCH_SHARE if place + 1 < len(every) else 1.0),
+                deadline=self.findings.clock.now()
+                + min(left * (SEARCH_SHARE if place + 1 < len(every) else 1.0), max(left - kept, left / 2)),
                 latest=self.findings.deadline,
                 cold_start=max(COLD_START, base.collecting * SLOWER_START),
                 files=self._target_files(),

@@ -11,9 +11,11 @@ from typing import Any, cast
 import pytest
 
 from tools.repair import finds, search, trying
+from tools.repair.baseline import Baseline
 from tools.repair.candidates import Candidate, candidates
 from tools.repair.choosing import SURE, Found, makes_special, special_cases, trust
 from tools.repair.clock import Clock
+from tools.repair.engine import kept_for_last_word
 from tools.repair.finds import ALTERNATIVES
 from tools.repair.localization import Suspect, rank
 from tools.repair.search import Search
@@ -346,3 +348,18 @@ def test_where_many_statements_are_suspicious_sessions_do_not_keep_quick_changes
     hundredth = [place for place, each in enumerate(answers.asked) if each == "quick"][99]
     assert answers.asked[:hundredth].count("session") == sessions
     assert answers.asked.count("session") >= 30
+
+
+@pytest.mark.parametrize(
+    ("budget", "known", "files", "kept"),
+    [
+        (60.0, 9.0, [], 9.0),  # what the tests took
+        (60.0, 40.0, [], 15.0),  # a quarter at most
+        (60.0, 1.0, ["t.py"], 6.0),  # a tenth for the other files
+        (600.0, 1.0, ["t.py"], 20.0),
+    ],
+)
+def test_time_is_kept_for_the_whole_suite(budget: float, known: float, files: list[str], kept: float) -> None:
+    tests = [replace(each, seconds=known / 6) for each in OTHERS]
+    base = Baseline(spectrum=replace(SPECTRUM, tests=tests), collecting=known / 2)
+    assert kept_for_last_word(budget, base, files) == pytest.approx(kept)
