@@ -60,7 +60,7 @@ class Bug:
 
     @property
     def half(self) -> str:
-        return "development" if sha256(self.commit.encode()).digest()[0] % 2 else "held-out"
+        return half_of(self.commit)
 
     @property
     def in_reach(self) -> bool:
@@ -76,13 +76,21 @@ class Bug:
         return Bug(**{key: tuple(v) if isinstance(v, list) else v for key, v in data.items()})
 
 
-def mine(clone: Path, python: Path, *, newest: int, sample: int, small: int, attempts: int) -> Iterator[Bug]:
+def half_of(commit: str) -> str:
+    return "development" if sha256(commit.encode()).digest()[0] % 2 else "held-out"
+
+
+def mine(
+    clone: Path, python: Path, *, newest: int, sample: int, small: int, attempts: int, half: str = "both"
+) -> Iterator[Bug]:
     """Bugs of one clone: the first `sample` of any size in the order of their hashes, then `small` ones in reach.
 
     newest: how many commits are looked at
     attempts: commits whose tests are run at most
+    half: development, held-out or both
     """
-    found = sorted(_fixes(clone, newest), key=lambda each: sha256(each[0].encode()).hexdigest())
+    of_half = (each for each in _fixes(clone, newest) if half in ("both", half_of(each[0])))
+    found = sorted(of_half, key=lambda each: sha256(each[0].encode()).hexdigest())
     left = attempts
     taken: set[str] = set()
     for sampled, most in ((True, sample), (False, small)):

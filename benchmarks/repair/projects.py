@@ -52,7 +52,7 @@ def main() -> None:
             for clone in options.clones:
                 for bug in mine(
                     clone.resolve(), options.python, newest=options.newest, sample=options.sample,
-                    small=options.small, attempts=options.attempts,
+                    small=options.small, attempts=options.attempts, half=options.half,
                 ):  # fmt: skip
                     file.write(bug.as_line())
                     file.flush()
@@ -186,6 +186,7 @@ def _parser() -> argparse.ArgumentParser:
     mining.add_argument(
         "--small", type=int, default=4, help="bugs of one or two single-line edits beside them"
     )
+    mining.add_argument("--half", choices=("development", "held-out", "both"), default="both")
     mining.add_argument("--attempts", type=int, default=14, help="commits of each clone whose tests are run")
     running = commands.add_parser("run", help="repair the bugs that were found")
     running.add_argument("bugs", type=Path)
