@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tools.repair.candidates import Candidate
+from tools.repair.failures import likeness, places_of
 from tools.repair.localization import covering, own_lines
 from tools.repair.server import Message, Requests
 from tools.repair.spectrum import Spectrum, Test
@@ -64,6 +65,7 @@ class Asking:
     hooked: set[int] = field(default_factory=set)
     asked: int = 0
     _near: dict[tuple[str, range], list[int]] = field(default_factory=dict)
+    _alike: dict[int, float] = field(default_factory=dict)
 
     async def brief(self) -> None:
         """Tell the workers what all requests are about."""
@@ -190,6 +192,21 @@ class Asking:
         return [
             t.index for t in sorted(near, key=lambda t: (t.slowness, t.index))[:most] if t.slowness <= slowest
         ]
+
+    def alike_near(self, candidate: Candidate, most: int, slowest: int) -> list[int]:
+        """Quick passing tests that run what is changed, those first that run most of what a failing one runs."""
+        near = (self.spectrum.tests[index] for index in self.passing_near(candidate))
+        quick = [test for test in near if test.slowness <= slowest]
+        return [
+            test.index
+            for test in sorted(quick, key=lambda t: (-self._likeness_to_failing(t), t.index))[:most]
+        ]
+
+    def _likeness_to_failing(self, test: Test) -> float:
+        if test.index not in self._alike:
+            first = places_of(self.wanted[0]) if self.wanted else frozenset()
+            self._alike[test.index] = likeness(first, places_of(test))
+        return self._alike[test.index]
 
     def _changed_lines(self, candidate: Candidate) -> Iterator[tuple[str, range]]:
         """The lines of the statements that are changed, counted in the text before any change."""

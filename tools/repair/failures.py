@@ -22,8 +22,8 @@ def groups(failing: Sequence[Test]) -> Iterator[list[Test]]:
     """Failing tests by likely fault: each begins with the test that runs least, and holds those that run alike."""
     rest = sorted(failing, key=lambda test: (test.endless, test.slowness, _size(test), test.index))
     while rest:
-        first, covered = rest[0], _places(rest[0])
-        alike = [test for test in rest if test is first or _likeness(covered, _places(test)) >= SAME_FAULT]
+        first, covered = rest[0], places_of(rest[0])
+        alike = [test for test in rest if test is first or likeness(covered, places_of(test)) >= SAME_FAULT]
         # The one that runs least is judged first; after it the quick ones, so that a wrong patch is found out early.
         yield alike[:MOST_WANTED]
         rest = [test for test in rest if test not in alike]
@@ -36,6 +36,9 @@ def hints(failing: Sequence[Test]) -> Hints:
     names |= {name for text in texts for name in re.findall(r"cannot import name '(\w+)'", text)}
     modules = {name for text in texts for name in re.findall(r"No module named '([\w.]+)'", text)}
     attributes = {name for text in texts for name in re.findall(r"has no attribute '(\w+)'", text)}
+    lacking = {
+        pair for text in texts for pair in re.findall(r"'([\w.]+)' object has no attribute '(\w+)'", text)
+    }
     errors = {name for text in texts for name in re.findall(r"\b([A-Z]\w*(?:Error|Exception))\b", text)}
     unraised = {name for text in texts for pattern in _UNRAISED for name in pattern.findall(text)}
     keys = {
@@ -51,6 +54,8 @@ def hints(failing: Sequence[Test]) -> Hints:
         texts=tuple(dict.fromkeys(pair for test in failing for pair in _compared(test))),
         words=frozenset(words),
         unraised=frozenset(unraised),
+        lacking=frozenset(lacking),
+        clashes=tuple(dict.fromkeys(test.message for test in failing if test.error == "TypeError")),
         signs="".join(sorted({sign for test in failing for sign in _SIGN.findall(test.id + test.message)})),
     )
 
@@ -72,14 +77,14 @@ def alone_against_all(failing: Sequence[Test], spectrum: Spectrum) -> list[Test]
     """
     counts: Counter[tuple[str, int]] = Counter()
     for test in spectrum.standing("passed"):
-        counts.update(_places(test))
+        counts.update(places_of(test))
     return [
         test
         for test in failing
         if test.error == "AssertionError"
         and not [frame for frame in test.frames if frame.path != test.file]
-        and _places(test)
-        and all(counts[place] >= ENOUGH_PASSING for place in _places(test))
+        and places_of(test)
+        and all(counts[place] >= ENOUGH_PASSING for place in places_of(test))
     ]
 
 
@@ -116,7 +121,8 @@ def _unquoted(text: str) -> str:
     return value if isinstance(value, str) else text
 
 
-def _places(test: Test) -> frozenset[tuple[str, int]]:
+def places_of(test: Test) -> frozenset[tuple[str, int]]:
+    """The lines of the project that a test runs."""
     return frozenset(
         (path, line) for path, lines in test.lines.items() if path != test.file for line in lines
     )
@@ -126,5 +132,6 @@ def _size(test: Test) -> int:
     return sum(len(lines) for path, lines in test.lines.items() if path != test.file)
 
 
-def _likeness(a: frozenset[tuple[str, int]], b: frozenset[tuple[str, int]]) -> float:
+def likeness(a: frozenset[tuple[str, int]], b: frozenset[tuple[str, int]]) -> float:
+    """Of the places of both, the share that they have in common (Jaccard)."""
     return len(a & b) / len(a | b) if a | b else 1.0

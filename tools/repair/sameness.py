@@ -14,8 +14,9 @@ from tools.repair.choosing import Found
 from tools.repair.edits import Edit
 from tools.repair.server import Message
 
-# Changes that are compared in one search, each by so many passing tests that are quick enough: a comparison costs what
-# some dozen screenings do. Of tests up to the first step of slowness, some hundredths of a second.
+# Changes that are compared in one search, each by so many passing tests that are quick enough, those that are most like
+# a failing one: a comparison costs what some dozen screenings do. Of tests up to the first step of slowness, some
+# hundredths of a second.
 MOST_COMPARED, MOST_TESTS, SLOWEST = 40, 8, 1
 
 Lines = Mapping[str, frozenset[int]]
@@ -34,7 +35,7 @@ class Sameness:
 
     async def compare(self, found: Found) -> None:
         """Ask about a change, unless no quick passing test runs its place or enough were compared."""
-        tests = tuple(sorted(self.ask.quick_near(found.candidate, MOST_TESTS, SLOWEST)))
+        tests = tuple(sorted(self.ask.alike_near(found.candidate, MOST_TESTS, SLOWEST)))
         if not tests or self._compared == MOST_COMPARED:
             return
         self._compared += 1
