@@ -2,7 +2,7 @@
 
 Nothing is run: told the file and the line, is what the author wrote among the first candidates for it? That is what
 search can come to at best, and says of hundreds of fixes what running can say of dozens. Tests' messages are not there,
-so templates that live on them say nothing.
+so templates that live on them say nothing; the words of the tests are.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from benchmarks.repair.mining import blob
 from tools.repair.candidates import GROUPS_FITTED, at_statement, identity, unchanged
 from tools.repair.likelihood import Traits
 from tools.repair.localization import own_lines, suspect_at
-from tools.repair.templates import Change, Package, Site, Source
+from tools.repair.templates import Change, Hints, Package, Site, Source
 
 # Candidates of a line that are kept to fit on, when the right one is among them.
 MOST = 3000
@@ -64,12 +64,13 @@ def look_up(fix: Fix, *, near: bool = True, keep: bool = False) -> Iterator[Made
     before, after = fix.programs()
     source = Source(fix.path, before)
     around = _neighbours(fix) if near else {}
+    hints = Hints(told=fix.told())
     old, new = before.split("\n"), after.split("\n")
     for a, b, c, d in changes(before, after):
         if any(len(line) > WIDEST for line in (*old[a:b], *new[c:d])):
             continue
         wanted = [*old[:a], *new[c:d], *old[b:]]
-        template, place, tried = _first_alike(source, around, (a, b), wanted, keep)
+        template, place, tried = _first_alike(source, around, hints, (a, b), wanted, keep)
         shown = "\n".join([*(f"- {line}" for line in old[a:b]), *(f"+ {line}" for line in new[c:d])])
         yield Made(
             project=fix.project, commit=fix.commit, fold=fix.fold, edits=fix.edits, shown=shown,
@@ -79,8 +80,9 @@ def look_up(fix: Fix, *, near: bool = True, keep: bool = False) -> Iterator[Made
 
 
 def _first_alike(
-    source: Source, around: Mapping[str, Source], span: tuple[int, int], wanted: Sequence[str], keep: bool
-) -> tuple[str | None, int | None, list[tuple[str, Traits]]]:
+    source: Source, around: Mapping[str, Source], hints: Hints, span: tuple[int, int], wanted: Sequence[str],
+    keep: bool,
+) -> tuple[str | None, int | None, list[tuple[str, Traits]]]:  # fmt: skip
     """(template, place) of the first candidate that comes to the wanted lines, and (template, traits) of all.
 
     keep: those after it too, `MOST` in all
@@ -90,7 +92,7 @@ def _first_alike(
     lines = set(range(first + 1, end + 1)) if end > first else {first, first + 1}
     package = Package([source, *around.values()])
     places = [
-        (suspect_at(source, each, 1.0), Site(source=source, statement=each, around=package))
+        (suspect_at(source, each, 1.0), Site(source=source, statement=each, around=package, hints=hints))
         for each in source.statements
         if lines & {*_lines_of(each)}
     ]

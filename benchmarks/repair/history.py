@@ -5,17 +5,21 @@ Only commits of the development half (`mining.Bug.half`): what the held-out one 
 
 from __future__ import annotations
 
+import ast
 import difflib
 import json
 import re
 import subprocess
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from hashlib import sha256
 from pathlib import Path
 
 from benchmarks.repair.mining import SAYS_FIX, blob, plain
+from tools.repair.relevance import words_in, words_in_test
 from tools.repair.spectrum import is_test_file
+from tools.repair.templates.source import Function
 
 # A larger file takes long to be read for each of many commits; a longer change is no small one.
 LONGEST, MOST_LINES = 120_000, 24
@@ -52,6 +56,31 @@ class Fix:
             for commit in (f"{self.commit}^", self.commit)
         )
         return plain(before), plain(after)
+
+    def told(self) -> frozenset[str]:
+        """The words of the tests that the commit adds or changes, as failing tests would tell them."""
+        found: set[str] = set()
+        shown = subprocess.run(
+            ["git", "-C", self.clone, "show", "-U0", "--format=", "--no-renames", self.commit, "--", "*.py"],
+            capture_output=True, check=False, encoding="utf-8", errors="replace",
+        ).stdout  # fmt: skip
+        for part in shown.split("diff --git ")[1:]:
+            path = part.split("\n", 1)[0].partition(" b/")[2]
+            if not is_test_file(path):
+                continue
+            added = {
+                line
+                for first, number in re.findall(r"^@@ \S+ \+(\d+)(?:,(\d+))? @@", part, re.MULTILINE)
+                for line in range(int(first), int(first) + int(number or 1))
+            }
+            with suppress(SyntaxError, ValueError):  # written for another Python
+                tree = ast.parse(blob(Path(self.clone), self.commit, path).decode("utf-8", "replace"))
+                for node in ast.walk(tree):
+                    if isinstance(node, Function) and added & {
+                        *range(node.lineno, (node.end_lineno or 0) + 1)
+                    }:
+                        found |= words_in(node.name) | words_in_test(node)
+        return frozenset(found)
 
     def as_line(self) -> str:
         return json.dumps(asdict(self)) + "\n"

@@ -14,6 +14,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 
+from tools.repair.relevance import words_in
 from tools.repair.templates import Change, Site
 from tools.repair.templates.source import TOKEN
 from tools.repair.templates.weights import TRAITS, USUAL
@@ -44,6 +45,7 @@ def traits(site: Site, change: Change, place: int, alike: int) -> Traits:
         _log(sum(each in site.own_words for each in names)),
         _log(sum(each in site.near_words and each not in site.own_words for each in names)),
         _log(_unseen(site, change, new)),
+        _log(sum(_is_told(each, site.hints.told) for each in names if each not in site.own_words)),
         _log(place),
         _log(alike),
         _log(change.text.count("\n") + source.text.count("\n", change.start, change.end)),
@@ -59,6 +61,11 @@ def traits(site: Site, change: Change, place: int, alike: int) -> Traits:
 def likelihood(of: Traits, weights: Sequence[float] = tuple(TRAITS.values())) -> float:
     """Relative to other changes; about 1 for what is often right."""
     return math.exp(sum(weight * each for weight, each in zip(weights, of, strict=True)) - USUAL)
+
+
+def _is_told(name: str, told: frozenset[str]) -> bool:
+    words = words_in(name)
+    return bool(words) and words <= told
 
 
 def _log(number: int) -> float:

@@ -14,6 +14,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import lru_cache
 
 from tools.repair.localization import Suspect
 from tools.repair.spectrum import Test
@@ -73,8 +74,19 @@ def words_of(failing: Sequence[Test], files: Mapping[str, str]) -> frozenset[str
         name = test.id.partition("[")[0].split("::")[-1].split(".")[-1]
         found |= _words([name, test.id.partition("[")[2], test.message])
         for function in _functions(files.get(test.file, ""), name):
-            found |= _words(_texts(function))
+            found |= words_in_test(function)
     return frozenset(found)
+
+
+def words_in_test(function: Function) -> frozenset[str]:
+    """The words of what a test calls, hands over and compares."""
+    return _words(_texts(function))
+
+
+@lru_cache(maxsize=50_000)
+def words_in(name: str) -> frozenset[str]:
+    """The words that a name is made of."""
+    return _words([name])
 
 
 def _functions(text: str, name: str) -> Iterator[Function]:

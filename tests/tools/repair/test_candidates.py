@@ -231,6 +231,7 @@ def test_every_template_has_candidates_or_waits_for_a_hint() -> None:
         import math
         from practice import counted, _counted, wrod
         from bb import paint
+        from collections import Mapping
         NAMES = ["word", "items"]
 
 
@@ -266,7 +267,9 @@ def test_every_template_has_candidates_or_waits_for_a_hint() -> None:
                 if low == kind and high == kind:
                     low = low.append(high)
                 del kind["x"]
-                return counted(self) != ("one")
+                if kind < high and kind.startswith("x"):
+                    return "one" + kind
+                return counted(self) != ("one"), base64.encodestring(kind)
 
             def fourth(self, scale, step):
                 area(1, 2), step.area(deep=True), Words.word, self.word.keys, rex(self), draw(step)
@@ -303,14 +306,19 @@ def test_every_template_has_candidates_or_waits_for_a_hint() -> None:
         """)
     beside = "def paint(word, thick=False):\n    draw(word, deep=True).flush()\n"
     told = Hints(
-        missing_attributes=frozenset({"appendd"}),
-        missing_names=frozenset({"totl", "re", "rex", "wrod"}),
+        missing_attributes=frozenset({"appendd", "encodestring"}),
+        missing_names=frozenset({"totl", "re", "rex", "wrod", "Mapping"}),
         missing_keys=frozenset({"kind"}),
         missing_modules=frozenset({"bb"}),
         errors=frozenset({"IndexError", "UnboundLocalError"}),
         unraised=frozenset({"ValueError"}),
         texts=(("an old text", "a new text"),),
         signs="@",
+        lacking=frozenset({("int", "startswith")}),
+        clashes=(
+            'can only concatenate str (not "int") to str',
+            "'<' not supported between instances of 'NoneType' and 'int'",
+        ),
     )
     used = {candidate.template for candidate in everything(program, told, beside)}
     assert {template.name for template in TEMPLATES} - used == set()

@@ -32,6 +32,9 @@ class Hints:
     words: strings of the messages that look like names
     unraised: exceptions that tests waited for in vain
     signs: characters of the tests' names and messages that are neither letters nor digits, each once
+    lacking: (type, attribute) of AttributeErrors: what was asked of an object of a type that has no such thing
+    clashes: what TypeErrors say
+    told: words of the failing tests (`relevance.words_of`)
     """
 
     missing_names: frozenset[str] = frozenset()
@@ -43,6 +46,14 @@ class Hints:
     words: frozenset[str] = frozenset()
     unraised: frozenset[str] = frozenset()
     signs: str = ""
+    lacking: frozenset[tuple[str, str]] = frozenset()
+    clashes: tuple[str, ...] = ()
+    told: frozenset[str] = frozenset()
+
+    def may_be_none(self, attribute: str) -> bool:
+        """Nothing says that what lacked the attribute was an object of another type than None."""
+        kinds = {kind for kind, name in self.lacking if name == attribute}
+        return not kinds or "NoneType" in kinds
 
 
 # Lines before and after a statement that are near it.

@@ -101,7 +101,14 @@ def method_of_others(site: Site) -> Iterator[Change]:
         above = site.source.parents.get(node)
         handed_on = isinstance(
             above,
-            ast.Call | ast.Assign | ast.Return | ast.keyword | ast.Compare | ast.comprehension | ast.For,
+            ast.Call
+            | ast.Assign
+            | ast.Return
+            | ast.keyword
+            | ast.Compare
+            | ast.comprehension
+            | ast.For
+            | ast.Tuple,
         ) and node is not getattr(above, "func", 0)
         if handed_on and (is_place(node) or isinstance(node, ast.Call)):
             for name in dict.fromkeys([*own, *usual]):

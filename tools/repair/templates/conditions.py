@@ -27,7 +27,12 @@ def weakened_condition(site: Site) -> Iterator[Change]:
 def strengthened_condition(site: Site) -> Iterator[Change]:
     """`c` → `x and c` (TBar FP6.3; PraPR pre-condition): a check that is missing."""
     for test in _real_tests(site):
+        asked = [n for n in ast.walk(test) if isinstance(n, ast.Attribute)]
+        # That such a value is empty in the tests would be luck: it is of another type.
+        others = {site.text(each.value) for each in asked if not site.hints.may_be_none(each.attr)}
         for check in (*site.variables, *_attributes(site, test), *_checks(site, test)):
+            if check in others:
+                continue
             guarded = f"{check} and {site.operand(test, AND)}"
             yield site.replace(test, guarded, f"`{check}` is not checked before `{site.text(test)}`")
 

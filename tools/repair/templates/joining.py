@@ -69,7 +69,8 @@ def attribute_asked_first(site: Site) -> Iterator[Change]:
         owned = [n for n in ast.walk(node) if isinstance(n, ast.Attribute) and isinstance(n.ctx, ast.Load)]
         for each in owned[:4]:
             owner = site.text(each.value)
-            for check in (f'hasattr({owner}, "{each.attr}")', owner, f"{owner} is not None"):
+            nothing = (owner, f"{owner} is not None") if site.hints.may_be_none(each.attr) else ()
+            for check in (f'hasattr({owner}, "{each.attr}")', *nothing):
                 yield site.replace(
                     node, f"{check} and {site.operand(node, AND)}", f"`{check}` is not asked first"
                 )

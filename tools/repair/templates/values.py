@@ -187,4 +187,4 @@ def _is_argument(site: Site, node: ast.expr) -> bool:
     above = site.source.parents.get(node)
     if isinstance(above, ast.Call):
         return node in above.args
-    return isinstance(above, ast.Return | ast.Assign | ast.BinOp | ast.Compare)
+    return isinstance(above, ast.Return | ast.Assign | ast.BinOp | ast.Compare | ast.Tuple | ast.List)

@@ -1,0 +1,214 @@
+"""Templates for a value of the wrong type, by what the failure says: convert it, or ask for its type before.
+
+PyTER (Oh and Oh 2022) compares the types of passing and failing runs; here a TypeError's or AttributeError's own words
+name the type that was met, and often the one that is wanted.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from tools.repair.templates.base import Change, Site, template
+from tools.repair.templates.joining import truths
+from tools.repair.templates.practice import is_place
+from tools.repair.templates.precedence import AND, ATOM
+
+_ITERATORS = "generator|map|filter|zip|enumerate|dict_keys|dict_values|dict_items|odict_keys|odict_values|set"
+# Types that a method's name may stand for, the likeliest first.
+_KINDS = ("str", "bytes", "dict", "list", "set", "tuple", "int")
+MOST_KINDS = 2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rule:
+    """What is done about one complaint of Python's.
+
+    said: what the message begins with or holds
+    place: whether an expression may be the value that is complained of
+    forms: what is put in its place, `{x}` being its text, `{o}` the same as an operand
+    """
+
+    said: re.Pattern[str]
+    place: Callable[[Site, ast.expr], bool]
+    forms: tuple[str, ...]
+
+
+@template(prior=1.6, precision=0.9)
+def converted_as_said(site: Site) -> Iterator[Change]:
+    """A value of the type that a TypeError complains of, converted to what is wanted: `"a" + n` → `"a" + str(n)`."""
+    rules = [rule for rule in RULES if any(map(rule.said.search, site.hints.clashes))]
+    for node in site.nodes:
+        for rule in rules:
+            if rule.place(site, node):
+                for form in rule.forms:
+                    text = form.format(x=site.text(node), o=site.operand(node, ATOM))
+                    yield site.replace(
+                        node, text, f"`{site.text(node)}` is of the wrong type: `{text}` is meant"
+                    )
+
+
+@template(prior=1.6, precision=0.92)
+def asked_of_its_type(site: Site) -> Iterator[Change]:
+    """`x.m()` where x may be of a type that has no m: `isinstance(x, T) and x.m()` (PyTER, type guard)."""
+    lacking = {name: kind for kind, name in sorted(site.hints.lacking) if kind != "NoneType"}
+    conditions = list(truths(site))
+    for node in site.nodes:
+        if not (isinstance(node, ast.Attribute) and node.attr in lacking and is_place(node.value)):
+            continue
+        owner = site.text(node.value)
+        why = f"`{owner}` may be of type `{lacking[node.attr]}`, which has no `{node.attr}`"
+        checks = _checks(owner, lacking[node.attr], node.attr)
+        for test in conditions:
+            if any(each is node for each in ast.walk(test)):
+                for check in checks:
+                    yield site.replace(test, f"{check} and {site.operand(test, AND)}", why)
+        above = site.source.parents.get(node)
+        if isinstance(above, ast.Call) and above.func is node:
+            for check in checks:
+                yield site.replace(above, f"{site.text(above)} if {check} else {owner}", why)
+            if node.attr in ("encode", "decode"):
+                yield site.replace(above, owner, why)
+        for text in _converted(owner, lacking[node.attr], node.attr):
+            yield site.replace(node.value, text, why)
+
+
+@template(prior=1.2, precision=0.88)
+def none_kept_out(site: Site) -> Iterator[Change]:
+    """None where an order or a sum is asked for: `x < y` → `x is not None and x < y`, `x or 0` (PyTER, None guard)."""
+    if not any(_NONE.search(each) for each in site.hints.clashes):
+        return
+    conditions = list(truths(site))
+    for node in site.nodes:
+        above = site.source.parents.get(node)
+        if not (is_place(node) and isinstance(above, ast.Compare | ast.BinOp | ast.AugAssign)):
+            continue
+        text = site.text(node)
+        why = f"`{text}` may be None"
+        for test in conditions:
+            if any(each is node for each in ast.walk(test)):
+                yield site.replace(test, f"{text} is not None and {site.operand(test, AND)}", why)
+        if not isinstance(above, ast.Compare):
+            yield site.replace(node, f"{text} or 0", why)
+
+
+def _checks(owner: str, kind: str, method: str) -> list[str]:
+    having = [each for each in _KINDS if hasattr(getattr(builtins, each), method)]
+    found = [f"isinstance({owner}, {each})" for each in having[:MOST_KINDS]]
+    if isinstance(getattr(builtins, kind, None), type):
+        found.append(f"not isinstance({owner}, {kind})")
+    return [*found, f'hasattr({owner}, "{method}")']
+
+
+def _converted(owner: str, kind: str, method: str) -> list[str]:
+    if kind == "bytes" and hasattr(str, method):
+        return [f"{owner}.decode()"]
+    if kind == "str" and hasattr(bytes, method):
+        return [f"{owner}.encode()"]
+    having = [each for each in _KINDS if hasattr(getattr(builtins, each), method)]
+    return [f"{each}({owner})" for each in having[:MOST_KINDS] if kind not in ("dict", each)]
+
+
+def _is_value(node: ast.expr) -> bool:
+    return is_place(node) or isinstance(node, ast.Call | ast.Constant | ast.JoinedStr | ast.BinOp)
+
+
+def _summand(site: Site, node: ast.expr) -> bool:
+    above = site.source.parents.get(node)
+    added = isinstance(above, ast.BinOp | ast.AugAssign) and isinstance(above.op, ast.Add)
+    return added and _is_value(node)
+
+
+def _handed(site: Site, node: ast.expr) -> bool:
+    """An argument, an operand, an index, what is returned or stored; not what is called or asked for an attribute."""
+    above = site.source.parents.get(node)
+    return _is_value(node) and (
+        (isinstance(above, ast.Call) and node is not above.func)
+        or isinstance(above, ast.BinOp | ast.Compare | ast.keyword | ast.Return | ast.Tuple | ast.List)
+        or (isinstance(above, ast.Assign | ast.AugAssign) and node is above.value)
+        or (isinstance(above, ast.Subscript) and node is above.slice)
+    )
+
+
+def _gone_through(site: Site, node: ast.expr) -> bool:
+    above = site.source.parents.get(node)
+    return _is_value(node) and (
+        (isinstance(above, ast.For | ast.AsyncFor | ast.comprehension) and node is above.iter)
+        or (isinstance(above, ast.Call) and node is not above.func)
+        or isinstance(above, ast.Starred)
+        or (isinstance(above, ast.Compare) and node in above.comparators)
+        or (isinstance(above, ast.Subscript) and node is above.value)
+    )
+
+
+def _index(site: Site, node: ast.expr) -> bool:
+    above = site.source.parents.get(node)
+    return (isinstance(above, ast.Subscript) and node is above.slice) or isinstance(above, ast.Slice)
+
+
+def _counted(site: Site, node: ast.expr) -> bool:
+    above = site.source.parents.get(node)
+    argument = isinstance(above, ast.Call) and node in above.args
+    return argument or _index(site, node)
+
+
+def _filled_in(site: Site, node: ast.expr) -> bool:
+    above = site.source.parents.get(node)
+    return isinstance(above, ast.BinOp) and isinstance(above.op, ast.Mod) and node is above.right
+
+
+def _joined(site: Site, node: ast.expr) -> bool:
+    above = site.source.parents.get(node)
+    called = above.func if isinstance(above, ast.Call) else None
+    return isinstance(called, ast.Attribute) and called.attr == "join" and not isinstance(node, ast.Attribute)
+
+
+def _rule(said: str, place: Callable[[Site, ast.expr], bool], *forms: str) -> Rule:
+    return Rule(said=re.compile(said), place=place, forms=forms)
+
+
+# Python 3.11 to 3.13 and before, where they say it otherwise.
+RULES = (
+    _rule(
+        r"can only concatenate str \(not \"(?!bytes|NoneType)|must be str, not (?!bytes|NoneType)"
+        r"|for \+=?: '(?:str' and '(?!NoneType)\w+|(?!NoneType)\w+' and 'str)'",
+        _summand, "str({x})",
+    ),
+    _rule(r"can only concatenate str \(not \"NoneType\"|for \+=?: 'NoneType' and 'str'", _summand, '{o} or ""'),
+    _rule(r"can only concatenate list|for \+=?: '\w+' and 'list'", _summand, "list({x})", "[{x}]"),
+    _rule(r"can only concatenate tuple|for \+=?: '\w+' and 'tuple'", _summand, "tuple({x})", "({x},)"),
+    _rule(
+        r"bytes-like object is required, not 'str'|can't concat str to bytes|a bytes pattern on a string"
+        r"|bytes-like object, not '?str|expected bytes, (?:got )?str|bytes, not str",
+        _handed, "{o}.encode()",
+    ),
+    _rule(
+        r"\(not \"bytes\"\) to str|a string pattern on a bytes|must be str, not bytes|str, not '?bytes"
+        r"|requires string as left operand, not bytes|expected str, (?:got )?bytes",
+        _handed, "{o}.decode()",
+    ),
+    _rule(r"'NoneType'(?: object)? is not (?:iterable|a container)|'NoneType' object is not subscriptable",
+          _gone_through, "{o} or ()", "{o} or {{}}"),
+    _rule(r"'(?!NoneType)\w+' object is not iterable", _gone_through, "[{x}]", "({x},)"),
+    _rule(rf"object of type '(?:{_ITERATORS})' has no len|'(?:{_ITERATORS})' object is not (?:subscriptable|reversible)"
+          rf"|JSON serializable", _gone_through, "list({x})"),
+    _rule(r"'float' object cannot be interpreted as an integer|must be integers or slices, not float"
+          r"|must be integers or None", _counted, "int({x})"),
+    _rule(r"indices must be integers(?: or slices)?, not '?str", _index, "int({x})"),
+    _rule(r"unhashable type: 'list'|cannot use 'list'", _handed, "tuple({x})"),
+    _rule(r"unhashable type: 'set'|cannot use 'set'", _handed, "frozenset({x})"),
+    _rule(r"unhashable type: 'dict'|cannot use 'dict'", _handed, "tuple({o}.items())", "id({x})", "repr({x})"),
+    _rule(r"not all arguments converted|not enough arguments for format", _filled_in, "({x},)", "tuple({x})"),
+    _rule(r"expected str instance, (?!bytes)\w+ found", _joined, "map(str, {x})"),
+    _rule(
+        r"expected string or bytes-like object|expected str, bytes or os\.PathLike object"
+        r"|requires string as left operand, not (?!bytes)|argument must be a string",
+        _handed, "str({x})", '{o} or ""',
+    ),
+)  # fmt: skip
+_NONE = re.compile(
+    r"not supported between instances of .*'NoneType'|unsupported operand type\(s\).*'NoneType'"
+)
