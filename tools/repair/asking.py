@@ -111,11 +111,15 @@ class Asking:
             "seconds": max(PROBE_SECONDS, *(self.spectrum.tests[index].limit for index in tests)),
         })  # fmt: skip
 
-    async def lines(self, candidate: Candidate | None, tests: Sequence[int]) -> str:
-        """What tests run with a candidate, or as the program is; the request's name."""
+    async def lines(self, candidate: Candidate | None, tests: Sequence[int], *, inputs: bool = False) -> str:
+        """What tests run with a candidate, or as the program is; the request's name.
+
+        inputs: instead, for how many of the inputs that tests give to what is changed it does otherwise than before
+        """
         return await self._ask("warm", [candidate] if candidate else [], {
             "probe": list(tests),
             "edits": self.edits(candidate) if candidate else [],
+            "inputs": inputs,
             "seconds": max(PROBE_SECONDS, *(self.spectrum.tests[index].limit for index in tests)),
         })  # fmt: skip
 

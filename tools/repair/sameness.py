@@ -1,7 +1,8 @@
 """How much of what passing tests do a change leaves as it was.
 
 A right change seldom alters what tests that passed before do; a wrong one that still passes them often sends them
-another way which they do not look at (PATCH-SIM, Xiong et al. 2018). What they do is here the set of lines they run.
+another way which they do not look at (PATCH-SIM, Xiong et al. 2018). What they do is here the set of lines they run,
+and what the changed function makes of the inputs that they give it and of others near them (the worker's `inputs`).
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from tools.repair.asking import Asking
+from tools.repair.candidates import Candidate
 from tools.repair.choosing import Found
 from tools.repair.edits import Edit
 from tools.repair.server import Message
@@ -22,52 +24,74 @@ MOST_COMPARED, MOST_TESTS, SLOWEST = 40, 8, 1
 Lines = Mapping[str, frozenset[int]]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Told:
+    """What of a change is known by an answer, in the terms of `choosing.Found`; None for what it says nothing of."""
+
+    candidate: Candidate
+    disturbed: float | None = None
+    altered: float | None = None
+
+    def of(self, found: Found) -> Found:
+        if found.candidate is not self.candidate:
+            return found
+        disturbed = found.disturbed if self.disturbed is None else self.disturbed
+        altered = found.altered if self.altered is None else self.altered
+        return replace(found, disturbed=disturbed, altered=altered)
+
+
 @dataclass(slots=True, kw_only=True)
 class Sameness:
-    """Asks for the lines that tests run with good changes and without any, and notes the difference in `Found`."""
+    """Asks what passing tests and their inputs come to with good changes and without any."""
 
     ask: Asking
     _plain: dict[tuple[int, ...], Mapping[int, Lines]] = field(default_factory=dict)
     _asked: dict[str, tuple[int, ...]] = field(default_factory=dict)
-    _about: dict[str, tuple[Found, tuple[int, ...]]] = field(default_factory=dict)
-    _told: list[tuple[Found, tuple[int, ...], Mapping[int, Lines]]] = field(default_factory=list)
+    _about: dict[str, tuple[Candidate, tuple[int, ...]]] = field(default_factory=dict)
+    _inputs: dict[str, Candidate] = field(default_factory=dict)
+    _waiting: list[tuple[Candidate, tuple[int, ...], Mapping[int, Lines]]] = field(default_factory=list)
     _compared: int = 0
 
-    async def compare(self, found: Found) -> None:
+    async def compare(self, candidate: Candidate) -> None:
         """Ask about a change, unless no quick passing test runs its place or enough were compared."""
-        tests = tuple(sorted(self.ask.alike_near(found.candidate, MOST_TESTS, SLOWEST)))
+        tests = tuple(sorted(self.ask.alike_near(candidate, MOST_TESTS, SLOWEST)))
         if not tests or self._compared == MOST_COMPARED:
             return
         self._compared += 1
         if tests not in self._plain and tests not in self._asked.values():
             self._asked[await self.ask.lines(None, tests)] = tests
-        self._about[await self.ask.lines(found.candidate, tests)] = found, tests
+        self._about[await self.ask.lines(candidate, tests)] = candidate, tests
+        self._inputs[await self.ask.lines(candidate, tests, inputs=True)] = candidate
 
-    def note(self, reply: Message) -> list[tuple[Found, Found]]:
-        """Of each change of which enough is known now: as it was, and with the share of tests that go another way."""
+    def note(self, reply: Message) -> list[Told]:
+        """What is known now of changes."""
+        if reply["id"] in self._inputs:
+            return [Told(candidate=self._inputs.pop(reply["id"]), altered=_altered(reply))]
         lines = _lines(reply)
         if reply["id"] in self._asked:
             self._plain[self._asked[reply["id"]]] = lines
         else:
-            self._told.append((*self._about.pop(reply["id"]), lines))
-        ready = [each for each in self._told if each[1] in self._plain]
-        self._told = [each for each in self._told if each[1] not in self._plain]
-        return [(found, self._with_share(found, self._plain[tests], after)) for found, tests, after in ready]
+            self._waiting.append((*self._about.pop(reply["id"]), lines))
+        ready = [each for each in self._waiting if each[1] in self._plain]
+        self._waiting = [each for each in self._waiting if each[1] not in self._plain]
+        return [
+            Told(candidate=candidate, disturbed=self._share(candidate, self._plain[tests], after))
+            for candidate, tests, after in ready
+        ]
 
     def forget(self) -> None:
         """No more answers come to what is asked."""
         self._asked.clear()
         self._about.clear()
-        self._told.clear()
+        self._inputs.clear()
+        self._waiting.clear()
 
-    def _with_share(self, found: Found, before: Mapping[int, Lines], after: Mapping[int, Lines]) -> Found:
+    def _share(self, candidate: Candidate, before: Mapping[int, Lines], after: Mapping[int, Lines]) -> float:
+        """Of the tests, those that go another way; 0 if it cannot be tried in a running process."""
         both = sorted(before.keys() & after.keys())
-        if not both:  # it cannot be tried in a running process
-            return found
         texts = {path: source.text for path, source in self.ask.sources.items()}
-        edits = found.candidate.edits
-        other = sum(not same(before[index], after[index], edits, texts) for index in both)
-        return replace(found, disturbed=other / len(both))
+        other = sum(not same(before[index], after[index], candidate.edits, texts) for index in both)
+        return other / len(both) if both else 0.0
 
 
 def same(before: Lines, after: Lines, edits: Sequence[Edit], texts: Mapping[str, str]) -> bool:
@@ -120,6 +144,13 @@ def _once(lines: Sequence[str]) -> dict[str, int]:
     """The lines that stand there once, however they are indented, and where."""
     bare = [each.strip() for each in lines]
     return {each: place for place, each in enumerate(bare) if each and bare.count(each) == 1}
+
+
+def _altered(reply: Message) -> float:
+    """Of the inputs with which the changed function worked before, the share with which it does otherwise."""
+    counts = [record["inputs"] for record in reply["tests"].values() if "inputs" in record]
+    worked, other = (sum(each) for each in zip(*counts, strict=True)) if counts else (0, 0)
+    return other / worked if worked else 0.0
 
 
 def _lines(reply: Message) -> dict[int, Lines]:

@@ -188,8 +188,8 @@ class Trying:
         about = self._ask.open.pop(reply["id"])
         self._in_cold -= reply["from"] == "cold"
         if reply["kind"] == "probed":
-            for known, compared in self._same.note(reply):
-                self._good.found = [compared if each is known else each for each in self._good.found]
+            for told in self._same.note(reply):
+                self._good.found = [told.of(each) for each in self._good.found]
             return
         if reply["kind"] == "tried":
             await self._judge_one(about[0], reply, effort)
@@ -235,7 +235,7 @@ class Trying:
             kind = trust(candidate, self.sources.values(), passing)
             found = Found(candidate=candidate, helped=helped, trust=kind, near=passing + len(helped))
             self._good.found.append(found)
-            await self._same.compare(found)
+            await self._same.compare(candidate)
             self.on_progress(f"{candidate.path}:{candidate.suspect.line}: {candidate.why}")
         else:
             slow = reply["verdict"] == "timeout" and not reply["stage"]

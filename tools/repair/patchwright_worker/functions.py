@@ -77,8 +77,8 @@ class Program:
         """The module's own statements after one of them."""
         return self._tree.body[self._tree.body.index(statement) + 1 :]
 
-    def original(self, outer: Outer) -> types.CodeType:
-        return self._compiled(outer, outer.node, fuelled=False)
+    def original(self, outer: Outer, fuelled: bool = False) -> types.CodeType:
+        return self._compiled(outer, outer.node, fuelled)
 
     def changed(self, outer: Outer, edits: Sequence[Sequence[Any]], fuelled: bool) -> types.CodeType:
         """The function with the edits made. Raises Outside when more than its body changed, or SyntaxError."""

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 from .baseline import Baseline
 from .children import Patience, TestClock
 from .frameworks import Framework, Suite
+from .functions import Outside
+from .inputs import Differing
 from .naming import renamed
 from .patching import NeedsImport, Overlay, Swapper, apply_edits, compile_source
 from .probes import Probes, TracerWanted
@@ -204,7 +206,9 @@ class Warm(Knowledge):
         )
 
     def probe(self, request: Json, indexes: Sequence[int]) -> Callable[[Send], None]:
-        """How tests go with a candidate, and what they run."""
+        """How tests go with a candidate, and what they run; or what it alters for their `inputs`."""
+        if request.get("inputs"):
+            return self._compare(request, indexes)
 
         def run(send: Send) -> None:
             def named(message: Json) -> None:
@@ -215,6 +219,32 @@ class Warm(Knowledge):
             self.trace(indexes, Patience(request["seconds"]), named)
 
         return self._swapped(request, run)
+
+    def _compare(self, request: Json, indexes: Sequence[int]) -> Callable[[Send], None]:
+        """What the changed function does with the inputs that tests give it, beside what it did."""
+        self._screener.know(self.texts, {edit[0] for edit in request["edits"]})
+
+        def run(send: Send) -> None:
+            try:
+                differing = Differing(*self._screener.forms(request["edits"]))
+            except (NeedsImport, Outside, SyntaxError, ValueError):
+                send({"kind": "verdict", "verdict": "module"})
+                return
+            clock = TestClock(send, Patience(request["seconds"]).now, dict)
+
+            def before(index: int) -> None:
+                differing.begin()
+                clock.before(index)
+                sys.setprofile(differing.look)
+
+            def after(index: int, record: Json) -> None:
+                sys.setprofile(None)
+                told = {"outcome": record["outcome"], "inputs": differing.counts}
+                send({"kind": "test", "test": index, **told, **clock.after()})
+
+            self.suite.run(indexes, before, after)
+
+        return run
 
     def _swapped(self, request: Json, then: Callable[[Send], None]) -> Callable[[Send], None]:
         def run(send: Send) -> None:

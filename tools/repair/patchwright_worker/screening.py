@@ -81,6 +81,19 @@ class Screener:
             if known is None or known.text != texts[path]:
                 self._programs[path] = Program(path, texts[path])
 
+    def forms(
+        self, edits: Sequence[Sequence[Any]]
+    ) -> tuple[types.FunctionType, types.CodeType, types.CodeType]:
+        """The one function that edits change, live; its code and its new code, both with fuel.
+
+        Raises Outside or NeedsImport if there is no such function, SyntaxError or ValueError if that is no program.
+        """
+        (program, outer, new), *others = self._functions(edits)
+        if others:
+            raise Outside
+        function = self._live(program, outer, new)[0][0]
+        return function, program.original(outer, fuelled=True), new
+
     def run(self, request: Json, done: int, send: Send) -> None:
         self._timer, self._fuel = Timer(), Fuel(request["fuel"])
         self._seconds = request["seconds"]

@@ -107,7 +107,7 @@ def callee(site: Site) -> Iterator[Change]:
         elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
             for name in _relatives(node.func.attr, (*_METHODS, *_CALLEES)):
                 yield _renamed(site, node.func, name)
-        elif _is_handed_on(node, site):
+        elif _is_handed_on(node, site) and not _is_type_asked(node, site):  # of types another template speaks
             old = node.id if isinstance(node, ast.Name) else node.attr
             for name in _relatives(old, _CALLEES):
                 yield site.replace(node, name) if isinstance(node, ast.Name) else _renamed(site, node, name)
@@ -260,6 +260,13 @@ def _is_handed_on(node: ast.expr, site: Site) -> TypeGuard[ast.Name | ast.Attrib
     if isinstance(above, ast.keyword):
         return isinstance(node, ast.Name | ast.Attribute)
     return isinstance(node, ast.Name | ast.Attribute) and isinstance(above, ast.Call) and node in above.args
+
+
+def _is_type_asked(node: ast.expr, site: Site) -> bool:
+    """`T` of `isinstance(x, T)`."""
+    above = site.source.parents.get(node)
+    asks = isinstance(above, ast.Call) and getattr(above.func, "id", "") in ("isinstance", "issubclass")
+    return asks and isinstance(above, ast.Call) and node in above.args[1:]
 
 
 def _is_head(site: Site, node: ast.expr) -> bool:
