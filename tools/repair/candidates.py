@@ -8,7 +8,7 @@ import heapq
 import math
 import warnings
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from tools.repair.edits import Edit, composed
@@ -33,6 +33,8 @@ PAIRED = 0.8
 # Where more statements are suspicious, as in libraries, changes come by how likely they look; in small programs, where
 # fitting gained nothing, by the priors that are written beside the templates.
 MANY_STATEMENTS = 50
+# Files that hold more are a library's too, however few of their statements are suspicious.
+LARGE = 250
 # There a template that has many candidates at a line spreads its chance over them; not wholly, since the likelier of
 # them come first (0.75 was the best of the exponents tried on small programs), and the first is the likelier of two.
 SPREAD, ORDER_DISCOUNT = 0.75, 1e-4
@@ -105,6 +107,12 @@ class Candidate:
         return "; ".join(each.change.why for each in self.parts)
 
 
+def statements_in_view(suspects: int, sources: Iterable[Source]) -> int:
+    """How many statements are suspicious: in a library, whose files are large, more than `MANY_STATEMENTS`."""
+    large = sum(len(source.statements) for source in sources) > LARGE
+    return max(suspects, MANY_STATEMENTS + 1) if large and suspects else suspects
+
+
 def candidates(
     suspects: Sequence[Suspect],
     sources: Mapping[str, Source],
@@ -117,7 +125,8 @@ def candidates(
     kind: by what the prior of a template of a name is multiplied
     fitted: by likelihood; None: where many statements are suspicious
     """
-    fitted = len(suspects) > MANY_STATEMENTS if fitted is None else fitted
+    if fitted is None:
+        fitted = statements_in_view(len(suspects), sources.values()) > MANY_STATEMENTS
     groups = GROUPS_FITTED if fitted else GROUPS
     if kind is not None:
         groups = grouped(

@@ -14,7 +14,7 @@ from tools.repair.apart import passing_when_written, runs_nothing
 from tools.repair.asking import Asking
 from tools.repair.baseline import Baseline, baseline
 from tools.repair.beforehand import with_beforehand
-from tools.repair.candidates import candidates
+from tools.repair.candidates import candidates, statements_in_view
 from tools.repair.failures import groups, hints
 from tools.repair.findings import Findings
 from tools.repair.hinting import NO_HINT, Hint, understood
@@ -25,7 +25,7 @@ from tools.repair.result import Outcome, RepairResult
 from tools.repair.search import Search
 from tools.repair.server import Job, Replies, Requests
 from tools.repair.spectrum import Spectrum, Test, is_test_file
-from tools.repair.templates import Source
+from tools.repair.templates import Hints, Source
 from tools.repair.worded import with_wording
 from tools.testing.project import Project, TestsNotRunnable
 from tools.testing.python import runner_of
@@ -234,16 +234,19 @@ class Repair:
                 files=self._target_files(),
                 on_progress=self.on_progress,
             )
-            ordered = candidates(suspects, sources, hints(wanted), self.hint.kind if self.hint.said else None)
+            ordered = candidates(
+                suspects, sources, self._hints(wanted), self.hint.kind if self.hint.said else None
+            )
             # What ran before the tests can only be tried in new sessions: nothing quicker is to come before it.
-            found = await search.find(ordered, len(suspects) if any(each.failing for each in suspects) else 0)
+            number = statements_in_view(len(suspects), sources.values())
+            found = await search.find(ordered, number if any(each.failing for each in suspects) else 0)
             self.tried += search.tried
             self.findings.checked = search.checked
             self.findings.to_the_end &= search.to_the_end
             if found is not None:
                 before = {path: source.text for path, source in sources.items()}
                 self.findings.alternatives += [
-                    tuple(described(each, dict(before), [found, *search.others], spectrum, len(suspects)))
+                    tuple(described(each, dict(before), [found, *search.others], spectrum, number))
                     for each in search.others[:MOST_ALTERNATIVES]
                 ]
                 texts = dict(before)
@@ -254,7 +257,7 @@ class Repair:
                         base=base,
                         overlay=dict(self.overlay),
                     )
-                fixes = described(found, texts, search.others, spectrum, len(suspects))
+                fixes = described(found, texts, search.others, spectrum, number)
                 self.findings.fixes += fixes
                 self.overlay.update({fix.path: texts[fix.path] for fix in fixes})
                 return True
@@ -346,12 +349,18 @@ class Repair:
         self, sources: Mapping[str, Source], wanted: Sequence[Test], spectrum: Spectrum
     ) -> list[Suspect]:
         """Statements by what tests run them, what they have in common with the failing ones, and the hint."""
+        ranked = reordered(rank(sources, wanted, spectrum), self._words(wanted))
+        return self._hinted(with_wording(ranked, sources, hints(wanted).texts))
+
+    def _words(self, wanted: Sequence[Test]) -> frozenset[str]:
         files: dict[str, str] = {}
         for path in sorted({test.file for test in wanted}):
             with suppress(OSError, ValueError):  # tests that come from no file
                 files[path] = self._text(path)
-        ranked = reordered(rank(sources, wanted, spectrum), words_of(wanted, files))
-        return self._hinted(with_wording(ranked, sources, hints(wanted).texts))
+        return words_of(wanted, files)
+
+    def _hints(self, wanted: Sequence[Test]) -> Hints:
+        return replace(hints(wanted), told=self._words(wanted))
 
     def _source(self, path: str) -> Source:
         return Source(path, self._text(path))

@@ -303,6 +303,23 @@ def test_every_template_has_candidates_or_waits_for_a_hint() -> None:
                 for name in names.get(kind):
                     self.sorts.append(lambda: name)
                 return "no {kind}", names, next(self.word)
+
+            def sixth(self, kind=[]):
+                kind.append(1)
+                kind.sort()
+                kind.reverse()
+                if kind[0] % 200 + 1 == self.wide[0]:
+                    return kind or self.wide
+                return self.kind
+
+            def seventh(self):
+                total = 0
+
+                def one():
+                    total += 1
+
+            async def eighth(self):
+                return draw(self)
         """)
     beside = "def paint(word, thick=False):\n    draw(word, deep=True).flush()\n"
     told = Hints(
@@ -318,6 +335,7 @@ def test_every_template_has_candidates_or_waits_for_a_hint() -> None:
         clashes=(
             'can only concatenate str (not "int") to str',
             "'<' not supported between instances of 'NoneType' and 'int'",
+            "unsupported operand type(s) for +: 'method' and 'int'",
         ),
     )
     used = {candidate.template for candidate in everything(program, told, beside)}

@@ -71,6 +71,16 @@ def test_a_change_of_what_failed_before_alters_nothing_that_worked() -> None:
     assert other == 0, "with the empty list it did not work before"
 
 
+def test_what_is_refused_on_purpose_counts_as_well() -> None:
+    text = "def f(n):\n    if n > 2:\n        raise ValueError(n)\n    return n\n"
+    _, few = counts(text, "n > 2", "n >= 2", "f(1)")
+    _, many = counts(text, "n > 2", "n == 2", "f(1)")
+    assert few == many > 0, "of the inputs near 1 only 2 comes out otherwise"
+    _, few = counts(text, "n > 2", "n >= 2", "f(2)")
+    _, many = counts(text, "n > 2", "n == 2", "f(2)")
+    assert 0 < few < many, "3 was refused, and is no more"
+
+
 @pytest.mark.parametrize(
     ("text", "old", "new", "call"),
     [

@@ -90,6 +90,23 @@ CASES = [
     ("entry_of_variable", "def f(a, b):\n    return {'a': a}\n", "'a': a", "'a': a, 'b': b"),
     ("bound_too_late", "def f(a):\n    return [lambda x: x + i for i in a]\n", "lambda x:", "lambda x, i=i:"),
     ("bound_too_late", "def f(a):\n    for i in a:\n        h(lambda: i)\n", "lambda:", "lambda i=i:"),
+    ("await_forgotten", "async def f(a):\n    return g(a)\n", "g(a)", "await g(a)"),
+    ("await_forgotten", "async def f(a):\n    return await g(a)\n", "await g(a)", "g(a)"),
+    ("shared_default", "def f(a, b=[]):\n    'doc'\n    b.append(a)\n", "[]):\n    'doc'\n    b",
+     "None):\n    'doc'\n    if b is None:\n        b = []\n    b"),
+    ("shared_default", "def f(*, b=dict()):\n    return b\n", "dict()):\n    r",
+     "None):\n    if b is None:\n        b = dict()\n    r"),
+    ("brackets_forgotten", "def f(a, b):\n    return a + b % 2\n", "a + b % 2", "(a + b) % 2"),
+    ("brackets_forgotten", "def f(a, b):\n    return a - b + 1\n", "b + 1", "(b + 1)"),
+    ("brackets_forgotten", "def f(a, b):\n    return a * b % 2 + 1\n", "a * b % 2 + 1", "(a * b + 1) % 2"),
+    ("brackets_forgotten", "def f(a, b, c):\n    return a and b or c\n", "b or c", "(b or c)"),
+    ("brackets_forgotten", "def f(a, b, c, d):\n    return a or b and c or d\n", "a or b and c or d",
+     "((a or b) and c) or d"),
+    ("one_of_many", "def f(a, b):\n    return a != b[0]\n", "!= b[0]", "not in b"),
+    ("kept_apart", "def f(a, b):\n    return a or b\n", "a or b", "(a or b).copy()"),
+    ("kept_apart", "def f(a):\n    x = a.b\n", "a.b", "list(a.b)"),
+    ("two_removed", "def f(a):\n    b()\n    c()\n    return a\n", "    b()\n    c()\n", ""),
+    ("large_modulus", "def f(a):\n    return a % 1000\n", "1000", "1000000007"),
     ("emptiness_for_none", "def f(a, b):\n    h(b.empty)\n    return a is not None\n", "is not None", "not in b.empty"),
 ]  # fmt: skip
 
@@ -100,6 +117,38 @@ def test_a_template_makes_the_change_that_it_is_there_for(name: str, text: str, 
     wanted = ast.dump(ast.parse(head + new + tail))
     found = [ast.dump(ast.parse(each)) for each in made(name, text, Hints())]
     assert wanted in found
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "told"),
+    [
+        ("def f(a):\n        return a", "def f(self, a):\n        return a", "f() takes 1 positional argument but 2"),
+        ("def f():\n        return 1", "def f(self):\n        return 1", "f() takes 0 positional arguments but 1"),
+        ("def f(a):\n        return a", "@staticmethod\n    def f(a):\n        return a", "f() takes 1 positional"),
+        ("def f(cls):\n        return 1", "@classmethod\n    def f(cls):\n        return 1",
+         "A.f() missing 1 required positional argument: 'cls'"),
+        ("def f(self):\n        return 1", "@property\n    def f(self):\n        return 1",
+         "unsupported operand type(s) for +: 'method' and 'int'"),
+    ],
+)  # fmt: skip
+def test_a_method_becomes_of_the_kind_that_the_failure_says(before: str, after: str, told: str) -> None:
+    head = "class A:\n    "
+    assert f"{head}{after}\n" in made("kind_of_method", f"{head}{before}\n", Hints(clashes=(told,)))
+    assert not list(made("kind_of_method", f"{head}{before}\n", Hints()))
+
+
+@pytest.mark.parametrize(
+    ("text", "old", "new"),
+    [
+        ("def f():\n    n = 0\n    def g():\n        n += 1\n    return g\n", "        n +=",
+         "        nonlocal n\n        n +="),
+        ("n = 0\ndef g():\n    n += 1\n", "    n +=", "    global n\n    n +="),
+    ],
+)  # fmt: skip
+def test_a_variable_of_outside_is_said_to_be_one(text: str, old: str, new: str) -> None:
+    told = Hints(errors=frozenset({"UnboundLocalError"}))
+    assert text.replace(old, new) in made("name_of_outside", text, told)
+    assert not list(made("name_of_outside", text, Hints()))
 
 
 def test_texts_have_no_bounds() -> None:

@@ -9,6 +9,7 @@ call the function is run aside, on copies, in its old form and in its new one.
 from __future__ import annotations
 
 import copy
+import dis
 import itertools
 import time
 import types
@@ -27,6 +28,7 @@ FUEL, LONGEST_COPY = 5_000, 0.02
 # How deep values are compared, and how much of them.
 DEEPEST, MOST_ITEMS, LONGEST = 4, 30, 2000
 _GENERATOR, _COROUTINE, _VARARGS, _VARKEYWORDS = 0x20, 0x80 | 0x200, 0x04, 0x08
+_RAISE = dis.opmap["RAISE_VARARGS"]
 _PLAIN = (bool, int, float, complex, str, bytes, type(None))
 
 
@@ -107,7 +109,7 @@ class Differing:
                 self._counts[1] += after != before
 
     def _outcome(self, form: int, call: Call) -> str | None:
-        """What is returned and what became of the arguments; None if it raises or takes too long."""
+        """What is returned and what became of the arguments, or what is raised on purpose; None if it does not work."""
         self._fuel.fill()
         try:
             positional, named = copy.deepcopy((call.positional, call.named))
@@ -115,14 +117,22 @@ class Differing:
             if self._code.co_flags & _GENERATOR:
                 result = list(itertools.islice(result, MOST_ITEMS))
             return None if self._fuel.used_up else told((result, positional, named))
-        except BaseException:  # whatever the project's code raises, a SystemExit too
-            return None
+        except BaseException as error:  # whatever the project's code raises, a SystemExit too
+            return f"raises {type(error).__name__}" if _on_purpose(error) and not self._fuel.used_up else None
 
     @staticmethod
     def _form(function: types.FunctionType, code: types.CodeType) -> types.FunctionType:
         made = types.FunctionType(code, function.__globals__, function.__name__, None, function.__closure__)
         made.__kwdefaults__ = function.__kwdefaults__
         return made
+
+
+def _on_purpose(error: BaseException) -> bool:
+    """A `raise` statement of Python code is where it comes from."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    return trace is not None and trace.tb_frame.f_code.co_code[trace.tb_lasti] == _RAISE
 
 
 def _call(frame: types.FrameType) -> Call:

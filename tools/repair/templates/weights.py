@@ -166,7 +166,7 @@ TRAITS: dict[str, float] = {
     "names that the statement has": 0.91,
     "names of the lines around": 0.65,
     "three tokens that stand in a row nowhere": -1.66,
-    "names of the failing tests": 0.00,
+    "names of the failing tests": 0.80,
     "changes of the template before it": -0.56,
     "changes of the template": -0.15,
     "lines": -0.75,
