@@ -68,6 +68,15 @@ def test_nothing_is_converted_where_no_type_is_said(before: str, name: str) -> N
     assert not list(made(name, f"def f(a, b):\n    {before}\n", Hints(errors=frozenset({"TypeError"}))))
 
 
+def test_what_lacks_an_attribute_is_taken_for_what_has_it() -> None:
+    head = (
+        "class A:\n    def g(self):\n        return self.root.opts\n    def f(self, schema):\n        return "
+    )
+    made_of = list(made("asked_of_another", f"{head}schema.opts\n", lacks("List", "opts")))
+    assert f"{head}self.root.opts\n" in made_of
+    assert not list(made("asked_of_another", f"{head}schema.opts\n", Hints()))
+
+
 def test_emptiness_is_not_asked_of_a_value_of_another_type() -> None:
     """That the key was 0 was luck: what has no `startswith` is a number, and `1` is none of the text's either."""
     text = "def f(key):\n    if key.startswith('x'):\n        return 1\n"

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import builtins
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
@@ -20,7 +21,7 @@ from tools.repair.templates.precedence import AND, ATOM
 _ITERATORS = "generator|map|filter|zip|enumerate|dict_keys|dict_values|dict_items|odict_keys|odict_values|set"
 # Types that a method's name may stand for, the likeliest first.
 _KINDS = ("str", "bytes", "dict", "list", "set", "tuple", "int")
-MOST_KINDS = 2
+MOST_KINDS, MOST_ASKED = 2, 12
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,6 +75,30 @@ def asked_of_its_type(site: Site) -> Iterator[Change]:
                 yield site.replace(above, owner, why)
         for text in _converted(owner, lacking[node.attr], node.attr):
             yield site.replace(node.value, text, why)
+
+
+@template(prior=1.2, precision=0.9)
+def asked_of_another(site: Site) -> Iterator[Change]:
+    """`x.m` where x has no m: what the file asks for m elsewhere, or one of the object's own (PyTER; TBar FP13)."""
+    lacking = {name for _, name in site.hints.lacking}
+    for node in site.nodes:
+        if not (isinstance(node, ast.Attribute) and node.attr in lacking):
+            continue
+        asked = Counter(
+            site.source.segment(each.value)
+            for each in ast.walk(site.source.tree)
+            if isinstance(each, ast.Attribute) and each.attr == node.attr and is_place(each.value)
+        )
+        owner = site.text(node.value)
+        for text, _ in asked.most_common(MOST_ASKED):
+            if text != owner and all(map(site.known, site.source.names_of(text))):
+                yield site.replace(node.value, text, f"`{owner}` has no `{node.attr}`: `{text}` is meant")
+        arguments = site.function.args.args if site.function else []
+        if arguments and arguments[0].arg == "self":
+            for name, _ in site.source.members.get("self", Counter()).most_common(MOST_ASKED):
+                text = f"self.{name}"
+                if text != owner:
+                    yield site.replace(node.value, text, f"`{owner}` has no `{node.attr}`: `{text}` is meant")
 
 
 @template(prior=1.2, precision=0.88)
