@@ -191,7 +191,7 @@ def at_statement(
     source, text = site.source, site.source.text
     by_template: dict[str, list[Change]] = defaultdict(list)
     for template in templates:
-        for change in template.changes(site):
+        for change in _said(template, site):
             if text[change.start : change.end] == change.text:
                 continue
             written = _text_after(source, change)
@@ -213,6 +213,14 @@ def at_statement(
                 looks = max(looks, 1 / (1 + place))
             result.append((each * looks, template.name, change, known))
     return result
+
+
+def _said(template: Template, site: Site) -> Iterator[Change]:
+    """What a template says, and nothing more once it has lent a text that is no Python where it is put."""
+    try:
+        yield from template.changes(site)
+    except SyntaxError:
+        return
 
 
 def _weight(suspect: Suspect, fitted: bool) -> float:

@@ -19,6 +19,7 @@ from tools.repair.failures import groups, hints
 from tools.repair.findings import Findings
 from tools.repair.hinting import NO_HINT, Hint, understood
 from tools.repair.localization import Suspect, rank
+from tools.repair.past import remember, with_past
 from tools.repair.patches import described
 from tools.repair.relevance import reordered, words_of
 from tools.repair.result import Outcome, RepairResult
@@ -343,6 +344,8 @@ class Repair:
                     text = self._text(path)
                     if names & set(_ASSIGNED.findall(text)):
                         found[path] = self._source(path)
+        # What was mended here is not to be taken back.
+        remember(self.at.root, {path: source for path, source in found.items() if path not in self.overlay})
         return found
 
     def suspects(
@@ -350,7 +353,7 @@ class Repair:
     ) -> list[Suspect]:
         """Statements by what tests run them, what they have in common with the failing ones, and the hint."""
         ranked = reordered(rank(sources, wanted, spectrum), self._words(wanted))
-        return self._hinted(with_wording(ranked, sources, hints(wanted).texts))
+        return self._hinted(with_wording(with_past(ranked, sources), sources, hints(wanted).texts))
 
     def _words(self, wanted: Sequence[Test]) -> frozenset[str]:
         files: dict[str, str] = {}

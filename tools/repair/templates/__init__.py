@@ -14,6 +14,7 @@ from tools.repair.templates import (
     calls,
     clashes,
     conditions,
+    earlier,
     elsewhere,
     everywhere,
     forgotten,
@@ -54,6 +55,7 @@ __all__ = [
 ]
 
 _MODULES = (
+    earlier,
     names,
     undefined,
     operators,

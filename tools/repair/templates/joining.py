@@ -170,7 +170,7 @@ def questions(site: Site, names: Sequence[str]) -> Iterator[str]:
     asked = [each for each, _ in site.source.ways.questions.most_common(MOST_ASKED)]
     texts = [text for root, text in asked if root in names]
     texts += [
-        re.sub(rf"\b{re.escape(root)}\b", names[0], text)
+        re.sub(rf"\b{re.escape(root)}\b(?!['\"])", names[0], text)  # not the `b` of `b'…'`
         for root, text in asked
         if names and root not in names
     ]

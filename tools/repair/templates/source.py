@@ -8,6 +8,7 @@ import sys
 import warnings
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import cached_property
 
 from tools.repair.templates.ways import Ways, operands
@@ -20,12 +21,32 @@ TOKEN = re.compile(r"\w+|[<>=!*/]=|\*\*|//|\S")
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hunk:
+    """What was changed since an earlier version: put `text` in the place of the characters start…end to take it back.
+
+    first, last: its lines, of what is only left out the line behind it
+    since: the commit that changed it; "" for what is not committed
+    """
+
+    start: int
+    end: int
+    text: str
+    first: int
+    last: int
+    since: str
+
+
 class Source:
-    """One file's text with its syntax tree, and the way from tree positions to character offsets."""
+    """One file's text with its syntax tree, and the way from tree positions to character offsets.
+
+    hunks: how it differs from what it was, as far as that is known
+    """
 
     def __init__(self, path: str, text: str) -> None:
         self.path = path
         self.text = text
+        self.hunks: list[Hunk] = []
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", SyntaxWarning)  # the project's own affair
             self.tree = ast.parse(text)
@@ -78,6 +99,20 @@ class Source:
         except (SyntaxError, ValueError):
             return False
         return ast.dump(there) == ast.dump(node)
+
+    @cached_property
+    def hunks_at(self) -> dict[ast.stmt, list[Hunk]]:
+        """The hunks, each at the first statement that begins in it, else at the one around it or behind it."""
+        found: dict[ast.stmt, list[Hunk]] = {}
+        ordered = sorted(self.statements, key=lambda each: (each.lineno, each.col_offset))
+        for hunk in self.hunks:
+            inside = [each for each in ordered if hunk.first <= each.lineno <= hunk.last]
+            around = [each for each in ordered if each.lineno < hunk.first <= (each.end_lineno or 0)]
+            behind = [each for each in ordered if each.lineno > hunk.last]
+            place = next(iter([*inside, *around[::-1], *behind]), None)
+            if place is not None:
+                found.setdefault(place, []).append(hunk)
+        return found
 
     def line_start(self, line: int) -> int:
         return self._starts[line - 1]
