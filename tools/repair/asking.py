@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tools.repair.candidates import Candidate
-from tools.repair.failures import likeness, places_of
+from tools.repair.failures import likeness
 from tools.repair.localization import covering, own_lines
 from tools.repair.server import Message, Requests
 from tools.repair.spectrum import Spectrum, Test
@@ -19,6 +19,8 @@ WHOLE_FACTOR, WHOLE_FLOOR = 3.0, 5.0
 WHOLE_CEILING = 120.0
 # CPU seconds that a test may take at least when a base is looked at: with its lines noted it is slower.
 PROBE_SECONDS = 0.3
+# The same when inputs are compared beside it, which has a limit of its own below that.
+INPUT_SECONDS = 5.0
 # Tests that say what a base is worth: failing ones, and passing ones that run the same.
 MOST_PROBED = 12, 12
 # Passing tests that a candidate is screened by when the failing one passes.
@@ -116,11 +118,12 @@ class Asking:
 
         inputs: instead, for how many of the inputs that tests give to what is changed it does otherwise than before
         """
+        least = INPUT_SECONDS if inputs else PROBE_SECONDS
         return await self._ask("warm", [candidate] if candidate else [], {
             "probe": list(tests),
             "edits": self.edits(candidate) if candidate else [],
             "inputs": inputs,
-            "seconds": max(PROBE_SECONDS, *(self.spectrum.tests[index].limit for index in tests)),
+            "seconds": max(least, *(self.spectrum.tests[index].limit for index in tests)),
         })  # fmt: skip
 
     async def trial(self, candidate: Candidate, effort: Effort, mode: str) -> None:
@@ -208,8 +211,7 @@ class Asking:
 
     def _likeness_to_failing(self, test: Test) -> float:
         if test.index not in self._alike:
-            first = places_of(self.wanted[0]) if self.wanted else frozenset()
-            self._alike[test.index] = likeness(first, places_of(test))
+            self._alike[test.index] = likeness(self.wanted[0], test) if self.wanted else 0.0
         return self._alike[test.index]
 
     def _changed_lines(self, candidate: Candidate) -> Iterator[tuple[str, range]]:

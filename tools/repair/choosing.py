@@ -47,8 +47,8 @@ FEW_TESTS, FEW = 4, 0.75
 # seven wrong ones 0.25 and less. In small programs several places are mostly several ways to say the same.
 NOWHERE, SHARED = 0.02, 1 / 3
 # How often a change passes the tests by chance, in the measure of priorities: by Bayes' rule one that was no likelier
-# than that before it was tried is as often wrong as right. Where likelihoods are known; set on projects of the
-# half, where right first choices were at 0.02 and more, and half of the wrong ones below it.
+# than that before it was tried is as often wrong as right. Where likelihoods are known; set on the development half of
+# projects, where right first choices were at 0.02 and more, and half of the wrong ones below it.
 LUCK = 0.03
 
 

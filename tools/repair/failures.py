@@ -22,8 +22,8 @@ def groups(failing: Sequence[Test]) -> Iterator[list[Test]]:
     """Failing tests by likely fault: each begins with the test that runs least, and holds those that run alike."""
     rest = sorted(failing, key=lambda test: (test.endless, test.slowness, _size(test), test.index))
     while rest:
-        first, covered = rest[0], places_of(rest[0])
-        alike = [test for test in rest if test is first or likeness(covered, places_of(test)) >= SAME_FAULT]
+        first = rest[0]
+        alike = [test for test in rest if test is first or likeness(first, test) >= SAME_FAULT]
         # The one that runs least is judged first; after it the quick ones, so that a wrong patch is found out early.
         yield alike[:MOST_WANTED]
         rest = [test for test in rest if test not in alike]
@@ -77,14 +77,14 @@ def alone_against_all(failing: Sequence[Test], spectrum: Spectrum) -> list[Test]
     """
     counts: Counter[tuple[str, int]] = Counter()
     for test in spectrum.standing("passed"):
-        counts.update(places_of(test))
+        counts.update(_places(test))
     return [
         test
         for test in failing
         if test.error == "AssertionError"
         and not [frame for frame in test.frames if frame.path != test.file]
-        and places_of(test)
-        and all(counts[place] >= ENOUGH_PASSING for place in places_of(test))
+        and _places(test)
+        and all(counts[place] >= ENOUGH_PASSING for place in _places(test))
     ]
 
 
@@ -121,8 +121,19 @@ def _unquoted(text: str) -> str:
     return value if isinstance(value, str) else text
 
 
-def places_of(test: Test) -> frozenset[tuple[str, int]]:
-    """The lines of the project that a test runs."""
+def likeness(one: Test, other: Test) -> float:
+    """Of the project's lines that both tests run, the share that they have in common (Jaccard); 1 if there are none."""
+    common = together = 0
+    for path in one.lines.keys() | other.lines.keys():
+        first = one.lines.get(path, frozenset()) if path != one.file else frozenset()
+        second = other.lines.get(path, frozenset()) if path != other.file else frozenset()
+        shared = len(first & second)
+        common += shared
+        together += len(first) + len(second) - shared
+    return common / together if together else 1.0
+
+
+def _places(test: Test) -> frozenset[tuple[str, int]]:
     return frozenset(
         (path, line) for path, lines in test.lines.items() if path != test.file for line in lines
     )
@@ -130,8 +141,3 @@ def places_of(test: Test) -> frozenset[tuple[str, int]]:
 
 def _size(test: Test) -> int:
     return sum(len(lines) for path, lines in test.lines.items() if path != test.file)
-
-
-def likeness(a: frozenset[tuple[str, int]], b: frozenset[tuple[str, int]]) -> float:
-    """Of the places of both, the share that they have in common (Jaccard)."""
-    return len(a & b) / len(a | b) if a | b else 1.0

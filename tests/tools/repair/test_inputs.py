@@ -17,7 +17,7 @@ from tests.tools.workspaces import workspace
 from tools.repair.choosing import ALTERED, LUCK, Found
 from tools.repair.engine import repair
 from tools.repair.patchwright_worker.functions import Outside, Program
-from tools.repair.patchwright_worker.inputs import MOST_CALLS, MOST_NEAR, Differing, told
+from tools.repair.patchwright_worker.inputs import MOST_CALLS, MOST_NEAR, MOST_OBJECTS, Differing, told
 from tools.repair.sameness import Sameness, Told
 
 
@@ -131,6 +131,12 @@ def test_few_calls_are_looked_at_and_each_only_once() -> None:
     assert found.counts[0] <= MOST_CALLS * (MOST_NEAR + 1)
     found.begin()
     assert found.counts == [0, 0]
+
+
+def test_what_is_too_large_to_be_copied_over_and_over_is_not_compared() -> None:
+    text = "def f(rows):\n    return len(rows)\n"
+    assert counts(text, "len(rows)", "len(rows) + 1", f"f([[] for _ in range({MOST_OBJECTS + 1})])") == (0, 0)
+    assert counts(text, "len(rows)", "len(rows) + 1", "f([[], []])")[1] > 0
 
 
 @pytest.mark.parametrize("text", ["async def f(n):\n    return n\n", "def f(n):\n    return lambda: n\n"])

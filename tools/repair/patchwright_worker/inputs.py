@@ -21,10 +21,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from typing import Any
 
-# Different calls of a test that are looked at, inputs near each of them, and CPU seconds for those of one test.
-MOST_CALLS, MOST_NEAR, SECONDS = 6, 16, 0.3
-# Turns of loops and calls that a function may take for an input; a copy of what it is given may take so long.
-FUEL, LONGEST_COPY = 5_000, 0.02
+# Different calls of a test that are looked at, inputs near each of them, turns of loops and calls that the function may
+# take for one, objects that what it is given may consist of: the same in every run.
+MOST_CALLS, MOST_NEAR, FUEL, MOST_OBJECTS = 6, 16, 5_000, 1_000
+# CPU seconds for the inputs of one test, which hardly any takes.
+SECONDS = 2.0
 # How deep values are compared, and how much of them.
 DEEPEST, MOST_ITEMS, LONGEST = 4, 30, 2000
 _GENERATOR, _COROUTINE, _VARARGS, _VARKEYWORDS = 0x20, 0x80 | 0x200, 0x04, 0x08
@@ -90,13 +91,15 @@ class Differing:
             self._compare(_call(frame))
 
     def _compare(self, call: Call) -> None:
-        begun = time.process_time()
+        objects: dict[int, Any] = {}
         try:
             said = told((call.positional, call.named))
-            copy.deepcopy((call.positional, call.named))
+            if said in self._seen:
+                return
+            copy.deepcopy((call.positional, call.named), objects)
         except Exception:  # what cannot be copied cannot be compared
             return
-        if said in self._seen or time.process_time() - begun > LONGEST_COPY:
+        if len(objects) > MOST_OBJECTS:
             return
         self._seen.add(said)
         for each in itertools.chain([call], itertools.islice(call.near(self._constants), MOST_NEAR)):
