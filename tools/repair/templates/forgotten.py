@@ -104,7 +104,7 @@ def name_of_outside(site: Site) -> Iterator[Change]:
             yield Change(start=start, end=start, text=text, why=f"`{name}` belongs to the code around")
 
 
-@template(prior=0.5, precision=0.9)
+@template(prior=0.2, precision=0.9)
 def brackets_forgotten(site: Site) -> Iterator[Change]:
     """The same operands taken together otherwise: `a + b % m` → `(a + b) % m` (TBar FP11; re-association)."""
     for node in site.nodes:
@@ -128,7 +128,7 @@ def one_of_many(site: Site) -> Iterator[Change]:
             yield site.replace(node, f"{site.text(node.left)} {word} {site.text(right.value)}")
 
 
-@template(prior=0.35, precision=0.85)
+@template(prior=0.2, precision=0.85)
 def kept_apart(site: Site) -> Iterator[Change]:
     """What is stored or given back is a copy of its own: `x = a or b` → `x = (a or b).copy()` (PraPR, method call)."""
     statement = site.statement
