@@ -18,8 +18,8 @@ from tools.repair.localization import Suspect, own_lines
 from tools.repair.templates import Source
 from tools.repair.templates.source import Hunk
 
-# Commits that are looked back at, versions of all files that are read, and files that are asked about.
-MOST_COMMITS, MOST_VERSIONS, MOST_FILES = 12, 16, 60
+# Commits that changed the files, of so many that are looked at; versions of all files that are read, and files.
+MOST_COMMITS, MOST_LOOKED_AT, MOST_VERSIONS, MOST_FILES = 12, 100, 16, 60
 # Hunks of one version, and lines of one: what is more is another program.
 MOST_HUNKS, MOST_LINES = 20, 30
 # How much more suspicious a statement is that is not as it was committed, or that a late commit changed.
@@ -95,14 +95,20 @@ def with_past(suspects: Sequence[Suspect], sources: Mapping[str, Source]) -> lis
 
 def _late(git: Git, paths: Collection[str]) -> list[tuple[str, str]]:
     """(commit, path) of what the last commits changed, the newest first."""
+    # git is not asked for the paths: where they changed last long ago, it would go through all of a long history.
     told = git.run(
-        "log", f"--max-count={MOST_COMMITS}", "--no-merges", "--no-renames", "--no-show-signature", "--relative",
-        "--name-only", "--format=%x01%H", "--", *paths,
+        "log", f"--max-count={MOST_LOOKED_AT}", "--no-merges", "--no-renames", "--no-show-signature", "--relative",
+        "--name-only", "--format=%x01%H",
     ).decode("utf-8", "replace")  # fmt: skip
-    found = []
+    found: list[tuple[str, str]] = []
+    commits = 0
     for entry in told.split("\x01")[1:]:
         commit, *names = [line for line in entry.split("\n") if line]
-        found += [(commit, name) for name in names if name in paths]
+        touched = [(commit, name) for name in names if name in paths]
+        commits += bool(touched)
+        if commits > MOST_COMMITS:
+            break
+        found += touched
     return found
 
 

@@ -124,7 +124,8 @@ def test_a_template_makes_the_change_that_it_is_there_for(name: str, text: str, 
     [
         ("def f(a):\n        return a", "def f(self, a):\n        return a", "f() takes 1 positional argument but 2"),
         ("def f():\n        return 1", "def f(self):\n        return 1", "f() takes 0 positional arguments but 1"),
-        ("def f(a):\n        return a", "@staticmethod\n    def f(a):\n        return a", "f() takes 1 positional"),
+        ("def f(a):\n        return a", "@staticmethod\n    def f(a):\n        return a",
+         "f() takes 1 positional argument but 2"),
         ("def f(cls):\n        return 1", "@classmethod\n    def f(cls):\n        return 1",
          "A.f() missing 1 required positional argument: 'cls'"),
         ("def f(self):\n        return 1", "@property\n    def f(self):\n        return 1",
@@ -142,7 +143,7 @@ def test_a_method_becomes_of_the_kind_that_the_failure_says(before: str, after: 
     [
         ("def f():\n    n = 0\n    def g():\n        n += 1\n    return g\n", "        n +=",
          "        nonlocal n\n        n +="),
-        ("n = 0\ndef g():\n    n += 1\n", "    n +=", "    global n\n    n +="),
+        ("n = 0\ndef g():\n    'doc'\n    n += 1\n", "    n +=", "    global n\n    n +="),
     ],
 )  # fmt: skip
 def test_a_variable_of_outside_is_said_to_be_one(text: str, old: str, new: str) -> None:

@@ -92,7 +92,8 @@ def name_of_outside(site: Site) -> Iterator[Change]:
     function = site.function
     if function is None or "UnboundLocalError" not in site.hints.errors or site.statement is function:
         return
-    start = site.source.line_start(function.body[0].lineno)
+    first = function.body[1 if ast.get_docstring(function) is not None and len(function.body) > 1 else 0]
+    start = site.source.line_start(first.lineno)
     set_here = {n.id for n in ast.walk(function) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
     read = [n.id for n in site.nodes if isinstance(n, ast.Name)]
     around = site.source.enclosing(function)
@@ -100,7 +101,7 @@ def name_of_outside(site: Site) -> Iterator[Change]:
     for name in dict.fromkeys(each for each in read if each in set_here):
         words = ["nonlocal"] if name in outside else ["global"] if name in site.source.module_names else []
         for word in words:
-            text = f"{site.source.indentation(function.body[0].lineno)}{word} {name}\n"
+            text = f"{site.source.indentation(first.lineno)}{word} {name}\n"
             yield Change(start=start, end=start, text=text, why=f"`{name}` belongs to the code around")
 
 
