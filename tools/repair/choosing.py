@@ -34,7 +34,8 @@ DISTURBED = 0.4
 # How much the trust in a change counts beside how likely it was: steps of trust alone preferred what was a hundred
 # times less likely (set on projects of the development half).
 TRUST = 4.0
-# What it costs a change, in the same measure, to alter all of what the function did with inputs near those of tests.
+# What it costs a change, in the same measure, to alter all of what the function did with inputs near those of tests. In
+# small programs, whose every test is about the one function, it has shown no use.
 ALTERED = 3.0
 # What a change of the ways through a function takes where no passing test looks on (Tan et al. 2016, anti-patterns in
 # search-based program repair), if its kind is not in doubt already.
@@ -100,10 +101,10 @@ class Found:
         each = self.candidate
         if each.traits:
             cost = SMALL * each.size - math.log(each.priority) - TRUST * math.log(self.sureness)
+            cost += ALTERED * self.altered
             tier = int(self.sureness < NAMED)
         else:
             cost, tier = each.size, self.tier
-        cost += ALTERED * self.altered
         return -len(self.helped), tier, self.disturbed > 0, cost, each.rank
 
 

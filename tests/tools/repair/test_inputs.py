@@ -162,7 +162,7 @@ def test_equal_values_are_told_by_the_same_words() -> None:
 
 
 def test_what_alters_less_is_preferred_and_what_is_known_is_kept() -> None:
-    candidate = made('has(items, "rev")', 'has(items, "last")')
+    candidate = replace(made('has(items, "rev")', 'has(items, "last")'), traits=(0.0,))
     found = Found(candidate=candidate, helped=frozenset({0}), trust=0.9, near=4)
     calm = Told(candidate=candidate, altered=0.1).of(found)
     wild = Told(candidate=candidate, altered=0.6).of(found)
