@@ -18,7 +18,7 @@ from tools.repair.candidates import candidates, statements_in_view
 from tools.repair.failures import groups, hints
 from tools.repair.findings import Findings
 from tools.repair.hinting import NO_HINT, Hint, understood
-from tools.repair.localization import Suspect, rank
+from tools.repair.localization import Suspect, rank, weighed
 from tools.repair.past import remember, with_past
 from tools.repair.patches import described
 from tools.repair.relevance import reordered, words_of
@@ -312,14 +312,7 @@ class Repair:
     def _hinted(self, suspects: list[Suspect]) -> list[Suspect]:
         if not self.hint.said:
             return suspects
-        factors = [self.hint.place(each.path, each.function) for each in suspects]
-        # The highest stays what it was: a score above one would mean nothing to a reader.
-        highest = max((s.score * by for s, by in zip(suspects, factors, strict=True)), default=0.0) or 1.0
-        scale = max((each.score for each in suspects), default=0.0) / highest
-        weighed = [
-            replace(s, score=round(s.score * by * scale, 4)) for s, by in zip(suspects, factors, strict=True)
-        ]
-        return sorted(weighed, key=lambda each: -each.score)
+        return weighed(suspects, [self.hint.place(each.path, each.function) for each in suspects])
 
     def _wanted(self, spectrum: Spectrum) -> list[Test]:
         failing = self.findings.now_failing(spectrum)

@@ -6,7 +6,7 @@ import ast
 import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tools.repair.places import Place
 from tools.repair.spectrum import Spectrum, Test
@@ -173,3 +173,14 @@ def _suspect(source: Source, statement: ast.stmt, score: float, failing: int, pa
         passing=passing,
         statement=statement,
     )
+
+
+def weighed(suspects: Sequence[Suspect], factors: Sequence[float]) -> list[Suspect]:
+    """The suspects in the order of their scores times these factors."""
+    raised = [each.score * by for each, by in zip(suspects, factors, strict=True)]
+    # The highest stays what it was: a score above one would mean nothing to a reader.
+    scale = max((each.score for each in suspects), default=0.0) / (max(raised, default=0.0) or 1.0)
+    found = [
+        replace(each, score=round(score * scale, 4)) for each, score in zip(suspects, raised, strict=True)
+    ]
+    return sorted(found, key=lambda each: -each.score)

@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 
 from sandbox.errors import UserError
 from sandbox.repository import find_root
 from tools.plumbing import Git
-from tools.repair.localization import Suspect, own_lines
+from tools.repair.localization import Suspect, own_lines, weighed
 from tools.repair.templates import Source
 from tools.repair.templates.source import Hunk
 
@@ -84,13 +83,7 @@ def with_past(suspects: Sequence[Suspect], sources: Mapping[str, Source]) -> lis
         max((lines.get(each.path, {}).get(line, 1.0) for line in own_lines(each.statement)), default=1.0)
         for each in suspects
     ]
-    raised = [each.score * by for each, by in zip(suspects, factors, strict=True)]
-    # The highest stays what coverage made it: a score above one would mean nothing to a reader.
-    scale = max((each.score for each in suspects), default=0.0) / (max(raised, default=0.0) or 1.0)
-    found = [
-        replace(each, score=round(score * scale, 4)) for each, score in zip(suspects, raised, strict=True)
-    ]
-    return sorted(found, key=lambda each: -each.score)
+    return weighed(suspects, factors)
 
 
 def _late(git: Git, paths: Collection[str]) -> list[tuple[str, str]]:
