@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal
 
 from agent.side_calls import HasSideCalls, short_text
 from agent.verify.conclude import Evidence, content_of, really_changed
+from agent.verify.weakened_tests import WeakenedTests
 from sandbox.policy import Mode
 from tools.action import Observation
 from tools.workspace import Workspace
@@ -35,15 +36,19 @@ class Committer:
 
     act: runs an action of the harness
     asking: can ask a model for a short text
+    tests: the guard against weakened tests
     """
 
-    def __init__(self, when: When, workspace: Workspace, act: Act, asking: HasSideCalls) -> None:
+    def __init__(
+        self, when: When, workspace: Workspace, act: Act, asking: HasSideCalls, tests: WeakenedTests
+    ) -> None:
         self.when = when
         self.prompt = ""
         """What the present turn was asked."""
         self._workspace = workspace
         self._act = act
         self._asking = asking
+        self._tests = tests
 
     async def after_turn(self, text: str) -> None:
         """Commit what is left at the end of a verified turn. text: the model's last words in it"""
@@ -54,7 +59,7 @@ class Committer:
         """With "step": commit when the whole suite passed on the files as they are. Returns a note for the model,
         "" if nothing was committed."""
         report = evidence.current() if self.when == "step" else None
-        if report is None or report.get("outcome") != "passed":
+        if report is None or report.get("outcome") != "passed" or self._tests.find():
             return ""
         made = await self._commit("")
         commit = made.data.get("commit") if made is not None and not made.failed else None

@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
-from agent.events import End, Event, ObservationEvent, Verification
+from agent.events import End, Event, ObservationEvent, Prompt, Signal, Verification
+from agent.intent import asks_for_passing_tests
 from agent.limits import Tally
 from agent.loop import TurnEnd
 from agent.outcome import Exit
 from agent.session import Session
 from agent.verify.conclude import Evidence, judge, really_changed
+from agent.verify.weakened_tests import WeakenedTests, report_to_model, report_to_person
 from tools.action import Observation
+from tools.finish import PROPOSED
 from tools.workspace import Workspace
 
 Act = Callable[[str, dict[str, object]], Awaitable[Observation]]
@@ -23,6 +26,7 @@ class Conclusion:
     """Follows the log of one session, and ends its turns.
 
     evidence: the runs of the tests, and on what state of the files
+    tests: the guard against weakened tests
     last_output: text of the newest observation
     """
 
@@ -30,17 +34,22 @@ class Conclusion:
     workspace: Workspace
     act: Act
     evidence: Evidence = field(init=False)
+    tests: WeakenedTests = field(init=False)
     last_output: str = ""
+    _prompt: str = ""
+    _suite_was_run: bool = False
     _commits: list[str] = field(default_factory=list)
     _committed: set[str] = field(default_factory=set)
 
     def __post_init__(self) -> None:
         self.evidence = Evidence(self.workspace)
+        self.tests = WeakenedTests(self.workspace)
 
     def start(self) -> None:
         """A turn begins: what earlier ones committed is not its own."""
         self._commits.clear()
         self._committed.clear()
+        self._suite_was_run = False
 
     def see(self, event: Event) -> None:
         """Take in an event as it is logged."""
@@ -49,23 +58,34 @@ class Conclusion:
 
     def note(self, event: Event) -> None:
         """Take in an event of the turn that was logged before: the state of its files is gone, its words are not."""
+        self.tests.see(event)
+        if isinstance(event, Prompt):
+            self._prompt = event.text
         if isinstance(event, ObservationEvent):
             self.last_output = event.text
+            report = event.data.get("report")
+            self._suite_was_run |= isinstance(report, dict) and not report.get("targets")
             if commit := event.data.get("commit"):
                 self._commits.append(str(commit))
                 self._committed.update(str(path) for path in event.data.get("files", ()))
             if "summary" in event.data and (status := event.data.get("status")):
                 self.workspace.facts["finish"] = status
 
+    @property
+    def changed(self) -> bool:
+        """Whether the session has changes that are not committed, or this turn has committed some."""
+        return bool(really_changed(self.workspace) or self._commits)
+
     async def verify(self) -> Verification:
-        """Run the whole suite if files were changed and it was not run since; log what came of it."""
-        if not really_changed(self.workspace) and not self._commits:
+        """Run the whole suite if files were changed and it was not run since, or if it is to pass; log the result."""
+        changed, to_pass = self.changed, self._is_to_pass()
+        if not changed and not to_pass:
             verification = Verification(outcome="not-needed", detail="no file was changed")
         else:
-            if self.evidence.current() is None:
+            if self.evidence.current() is None or not (changed or self._suite_was_run):
                 await self.act("run_tests", {})
             report = self.evidence.current()
-            before = self.evidence.first
+            before = self.evidence.first if self.evidence.first is not report else None
             if report is not None:
                 verification = judge(report, before)
             else:
@@ -74,14 +94,35 @@ class Conclusion:
         self.session.append(verification)
         return verification
 
+    def _is_to_pass(self) -> bool:
+        """Whether the prompt wants failing tests to pass. After a denial, nothing more is tried."""
+        return asks_for_passing_tests(self._prompt) and not self.evidence.denied
+
+    def report_weakened_tests(self) -> str:
+        """Return what the model is to be told of tests that it weakened; "" if there are none, or it was told."""
+        if self.tests.reported or not (findings := self.tests.find()):
+            return ""
+        self.tests.reported = True
+        return f"Before this is done: {report_to_model(findings)}"
+
+    def withhold_commit(self) -> str:
+        """Return, and log, why a person has to commit this turn's changes; "" if no test is weakened."""
+        if not (findings := self.tests.find()):
+            return ""
+        report = report_to_person(findings)
+        self.session.append(Signal(name="weakened-tests", detail=report))
+        return report
+
     def outcome(self, ended: TurnEnd, verification: Verification) -> Exit:
         """What a turn that the model ended comes to."""
-        status = self.workspace.facts.get("finish", "done")
+        status, changed = self.workspace.facts.get("finish", "done"), self.changed
+        if status == PROPOSED and not changed:
+            return Exit.NOT_ACHIEVED
         if verification.outcome == "failed":
             return Exit.TESTS_FAIL
-        if verification.outcome == "unverified":
-            return Exit.NO_TEST_RUNNER
-        if verification.outcome == "not-needed":
+        if verification.outcome == "unverified" and (changed or status == "done"):
+            return Exit.DENIED if self.evidence.denied and not changed else Exit.NO_TEST_RUNNER
+        if not changed:
             report = self.evidence.last.report if self.evidence.last else {}
             if self.evidence.denied:
                 return Exit.DENIED
@@ -91,7 +132,7 @@ class Conclusion:
                 return Exit.NO_TEST_RUNNER
             if status == "not achieved" and report.get("outcome") in ("failed", "broken", "timeout"):
                 return Exit.TESTS_FAIL
-        given_up = status == "not achieved" or ended.reason in ("refusal", "empty")
+        given_up = status in ("not achieved", PROPOSED) or ended.reason in ("refusal", "empty")
         return Exit.NOT_ACHIEVED if given_up else Exit.DONE
 
     def end(self, outcome: Exit, summary: str, tally: Tally, verification: Verification | None = None) -> End:

@@ -47,7 +47,8 @@ MEANING: dict[Exit, str] = {
     Exit.NO_TEST_RUNNER: "files were changed, or were to be, but no tests checked them: no runner, or it was refused",
     Exit.STORAGE_FULL: "no space left on a device",
     Exit.READ_ONLY: "the folder cannot be written",
-    Exit.NOT_ACHIEVED: "finished without reaching the goal; nothing was broken",
+    Exit.NOT_ACHIEVED: "finished without reaching the goal, or a person has to decide (a doubtful change, weakened "
+    "tests)",
     Exit.INTERNAL: "a fault in Patchwright itself",
     Exit.INTERRUPTED: "interrupted (Ctrl-C, SIGTERM or SIGHUP)",
 }

@@ -50,6 +50,7 @@ from agent.session import Session
 from agent.side_calls import SideCalls
 from agent.streaming import Redacted
 from agent.verify.conclude import differs
+from agent.verify.weakened_tests import CommitGuard
 from sandbox.errors import UserError
 from sandbox.policy import Approver, Policy
 from sandbox.secrets import redact
@@ -130,7 +131,7 @@ class Runtime:
             recorder=LogRecorder(session=self.session, workspace=self.workspace),
             snapshots=self.snapshots,
             approver=self.approver,
-            guard=self._disciplined(),
+            guard=CommitGuard(self.concluding.tests, self._disciplined()),
         )
         if self.toolbox.get("python") is not None:
             from tools.kernel.session import KernelSession
@@ -161,7 +162,7 @@ class Runtime:
             lambda: first_reached(self.limits, self.loop.tally),
         )
         when = self.commit if self.toolbox.get("git_commit") is not None else "never"
-        self.committer = Committer(when, self.workspace, self._act, self)
+        self.committer = Committer(when, self.workspace, self._act, self, self.concluding.tests)
 
     async def turn(self, prompt: str | None) -> End:
         """Run one turn; None goes on with the turn that a kill or a limit cut off. Never raises for a user's fault."""
@@ -291,7 +292,8 @@ class Runtime:
                 return self._end(Exit.INTERRUPTED, ended.detail)
             known = self.concluding.evidence.current()
             verification = await self.concluding.verify()
-            if verification.outcome == "failed" and known is None and rechecks < RECHECKS:
+            changed = self.concluding.changed
+            if verification.outcome == "failed" and changed and known is None and rechecks < RECHECKS:
                 rechecks += 1
                 self.loop.inbox.append(
                     Told(
@@ -301,9 +303,16 @@ class Runtime:
                     )
                 )
                 continue
+            if weakened := self.concluding.report_weakened_tests():
+                self.loop.inbox.append(Told(weakened))
+                continue
+            outcome = self.concluding.outcome(ended, verification)
+            if withheld := self.concluding.withhold_commit():
+                outcome = Exit.NOT_ACHIEVED if outcome is Exit.DONE else outcome
+                return self._end(outcome, f"{ended.text}\n\n{withheld}".strip(), verification)
             if verification.outcome == "passed":
                 await self.committer.after_turn(ended.text)
-            return self._end(self.concluding.outcome(ended, verification), ended.text, verification)
+            return self._end(outcome, ended.text, verification)
 
     def _catch_up(self) -> TurnEnd | None:
         """Take in the part of the turn that is in the log already; how the model had ended it, if it had."""

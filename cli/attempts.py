@@ -63,7 +63,7 @@ def make_attempts(invocation: Invocation, home: Home, settings: Settings, prompt
             name=main_name(settings),
             count=invocation.attempts,
             prompt=prompt,
-            command=_command(invocation.flags),
+            command=[*_command(invocation.flags), *(["--apply"] if invocation.apply_doubtful else [])],
             git=git,
             inner=str(invocation.folder.resolve().relative_to(root.resolve())),
             home=home,

@@ -18,13 +18,14 @@ if TYPE_CHECKING:
 Notice = Callable[[str], None]
 
 
-def choose_model(settings: Settings, home: Home, tell: Notice) -> Model:
+def choose_model(settings: Settings, home: Home, tell: Notice, *, apply_doubtful: bool = False) -> Model:
     """The main model: of flags, settings and environment, in that order; without any, the offline engine.
 
     With the models that the settings name to answer in its place, or to lead it.
+    apply_doubtful: see `agent.model.resolve.Context`
     """
     name = main_name(settings)
-    model = model_called(name, settings, home, tell)
+    model = model_called(name, settings, home, tell, apply_doubtful=apply_doubtful)
     if settings.models.fallback and not name.startswith(_PARTS):
         from agent.model.fallback import Fallback
 
@@ -63,7 +64,9 @@ def role_makers(settings: Settings) -> Mapping[Role, Callable[[Home, Notice], Mo
     return {role: maker(name) for role, name in named.items() if name}
 
 
-def model_called(name: str, settings: Settings, home: Home, tell: Notice) -> Model:
+def model_called(
+    name: str, settings: Settings, home: Home, tell: Notice, *, apply_doubtful: bool = False
+) -> Model:
     """A model beside the main one; at the API base of the settings only if it is of the main one's provider."""
     from agent.model.resolve import Context, make
 
@@ -75,6 +78,7 @@ def model_called(name: str, settings: Settings, home: Home, tell: Notice) -> Mod
         on_notice=tell,
         effort=settings.models.effort,
         listings={each: _listing(given) for each, given in settings.models.catalog.items()},
+        apply_doubtful=apply_doubtful,
     )
     return make(name, context)
 

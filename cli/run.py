@@ -13,6 +13,7 @@ import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -52,6 +53,7 @@ class Invocation:
     commit: at the end of a verified turn; offer_commit: let the model do it (needs a git repository)
     schema: a file with the JSON schema that the answer has to fit
     attempts: how often to try, in work trees beside the user's; the best comes back
+    apply_doubtful: the offline engine writes changes of low confidence, too
     proceed: called again and again while an existing session is read; what it raises ends that
     """
 
@@ -63,6 +65,7 @@ class Invocation:
     approval: Approval | None = Approval.NEVER
     schema: Path | None = None
     attempts: int = 1
+    apply_doubtful: bool = False
     proceed: Callable[[], None] = lambda: None
 
 
@@ -84,6 +87,7 @@ def one_shot(
     session: str = "",
     schema: Path | None = None,
     attempts: int = 1,
+    apply_doubtful: bool = False,
 ) -> int:
     """Run one prompt to its end. Returns the exit code; every path ends with a last event."""
     invocation = Invocation(
@@ -94,6 +98,7 @@ def one_shot(
         session=session,
         schema=schema,
         attempts=attempts,
+        apply_doubtful=apply_doubtful,
     )
     return guarded(output, lambda: _run(invocation, _prompt(prompt), output))
 
@@ -148,7 +153,7 @@ def make_runtime(
     """
     options = Options(
         working=invocation.folder,
-        model=model or (lambda home, tell: choose_model(settings, home, tell)),
+        model=model or partial(choose_model, settings, apply_doubtful=invocation.apply_doubtful),
         mode=settings.mode,
         approval=invocation.approval,
         rules=settings.rules,

@@ -45,6 +45,7 @@ UNTOLD = (
     ("tools.kernel.keeping", "keep_function"),
     ("tools.kernel.keeping", "kept_functions"),
     ("tools.kernel.branching", "put_back"),
+    ("tools.finish", "propose"),
 )
 """Tools of which no model is told."""
 

@@ -1,4 +1,4 @@
-"""`finish`: the model says that it is done."""
+"""`finish` and `propose`: the model ends the turn, or asks a person to decide on changes that were not made."""
 
 from __future__ import annotations
 
@@ -19,3 +19,17 @@ async def finish(
     """
     text = summary.strip()
     return Observation(text=text or "finished", data={"summary": text, "status": status})
+
+
+@tool(effect="none", ends=True)
+async def propose(summary: str, *, at: Workspace) -> Observation:
+    """End the turn with changes that were not written, for a person to decide on.
+
+    summary: for the user: the changes, how sure each is, and how to have them written
+    """
+    text = summary.strip()
+    return Observation(text=text or "proposed", data={"summary": text, "status": PROPOSED})
+
+
+PROPOSED = "proposed"
+"""The status of a turn that ended so."""

@@ -11,6 +11,7 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from agent.intent import asks_for_repair, asks_not_to_commit, asks_to_change_nothing
 from agent.model.base import (
     AssistantMessage,
     Delta,
@@ -21,7 +22,17 @@ from agent.model.base import (
     ToolMessage,
     UserMessage,
 )
-from agent.model.offline_words import block, commit_message, doubt, doubtful, listed, sentence, tests_passing
+from agent.model.offline_words import (
+    block,
+    commit_message,
+    describe_fix,
+    describe_proposal,
+    doubt,
+    listed,
+    sentence,
+    sure,
+    tests_passing,
+)
 from sandbox.errors import Fault, UserError
 from tools.action import Action
 
@@ -31,18 +42,19 @@ WINDOW = 1_000_000
 MOST_TARGETS = 60
 # Words of a prompt that describes something, not only asks for the tests to pass.
 DESCRIBED = 8
-# Other changes that are named beside one to be looked at.
-MOST_ALTERNATIVES = 3
-# What a person says who wants tests to pass or a bug gone; generous, since it can do nothing else.
-_ABOUT_TESTS = re.compile(
-    r"\b(fix|fixes|fixing|fail|fails|failing|failed|failure|failures|tests?|bugs?|bugfix|broken|break|breaks|"
-    r"repair|green|debug|error|errors|wrong|crash|crashes|regression|red|pytest|unittest|mend|correct)\b",
-    re.IGNORECASE,
-)
 _CANNOT = "this needs a model: the offline engine repairs bugs that make tests fail, and nothing else"
+_CHANGES_ONLY = "this needs a model: the prompt forbids changes, and the offline engine answers no questions"
+_NO_COMMIT = "Give --no-commit, and leave it out of the prompt."
 _HOW_TO_SET_UP = (
-    "Set OPENAI_API_KEY or ANTHROPIC_API_KEY, or name a model: --model PROVIDER/NAME"
-    " (a local server: --model openai/NAME --api-base http://localhost:8080/v1)."
+    'For a repair, say: "make the failing tests pass". For all else set OPENAI_API_KEY or ANTHROPIC_API_KEY, or name a'
+    " model: --model PROVIDER/NAME (a local server: --model openai/NAME --api-base http://localhost:8080/v1)."
+)
+# The prompt with which a person accepts the change that the turn before has proposed.
+ACCEPT = "Apply the proposed change."
+_ACCEPTS = re.compile(
+    r"\s*(?:please\s+)?(?:yes|y|ok|okay|go ahead|do it|(?:apply|write)(?: it| that| this| the(?: proposed)? changes?)?)"
+    r"\s*[.!]*\s*",
+    re.IGNORECASE,
 )
 _ELSEWHERE = (
     ": the tests that failed pass where I try changes. There they run in the first Python of the project that can run "
@@ -58,13 +70,19 @@ _PLAN = (
 
 
 class OfflineModel:
-    """Implements `Model` with the repair engine behind the tools."""
+    """Implements `Model` with the repair engine behind the tools.
+
+    apply_doubtful: write changes of low confidence as well, instead of proposing them
+    """
 
     name = "offline"
     window = WINDOW
 
+    def __init__(self, *, apply_doubtful: bool = False) -> None:
+        self._apply_doubtful = apply_doubtful
+
     async def stream(self, request: Request) -> AsyncIterator[Delta]:
-        reply = answer(request)
+        reply = answer(request, apply_doubtful=self._apply_doubtful)
         if reply.text:
             yield TextDelta(text=reply.text)
         yield reply
@@ -73,10 +91,16 @@ class OfflineModel:
         """Nothing is held open."""
 
 
-def answer(request: Request) -> Reply:
-    """The next step of the turn that the request is about. Raises UserError when it takes a real model."""
-    turn = _Turn.of(request)
-    if not _ABOUT_TESTS.search(turn.prompt):
+def answer(request: Request, *, apply_doubtful: bool = False) -> Reply:
+    """Return the next step of the turn that the request is about. Raises UserError when it takes a real model."""
+    turn = _Turn.of(request, apply_doubtful=apply_doubtful)
+    if asks_to_change_nothing(turn.prompt):
+        raise UserError(Fault.CONFIGURATION, _CHANGES_ONLY, _HOW_TO_SET_UP)
+    if asks_not_to_commit(turn.prompt) and "git_commit" in turn.tools:
+        raise UserError(
+            Fault.CONFIGURATION, "the prompt forbids a commit, and this session makes one", _NO_COMMIT
+        )
+    if turn.accepted is None and not asks_for_repair(turn.prompt):
         raise UserError(Fault.CONFIGURATION, _CANNOT, _HOW_TO_SET_UP)
     return turn.next()
 
@@ -95,28 +119,32 @@ class _Step:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Turn:
-    """Everything since the last prompt, as the calls that were made."""
+    """Everything since the last prompt, as the calls that were made.
+
+    accepted: the search of the turn before, whose proposal the prompt accepts; None if it accepts none
+    """
 
     prompt: str
     steps: Sequence[_Step]
     tools: Mapping[str, Mapping[str, Any]]
     number: int
+    apply_doubtful: bool
+    accepted: _Step | None
 
     @classmethod
-    def of(cls, request: Request) -> _Turn:
+    def of(cls, request: Request, *, apply_doubtful: bool) -> _Turn:
         start = _last_turn(request.messages)
         messages = request.messages[start:]
-        results = {each.call: each for each in messages if isinstance(each, ToolMessage)}
-        actions = [
-            action for each in messages if isinstance(each, AssistantMessage) for action in each.actions
-        ]
+        said = [each.text for each in messages if isinstance(each, UserMessage) and not each.passing]
+        accepts = bool(said) and _ACCEPTS.fullmatch(said[0]) is not None
+        accepted = _proposed(request.messages[:start]) if accepts else None
         return cls(
-            prompt="\n".join(
-                each.text for each in messages if isinstance(each, UserMessage) and not each.passing
-            ),
-            steps=[_Step(action=each, result=results[each.id]) for each in actions if each.id in results],
+            prompt="\n".join(said),
+            steps=_steps(messages),
             tools={each.name: each.parameters for each in request.tools},
             number=len(request.messages),
+            apply_doubtful=apply_doubtful or accepted is not None,
+            accepted=accepted,
         )
 
     def next(self) -> Reply:
@@ -126,6 +154,7 @@ class _Turn:
             self._plan,
             self._first_run,
             self._search,
+            self._proposal,
             self._edits,
             self._reversal,
             self._second_run,
@@ -175,8 +204,8 @@ class _Turn:
         return None
 
     def _search(self) -> Reply | None:
-        found = self._made("repair")
-        if not found:
+        found = self._found()
+        if found is None:
             failing = _failing(self._made("run_tests")[0])
             count = f"{len(failing)} tests fail" if len(failing) != 1 else "1 test fails"
             words = f"{count}. " if failing else ""
@@ -186,14 +215,20 @@ class _Turn:
             hint = {"hint": self.prompt} if len(self.prompt.split()) >= DESCRIBED else {}
             return self.call(text, "repair", {"targets": targets, **hint})
         if not self._fixes():
-            why = _ELSEWHERE if found[0].data.get("repair", {}).get("outcome") == "all-pass" else ""
-            text = f"I did not find a fix{why}.\n\n{block(found[0].result.text)}"
+            why = _ELSEWHERE if found.data.get("repair", {}).get("outcome") == "all-pass" else ""
+            text = f"I did not find a fix{why}.\n\n{block(found.result.text)}"
             return self._located() or self.over(text + self._places(), "not achieved")
         return None
 
+    def _proposal(self) -> Reply | None:
+        """Where nothing but doubtful changes was found: show them, and leave the files as they are."""
+        if self._chosen():
+            return None
+        return self.propose(self._described_proposal())
+
     def _edits(self) -> Reply | None:
         done = self._forward()
-        fixes = self._fixes()
+        fixes = self._chosen()
         if any(step.result.failed for step in done) or len(done) >= len(fixes):
             return None
         fix = fixes[len(done)]
@@ -202,7 +237,7 @@ class _Turn:
 
     def _reversal(self) -> Reply | None:
         """Undo the edits, last first, when one of them failed or the tests came out worse than before."""
-        fixes = self._fixes()
+        fixes = self._chosen()
         problem = self._problem()
         if not problem:
             return None
@@ -229,20 +264,20 @@ class _Turn:
         report = _report(self._made("run_tests")[1])
         if report.get("outcome") == "passed":
             return None
-        left = self._made("repair")[0].data.get("repair", {})
+        left = self._repair_data()
         places = [f"{s['path']}:{s['line']}  {s['code']}" for s in left.get("suspects", ())]
         failing = _failing(self._made("run_tests")[1])[:20]
         text = [self._summary(), "Not all tests pass yet, so I committed nothing. Still failing:"]
         text.append(block("\n".join(failing)))
         text += ["The most suspicious places:", block("\n".join(places))] if places else []
+        if len(self._chosen()) < len(self._fixes()):
+            return self.propose("\n\n".join([*text, self._described_proposal()]))
         return self.over("\n\n".join(text), "not achieved")
 
     def _commit(self) -> Reply | None:
         if "git_commit" not in self.tools or self._made("git_commit"):
             return None
-        if any(map(doubtful, self._fixes())):
-            return self.over(self._in_doubt(), "done")
-        return self.call("All tests pass.", "git_commit", {"message": commit_message(self._fixes())})
+        return self.call("All tests pass.", "git_commit", {"message": commit_message(self._chosen())})
 
     def _located(self) -> Reply | None:
         """Where no test leads on, the words do: what the prompt speaks of, if it describes anything."""
@@ -266,14 +301,30 @@ class _Turn:
     def _made(self, tool: str) -> list[_Step]:
         return [step for step in self.steps if step.action.tool == tool]
 
+    def _found(self) -> _Step | None:
+        """The search for changes: this turn's, or the one whose proposal was accepted."""
+        return next(iter(self._made("repair")), self.accepted)
+
+    def _repair_data(self) -> Mapping[str, Any]:
+        found = self._found()
+        data: Mapping[str, Any] = found.data.get("repair", {}) if found else {}
+        return data
+
     def _fixes(self) -> list[Mapping[str, Any]]:
-        found = self._made("repair")
-        fixes: list[Mapping[str, Any]] = found[0].data.get("repair", {}).get("fixes", []) if found else []
-        return fixes
+        """All changes that were found, in the order in which they are to be made."""
+        return list(self._repair_data().get("fixes", ()))
+
+    def _chosen(self) -> list[Mapping[str, Any]]:
+        """The changes to write: all of them, or those before the first doubtful one."""
+        return self._fixes() if self.apply_doubtful else sure(self._fixes())
+
+    def _described_proposal(self) -> str:
+        written, alternatives = len(self._chosen()), self._repair_data().get("alternatives", ())
+        return describe_proposal(self._fixes()[written:], alternatives, written=written)
 
     def _forward(self) -> list[_Step]:
         """The edits that make the changes, up to the first that failed; those after them take changes back."""
-        edits = self._made("edit")[: len(self._fixes())]
+        edits = self._made("edit")[: len(self._chosen())]
         failed = [place for place, step in enumerate(edits) if step.result.failed]
         return edits[: failed[0] + 1] if failed else edits
 
@@ -294,9 +345,9 @@ class _Turn:
         return ""
 
     def _summary(self) -> str:
-        fixes = self._fixes()
+        fixes = self._chosen()
         lines = [f"{len(fixes)} bug{'s' if len(fixes) != 1 else ''} found and fixed:"]
-        lines += [f"- {fix['path']}:{fix['line']}: {fix['why']}{doubt(fix)}" for fix in fixes]
+        lines += [f"- {describe_fix(fix)}{doubt(fix)}" for fix in fixes]
         commits = self._made("git_commit")
         if commits and commits[0].result.failed:
             lines += ["", f"The commit failed:\n{commits[0].result.text}"]  # the empty line ends the list
@@ -304,23 +355,6 @@ class _Turn:
         if len(runs) > 1:
             report = _report(runs[1])
             lines += ["", f"Tests: {report.get('passed', 0)} passed, {report.get('failed', 0)} failed."]
-        return "\n".join(lines)
-
-    def _in_doubt(self) -> str:
-        """What a person is to decide: whether the change means what was meant, or one of the others does."""
-        lines = [
-            self._summary(),
-            "",
-            "I committed nothing: I am not sure of what is marked so, for a change can fit the tests and mean "
-            "something else than what was meant. Look at it before you commit it, or take it back.",
-        ]
-        others = self._made("repair")[0].data.get("repair", {}).get("alternatives", ())
-        named = [
-            "; ".join(f"{fix['path']}:{fix['line']}: {fix['why']}" for fix in each)
-            for each in others[:MOST_ALTERNATIVES]
-        ]
-        if named:
-            lines += ["", "Others that make the same tests pass:", *(f"- {each}" for each in named)]
         return "\n".join(lines)
 
     # ── replies ──────────────────────────────────────────────────────────────────────────────────
@@ -340,9 +374,32 @@ class _Turn:
         arguments = {"summary": summary, "status": status} if known else {"summary": summary}
         return Reply(text="", actions=(self._action("finish", arguments),), stop="actions")
 
+    def propose(self, summary: str) -> Reply:
+        """End the turn with changes that a person is to decide on."""
+        return Reply(text="", actions=(self._action("propose", {"summary": summary}),), stop="actions")
+
     def _action(self, tool: str, arguments: Mapping[str, Any]) -> Action:
         # The place in the history makes the id: unique in the session, and the same when it is asked again.
         return Action(id=f"offline-{self.number}", tool=tool, arguments=dict(arguments))
+
+
+_ENDS = ("finish", "propose")
+"""Tools by which a turn ends."""
+
+
+def _steps(messages: Sequence[Message]) -> list[_Step]:
+    """The calls among the messages that have been answered."""
+    results = {each.call: each for each in messages if isinstance(each, ToolMessage)}
+    actions = [action for each in messages if isinstance(each, AssistantMessage) for action in each.actions]
+    return [_Step(action=each, result=results[each.id]) for each in actions if each.id in results]
+
+
+def _proposed(messages: Sequence[Message]) -> _Step | None:
+    """The search whose changes were proposed at the very end of these messages."""
+    steps = _steps(messages)
+    if not steps or steps[-1].action.tool != "propose":
+        return None
+    return next((each for each in reversed(steps) if each.action.tool == "repair"), None)
 
 
 def _last_turn(messages: Sequence[Message]) -> int:
@@ -350,7 +407,7 @@ def _last_turn(messages: Sequence[Message]) -> int:
     for place in range(len(messages) - 1, -1, -1):
         message = messages[place]
         if isinstance(message, AssistantMessage):
-            ended = not message.actions or any(action.tool == "finish" for action in message.actions)
+            ended = not message.actions or any(action.tool in _ENDS for action in message.actions)
             if ended:
                 later = range(place + 1, len(messages))
                 return next((at for at in later if isinstance(messages[at], UserMessage)), len(messages))

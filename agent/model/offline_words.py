@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import takewhile
 from typing import Any
 
 from tools.repair.result import LOW
@@ -30,12 +31,60 @@ def sentence(text: str) -> str:
     return text[:1].upper() + text[1:] + ("" if text.endswith(".") else ".")
 
 
+MOST_ALTERNATIVES = 3
+"""Other changes that are shown beside a doubtful one."""
+
+
+def describe_fix(fix: Mapping[str, Any]) -> str:
+    """Return `path:line: why` of a change."""
+    return f"{fix['path']}:{fix['line']}: {fix['why']}"
+
+
+def describe_proposal(
+    fixes: Sequence[Mapping[str, Any]], alternatives: Sequence[Sequence[Mapping[str, Any]]], *, written: int
+) -> str:
+    """Return Markdown that shows doubtful changes as diffs, the next best ones, and how to have them written.
+
+    alternatives: patches that pass the same tests, the next best first
+    written: how many changes before these were written
+    """
+    many = len(fixes) != 1
+    found = f"{len(fixes)} {'more ' if written else ''}change{'s' if many else ''}"
+    lines = [
+        f"I found {found} with which the failing tests pass, and changed nothing{' else' if written else ''}: "
+        f"I am not sure of {'them' if many else 'it'}. A change can fit the tests and mean something else than was "
+        "meant.",
+    ]
+    for fix in fixes:
+        lines += ["", *_diff_lines(fix)]
+    if alternatives:
+        lines += ["", "The next best, which pass the same tests (not run against the whole suite):"]
+        for patch in alternatives[:MOST_ALTERNATIVES]:
+            for fix in patch:
+                lines += ["", *_diff_lines(fix)]
+    lines += ["", 'To have it written, say "apply it" in this session, or run the same command with --apply.']
+    return "\n".join(lines)
+
+
+def _diff_lines(fix: Mapping[str, Any]) -> list[str]:
+    confidence = fix.get("confidence", 1.0)
+    changed = [f"    - {line}" for line in str(fix["old"]).split("\n")]
+    changed += [f"    + {line}" for line in str(fix["new"]).split("\n")]
+    return [f"- {describe_fix(fix)} (confidence {confidence:.2f})", "", *changed]
+
+
+def sure(fixes: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """Return the changes before the first doubtful one: later ones are built upon it."""
+    return list(takewhile(lambda fix: not doubtful(fix), fixes))
+
+
 def doubt(fix: Mapping[str, Any]) -> str:
-    """Said only where there is doubt: what to look at before it is relied on."""
+    """Return a warning about a change of low confidence, "" for any other."""
     return " (low confidence: it may only fit the tests)" if doubtful(fix) else ""
 
 
 def doubtful(fix: Mapping[str, Any]) -> bool:
+    """Return whether a change is more likely to fit only the tests than to be right."""
     return bool(fix.get("confidence", 1.0) < LOW)
 
 

@@ -30,6 +30,7 @@ class Context:
     on_notice: told in one line when a request waits before another try
     effort: how much to think: "low", "medium", "high", or "" for what the provider does by itself
     listings: what the user says of models by name
+    apply_doubtful: the offline engine writes changes of low confidence, too
     """
 
     api_base: str | None
@@ -38,6 +39,7 @@ class Context:
     on_notice: Notice = lambda text: None
     effort: str = ""
     listings: Mapping[str, Listing] = field(default_factory=dict)
+    apply_doubtful: bool = False
 
 
 def resolve(
@@ -59,7 +61,7 @@ def make(name: str, context: Context) -> Model:
     if name == "offline":
         from agent.model.offline import OfflineModel
 
-        return OfflineModel()
+        return OfflineModel(apply_doubtful=context.apply_doubtful)
     if name.startswith("scripted:"):
         from agent.model.scripted import ScriptedModel
 

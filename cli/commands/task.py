@@ -73,6 +73,10 @@ def run(
             help="Try it N times, each in a work tree of its own; what the tests like best comes back.",
         ),
     ] = 1,
+    apply: Annotated[
+        bool,
+        typer.Option("--apply", help="Without a model: write a change even if it may only fit the tests."),
+    ] = False,
 ) -> None:
     """Do one task without asking; the exit code says how it went."""
     from cli.run import one_shot
@@ -94,6 +98,8 @@ def run(
     text = prompt if prompt is not None else option_prompt
     if attempts > 1 and (input_ is Input.stream_json or schema is not None or session):
         raise typer.BadParameter("--attempts goes with neither --input, --output-schema nor --session")
+    if apply and input_ is Input.stream_json:
+        raise typer.BadParameter("--apply does not go with --input")
     if input_ is Input.stream_json:
         from cli.run import driven
 
@@ -111,6 +117,7 @@ def run(
             session=session,
             schema=schema,
             attempts=attempts,
+            apply_doubtful=apply,
         )
     )
 

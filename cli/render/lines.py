@@ -43,8 +43,8 @@ OUTPUT_LINES = 3
 LEAST = 8
 """Columns of an action's target that stay, however long its result is: enough to tell two of them apart."""
 
-_SILENT = {"plan", "finish"}
-"""Tools that have a view of their own: the plan is shown as a plan, a finish as the turn's summary."""
+_SILENT = {"plan", "finish", "propose"}
+"""Tools that have a view of their own: the plan is shown as a plan, what ends a turn as its summary."""
 
 
 class LineView:
@@ -115,6 +115,9 @@ class LineView:
                 before, after = f"{event.tokens_before / 1000:.1f}k", f"{event.tokens_after / 1000:.1f}k"
                 words = f"context: {event.stage}, {before} to {after} tokens (/context diff {event.id})"
                 return [self._line("quiet", "dim", words)]
+            case Signal(name="weakened-tests"):  # one-shot runs say it in their answer
+                rows = inert(event.detail).splitlines() if self._texts != "steps" else []
+                return [self._paint(row, "yellow") for row in rows]
             case Signal():
                 return [self._line("quiet", "dim", event.detail or event.name)]
             case ErrorEvent():

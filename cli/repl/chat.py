@@ -17,6 +17,7 @@ from cli.repl.approval import Asker
 from cli.repl.front import Front
 from cli.repl.ledger import Ledger
 from cli.repl.planning import Planning
+from cli.repl.proposal import offer_proposal
 from cli.repl.view import View
 from cli.settings.shape import Settings
 from sandbox.errors import UserError
@@ -345,6 +346,7 @@ class Chat:
             self.view.said(prompt)
         if not self._hung_up:
             await self.planning.turn_over(end)
+            await offer_proposal(self)
 
     def _event(self, event: Event) -> None:
         if isinstance(event, Rewind):

@@ -146,7 +146,7 @@ class View:
         elif isinstance(event, ObservationEvent):
             self._tests = None
             self._front.tail("")
-            if event.tool == "finish" and not event.failed:
+            if event.tool in ("finish", "propose") and not event.failed:
                 self._say(str(event.data.get("summary", "")))
         if isinstance(event, End):
             self._unfold()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -51,3 +52,14 @@ def files_of(diff: str) -> Iterator[list[Hunk]]:
             hunks, hunk = [], None
     if hunks is not None:
         yield hunks
+
+
+def hunks_between(path: str, before: str, after: str) -> list[Hunk]:
+    """Return what changes from one text to the other, as a diff without context has it."""
+    old, new = before.splitlines(), after.splitlines()
+    changes = difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
+    return [
+        Hunk(path=path, line=c + 1, removed=old[a:b], added=new[c:d])
+        for kind, a, b, c, d in changes
+        if kind != "equal"
+    ]

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from pathlib import PurePosixPath
 
+from tools.checks.expectations import changed_checks, demands_less
 from tools.checks.finding import Finding
 from tools.checks.staged import Change, File
 
@@ -64,6 +65,7 @@ def check(change: Change) -> Iterator[Finding]:
         for name in gone:
             yield _warning(file, 0, f"the test {name!r} is gone")
         yield from _lines(file, whole=not gone)
+        yield from _changed_checks(change, file)
 
 
 def _lines(file: File, *, whole: bool) -> Iterator[Finding]:
@@ -77,6 +79,33 @@ def _lines(file: File, *, whole: bool) -> Iterator[Finding]:
     won = sum(bool(_ASSERTS.match(text)) for _, text in file.added())
     if whole and lost > won:
         yield _warning(file, file.hunks[0].line, f"{lost - won} fewer checks than before")
+
+
+def _changed_checks(change: Change, file: File) -> Iterator[Finding]:
+    """Checks that demand something else than before: of Python by its syntax, of other languages by lines."""
+    if file.path.endswith(".py"):
+        pairs = changed_checks(change.text(file.old), change.text(file.new))
+        if pairs is not None:
+            for old, new in pairs:
+                yield _warning(file, new.line, _change_of_check(old.text, new.text))
+            return
+    for hunk in file.hunks:
+        added = [text for text in hunk.added if _ASSERTS.match(text)]
+        for removed in filter(_ASSERTS.match, hunk.removed):
+            if added and demands_less(removed, added):
+                yield _warning(file, hunk.line, _change_of_check(removed.strip(), added[0].strip()))
+
+
+def _change_of_check(old: str, new: str) -> str:
+    return f"a check was changed: {_shortened(old)} to {_shortened(new)}"
+
+
+def _shortened(line: str) -> str:
+    return f"`{line[:LONGEST_LINE]} …`" if len(line) > LONGEST_LINE else f"`{line}`"
+
+
+LONGEST_LINE = 70
+"""Characters of a check that are shown."""
 
 
 def _warning(file: File, line: int, message: str) -> Finding:

@@ -206,17 +206,61 @@ def test_it_commits_only_when_all_tests_pass() -> None:
     assert "test_cart.py::test_fee" in ended.arguments["summary"]
 
 
-def test_what_may_only_fit_the_tests_is_not_committed_and_others_are_named() -> None:
+OTHER = {**FIX, "why": "`fee` should be `rate` in fee, line 2", "confidence": 0.2}
+DOUBTED = {"repair": {"fixes": [{**FIX, "confidence": 0.3}], "alternatives": [[OTHER]]}}
+
+
+def test_what_may_only_fit_the_tests_is_proposed_beside_others_and_not_written() -> None:
     offered = [*specs(), COMMIT]
-    other = {**FIX, "why": "`fee` should be `rate` in fee, line 2"}
-    doubtful = {"repair": {"fixes": [{**FIX, "confidence": 0.3}], "alternatives": [[other]]}}
-    green = after(PLANNED, RAN_RED, ("repair", doubtful, False), EDITED, RAN_GREEN, tools=offered)
-    ended = only(ask(green, offered))
-    assert (ended.tool, ended.arguments["status"]) == ("finish", "done")
+    ended = only(ask(after(PLANNED, RAN_RED, ("repair", DOUBTED, False), tools=offered), offered))
+    assert ended.tool == "propose"
     said = ended.arguments["summary"]
-    assert "line 2 (low confidence" in said
-    assert "I committed nothing" in said
-    assert "- cart.py:2: `fee` should be `rate`" in said
+    assert "changed nothing" in said
+    assert (
+        "- cart.py:2: `1` should be `2` in fee, line 2 (confidence 0.30)\n\n    -     return 1\n    +     return 2"
+        in said
+    )
+    assert "- cart.py:2: `fee` should be `rate` in fee, line 2 (confidence 0.20)" in said
+    assert "--apply" in said
+
+
+def test_sure_changes_before_a_doubtful_one_are_written() -> None:
+    both = {"repair": {"fixes": [FIX, {**FIX, "path": "order.py", "confidence": 0.3}]}}
+    red = after(PLANNED, RAN_RED, ("repair", both, False), EDITED, RAN_RED)
+    ended = only(ask(red))
+    assert ended.tool == "propose"
+    assert "I found 1 more change" in ended.arguments["summary"]
+    assert "order.py:2" in ended.arguments["summary"]
+
+
+def test_a_doubtful_change_is_written_when_that_is_asked_for() -> None:
+    messages = after(PLANNED, RAN_RED, ("repair", DOUBTED, False))
+    request = Request(system="", messages=messages, tools=specs())
+    assert only(answer(request, apply_doubtful=True)).tool == "edit"
+
+
+def test_a_proposal_can_be_accepted_right_after_it_and_not_later() -> None:
+    messages = after(PLANNED, RAN_RED, ("repair", DOUBTED, False))
+    last = ask(messages)
+    messages += [
+        AssistantMessage(text=last.text, actions=last.actions),
+        ToolMessage(call=only(last).id, name="propose", text=""),
+    ]
+    said = [UserMessage(text="yes, and what else?"), UserMessage(text="apply it")]
+    assert ask([*messages, UserMessage(text="fix the tests again")]).actions[0].tool == "plan"
+    with pytest.raises(UserError):
+        ask([*messages, said[0]])
+    accepted = [*messages, said[1]]
+    for tool, data in (("plan", {}), ("run_tests", FAILED), ("edit", {}), ("run_tests", PASSED)):
+        reply = ask(accepted)
+        assert only(reply).tool == tool
+        accepted += [
+            AssistantMessage(text=reply.text, actions=reply.actions),
+            ToolMessage(call=only(reply).id, name=tool, text=tool, data=data),
+        ]
+    assert only(ask(accepted)).tool == "finish"
+    with pytest.raises(UserError):
+        ask([*accepted, AssistantMessage(text="done"), said[1]])
 
 
 def test_changes_that_break_another_test_are_taken_back() -> None:
@@ -274,7 +318,7 @@ def test_a_missing_tool_is_not_called_done() -> None:
     assert "'repair'" in ended.arguments["summary"]
 
 
-@pytest.mark.parametrize("prompt", ["hello", "add a dark mode", "what does main.py do?"])
+@pytest.mark.parametrize("prompt", ["hello", "add a dark mode", "what does main.py do?", "the tests fail"])
 def test_what_it_cannot_do_it_says_with_how_to_set_up_a_model(prompt: str) -> None:
     with pytest.raises(UserError, match="needs a model") as raised:
         ask([UserMessage(text=prompt)])

@@ -240,9 +240,9 @@ def test_the_plain_view_needs_no_terminal_library() -> None:
 
 
 def test_every_tool_has_words_for_what_it_is_about() -> None:
-    """No line shows a tool's arguments as Python has them; the two whose actions have a view of their own need none."""
+    """No line shows a tool's arguments as Python has them; those whose actions have a view of their own need none."""
     named = {import_module(module).__dict__[function].name for module, function in (*TOOLS, *UNTOLD)}
-    assert named - set(actions._TARGETS) == {"plan", "finish", "git_status", "put_back"}
+    assert named - set(actions._TARGETS) == {"plan", "finish", "propose", "git_status", "put_back"}
     for tool, arguments, words in (
         ("code", {"action": "find", "target": "Cart.total"}, "find Cart.total"),
         ("process", {"action": "start", "command": "make\nserve"}, "start make …"),

@@ -1,0 +1,182 @@
+"""What a person's prompt asks for, judged by its words: a repair, passing tests, changed tests, or no change at all.
+
+Deliberately narrow: a request that is not recognised costs one more prompt, a question that is taken for a request
+changes somebody's code.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+_FOREIGN = re.compile(r"<stdin>.*?</stdin>|```.*?(?:```|\Z)|^  \| [^\n]*", re.DOTALL | re.MULTILINE)
+"""Piped input, code blocks and quoted output: material, no request."""
+
+_CLAUSE_END = re.compile(r"[.!?;:](?=\s|$)|[\n,()—–]|\s-+\s|\b(?:and|then|but|also)\b", re.IGNORECASE)
+_SENTENCE_END = re.compile(r"[.!?;](?=\s|$)|\n")
+
+_POLITENESS = re.compile(
+    r"(?:(?:please|pls|kindly|now|ok|okay|hey|hi|hello|first|next|just|again|quickly|go ahead|try to"
+    r"|(?:can|could|would|will) (?:you|we)|let's|let us|you (?:should|must|can|need to|have to)"
+    r"|(?:i|we) (?:want|need|would like)(?: you)? to|(?:i|we)'d like(?: you)? to|help (?:me|us)(?: to)?"
+    r"|your task is to|the task is to)\b[\s,:]*)+",
+    re.IGNORECASE,
+)
+_REPAIR = re.compile(
+    r"(?:fix|repair|mend|heal|unbreak|solve|resolve|correct)\b(?!\s+(?:me|nothing)\b)(?P<object>.*)",
+    re.IGNORECASE,
+)
+_BUG_REPORT = re.compile(
+    r"\W*(?:there(?: is|'s| are) (?:an? |some )?bugs?\b|bug(?: report)?\b\s*[\]:])", re.IGNORECASE
+)
+_ABOUT_CODE = re.compile(
+    r"\b(?:tests?|test_\w+|bugs?|fail\w*|crash\w*|errors?|suite|regressions?)\b", re.IGNORECASE
+)
+_NOT_CODE = re.compile(
+    r"\s*(?:\S+\s+){0,4}?(?:typos?|spelling|grammar|wording|formatting|indentation|style|docs?|documentation"
+    r"|docstrings?|readme(?:\.\w+)?|comments?|changelog(?:\.\w+)?|conflicts?|lint|linter|warnings?|typing"
+    r"|type hints?)\b",
+    re.IGNORECASE,
+)
+_OTHER_WORK = re.compile(
+    r"(?:add|implement|write|create|build|introduce|refactor|rename|delete|remove|upgrade|update|migrate|document"
+    r"|translate|convert|move|extract|optimi[sz]e|rewrite|port)\b",
+    re.IGNORECASE,
+)
+
+_PASSING = r"\b(?:pass(?:es|ing)?|green|succeed(?:s|ing)?|work(?:s|ing)?)\b"
+_TESTS = r"\b(?:tests?|test_\w+|\S+::\S+|suite|specs?|ci|build|pytest|unittest)\b"
+_MAKE_PASS = re.compile(
+    r"(?:make sure|ensure|see to it)\b.*?"
+    + _TESTS
+    + r".*?"
+    + _PASSING
+    + r"|(?:make|get|bring|turn)\b(?!\s+(?:an?|me)\b)"
+    + r"(?:(?!\b(?:that|which|list|names?|report|summary|table|count|number)\b).)*?"
+    + _PASSING,
+    re.IGNORECASE,
+)
+_SO_THAT_PASS = re.compile(
+    r"\b(?:so that|until|till)\b[^.?!\n]*?" + _TESTS + r"[^.?!\n]*?" + _PASSING, re.IGNORECASE
+)
+
+_NO_CHANGE = re.compile(
+    r"(?:^|[.,;:!?()\n—–-]|\b(?:and|but|please|just|also)\b)\s*(?:please\s+)?"
+    r"(?:do not|don't|dont|never)\s+(?:\w+\s+)?(?:change|modify|edit|touch|alter|write|fix)\b"
+    r"(?P<imperative>[^.,;!?\n]*)"
+    r"|\bwithout\s+(?:changing|modifying|editing|touching|altering|writing|fixing)\b(?P<without>[^.,;!?\n]*)"
+    r"|\b(?:change|modify|edit|touch|write|fix) nothing\b"
+    r"|\b(?:no|not any) (?:code |file )?(?:changes?|edits?|modifications?)\b"
+    r"|\bread[- ]only\b|\bdry[- ]run\b"
+    r"|\b(?:just|only) (?:explain|tell|show|describe|list|look|answer)\b",
+    re.IGNORECASE,
+)
+_NO_COMMIT = re.compile(
+    r"\b(?:(?:do not|don't|dont|never) commit|without committing|no commits?)\b", re.IGNORECASE
+)
+_TESTS_ONLY = re.compile(
+    r"\s*(?:(?:the|any|any of|my|our|its|existing|of|a|one|single|unit|failing)\s+)*"
+    r"(?:tests?|test files?|test_\w+\S*|tests/\S*)\b",
+    re.IGNORECASE,
+)
+
+_TEST_WORDS = (
+    r"(?:tests?\b|test_\w+|\S*tests?\S*\.\w+|tests/\S*|specs?\b|assertions?\b|asserts?\b|expectations?\b|expected \w+"
+    r"|snapshots?\b|golden files?\b)"
+)
+_DETERMINERS = (
+    r"(?:(?:the|all|any|every|my|our|its|their|this|that|these|those|existing|old|failing|broken|unit|integration"
+    r"|obsolete|outdated|stale|wrong|flaky|slow|relevant|corresponding|affected|of|in|values? (?:in|of)|both"
+    r"|two|\d+)\s+){0,6}"
+)
+_CHANGE = (
+    r"(?:update|change|adapt|adjust|edit|modify|rewrite|remove|delete|drop|skip|disable|xfail|mark|relax|loosen|weaken"
+    r"|replace|rename|refactor|simplify|convert|migrate|port|regenerate|move|merge|correct)"
+)
+_CHANGE_TESTS = re.compile(
+    rf"(?<!not )(?<!n't )(?<!never )\b{_CHANGE}\s+(?:{_DETERMINERS}{_TEST_WORDS}"
+    rf"|[^.?!\n]{{0,80}}?\b(?:and|with|including|plus|as well as)\s+"
+    r"(?:its|their|the|all|any)\s+(?:\w+\s+){0,2}tests?\b)",
+    re.IGNORECASE,
+)
+_WRONG_TEST = re.compile(
+    r"\b(?:tests?|test_\w+)\b[^.?!\n]{0,60}\b(?:is|are|was|were|seems?|looks?)\s+(?:\w+\s+)?"
+    r"(?:wrong|outdated|obsolete|incorrect|stale|mistaken|out of date)\b"
+    r"|\bwrong (?:tests?|assertions?|expectations?|expected)\b"
+    r"|\b(?:tests?|test_\w+)\b[^.?!\n]{0,40}\bshould (?:expect|assert|check"
+    r"|be (?:changed|updated|removed|deleted|skipped|\d))",
+    re.IGNORECASE,
+)
+
+
+def asks_for_repair(prompt: str) -> bool:
+    """Whether the prompt clearly asks to fix code: an order to repair, or a report of a bug; never a question."""
+    text = _own_words(prompt)
+    if asks_to_change_nothing(prompt):
+        return False
+    if _BUG_REPORT.match(text) and "?" not in text:
+        return True
+    heading = list(_clauses(text.strip().split("\n", 1)[0].split(": ", 1)[0]))
+    if any(_OTHER_WORK.match(each) for each in heading):
+        return False
+    return any(_orders_repair(each) for each in _clauses(text)) or _asks_to_make_pass(text)
+
+
+def asks_for_passing_tests(prompt: str) -> bool:
+    """Whether the prompt wants tests that fail to pass, whatever else it wants."""
+    text = _own_words(prompt)
+    if asks_to_change_nothing(prompt):
+        return False
+    fixes_tests = any(
+        (order := _REPAIR.match(clause)) and re.search(_TESTS, order["object"], re.IGNORECASE)
+        for clause in _clauses(text)
+    )
+    return fixes_tests or _asks_to_make_pass(text) or bool(_SO_THAT_PASS.search(text) and "?" not in text)
+
+
+def asks_to_change_nothing(prompt: str) -> bool:
+    """Whether the prompt forbids changes. That only the tests stay as they are is no such thing."""
+    for match in _NO_CHANGE.finditer(_own_words(prompt)):
+        spared = match["imperative"] if match["imperative"] is not None else match["without"]
+        if spared is None or not _TESTS_ONLY.match(spared):
+            return True
+    return False
+
+
+def asks_not_to_commit(prompt: str) -> bool:
+    """Whether the prompt forbids a commit."""
+    return bool(_NO_COMMIT.search(_own_words(prompt)))
+
+
+def asks_to_change_tests(prompts: Sequence[str]) -> bool:
+    """Whether one of a turn's prompts asks for tests to be changed, or says that they are wrong."""
+    texts = map(_own_words, prompts)
+    return any(_CHANGE_TESTS.search(text) or _WRONG_TEST.search(text) for text in texts)
+
+
+def _own_words(prompt: str) -> str:
+    return _FOREIGN.sub("\n", prompt).replace("\N{RIGHT SINGLE QUOTATION MARK}", "'")
+
+
+def _clauses(text: str) -> Iterator[str]:
+    """The clauses of a text, each without the politeness in front of it."""
+    for clause in _CLAUSE_END.split(text):
+        stripped = clause.strip(" \t*#>\"'[]`")
+        polite = _POLITENESS.match(stripped)
+        yield stripped[polite.end() :] if polite else stripped
+
+
+def _orders_repair(clause: str) -> bool:
+    order = _REPAIR.match(clause)
+    if order is None:
+        return False
+    return bool(_ABOUT_CODE.search(order["object"])) or not _NOT_CODE.match(order["object"])
+
+
+def _asks_to_make_pass(text: str) -> bool:
+    """Whether a sentence orders that something be made to pass; not whether it asks how."""
+    for sentence in _SENTENCE_END.split(text):
+        for clause in _clauses(sentence):
+            if _MAKE_PASS.match(clause):
+                return True
+    return False
