@@ -6,7 +6,6 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
 from agent.events import End, Event, ObservationEvent, Prompt, Signal, Verification
-from agent.intent import asks_for_passing_tests
 from agent.limits import Tally
 from agent.loop import TurnEnd
 from agent.outcome import Exit
@@ -96,6 +95,8 @@ class Conclusion:
 
     def _is_to_pass(self) -> bool:
         """Whether the prompt wants failing tests to pass. After a denial, nothing more is tried."""
+        from agent.intent import asks_for_passing_tests  # its patterns take 8 ms to compile: not at the start
+
         return asks_for_passing_tests(self._prompt) and not self.evidence.denied
 
     def report_weakened_tests(self) -> str:

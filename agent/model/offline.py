@@ -11,7 +11,6 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from agent.intent import asks_for_repair, asks_not_to_commit, asks_to_change_nothing
 from agent.model.base import (
     AssistantMessage,
     Delta,
@@ -93,6 +92,8 @@ class OfflineModel:
 
 def answer(request: Request, *, apply_doubtful: bool = False) -> Reply:
     """Return the next step of the turn that the request is about. Raises UserError when it takes a real model."""
+    from agent.intent import asks_for_repair, asks_not_to_commit, asks_to_change_nothing
+
     turn = _Turn.of(request, apply_doubtful=apply_doubtful)
     if asks_to_change_nothing(turn.prompt):
         raise UserError(Fault.CONFIGURATION, _CHANGES_ONLY, _HOW_TO_SET_UP)

@@ -7,13 +7,15 @@ Reward Hacking"). The model hears of it once; what is left then is a person's de
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from agent.events import ActionEvent, Event, ObservationEvent, Prompt, Steer
-from agent.intent import asks_to_change_tests
 from agent.verify.conclude import content_of, really_changed
-from tools.checks.finding import Finding
 from tools.guarding import Advice, Guard
 from tools.workspace import Workspace
+
+if TYPE_CHECKING:
+    from tools.checks.finding import Finding
 
 MOST_SHOWN = 8
 """Findings that are named: the first few say what kind of change it is."""
@@ -50,10 +52,17 @@ class WeakenedTests:
 
     def find(self) -> list[Finding]:
         """Return what weakens tests, [] if the turn's prompts ask for tests to be changed."""
+        changed = really_changed(self._workspace)
+        if not changed:
+            return []
         from tools.checks.weakened import is_test
 
-        paths = [path for path in really_changed(self._workspace) if is_test(path)]
-        if not paths or asks_to_change_tests(self._prompts):
+        paths = [path for path in changed if is_test(path)]
+        if not paths:
+            return []
+        from agent.intent import asks_to_change_tests
+
+        if asks_to_change_tests(self._prompts):
             return []
         from sandbox.repository import find_root
         from tools.checks.diff import hunks_between
