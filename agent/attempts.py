@@ -54,31 +54,41 @@ _TIERS = {Exit.DONE: 0, Exit.NO_TEST_RUNNER: 1, Exit.TESTS_FAIL: 2}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Attempt:
-    """What came of one. end: its last event; patch: from what stands in the user's work tree; weak: tests weakened"""
+    """What came of one.
+
+    end: its last event; patch: from what stands in the user's work tree
+    weak: how many tests it weakens; changes_tests: test files are among what it changes
+    """
 
     number: int
     end: Mapping[str, Any]
     patch: bytes
     seconds: float
     weak: int = 0
+    changes_tests: bool = False
 
     @property
     def code(self) -> int:
         return int(self.end.get("exit_code", Exit.INTERNAL))
 
-    @property
-    def rank(self) -> tuple[int, ...]:
-        """Less is better."""
-        failed = re.search(r"(\d+) failed", str(self.end.get("verification", "")).partition(";")[0])
-        failures = int(failed[1]) if failed else 0
+    def rank(self, expected: int) -> tuple[int, ...]:
+        """Return what attempts are sorted by, the best first. expected: how many tests should pass"""
         return (
             not self.patch,
             _TIERS.get(Exit(self.code), 3),
             self.weak > 0,
-            failures,
+            self.count("failed"),
+            self.count("skipped"),
+            max(0, expected - self.count("passed")),
             *self._size,
             self.number,
         )
+
+    def count(self, kind: str) -> int:
+        """Return how many tests "passed", "failed" or were "skipped" at its end, as far as that is known."""
+        said = str(self.end.get("verification", "")).partition(";")[0]
+        found = re.search(rf"(\d+) {kind}", said)
+        return int(found[1]) if found else 0
 
     @property
     def _size(self) -> tuple[int, ...]:
@@ -123,7 +133,7 @@ class Attempts:
         async for attempt in self._all():
             yield TextDelta(text=f"{attempt}\n")
             done.append(attempt)
-        best = min(done, key=lambda each: each.rank)
+        best = choose_best(done)
         usage = _sum([each.end.get("usage") or {} for each in done])
         self._summary, text = str(best.end.get("summary", "")), "".join(f"{each}\n" for each in done)
         if not best.patch:
@@ -186,8 +196,15 @@ class Attempts:
                 started = time.monotonic()
                 end = await self._session(number, tree.folder / self.inner)
                 seconds = time.monotonic() - started
-                patch, weak = await asyncio.to_thread(_outcome, tree)
-                return Attempt(number=number, end=end, patch=patch, seconds=seconds, weak=weak)
+                patch, weak, changes_tests = await asyncio.to_thread(_outcome, tree)
+                return Attempt(
+                    number=number,
+                    end=end,
+                    patch=patch,
+                    seconds=seconds,
+                    weak=weak,
+                    changes_tests=changes_tests,
+                )
 
     async def _session(self, number: int, folder: Path) -> Mapping[str, Any]:
         """Run one to its end; its last event, {} if it left none."""
@@ -236,14 +253,21 @@ async def _stop(process: asyncio.subprocess.Process) -> None:
             os.killpg(process.pid, signal.SIGKILL)
 
 
-def _outcome(tree: Worktree) -> tuple[bytes, int]:
-    """The patch of a work tree, and how many tests it weakens."""
+def choose_best(attempts: Sequence[Attempt]) -> Attempt:
+    """Return the attempt to bring back. Of tests that nobody changed, all that pass in one attempt should in each."""
+    untouched = [each.count("passed") for each in attempts if each.patch and not each.changes_tests]
+    return min(attempts, key=lambda each: each.rank(max(untouched, default=0)))
+
+
+def _outcome(tree: Worktree) -> tuple[bytes, int, bool]:
+    """The patch of a work tree, how many tests it weakens, and whether it changes test files."""
     patch = tree.patch()
     if not patch:
-        return b"", 0
+        return b"", 0, False
     change = between(tree.git, tree.base, tree.git.line("write-tree"))
     change.load()
-    return patch, len(list(weakened.check(change)))
+    changes_tests = any(weakened.is_test(file.path) for file in change.files)
+    return patch, len(list(weakened.check(change))), changes_tests
 
 
 def _finish(summary: str, status: str, usage: Usage, number: int) -> Reply:

@@ -86,7 +86,7 @@ class Conclusion:
             report = self.evidence.current()
             before = self.evidence.first if self.evidence.first is not report else None
             if report is not None:
-                verification = judge(report, before)
+                verification = judge(report, before, may_lose_tests=self.tests.may_be_changed())
             else:
                 why = "the tests were refused" if self.evidence.denied else "the tests could not be run"
                 verification = Verification(outcome="unverified", detail=why)

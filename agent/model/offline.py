@@ -34,6 +34,7 @@ from agent.model.offline_words import (
 )
 from sandbox.errors import Fault, UserError
 from tools.action import Action
+from tools.testing.comparison import describe_loss
 
 # It reads nothing but the last turn, so no window is too small for it.
 WINDOW = 1_000_000
@@ -341,6 +342,8 @@ class _Turn:
         new = sorted(set(_failing(runs[1])) - set(_failing(runs[0])))
         if new and before.get("outcome") == "failed":
             return f"With the changes {listed(new)} failed, which did not fail before."
+        if loss := describe_loss(before, after):
+            return f"With the changes {loss}."
         if before.get("outcome") == "failed" and after.get("outcome") not in ("passed", "failed"):
             return "With the changes the tests do not run to their end any more."
         return ""

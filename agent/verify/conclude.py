@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from agent.events import Event, ObservationEvent, Prompt, Verification
+from tools.testing.comparison import describe_loss
 from tools.workspace import Workspace
 
 
@@ -106,22 +107,34 @@ def differs(workspace: Workspace, path: str) -> bool:
     return bool((before ^ now) & stat.S_IXUSR)
 
 
-def judge(report: Mapping[str, Any], before: Mapping[str, Any] | None) -> Verification:
-    """Words and outcome for a report of the whole suite."""
+def judge(
+    report: Mapping[str, Any], before: Mapping[str, Any] | None, *, may_lose_tests: bool = False
+) -> Verification:
+    """Return words and outcome for a report of the whole suite.
+
+    before: the report from before the session's changes, None if there is none
+    may_lose_tests: tests that were run before may be gone, since a person asked for that
+    """
     outcome = report.get("outcome")
     counts = f"{report.get('passed', 0)} passed"
+    if skipped := report.get("skipped"):
+        counts += f", {skipped} skipped"
+    loss = describe_loss(before, report) if before is not None else ""
     failures = [str(f.get("id", "?")) for f in report.get("failures", ())]
     if outcome == "passed":
         detail = counts if report.get("passed") or report.get("skipped") else "exit 0, tests not counted"
         if before is not None and before.get("failures"):
             detail += f"; before: {len(before['failures'])} failed"
-        return Verification(outcome="passed", detail=detail, report=dict(report))
+        if loss:
+            detail += f"; {loss}"
+        lost = bool(loss) and not may_lose_tests
+        return Verification(outcome="failed" if lost else "passed", detail=detail, report=dict(report))
     if outcome == "no-runner":
         return Verification(outcome="unverified", detail="no test runner found", report=dict(report))
     if outcome == "no-tests":
-        return Verification(
-            outcome="unverified", detail="the test run collected no tests", report=dict(report)
-        )
+        detail = f"the test run collected no tests{'; ' if loss else ''}{loss}"
+        lost = bool(loss) and not may_lose_tests
+        return Verification(outcome="failed" if lost else "unverified", detail=detail, report=dict(report))
     known = {str(f.get("id")) for f in before.get("failures", ())} if before is not None else set()
     new = [each for each in failures if each not in known]
     detail = f"{len(failures)} failed, {counts}" if failures else f"the test run ended as {outcome!r}"

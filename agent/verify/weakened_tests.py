@@ -50,6 +50,16 @@ class WeakenedTests:
         """Whether an action that has begun is a commit of the model's."""
         return call in self._commits and not call.startswith("harness-")
 
+    def may_be_changed(self) -> bool:
+        """Whether the session changed test files, and a prompt of the turn asks for that."""
+        from tools.checks.weakened import is_test
+
+        if not any(is_test(path) for path in really_changed(self._workspace)):
+            return False
+        from agent.intent import asks_to_change_tests
+
+        return asks_to_change_tests(self._prompts)
+
     def find(self) -> list[Finding]:
         """Return what weakens tests, [] if the turn's prompts ask for tests to be changed."""
         changed = really_changed(self._workspace)

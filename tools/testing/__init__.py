@@ -33,10 +33,25 @@ async def run_tests(targets: list[str] = [], *, at: Workspace) -> Observation:  
 
 async def run(at: Workspace, targets: Sequence[str] = ()) -> TestReport:
     """Run the tests; the report also stays in `at.facts["tests"]`. A missing runner is an outcome too."""
+    from dataclasses import replace
+
     from tools.testing.running import (
         run_project,
     )  # the runners are loaded when tests are run, not at the start
 
     report = await run_project(at, targets)
+    report = replace(report, targets=tuple(targets)) if targets else _compare(at, report)
     at.facts["tests"] = report
     return report
+
+
+def _compare(at: Workspace, report: TestReport) -> TestReport:
+    """Say in the report of a whole run which tests were lost since the session's last whole run."""
+    from dataclasses import replace
+
+    from tools.testing.comparison import describe_loss
+
+    before: TestReport | None = at.facts.get("suite")
+    at.facts["suite"] = report
+    loss = describe_loss(before.as_data(), report.as_data()) if before is not None else ""
+    return replace(report, note=" ".join(filter(None, (report.note, loss))))

@@ -107,6 +107,7 @@ class TestReport:
     command: what was run, as a person would type it
     collected: tests that the run knew of, the skipped ones included
     counted: False when the runner gives no numbers, so that only its exit status speaks
+    targets: the ids or paths that the run was limited to; () for the whole suite
     note: one or two sentences for what the numbers do not say (why nothing ran, what is broken)
     output: end of the output when there is no structured result to show instead
     ref: artifact with the whole output
@@ -125,6 +126,7 @@ class TestReport:
     duration: float = 0.0
     failures: tuple[TestFailure, ...] = ()
     counted: bool = True
+    targets: tuple[str, ...] = ()
     note: str = ""
     output: str = ""
     ref: str = ""
@@ -133,6 +135,7 @@ class TestReport:
         """The report as plain JSON-able values."""
         data = asdict(self)
         data["failures"] = [asdict(each) for each in self.failures]
+        data["targets"] = list(self.targets)
         return data
 
     def text(self) -> str:

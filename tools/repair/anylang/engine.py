@@ -240,7 +240,7 @@ class _Mending:
             texts = {**self.overlay, candidate.doubt.code.path: candidate.after}
             report = await place.test(texts, min(seconds, left))
             helped = wanted - _ids(report)
-            if helped and self._breaks_nothing(report, len(helped)):
+            if helped and self._breaks_nothing(report):
                 good.append(Good(candidate=candidate, helped=helped, report=report))
                 self.on_progress(
                     f"{candidate.doubt.code.path}:{candidate.change.line}: {candidate.change.why}"
@@ -254,13 +254,19 @@ class _Mending:
                 known.append(each)
         return known
 
-    def _breaks_nothing(self, report: TestReport, helped: int) -> bool:
+    def _breaks_nothing(self, report: TestReport) -> bool:
         if not report.counted:
             return report.outcome == "passed"
         if report.outcome not in ("passed", "failed") or report.errors > self.report.errors:
             return False
         new = _ids(report) - _ids(self.report) - set(self.unsteady)
-        return not new and report.passed + report.skipped >= self.report.passed + self.report.skipped
+        lost = self.report.passed - report.passed
+        return (
+            not new
+            and lost <= len(self.unsteady)
+            and report.skipped <= self.report.skipped
+            and report.collected >= self.report.collected
+        )
 
     def _in_reach(self, candidate: Candidate, good: Sequence[Good], wanted: int) -> bool:
         """Whether it could still be chosen."""

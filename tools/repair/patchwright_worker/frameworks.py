@@ -364,6 +364,9 @@ class UnittestSuite(Suite):
             def addSkip(self, test: Any, reason: str) -> None:
                 self.now["outcome"] = "skipped"
 
+            def addExpectedFailure(self, test: Any, err: Any) -> None:
+                self.now["outcome"] = "skipped"
+
             def addUnexpectedSuccess(self, test: Any) -> None:
                 self.now["outcome"] = "failed"
 

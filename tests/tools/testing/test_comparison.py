@@ -1,0 +1,69 @@
+"""A run of the suite is worse than one before it where tests neither pass nor fail any more."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agent.verify.conclude import judge
+from tests.tools.workspaces import workspace
+from tools.testing import run
+from tools.testing.comparison import count_lost, describe_loss
+
+
+def report(passed: int, failed: int = 0, skipped: int = 0, **more: Any) -> dict[str, Any]:
+    outcome = "failed" if failed else "passed" if passed else "no-tests"
+    failures = [{"id": f"t{number}"} for number in range(failed)]
+    counts = {"passed": passed, "failed": failed, "skipped": skipped, "failures": failures}
+    return {"runner": "pytest", "outcome": outcome, **counts, **more}
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "lost"),
+    [
+        (report(2, 1), report(3), 0),
+        (report(2, 1), report(1, 0, 2), 2),
+        (report(2, 1), report(2, 0, 1), 1),
+        (report(2, 1), report(2), 1),
+        (report(2, 0, 1), report(3), 0),
+        (report(2), report(5, 0, 1), 0),
+        (report(2), report(0, 0, 2), 2),
+        (report(2), report(1, counted=False), 0),
+        (report(2), report(1, runner="jest"), 0),
+        (report(2), report(1, targets=["a.py"]), 0),
+        (report(2), report(1, outcome="broken"), 0),
+    ],
+)
+def test_lost_tests_are_counted(before: dict[str, Any], after: dict[str, Any], lost: int) -> None:
+    assert count_lost(before, after) == lost
+    assert bool(describe_loss(before, after)) == bool(lost)
+
+
+def test_a_suite_that_passes_by_skipping_is_no_pass() -> None:
+    before = report(2, 1)
+    assert judge(report(1, 0, 2), before).outcome == "failed"
+    assert judge(report(0, 0, 3), before).outcome == "failed"
+    assert judge(report(3), before).outcome == "passed"
+    assert judge(report(1, 0, 2), None).detail == "1 passed, 2 skipped"
+    allowed = judge(report(2), before, may_lose_tests=True)
+    assert (allowed.outcome, "skipped or gone" in allowed.detail) == ("passed", True)
+
+
+def test_a_run_says_what_it_lost_since_the_one_before(tmp_path: Path) -> None:
+    test = (
+        "import flags, pytest\n\n\n@pytest.mark.skipif(not flags.ON, reason='off')\ndef test_a():\n    pass\n"
+    )
+    at = workspace(
+        tmp_path, {"flags.py": "ON = True\n", "test_a.py": test, "test_b.py": "def test_b():\n    pass\n"}
+    )
+    assert "skipped or gone" not in asyncio.run(run(at)).text()
+    (at.root / "flags.py").write_text("ON = False\n")
+    part = asyncio.run(run(at, ["test_b.py"]))
+    assert (part.as_data()["targets"], part.note) == (["test_b.py"], "")
+    lost = asyncio.run(run(at))
+    assert (lost.passed, lost.skipped) == (1, 1)
+    assert "1 test that was run before is skipped or gone" in lost.text()
+    assert "skipped or gone" not in asyncio.run(run(at)).note, "it is said once"
