@@ -101,12 +101,33 @@ class Attempt:
         return f"attempt {self.number}: {told}; {changed}{weak}; {self.seconds:.0f} s"
 
 
+class SharedCost:
+    """One limit on cost for several attempts: each gets an equal share of what is left when it begins."""
+
+    def __init__(self, dollars: float, attempts: int) -> None:
+        self._left = dollars
+        self._waiting = attempts
+
+    def take(self) -> float:
+        """The share of the next attempt, in dollars."""
+        share = max(0.0, self._left) / self._waiting
+        self._waiting -= 1
+        self._left -= share
+        return share
+
+    def give_back(self, share: float, cost: float | None) -> None:
+        """Take back what an attempt has not spent of its share. cost: in dollars; None: not known, so all of it"""
+        if cost is not None:
+            self._left += share - cost
+
+
 @dataclass(slots=True, kw_only=True)
 class Attempts:
     """Implements `Model`.
 
     name: of the model that makes the attempts; count: how many; prompt: the task
     command: starts a session that reads its prompt from standard input and ends with one line of JSON; `-C` is added
+    max_cost: dollars for all attempts together
     git: of the user's repository; inner: the folder in it that sessions work from
     kept: a folder for the logs of the attempts; artifacts: for the patches
     """
@@ -118,6 +139,7 @@ class Attempts:
     git: Git
     inner: str
     home: Home
+    max_cost: float | None = None
     kept: Path = field(init=False)
     artifacts: Artifacts = field(init=False)
     window: int = 1_000_000
@@ -125,6 +147,9 @@ class Attempts:
     _status: str = field(default="done", init=False)
 
     async def stream(self, request: Request) -> AsyncIterator[Delta]:
+        if not request.tools:  # a short text is asked for: the session has words of its own
+            yield Reply(text="")
+            return
         made = [each for each in request.messages if isinstance(each, AssistantMessage) and each.actions]
         if made:
             yield self._end(request, made[0].actions[0].id)
@@ -174,9 +199,10 @@ class Attempts:
         """Each attempt when it has ended: as many at once as there are processors, all from the same commit."""
         base = await asyncio.to_thread(standing, self.git)
         slots, making = asyncio.Semaphore(os.cpu_count() or 1), asyncio.Lock()
+        purse = None if self.max_cost is None else SharedCost(self.max_cost, self.count)
         self.kept.mkdir(mode=0o700, parents=True, exist_ok=True)
         tasks = [
-            asyncio.ensure_future(self._one(number, base, slots, making))
+            asyncio.ensure_future(self._one(number, base, slots, making, purse))
             for number in range(1, self.count + 1)
         ]
         try:
@@ -187,14 +213,24 @@ class Attempts:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
 
-    async def _one(self, number: int, base: str, slots: asyncio.Semaphore, making: asyncio.Lock) -> Attempt:
+    async def _one(
+        self,
+        number: int,
+        base: str,
+        slots: asyncio.Semaphore,
+        making: asyncio.Lock,
+        purse: SharedCost | None,
+    ) -> Attempt:
         async with slots:
             with ExitStack() as stack:
                 async with making:  # git makes one at a time
                     tree = stack.enter_context(worktree(self.git, base, self.home.cache / "worktrees"))
                 stack.callback(self._keep_log, number, tree.folder)
                 started = time.monotonic()
-                end = await self._session(number, tree.folder / self.inner)
+                share = None if purse is None else purse.take()
+                end = await self._session(number, tree.folder / self.inner, share)
+                if purse is not None and share is not None:
+                    purse.give_back(share, (end.get("usage") or {}).get("cost"))
                 seconds = time.monotonic() - started
                 patch, weak, changes_tests = await asyncio.to_thread(_outcome, tree)
                 return Attempt(
@@ -206,12 +242,14 @@ class Attempts:
                     changes_tests=changes_tests,
                 )
 
-    async def _session(self, number: int, folder: Path) -> Mapping[str, Any]:
-        """Run one to its end; its last event, {} if it left none."""
+    async def _session(self, number: int, folder: Path, max_cost: float | None) -> Mapping[str, Any]:
+        """Run one to its end; its last event, {} if it left none. max_cost: dollars that it may spend"""
+        limit = [] if max_cost is None else [f"--max-cost={max_cost}"]
         with (self.kept / f"{number}.stderr").open("wb") as errors:
             ready()
             process = await asyncio.create_subprocess_exec(
                 *self.command,
+                *limit,
                 "-C",
                 str(folder),
                 stdin=subprocess.PIPE,

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from agent.events import Spent
+from agent.model.base import UNPAID
 
 _A_DAY = 86_400.0
 """Seconds that a step may take where no limit says less: longer than any that is still wanted."""
@@ -19,6 +20,7 @@ class Tally:
 
     dearest: cost of the dearest call yet; next_cost: what the next one will cost, None if that cannot be told
     last: what the last step used
+    unpriced: a model that has answered, and nobody knows at what cost
     """
 
     steps: int = 0
@@ -27,6 +29,7 @@ class Tally:
     dearest: float = 0.0
     next_cost: float | None = None
     last: Spent | None = None
+    unpriced: str = ""
 
     def add(self, usage: Spent) -> None:
         """Count one step's call of a model."""
@@ -39,6 +42,11 @@ class Tally:
     def add_beside(self, usage: Spent) -> None:
         """Count a call that is no step."""
         self.spent.add(usage)
+
+    def note_price(self, model: str, usage: Spent) -> None:
+        """Remember that a call which `model` has answered is missing in the costs."""
+        if usage.cost is None and not model.startswith(UNPAID):
+            self.unpriced = model
 
 
 class Limit(Protocol):
@@ -81,11 +89,16 @@ class MaxTokens:
 
 @dataclass(frozen=True, slots=True)
 class MaxCost:
-    """Dollars of one turn: stops before the call that would pass the limit, never after it."""
+    """Dollars of one turn: stops before the call that would pass the limit, never after it.
+
+    And after a call whose cost is not known: what is not counted cannot be kept below a limit.
+    """
 
     dollars: float
 
     def before_step(self, tally: Tally) -> str:
+        if tally.unpriced:
+            return f"the cost of what {tally.unpriced} answered is not known (--max-cost)"
         cost = tally.spent.cost or 0.0
         coming = tally.dearest if tally.next_cost is None else tally.next_cost
         if cost + coming <= self.dollars and not (cost and cost >= self.dollars):

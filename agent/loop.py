@@ -236,9 +236,12 @@ class Loop:
             raise
         assert reply is not None, "a model's stream ends with a Reply"
         reply = self._ids.apart(reply, self.projection.messages)
-        usage = spent(reply.usage, time.monotonic() - started)
+        said = size(reply.text) + size(reply.reasoning) + sum(size(each.raw) for each in reply.actions)
+        counted = self.purse.count(reply.usage, self.projection.tokens_of(said), self.tally.last)
+        usage = spent(counted, time.monotonic() - started)
         self.tally.add(usage)
-        self.projection.correct(usage.input)
+        self.tally.note_price(reply.model or self.model.name, usage)
+        self.projection.correct(reply.usage.input)
         self.session.append(
             MessageEvent(
                 text=reply.text,

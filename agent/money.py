@@ -80,6 +80,16 @@ class Purse:
         found = affordable(self._model(), self._tokens(), tally.last, most - (tally.spent.cost or 0.0))
         return None if found is None else max(found, LEAST)
 
+    def count(self, usage: Usage, said: int, last: Spent | None) -> Usage:
+        """The usage of a reply; where a limit on cost holds and the server reports none, the estimate.
+
+        said: tokens of the reply; last: what the last step used
+        """
+        if self._most is None or usage.cost is not None or usage.input:
+            return usage
+        estimate = broken_off(self._model(), self._tokens(), said, last)
+        return usage if estimate.cost is None else estimate
+
     def fit(self, request: Request, tally: Tally) -> Request:
         """The request, its answer bounded by what is left."""
         most = self.most_output(tally)

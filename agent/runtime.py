@@ -336,6 +336,8 @@ class Runtime:
 
     def _beside(self, call: SideCall) -> None:
         self.loop.tally.add_beside(call.usage)
+        if not call.problem:
+            self.loop.tally.note_price(call.model, call.usage)
         self._announce(call)
 
     def _settle(self, event: Event) -> None:

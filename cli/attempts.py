@@ -9,9 +9,10 @@ from typing import Any
 
 from agent.attempts import Attempts
 from agent.home import Home
+from agent.limits import MaxCost
 from agent.locate import locate
 from agent.runtime import Runtime
-from cli.models import main_name
+from cli.models import check_prices, main_name
 from cli.run import Invocation, make_runtime
 from cli.settings.shape import Settings
 from sandbox.errors import Fault, UserError
@@ -28,7 +29,6 @@ _OPTIONS = {
     "test_command": "--tests",
     "actions": "--actions",
     "max_steps": "--max-steps",
-    "max_cost": "--max-cost",
     "max_time": "--max-time",
     "max_tokens": "--max-tokens",
 }
@@ -40,7 +40,7 @@ _LIMITS: Mapping[str, Any] = {
     "max_tokens": None,
     "actions": "tools",
 }
-"""Settings that are for each attempt, and not for the session that waits for them."""
+"""Settings that are for the attempts, and not for the session that waits for them."""
 
 
 def make_attempts(invocation: Invocation, home: Home, settings: Settings, prompt: str) -> Runtime:
@@ -56,6 +56,7 @@ def make_attempts(invocation: Invocation, home: Home, settings: Settings, prompt
     git = Git(broker.root, alone=True, extra=broker.replacements)
     if not git.line("rev-parse", "--verify", "--quiet", "HEAD^{commit}", ok=(0, 1, 128)):
         raise UserError(Fault.USAGE, "--attempts needs a commit to begin with", "Make one: git commit")
+    check_prices(settings, home)
     made: list[Attempts] = []
 
     def model(home: Home, tell: object) -> Attempts:
@@ -67,12 +68,15 @@ def make_attempts(invocation: Invocation, home: Home, settings: Settings, prompt
             git=git,
             inner=str(invocation.folder.resolve().relative_to(root.resolve())),
             home=home,
+            max_cost=settings.max_cost,
         )
         made.append(found)
         return found
 
     runtime = make_runtime(invocation, home, replace(settings, **_LIMITS), model)
     made[0].kept = runtime.session.folder / "attempts"
+    if settings.max_cost is not None:  # what the attempts have left is for the short texts of this session
+        runtime.limits = [*runtime.limits, MaxCost(settings.max_cost)]
     made[0].artifacts = runtime.workspace.artifacts
     runtime.toolbox = runtime.loop.gateway.toolbox = runtime.toolbox.joined(
         Toolbox([], understood=[bring_back])

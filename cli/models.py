@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from agent.home import Home
-from agent.model.base import Model
+from agent.model.base import UNPAID, Model
 from agent.model.roles import Role, Roles
 from agent.side_calls import SideCalls
+from cli.settings.files import FILE
 from cli.settings.shape import CatalogSettings, Settings
+from sandbox.errors import Fault, UserError
 
 if TYPE_CHECKING:
     from agent.model.catalog import Listing
+    from agent.model.resolve import Context
 
 Notice = Callable[[str], None]
 
@@ -26,7 +31,7 @@ def choose_model(settings: Settings, home: Home, tell: Notice, *, apply_doubtful
     """
     name = main_name(settings)
     model = model_called(name, settings, home, tell, apply_doubtful=apply_doubtful)
-    if settings.models.fallback and not name.startswith(_PARTS):
+    if settings.models.fallback and not name.startswith(UNPAID):
         from agent.model.fallback import Fallback
 
         others = [
@@ -34,15 +39,11 @@ def choose_model(settings: Settings, home: Home, tell: Notice, *, apply_doubtful
             for each in settings.models.fallback
         ]
         model = Fallback(model, others, on_notice=tell)
-    if settings.models.relay and settings.models.plan and not name.startswith(_PARTS):
+    if settings.models.relay and settings.models.plan and not name.startswith(UNPAID):
         from agent.model.relay import Relay
 
         model = Relay(model_called(settings.models.plan, settings, home, tell), model, on_notice=tell)
     return model
-
-
-_PARTS = ("offline", "scripted:", "cassette:")
-"""Models that play a part, for which no other can stand in."""
 
 
 def main_name(settings: Settings) -> str:
@@ -68,19 +69,48 @@ def model_called(
     name: str, settings: Settings, home: Home, tell: Notice, *, apply_doubtful: bool = False
 ) -> Model:
     """A model beside the main one; at the API base of the settings only if it is of the main one's provider."""
-    from agent.model.resolve import Context, make
+    from agent.model.resolve import make
+
+    check_price(name, settings, home)
+    return make(name, replace(_context(name, settings, home, tell), apply_doubtful=apply_doubtful))
+
+
+def check_prices(settings: Settings, home: Home) -> None:
+    """Raise UserError where a limit on cost holds and a model that may be asked has no known price."""
+    models = settings.models
+    for name in (main_name(settings), models.fast, models.plan, models.judge, *models.fallback):
+        if name:
+            check_price(name, settings, home)
+
+
+def check_price(name: str, settings: Settings, home: Home) -> None:
+    """Raise UserError where a limit on cost holds and the price of the model called `name` is not known."""
+    if settings.max_cost is None or name.startswith(UNPAID):
+        return
+    from agent.model.resolve import find_listing
+
+    known = find_listing(name, _context(name, settings, home))
+    if known is None or not known.prices:
+        raise UserError(
+            Fault.CONFIGURATION,
+            f"--max-cost cannot hold: the price of {name!r} is not known",
+            f"Give it in {FILE}, in dollars for a million tokens: [models.catalog.{json.dumps(name)}] with"
+            " input = … and output = …; or limit tokens instead: --max-tokens N",
+        )
+
+
+def _context(name: str, settings: Settings, home: Home, tell: Notice = lambda text: None) -> Context:
+    from agent.model.resolve import Context
 
     same = name.partition("/")[0] == main_name(settings).partition("/")[0] or "/" not in name
-    context = Context(
+    return Context(
         api_base=(settings.api_base or None) if same else None,
         env=os.environ,
         cache=home.cache,
         on_notice=tell,
         effort=settings.models.effort,
         listings={each: _listing(given) for each, given in settings.models.catalog.items()},
-        apply_doubtful=apply_doubtful,
     )
-    return make(name, context)
 
 
 def _listing(given: CatalogSettings) -> Listing:

@@ -28,7 +28,7 @@ from agent.locate import locate
 from agent.model.base import Model
 from agent.outcome import Exit
 from agent.runtime import Runtime
-from cli.models import choose_model, role_makers
+from cli.models import check_prices, choose_model, role_makers
 from cli.notices import Notices
 from cli.report import tell, verdict
 from cli.settings.layers import load
@@ -151,6 +151,7 @@ def make_runtime(
 
     model: makes another one than the settings name
     """
+    check_prices(settings, home)
     options = Options(
         working=invocation.folder,
         model=model or partial(choose_model, settings, apply_doubtful=invocation.apply_doubtful),

@@ -133,6 +133,10 @@ class Reply:
 Delta = TextDelta | ReasoningDelta | Reply
 
 
+UNPAID = ("offline", "scripted:", "cassette:")
+"""How the names of models begin that play a part: they cost nothing, and no other can stand in for them."""
+
+
 def price(model: object, usage: Usage) -> float | None:
     """US dollars for a call of `model` with this usage; None where that is not known."""
     offered: Callable[[Usage], float | None] | None = getattr(model, "price", None)

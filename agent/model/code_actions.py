@@ -14,7 +14,18 @@ from functools import cached_property
 from itertools import count
 from pathlib import Path
 
-from agent.model.base import AssistantMessage, Delta, Message, Model, Reply, Request, ToolMessage, UserMessage
+from agent.model.base import (
+    AssistantMessage,
+    Delta,
+    Message,
+    Model,
+    Reply,
+    Request,
+    ToolMessage,
+    Usage,
+    UserMessage,
+    price,
+)
 from tools.action import Action
 from tools.framing import enclosed
 from tools.kernel.offering import functions, signature
@@ -62,6 +73,10 @@ class CodeActions:
     async def close(self) -> None:
         """See `Model.close`."""
         await self.inner.close()
+
+    def price(self, usage: Usage) -> float | None:
+        """US dollars of a call with this usage, None if not known."""
+        return price(self.inner, usage)
 
     @cached_property
     def _guide(self) -> str:

@@ -13,11 +13,13 @@ import re
 import threading
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
 from contextlib import aclosing
+from dataclasses import replace
+from functools import cached_property
 from types import ModuleType
 from typing import Any
 
-from agent.model.base import ContextOverflow, CutOff, Delta, Request
-from agent.model.catalog import DEFAULT_WINDOW
+from agent.model.base import ContextOverflow, CutOff, Delta, Request, Usage
+from agent.model.catalog import DEFAULT_WINDOW, Listing
 from agent.model.chat_wire import ChatAssembler, message_json, tool_json
 from agent.model.refusals import is_overflow
 from agent.model.retry import PASSING, TRIES, Patience, retry_after
@@ -48,6 +50,7 @@ class LiteLLMModel:
 
     name: as the user writes it; model: litellm's PROVIDER/NAME
     api_key, api_base: None leaves them to litellm, which looks into the environment
+    listing: looks up the model's price
     on_notice: told in one line of every wait before another try
     """
 
@@ -60,6 +63,7 @@ class LiteLLMModel:
         window: int | None = None,
         *,
         key_variable: str = "",
+        listing: Callable[[], Listing | None] = lambda: None,
         on_notice: Callable[[str], None] = lambda text: None,
     ) -> None:
         self.name = name
@@ -68,6 +72,7 @@ class LiteLLMModel:
         self._model = model
         self._window_known = window is not None
         self._key_variable = key_variable
+        self._find = listing
         self._key = api_key or ""
         self._options: Json = {"model": model, "api_base": api_base, "api_key": api_key}
         self._marks = "claude" in model.lower()
@@ -104,6 +109,14 @@ class LiteLLMModel:
             self._used = False
             await self._litellm.close_litellm_async_clients()
 
+    def price(self, usage: Usage) -> float | None:
+        """US dollars of a call with this usage; None if the model's price is not known. Looks it up at first."""
+        return self._listing.cost(usage) if self._listing else None
+
+    @cached_property
+    def _listing(self) -> Listing | None:
+        return self._find()
+
     async def _attempt(
         self, litellm: ModuleType, request: Request, assembler: Assembler
     ) -> AsyncGenerator[Delta, None]:
@@ -117,7 +130,10 @@ class LiteLLMModel:
         finally:
             await response.aclose()
         # litellm fills in the reason even when the stream broke off, but it raises then.
-        yield assembler.reply(assembler.usage)
+        usage = assembler.usage
+        if usage.cost is None and usage.input:
+            usage = replace(usage, cost=self.price(usage))
+        yield assembler.reply(usage)
 
     async def _imported(self) -> ModuleType:
         while self._importer.is_alive():

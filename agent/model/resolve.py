@@ -83,6 +83,26 @@ def make(name: str, context: Context) -> Model:
     raise _unknown(name)
 
 
+def find_listing(name: str, context: Context) -> Listing | None:
+    """What is known of the model called `name`, which is not made for it. Raises UserError for an unknown name."""
+    from agent.model.catalog import Catalog
+
+    provider, model = _provider(name, context.api_base)
+    if provider != "litellm" and provider not in ENDPOINTS and provider not in LITELLM:
+        if not context.api_base:
+            raise _unknown(name)
+        provider, model = "openai", name
+    return Catalog(context.cache, context.listings).find(_spellings(name, provider, model))
+
+
+def _spellings(name: str, provider: str, model: str) -> tuple[str, ...]:
+    """Names under which the catalog may know a model."""
+    if provider == "litellm":
+        return (name, model, model.partition("/")[2])
+    listed = ENDPOINTS[provider].listed if provider in ENDPOINTS else ""
+    return (name, f"{listed or provider}/{model}", model)
+
+
 def default_model(env: Mapping[str, str]) -> str | None:
     """The model that the keys in the environment choose, None without any."""
     return next((model for key, model in DEFAULTS.items() if env.get(key)), None)
@@ -108,7 +128,7 @@ def _direct(name: str, provider: str, model: str, context: Context) -> Model:
         raise _missing_key(name, endpoint.keys)
     from agent.model.http_model import HttpModel, Place
 
-    names = (name, f"{endpoint.listed or provider}/{model}", model)
+    names = _spellings(name, provider, model)
     catalog = Catalog(context.cache, context.listings)
     known = catalog.find_quickly(names) if at_home else catalog.find_quickly((name,))
     place = Place(name=name, model=model, base=base, key=key, key_variable=variable or "the API key")
@@ -214,7 +234,15 @@ def _through_litellm(name: str, model: str, provider: str, context: Context) -> 
         # Which of the other variables is a key and which a token, litellm knows. Where there is none,
         # the server at hand needs none, but the clients that litellm uses insist on one.
         given = None if variable or not api_base else "none"
-    return LiteLLMModel(name, model, api_base, given, key_variable=variable, on_notice=context.on_notice)
+    return LiteLLMModel(
+        name,
+        model,
+        api_base,
+        given,
+        key_variable=variable,
+        listing=lambda: find_listing(name, context),
+        on_notice=context.on_notice,
+    )
 
 
 def _key(variables: tuple[str, ...], env: Mapping[str, str]) -> tuple[str, str]:

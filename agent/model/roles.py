@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from enum import StrEnum
 
-from agent.model.base import Model
+from agent.model.base import UNPAID, Model
 
 
 class Role(StrEnum):
@@ -19,11 +19,6 @@ class Role(StrEnum):
     FAST = "fast"
     PLAN = "plan"
     JUDGE = "judge"
-
-
-_NO_WRITERS = ("offline", "scripted:", "cassette:")
-"""How the names of models begin that play a part and answer nothing else: asked for a title, a script would lose
-its place."""
 
 
 class Roles:
@@ -53,9 +48,12 @@ class Roles:
         return self._made[role]
 
     def writer(self, role: Role) -> Model | None:
-        """Who can be asked for a text in this role; None if nobody can, and code has to write it."""
+        """Who can be asked for a text in this role; None if nobody can, and code has to write it.
+
+        A main model that plays a part is not asked: a script would lose its place.
+        """
         model = self.model(role)
-        return None if not self.has_own(role) and model.name.startswith(_NO_WRITERS) else model
+        return None if not self.has_own(role) and model.name.startswith(UNPAID) else model
 
     async def close(self) -> None:
         """Release the connections of the models made here (not the main one's)."""

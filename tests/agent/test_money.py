@@ -105,6 +105,18 @@ def test_without_a_price_the_dearest_call_so_far_is_the_forecast(tmp_path: Path)
     assert (end.outcome, end.usage.cost) == ("limit", 0.02)
 
 
+def test_after_a_call_of_unknown_cost_nothing_more_is_asked(tmp_path: Path) -> None:
+    first = steps(1, {"input": 10, "output": 1, "cost": 0.01})
+    with Loopback([*first, *steps(9, {"input": 10, "output": 1})]) as server:
+        it = bench(tmp_path, [], [look], limits=[MaxCost(1.0)])
+        it.runtime.loop.model = it.runtime.model = model("chat", server)
+        end = it.turn("go")
+        asyncio.run(it.runtime.close())
+        assert len(server.requests) == 2
+    assert end.outcome == "limit"
+    assert "the cost of what" in end.summary
+
+
 def test_the_model_is_told_what_is_left_at_the_end_of_the_request(tmp_path: Path) -> None:
     with Loopback([*steps(3, {"input": 1000, "output": 100}), {"text": "done"}]) as server:
         turn(tmp_path, server, "chat", [MaxCost(1.0), MaxSteps(6), MaxTokens(50_000), MaxTime(3600)])

@@ -168,7 +168,7 @@ def test_a_turn_counts_what_a_command_made_of_links_and_modes(
     ("counts", "told"),
     [
         ({"passed": 2}, "2 passed"),
-        ({"passed": 0, "skipped": 3}, "0 passed"),
+        ({"passed": 0, "skipped": 3}, "0 passed, 3 skipped"),
         ({"passed": 0}, "exit 0, tests not counted"),
         ({}, "exit 0, tests not counted"),
     ],

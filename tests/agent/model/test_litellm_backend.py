@@ -11,7 +11,17 @@ from pathlib import Path
 
 import pytest
 
-from agent.model.base import ContextOverflow, CutOff, ReasoningDelta, Reply, Request, TextDelta
+from agent.model.base import (
+    ContextOverflow,
+    CutOff,
+    ReasoningDelta,
+    Reply,
+    Request,
+    TextDelta,
+    Usage,
+    price,
+)
+from agent.model.catalog import Listing, Price
 from agent.model.litellm_backend import LiteLLMModel
 from agent.model.resolve import resolve
 from sandbox.errors import Fault, UserError
@@ -179,3 +189,13 @@ def test_too_long_a_request_and_a_cut_stream_are_told_apart_here_too() -> None:
     cut = Loopback([{"text": "word " * 100}], troubles=[Trouble(cut_after=4000)])
     with cut as server, pytest.raises(CutOff):
         ask(through(server), [user("hi")])
+
+
+def test_what_litellm_knows_no_price_of_is_priced_by_the_settings(tmp_path: Path) -> None:
+    listing = Listing(window=0, prices=(Price(0, 1e-5, 5e-5, 1e-6),))
+    with Loopback([{"text": "hi", "usage": {"input": 1000, "cached": 400, "output": 10}}]) as server:
+        model = LiteLLMModel("x", "openai/mine", server.url, "k", listing=lambda: listing)
+        answer = ask(model, [user("go")])
+    assert answer.usage.cost == pytest.approx(600e-5 + 400e-6 + 10 * 5e-5)
+    named = resolve("gemini/gemini-2.5-flash", None, {"GEMINI_API_KEY": "k"}, tmp_path)
+    assert (price(named, Usage(input=1000, output=10)) or 0) > 0

@@ -180,6 +180,18 @@ def test_the_model_can_be_switched_and_a_wrong_name_changes_nothing(shop: Path) 
 
 
 @pytest.mark.slow
+def test_a_model_without_a_price_is_not_switched_to_while_a_limit_on_cost_holds(shop: Path) -> None:
+    env = {"OPENAI_API_KEY": "sk-none", "PATCHWRIGHT_MAX_COST": "1"}
+    with talk(shop, [{"text": "Still the first."}], **env) as terminal:
+        terminal.wait(lambda: ready(terminal))
+        terminal.type("/model openai/mine\r")
+        terminal.wait("the price of 'openai/mine' is not known")
+        terminal.wait(lambda: ready(terminal))
+        terminal.type("hello\r")
+        terminal.wait("Still the first.")
+
+
+@pytest.mark.slow
 @AT_SIZES
 def test_commands_and_files_are_completed(columns: int, rows: int, shop: Path) -> None:
     with talk(shop, [{"text": "Ok."}], columns=columns, rows=rows) as terminal:
