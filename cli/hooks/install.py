@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from cli.hooks.entry import NAMES
+from cli.hooks.managers import refuse_managed
 from sandbox.errors import Fault, UserError
 from sandbox.inert import inert
 from tools.plumbing import Git
@@ -70,6 +71,7 @@ def install(folder: Path, names: Sequence[str], options: Mapping[str, Sequence[s
     """
     git = Git.here(folder)
     places = _places(git, names or DEFAULT)
+    refuse_managed(git.root, _folder(git, looking=False), _shared(git), names or DEFAULT, options)
     for place in places:
         _refuse(place)
     for place in places:
@@ -165,7 +167,7 @@ def _folder(git: Git, *, looking: bool) -> Path:
     """Where git looks for hooks here; all work trees of a repository share it."""
     configured = git.setting("core.hooksPath", "path")
     if not configured:
-        return Path(git.root, git.line("rev-parse", "--git-common-dir")) / "hooks"
+        return _shared(git) / "hooks"
     own = git.line("config", "--local", "--get", "core.hooksPath", ok=(0, 1)) or git.line(
         "config", "--worktree", "--get", "core.hooksPath", ok=(0, 1, 128)
     )
@@ -176,6 +178,11 @@ def _folder(git: Git, *, looking: bool) -> Path:
             "Give this one a folder of its own: git config --local core.hooksPath .git/hooks",
         )
     return git.root / configured
+
+
+def _shared(git: Git) -> Path:
+    """The folder of the repository that all its work trees share."""
+    return Path(git.root, git.line("rev-parse", "--git-common-dir"))
 
 
 def _script(place: Place, options: Sequence[str]) -> str:
