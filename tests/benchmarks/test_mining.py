@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import io
 import subprocess
 import sys
+import tarfile
 from pathlib import Path
 
 import pytest
 
-from benchmarks.repair.mining import Bug, fix_size, load, mine
+from benchmarks.repair.mining import Bug, extract, fix_size, load, mine
 from benchmarks.repair.projects import Result, measure, report
 from tools.repair.result import LOW
 
@@ -111,3 +113,35 @@ def test_a_bug_keeps_its_half() -> None:
     )  # fmt: skip
     assert bug.half == Bug.read(bug.as_line()).half
     assert not bug.in_reach
+
+
+@pytest.mark.parametrize("filters", [True, False])
+def test_an_archive_is_extracted_by_every_python_and_nothing_outside(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, filters: bool
+) -> None:
+    """Python before 3.11.4 has no filter of its own."""
+    if not filters:
+        monkeypatch.delattr(tarfile, "data_filter", raising=False)
+    inside = {"a/b.py": "x = 1\n", "a/link": "../a/b.py"}
+    extract(archive(inside), tmp_path / "inside")
+    assert (tmp_path / "inside/a/link").read_text() == "x = 1\n"
+    for number, names in enumerate(({"../out": "x"}, {"link": "../../etc"}, {"link": "/etc/passwd"})):
+        with pytest.raises(tarfile.TarError):
+            extract(archive(names), tmp_path / str(number))
+    assert not (tmp_path / "out").exists()
+
+
+def archive(files: dict[str, str]) -> tarfile.TarFile:
+    """A tar of files, in which what is called a link is one."""
+    written = io.BytesIO()
+    with tarfile.open(fileobj=written, mode="w") as tar:
+        for name, text in files.items():
+            member = tarfile.TarInfo(name)
+            if name.endswith("link"):
+                member.type, member.linkname = tarfile.SYMTYPE, text
+                tar.addfile(member)
+            else:
+                member.size = len(text)
+                tar.addfile(member, io.BytesIO(text.encode()))
+    written.seek(0)
+    return tarfile.open(fileobj=written)

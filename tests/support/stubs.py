@@ -80,7 +80,10 @@ class Stage:
         """Run each line in a fresh copy of the workspace, under one bubblewrap."""
         (self.folder / "lines.json").write_text(json.dumps(list(lines)))
         argv = [str(bwrap), *privilege, "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"]
-        argv += ["--tmpfs", "/tmp", "--tmpfs", "/run", "--bind", str(self.folder), str(self.folder)]
+        argv += ["--tmpfs", "/tmp", "--tmpfs", "/run"]
+        for each in (sys.base_prefix, sys.prefix, __file__):  # they may lie below /tmp themselves
+            argv += ["--ro-bind", each, each]
+        argv += ["--bind", str(self.folder), str(self.folder)]
         argv += ["--ro-bind", str(self.sh), os.path.realpath("/bin/sh")]
         argv += ["--unshare-net", "--unshare-pid", "--unshare-ipc", "--die-with-parent", "--new-session"]
         argv += ["--clearenv", "--setenv", "LC_ALL", "C.UTF-8", "--", sys.executable, "-I", __file__]
