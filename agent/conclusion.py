@@ -11,7 +11,7 @@ from agent.loop import TurnEnd
 from agent.outcome import Exit
 from agent.session import Session
 from agent.verify.conclude import Evidence, judge, really_changed
-from agent.verify.weakened_tests import WeakenedTests, report_to_model, report_to_person
+from agent.verify.weakened_tests import WeakenedTests
 from tools.action import Observation
 from tools.finish import PROPOSED
 from tools.workspace import Workspace
@@ -53,6 +53,8 @@ class Conclusion:
     def see(self, event: Event) -> None:
         """Take in an event as it is logged."""
         self.evidence.see(event)
+        if isinstance(event, Prompt):
+            self.tests.begin_turn()
         self.note(event)
 
     def note(self, event: Event) -> None:
@@ -77,8 +79,8 @@ class Conclusion:
 
     async def verify(self) -> Verification:
         """Run the whole suite if files were changed and it was not run since, or if it is to pass; log the result."""
-        changed, to_pass = self.changed, self._is_to_pass()
-        if not changed and not to_pass:
+        changed = self.changed
+        if not changed and not self._is_to_pass():
             verification = Verification(outcome="not-needed", detail="no file was changed")
         else:
             if self.evidence.current() is None or not (changed or self._suite_was_run):
@@ -101,17 +103,17 @@ class Conclusion:
 
     def report_weakened_tests(self) -> str:
         """Return what the model is to be told of tests that it weakened; "" if there are none, or it was told."""
-        if self.tests.reported or not (findings := self.tests.find()):
-            return ""
-        self.tests.reported = True
-        return f"Before this is done: {report_to_model(findings)}"
+        report = self.tests.report_to_model()
+        return f"Before this is done: {report}" if report else ""
 
-    def withhold_commit(self) -> str:
-        """Return, and log, why a person has to commit this turn's changes; "" if no test is weakened."""
-        if not (findings := self.tests.find()):
-            return ""
-        report = report_to_person(findings)
-        self.session.append(Signal(name="weakened-tests", detail=report))
+    def withhold_commit(self, *, commits: bool) -> str:
+        """Return, and log, why a person has to commit this turn's changes; "" if no test is weakened.
+
+        commits: they would be committed now
+        """
+        report = self.tests.report_to_person(commits=commits)
+        if report:
+            self.session.append(Signal(name="weakened-tests", detail=report))
         return report
 
     def outcome(self, ended: TurnEnd, verification: Verification) -> Exit:

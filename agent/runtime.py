@@ -307,7 +307,7 @@ class Runtime:
                 self.loop.inbox.append(Told(weakened))
                 continue
             outcome = self.concluding.outcome(ended, verification)
-            if withheld := self.concluding.withhold_commit():
+            if withheld := self.concluding.withhold_commit(commits=self.committer.when != "never"):
                 outcome = Exit.NOT_ACHIEVED if outcome is Exit.DONE else outcome
                 return self._end(outcome, f"{ended.text}\n\n{withheld}".strip(), verification)
             if verification.outcome == "passed":

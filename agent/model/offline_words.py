@@ -68,9 +68,9 @@ def describe_proposal(
 
 def _diff_lines(fix: Mapping[str, Any]) -> list[str]:
     confidence = fix.get("confidence", 1.0)
-    changed = [f"    - {line}" for line in str(fix["old"]).split("\n")]
-    changed += [f"    + {line}" for line in str(fix["new"]).split("\n")]
-    return [f"- {describe_fix(fix)} (confidence {confidence:.2f})", "", *changed]
+    changed = [f"-{line}" for line in str(fix["old"]).split("\n")]
+    changed += [f"+{line}" for line in str(fix["new"]).split("\n")]
+    return [f"{describe_fix(fix)} (confidence {confidence:.2f})", "", "```diff", *changed, "```"]
 
 
 def sure(fixes: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:

@@ -24,20 +24,27 @@ MOST_SHOWN = 8
 class WeakenedTests:
     """Finds weakened tests among what a session changed and did not commit, and keeps the model from committing them.
 
-    reported: the model has been told of them in this turn
+    A turn is judged by the test files as it found them: what an earlier one was asked to change in them counts no
+    more, what it left to the person still does.
     """
 
     def __init__(self, workspace: Workspace) -> None:
-        self.reported = False
         self._workspace = workspace
         self._prompts: list[str] = []
         self._commits: set[str] = set()
+        self._at_start: dict[str, bytes | None] = {}
+        self._left_to_person: set[str] = set()
+        self._told_model: set[Finding] = set()
+        self._told_person: set[Finding] = set()
+
+    def begin_turn(self) -> None:
+        """Remember the changed test files as a new turn finds them."""
+        self._at_start = {path: content_of(self._workspace, path) for path in self._changed()}
 
     def see(self, event: Event) -> None:
         """Take in an event as it is logged, or one of a turn that goes on."""
         match event:
             case Prompt():
-                self.reported = False
                 self._prompts = [event.text]
             case Steer() if event.by == "person":
                 self._prompts.append(event.text)
@@ -51,10 +58,8 @@ class WeakenedTests:
         return call in self._commits and not call.startswith("harness-")
 
     def may_be_changed(self) -> bool:
-        """Whether the session changed test files, and a prompt of the turn asks for that."""
-        from tools.checks.weakened import is_test
-
-        if not any(is_test(path) for path in really_changed(self._workspace)):
+        """Whether test files were changed, and a prompt of the turn asks for that."""
+        if not self._changed():
             return False
         from agent.intent import asks_to_change_tests
 
@@ -62,17 +67,12 @@ class WeakenedTests:
 
     def find(self) -> list[Finding]:
         """Return what weakens tests, [] if the turn's prompts ask for tests to be changed."""
-        changed = really_changed(self._workspace)
-        if not changed:
+        sides = {path: (self._before(path), content_of(self._workspace, path)) for path in self._changed()}
+        sides = {path: (before, after) for path, (before, after) in sides.items() if before != after}
+        if not sides:
             return []
-        from tools.checks.weakened import is_test
-
-        paths = [path for path in changed if is_test(path)]
-        if not paths:
-            return []
-        from agent.intent import asks_to_change_tests
-
-        if asks_to_change_tests(self._prompts):
+        if self.may_be_changed():
+            self._left_to_person.clear()
             return []
         from sandbox.repository import find_root
         from tools.checks.diff import hunks_between
@@ -80,12 +80,51 @@ class WeakenedTests:
         from tools.checks.weakened import check
         from tools.plumbing import Git
 
-        at = self._workspace
-        git = Git(find_root(at.root) or at.root, alone=True)
-        change = Change.of_contents(git, {path: (at.changed[path], content_of(at, path)) for path in paths})
+        root = self._workspace.root
+        change = Change.of_contents(Git(find_root(root) or root, alone=True), sides)
         for file in change.files:
             file.hunks = hunks_between(file.path, change.text(file.old), change.text(file.new))
         return list(check(change))
+
+    def report_to_model(self) -> str:
+        """Return what the model is to be told of weakened tests; "" if there are none, or it was told of all."""
+        findings = [each for each in self.find() if each not in self._told_model]
+        if not findings:
+            return ""
+        self._told_model.update(findings)
+        return (
+            f"your changes weaken tests, which nobody asked for:\n{describe_findings(findings)}\n"
+            "Restore these checks and mend the code. If a test is wrong itself, leave it and say why: a person decides."
+        )
+
+    def report_to_person(self, *, commits: bool) -> str:
+        """Return why nothing is committed and how to go on, "" if no test is weakened.
+
+        commits: the turn's changes would be committed now; if not, what was told before is not told again
+        """
+        findings = self.find()
+        if not findings or not (commits or set(findings) - self._told_person):
+            return ""
+        self._told_person.update(findings)
+        self._left_to_person.update(each.path for each in findings)
+        return (
+            f"Tests were weakened, so nothing was committed:\n{describe_findings(findings)}\n"
+            "The changes are in your files. Look at `git diff`; to keep them: `git commit -a` (in a conversation:"
+            " /commit); to take them back: `patchwright undo`."
+        )
+
+    def _before(self, path: str) -> bytes | None:
+        if path in self._at_start and path not in self._left_to_person:
+            return self._at_start[path]
+        return self._workspace.changed[path]
+
+    def _changed(self) -> list[str]:
+        changed = really_changed(self._workspace)
+        if not changed:
+            return []
+        from tools.checks.weakened import is_test
+
+        return [path for path in changed if is_test(path)]
 
 
 class CommitGuard:
@@ -98,29 +137,13 @@ class CommitGuard:
     def check(self, call: str) -> Advice:
         """See `Guard.check`."""
         if self._tests.is_commit(call) and (findings := self._tests.find()):
-            self._tests.reported = True
-            return Advice(refusal=report_to_model(findings))
+            report = self._tests.report_to_model()
+            return Advice(refusal=report or f"these tests are still weakened:\n{describe_findings(findings)}")
         return self._following.check(call)
 
 
-def report_to_model(findings: Sequence[Finding]) -> str:
-    """Return what the model is told, once."""
-    return (
-        f"your changes weaken tests, which nobody asked for:\n{_rows(findings)}\n"
-        "Restore these checks and mend the code. If a test is wrong itself, leave it and say why: a person decides."
-    )
-
-
-def report_to_person(findings: Sequence[Finding]) -> str:
-    """Return why nothing was committed, and how to go on."""
-    return (
-        f"Tests were weakened, so nothing was committed:\n{_rows(findings)}\n"
-        "The changes are in your files. Look at `git diff`; to keep them: `git commit -a` (in a conversation: /commit);"
-        " to take them back: `patchwright undo`."
-    )
-
-
-def _rows(findings: Sequence[Finding]) -> str:
+def describe_findings(findings: Sequence[Finding]) -> str:
+    """Return a line for each of the first findings."""
     rows = [
         f"  {each.path}:{each.line}: {each.message}" if each.line else f"  {each.path}: {each.message}"
         for each in findings[:MOST_SHOWN]

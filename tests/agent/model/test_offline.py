@@ -217,10 +217,10 @@ def test_what_may_only_fit_the_tests_is_proposed_beside_others_and_not_written()
     said = ended.arguments["summary"]
     assert "changed nothing" in said
     assert (
-        "- cart.py:2: `1` should be `2` in fee, line 2 (confidence 0.30)\n\n    -     return 1\n    +     return 2"
+        "cart.py:2: `1` should be `2` in fee, line 2 (confidence 0.30)\n\n```diff\n-    return 1\n+    return 2\n```"
         in said
     )
-    assert "- cart.py:2: `fee` should be `rate` in fee, line 2 (confidence 0.20)" in said
+    assert "cart.py:2: `fee` should be `rate` in fee, line 2 (confidence 0.20)" in said
     assert "--apply" in said
 
 
