@@ -73,6 +73,16 @@ def test_a_virtual_environment_in_a_temporary_folder_works(
     assert sh(box, workspace, "python -c 'import sys; print(sys.prefix)'").stdout.text().strip() == str(venv)
 
 
+def test_the_projects_own_environment_can_be_written_in_a_temporary_folder(
+    workspace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (workspace / ".venv/bin").mkdir(parents=True)
+    (workspace / ".venv/pyvenv.cfg").write_text("")
+    monkeypatch.setenv("PATH", f"{workspace}/.venv/bin{os.pathsep}{os.environ['PATH']}")
+    monkeypatch.setenv("VIRTUAL_ENV", f"{workspace}/.venv")
+    assert sh(make("bubblewrap", workspace), workspace, "echo x > .venv/bin/tool").returncode == 0
+
+
 def test_a_workspace_of_another_user_can_be_written_by_root(workspace: Path) -> None:
     if os.geteuid() != 0:
         pytest.skip("only root can give files away")
