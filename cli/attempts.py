@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -13,6 +12,7 @@ from agent.limits import MaxCost
 from agent.locate import locate
 from agent.runtime import Runtime
 from cli.models import check_prices, main_name
+from cli.own_command import own_command
 from cli.run import Invocation, make_runtime
 from cli.settings.shape import Settings
 from sandbox.errors import Fault, UserError
@@ -86,5 +86,5 @@ def make_attempts(invocation: Invocation, home: Home, settings: Settings, prompt
 
 def _command(flags: Mapping[str, Any]) -> list[str]:
     given = [f"{_OPTIONS[name]}={value}" for name, value in flags.items() if name in _OPTIONS]
-    base = [sys.executable, "-P", "-m", "patchwright", "run", "-", "--no-commit", "--output", "json"]
+    base = [*own_command(), "run", "-", "--no-commit", "--output", "json"]
     return [*base, *given]

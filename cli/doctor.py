@@ -69,6 +69,7 @@ def report(folder: Path, home: Home, env: Mapping[str, str]) -> list[Finding]:
         sandbox, sandbox_finding = _sandbox(root or folder, Path(scratch), home)
         return [
             _python(),
+            *_installation(root or folder),
             *_git(root or folder),
             sandbox_finding,
             _ripgrep(),
@@ -85,6 +86,20 @@ def report(folder: Path, home: Home, env: Mapping[str, str]) -> list[Finding]:
 def _python() -> Finding:
     version = platform.python_version()
     return Finding(name="python", verdict="good", detail=f"{version} ({sys.executable})")
+
+
+def _installation(root: Path) -> list[Finding]:
+    """What of our own files lies in this workspace."""
+    from sandbox.installation import exposure_warning, installation_places
+
+    found = []
+    if places := [each for each in installation_places(root) if each.exists()]:
+        detail = f"Patchwright is installed in this workspace, and commands cannot write there: {places[0]}"
+        hint = "To let them install packages there: uv tool install patchwright, and use that."
+        found.append(Finding(name="installed", verdict="good", detail=detail, hint=hint))
+    if warning := exposure_warning(root):
+        found.append(Finding(name="own files", verdict="warn", detail=warning))
+    return found
 
 
 def _git(root: Path) -> list[Finding]:

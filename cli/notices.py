@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from agent.events import Event, ObservationEvent
 from agent.runtime import Runtime
+from sandbox.installation import exposure_warning
 
 
 class Notices:
-    """Sentences, each once: that commands are confined weakly or not at all, and what of the repository was kept
-    from running because it is not trusted. Listens from when it is made."""
+    """Sentences, each once: that commands are confined weakly or not at all, that they can change code of ours, and
+    what of the repository was kept from running because it is not trusted. Listens from when it is made."""
 
     def __init__(self, runtime: Runtime) -> None:
         self.found: list[str] = []
         self._add(runtime.workspace.sandbox.warning)
+        self._add(exposure_warning(runtime.workspace.root))
         runtime.session.subscribe(self._see)
 
     def _see(self, event: Event) -> None:

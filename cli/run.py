@@ -37,6 +37,7 @@ from cli.streams import Lost, write_error, write_line
 from patchwright.version import VERSION
 from sandbox.errors import Fault, UserError
 from sandbox.inert import inert, inert_json
+from sandbox.installation import exposure_warning
 from sandbox.policy import Approval
 from sandbox.secrets import redact
 from tools.framing import enclosed
@@ -320,7 +321,9 @@ def _subscribe(runtime: Runtime, settings: Settings, output: str) -> None:
 
     terminal = Terminal.of(sys.stderr)
     view = LineView(write_error, colour=terminal.colour, width=terminal.columns, unicode=terminal.unicode)
-    if warning := runtime.workspace.sandbox.warning:
+    for warning in filter(
+        None, (runtime.workspace.sandbox.warning, exposure_warning(runtime.workspace.root))
+    ):
         write_error(f"patchwright: {warning}\n")
     if not settings.model and runtime.model.name == "offline":
         write_error(f"patchwright: {NO_MODEL}\n")

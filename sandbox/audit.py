@@ -89,6 +89,8 @@ class Audit:
                 continue
             if place.name in HELD and is_placeholder(place):
                 continue
+            if place in places.installed:
+                continue
             # A folder that was made under a name is one thing; of one that was there, each file counts.
             is_old = place in places.there
             for path in _files(place) if is_old else (place,):

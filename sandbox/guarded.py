@@ -1,4 +1,4 @@
-"""What a command may not write although it lies in the workspace: git's folders, settings that others act on."""
+"""What a command may not write although it lies in the workspace: git's folders, settings that others act on, us."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from sandbox.installation import installation_places
 from sandbox.repository import common_dir, git_dir
 from sandbox.secrets import homes
 
@@ -65,6 +66,7 @@ class Guarded:
     folders: the names of guarded folders, whether they are there or not
     files: the names of guarded files that nothing has yet
     watched: names whose change is told
+    installed: those of `there` that hold our own installation; not audited, because they are large
     """
 
     there: tuple[Path, ...]
@@ -72,6 +74,7 @@ class Guarded:
     folders: tuple[Path, ...]
     files: tuple[Path, ...]
     watched: tuple[Path, ...]
+    installed: frozenset[Path] = frozenset()
 
     def pinned(self, root: Path) -> list[Path]:
         """Folders between the workspace and a guarded place: renamed, they would take its guard with them."""
@@ -95,6 +98,8 @@ def guarded(root: Path, nested: tuple[Path, ...] = ()) -> Guarded:
     tops += [path for path in nested if os.path.lexists(path)]
     if hooks := _hooks_path(root):
         tops.append(hooks)
+    installed = installation_places(root)
+    tops += installed
     present = [path for path in tops if path.exists()]
     there = [path.resolve() for path in present]
     for entry in present:
@@ -108,6 +113,7 @@ def guarded(root: Path, nested: tuple[Path, ...] = ()) -> Guarded:
         folders=tuple(root / name for name in folders),
         files=tuple(root / name for name in files if name not in names),
         watched=tuple(root / name for name in WATCHED),
+        installed=frozenset(path.resolve() for path in installed),
     )
 
 

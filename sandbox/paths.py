@@ -71,7 +71,7 @@ class Tree:
     def write(self, path: str, content: bytes) -> None:
         """Replace or make the file in one step. An old one's mode and owner stay; parents are made."""
         with self.place(path, make_parents=True) as place, as_user_errors(path):
-            check_writable(place.path)
+            check_writable(place.path, self.root)
             old = place.stat()
             if old and not stat.S_ISREG(old.st_mode):
                 raise NotAFile(f"{path!r} is {kind(old.st_mode)}, not a file, so it cannot be written")
@@ -86,7 +86,7 @@ class Tree:
     def remove(self, path: str) -> None:
         """Remove a file, a link (not what it leads to) or an empty folder."""
         with self.place(path, follow_last=False) as place, as_user_errors(path):
-            check_writable(place.path)
+            check_writable(place.path, self.root)
             remove = os.rmdir if stat.S_ISDIR(place.must_exist().st_mode) else os.unlink
             remove(place.name, dir_fd=place.folder)
 
@@ -97,8 +97,8 @@ class Tree:
             self.place(new, follow_last=False, make_parents=True) as target,
             as_user_errors(new),
         ):
-            check_writable(source.path)
-            check_writable(target.path)
+            check_writable(source.path, self.root)
+            check_writable(target.path, self.root)
             source.must_exist()
             if target.stat():
                 raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), new)

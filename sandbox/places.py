@@ -12,6 +12,7 @@ from pathlib import Path
 
 from sandbox.errors import Fault, UserError
 from sandbox.guarded import GIT, OWN
+from sandbox.installation import is_own_file
 
 
 class OutsideWorkspace(ValueError):
@@ -125,7 +126,7 @@ class Walk:
 
     def _enter(self, name: str, *, make: bool) -> None:
         if make:
-            check_writable("/".join([*self._names, name]))
+            check_writable("/".join([*self._names, name]), self._roots[0])
         if self._exists():
             try:
                 self._handles.append(self._open_folder(name, make=make))
@@ -148,10 +149,13 @@ class Walk:
             raise
 
 
-def check_writable(path: str) -> None:
+def check_writable(path: str, root: Path) -> None:
+    """Raise ProtectedPath for what nobody edits here. path: relative to the root, links followed"""
     parts = path.split("/")
     if parts[0] in OWN or any(part.casefold() == GIT for part in parts):
         raise ProtectedPath(f"{path!r} is protected: git's folder and patchwright's settings are not edited")
+    if is_own_file(root / path, root):
+        raise ProtectedPath(f"{path!r} is protected: Patchwright itself is installed there")
     if path == ".":
         raise ProtectedPath("the workspace itself cannot be replaced, moved or removed")
 

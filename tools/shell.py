@@ -6,8 +6,10 @@ import asyncio
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
+from sandbox.installation import installation_places
 from sandbox.policy import Mode
 from sandbox.process import Capture, Command, Completed
 from tools.action import Effect, Observation, ToolFailure
@@ -116,7 +118,21 @@ def _verdict(completed: Completed, limit: float) -> str:
 def _hint(at: Workspace, completed: Completed, text: str) -> str:
     if completed.returncode == 0 or at.mode is Mode.FULL or at.sandbox.name == "unconfined":
         return ""
-    hint = next((hint for smell, hint in HINTS if re.search(smell, text)), "")
+    hint = _installation_hint(at.root, text)
+    hint = hint or next((hint for smell, hint in HINTS if re.search(smell, text)), "")
     if hint and at.mode is Mode.READ_ONLY and "written" in hint:
         hint = "the session is read-only: commands can write only /tmp"
     return f"[sandbox: {hint}]" if hint else ""
+
+
+def _installation_hint(root: Path, text: str) -> str:
+    """Why a package could not be installed into the environment that Patchwright runs from."""
+    if not re.search("Read-only file system|Permission denied", text):
+        return ""
+    names = (each.relative_to(root).as_posix() for each in installation_places(root))
+    name = next((each for each in names if each in text), "")
+    return (
+        f"Patchwright is installed in {name}, so commands cannot change it: use another environment"
+        if name
+        else ""
+    )

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from cli.hooks.entry import NAMES
 from cli.hooks.managers import refuse_managed
+from cli.own_command import own_command
 from sandbox.errors import Fault, UserError
 from sandbox.inert import inert
 from tools.plumbing import Git
@@ -186,7 +187,7 @@ def _shared(git: Git) -> Path:
 
 
 def _script(place: Place, options: Sequence[str]) -> str:
-    command = _command()
+    command = own_command()
     by_input = place.name == "pre-push"
     return _SCRIPT.format(
         mark=MARK,
@@ -198,12 +199,6 @@ def _script(place: Place, options: Sequence[str]) -> str:
         name=place.name,
         options="".join(f" {shlex.quote(each)}" for each in options),
     )
-
-
-def _command() -> list[str]:
-    """This very program, by full path: a hook's PATH may be another one (editors, desktop programs)."""
-    beside = Path(sys.executable).with_name("patchwright")
-    return [str(beside)] if beside.is_file() else [sys.executable, "-P", "-m", "patchwright"]
 
 
 def _put(place: Place, script: str) -> None:

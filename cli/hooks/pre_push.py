@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cli.hooks.entry import FOUND, LATE, OK, here
+from cli.own_command import own_command
 from tools.plumbing import Git, GitFailed, without_git
 from tools.worktrees import Worktree, worktree
 
@@ -121,16 +122,7 @@ def _run(root: Path, tests: Sequence[str]) -> TestReport:
 
 def _fix(git: Git, place: Worktree, model: str) -> None:
     """Let a session repair the commit where it is checked out; what it commits gets a branch, to be looked at."""
-    command = [
-        sys.executable,
-        "-P",
-        "-m",
-        "patchwright",
-        "run",
-        "make the failing tests pass",
-        "--model",
-        model,
-    ]
+    command = [*own_command(), "run", "make the failing tests pass", "--model", model]
     done = subprocess.run(
         [*command, "-C", str(place.folder)],
         env=without_git(os.environ),

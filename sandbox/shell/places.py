@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Literal
 
 from sandbox.guarded import GIT, OWN
+from sandbox.installation import is_own_file
 from sandbox.policy import Effect
 from sandbox.shell.expansion import Arg
 
@@ -153,6 +154,8 @@ class Places:
     def _is_protected(self, path: str) -> bool:
         if not self._inside(path):
             return False
+        if is_own_file(Path(path), Path(self.root)):
+            return True
         names = path[len(self.root) :].split("/")
         return any(name.translate(_IGNORED).rstrip(". ").casefold() in _PROTECTED for name in names if name)
 

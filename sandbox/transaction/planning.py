@@ -37,7 +37,11 @@ def plan(tree: Tree, changes: Sequence[Write | Remove]) -> Record:
         writes = isinstance(change, Write)
         with tree.place(change.path, follow_last=writes) as place, as_user_errors(change.path):
             claims.add(change, {place.path, _name(tree, change.path, place)}, place.stat())
-            step = _to_write(change, place) if isinstance(change, Write) else _to_remove(tree, change, place)
+            step = (
+                _to_write(tree, change, place)
+                if isinstance(change, Write)
+                else _to_remove(tree, change, place)
+            )
             if reason := unlike(step.before, content_at(place)):
                 conflicts[change.path] = reason
             steps.append(step)
@@ -112,8 +116,8 @@ def _name(tree: Tree, given: str, place: Place) -> str:
         return entry.path
 
 
-def _to_write(change: Write, place: Place) -> Step:
-    check_writable(place.path)
+def _to_write(tree: Tree, change: Write, place: Place) -> Step:
+    check_writable(place.path, tree.root)
     found = place.stat()
     if found and not stat.S_ISREG(found.st_mode):
         raise NotAFile(f"{change.path!r} is {kind(found.st_mode)}, not a file, so it cannot be written")
@@ -124,7 +128,7 @@ def _to_write(change: Write, place: Place) -> Step:
 
 
 def _to_remove(tree: Tree, change: Remove, place: Place) -> Step:
-    check_writable(place.path)
+    check_writable(place.path, tree.root)
     before = change.before
     if found := place.stat():
         link = stat.S_ISLNK(found.st_mode)

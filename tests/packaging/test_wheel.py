@@ -2,44 +2,14 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
-import sysconfig
 import zipfile
 from pathlib import Path
 
 import pytest
 
+from tests.packaging.installing import CHECKOUT, run
+
 pytestmark = pytest.mark.slow
-
-CHECKOUT = Path(__file__).parents[2]
-
-
-@pytest.fixture(scope="module")
-def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The wheel of this checkout, built without a network."""
-    folder = tmp_path_factory.mktemp("dist")
-    run(sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", folder, CHECKOUT, cwd=folder)
-    (built,) = folder.glob("*.whl")
-    return built
-
-
-@pytest.fixture(scope="module")
-def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The programs' folder of a fresh environment that holds the wheel; returns it.
-
-    The dependencies are those of the environment that runs the tests: a line in a .pth file shows them,
-    but not the checkout, since .pth files found through a .pth file are not read.
-    """
-    folder = tmp_path_factory.mktemp("environment") / "venv"
-    run(sys.executable, "-m", "venv", "--without-pip", folder, cwd=folder.parent)
-    programs = folder / "bin"
-    run(sys.executable, "-m", "pip", "--python", programs / "python", "install", "--quiet", "--no-deps",
-        "--no-index", "--no-compile", wheel, cwd=folder.parent)  # fmt: skip
-    own = run(programs / "python", "-c", "import sysconfig; print(sysconfig.get_path('purelib'))", cwd=folder)
-    Path(own.strip(), "dependencies.pth").write_text(sysconfig.get_path("purelib") + "\n", "utf-8")
-    return programs
 
 
 @pytest.fixture
@@ -50,19 +20,16 @@ def project(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def run(*command: str | Path, cwd: Path) -> str:
-    """Run a command that must succeed, in an environment that points at no other Python code."""
-    env = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
-    done = subprocess.run([str(part) for part in command], cwd=cwd, env=env, capture_output=True, text=True)
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
-
-
 def test_the_wheel_adds_one_name_to_site_packages(wheel: Path) -> None:
     names = {name.split("/")[0] for name in zipfile.ZipFile(wheel).namelist()}
     (metadata,) = (name for name in names if name.endswith(".dist-info"))
-    assert names == {"patchwright", metadata}
+    (programs,) = (
+        name for name in names if name.endswith(".data")
+    )  # goes elsewhere: to the folder of programs
+    assert names == {"patchwright", metadata, programs}
     assert metadata.startswith("patchwright-")
+    found = [name for name in zipfile.ZipFile(wheel).namelist() if name.startswith(programs)]
+    assert found == [f"{programs}/scripts/patchwright", f"{programs}/scripts/pw"]
 
 
 def test_the_wheel_carries_all_of_the_floors_and_nothing_of_the_workshop(wheel: Path) -> None:

@@ -31,7 +31,7 @@ MOST_FILES = 400
 MOST_WORKERS = 8
 
 _START = (
-    "import sys; sys.path.insert(0, sys.argv[1]); "
+    "import sys; sys.path[:] = sys.argv[1:]; "
     "from tools.codebase.worker import main; main(sys.stdin.buffer, sys.stdout.buffer)"
 )
 
@@ -179,10 +179,11 @@ def _joined(first: Segment, second: Segment) -> Segment:
 
 
 def _started() -> subprocess.Popen[bytes]:
-    """-I: neither the environment nor the current folder adds to what is imported."""
+    """-I, -S: neither the environment, the current folder nor installed packages add to what is imported."""
     floors = str(Path(__file__).resolve().parents[2])
+    folders = [each for each in sys.path if os.path.isabs(each)]  # noqa: PTH117 (strings)
     return subprocess.Popen(
-        [sys.executable, "-I", "-c", _START, floors],
+        [sys.executable, "-I", "-S", "-c", _START, floors, *folders],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
