@@ -23,6 +23,7 @@ from cli.report import complain
 from cli.settings.layers import load
 from sandbox.errors import Fault, UserError
 from sandbox.inert import inert, inert_json, name
+from sandbox.own_programs import own_path, own_program
 from sandbox.repository import branch
 from sandbox.secrets import redact
 from sandbox.trust import TrustStore
@@ -70,9 +71,19 @@ def _commit(git: Git, message: str, *, edit: bool) -> int:
         file.flush()
         how = ["--edit"] if edit else ["--cleanup=whitespace"]
         done = subprocess.run(
-            ["git", "commit", *how, f"--file={file.name}"], cwd=git.root, env=os.environ, check=False
+            [own_program("git", git.root), "commit", *how, f"--file={file.name}"],
+            cwd=git.root,
+            env=os.environ if _has_hooks(git) else {**os.environ, "PATH": own_path(git.root)},
+            check=False,
         )
     return int(Exit.DONE if done.returncode == 0 else Exit.NOT_ACHIEVED)
+
+
+def _has_hooks(git: Git) -> bool:
+    """Hooks of the user's are there, and may need the whole PATH."""
+    configured = git.setting("core.hooksPath", "path")
+    folder = Path(git.root, configured or f"{git.line('rev-parse', '--git-common-dir')}/hooks")
+    return folder.is_dir() and any(each.suffix != ".sample" for each in folder.iterdir())
 
 
 def review(

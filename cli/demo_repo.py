@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sandbox.errors import Fault, UserError
+from sandbox.own_programs import own_path, own_program
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -49,11 +50,9 @@ def materialise(target: Path) -> Path:
 def _git(target: Path, *arguments: str) -> None:
     import subprocess
 
-    command = ["git", "-C", str(target), *arguments]
+    command = [own_program("git"), "-C", str(target), *arguments]
     try:
         subprocess.run(command, check=True, capture_output=True, text=True, env=_environment(os.environ))
-    except FileNotFoundError as error:  # there is no such program on the path
-        raise UserError(Fault.CONFIGURATION, "git was not found.", "Install git, then try again.") from error
     except subprocess.CalledProcessError as error:  # a full disk, a git too old: its own words say it best
         said = error.stderr.strip() or f"exit code {error.returncode}"
         raise UserError(Fault.CONFIGURATION, f"git could not make the demo's repository: {said}") from error
@@ -62,4 +61,9 @@ def _git(target: Path, *arguments: str) -> None:
 def _environment(inherited: Mapping[str, str]) -> dict[str, str]:
     """The caller's environment without what would point git elsewhere or bring settings of the user's in."""
     kept = {name: value for name, value in inherited.items() if not name.startswith("GIT_")}
-    return kept | {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1", "LC_ALL": "C.UTF-8"}
+    return kept | {
+        "PATH": own_path(),
+        "GIT_CONFIG_GLOBAL": os.devnull,
+        "GIT_CONFIG_NOSYSTEM": "1",
+        "LC_ALL": "C.UTF-8",
+    }

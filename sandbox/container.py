@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from itertools import count
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING
 from sandbox.bounds import Bounds
 from sandbox.errors import Fault, UserError
 from sandbox.guarded import Guarded
+from sandbox.own_programs import find_own_program, own_path
 from sandbox.process import Command, Completed
 from sandbox.secrets import child_environment
 from sandbox.spawn import DEATH_SECONDS, Launch, check_folder, supervise
@@ -59,7 +59,7 @@ class Container:
         audit = self._bounds.audit(command, places)
         container = f"patchwright-{os.getpid()}-{next(_NUMBERS)}"
         argv = (*self.arguments(command, cwd, places, container), *command.argv)
-        env = child_environment(_for_the_engine())
+        env = child_environment({**_for_the_engine(), "PATH": own_path(self.root)})
         launch = Launch(argv=argv, env=env, cwd=Path("/"))
         tree = _Contained(self._engine, container)
         done = await supervise(command, launch, tree, spill=self._bounds.spill, on_output=on_output)
@@ -116,17 +116,23 @@ class Container:
         return argv
 
 
-def engine() -> Path | str:
+def engine(root: Path | None = None) -> Path | str:
     """The engine's program, if one is installed and answers; else why not."""
     import subprocess
 
     reason = "neither podman nor docker is installed"
     for name in ENGINES:
-        found = shutil.which(name)
+        found = find_own_program(name, root)
         if found is None:
             continue
         try:
-            done = subprocess.run([found, "info"], capture_output=True, timeout=_PROBE_SECONDS, check=False)
+            done = subprocess.run(
+                [found, "info"],
+                env={**os.environ, "PATH": own_path(root)},
+                capture_output=True,
+                timeout=_PROBE_SECONDS,
+                check=False,
+            )
         except (OSError, subprocess.TimeoutExpired) as error:  # not a program for this machine, or it hangs
             reason = f"{name}: {error}"
             continue

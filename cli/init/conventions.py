@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 from collections import Counter
@@ -10,6 +11,8 @@ from pathlib import Path
 
 from cli.init.layout import LANGUAGES
 from cli.init.purpose import table, text_of, toml
+from sandbox.errors import UserError
+from sandbox.own_programs import own_path, own_program
 
 SAMPLE = 60
 """Files of a language that are measured, spread evenly over the sorted list: more change no answer."""
@@ -169,7 +172,7 @@ def _commits(root: Path) -> str:
     try:
         log = subprocess.run(
             [
-                "git",
+                own_program("git", root),
                 "-C",
                 str(root),
                 "log",
@@ -182,8 +185,9 @@ def _commits(root: Path) -> str:
             stdin=subprocess.DEVNULL,
             timeout=10,
             check=False,
+            env={**os.environ, "PATH": own_path(root)},
         )
-    except (OSError, subprocess.TimeoutExpired):  # no git: nothing to measure
+    except (OSError, UserError, subprocess.TimeoutExpired):  # no git: nothing to measure
         return ""
     rows = [
         line.split("\t", 1) for line in log.stdout.decode("utf-8", "replace").splitlines() if "\t" in line

@@ -18,6 +18,7 @@ TOLD_CHARACTERS = 8_000
 
 async def run_shell(chat: Chat, command: str) -> None:
     """Run what the user typed as the user's own command, unconfined; the model is told with the next prompt."""
+    from sandbox.own_programs import own_program
     from sandbox.process import Command
     from sandbox.unconfined import Unconfined
     from tools.text import plain
@@ -26,8 +27,9 @@ async def run_shell(chat: Chat, command: str) -> None:
     chat.front.busy(inert(command).replace("\n", " "))
     # Not the session's sandbox: the user means the shell that they could as well open beside this one.
     sandbox = Unconfined(runtime.workspace.root, spill=runtime.session.folder)
+    bash = own_program("bash", runtime.workspace.root)
     done = await sandbox.run(
-        Command(argv=("bash", "-c", command), cwd=runtime.workspace.root, timeout=3600, env=dict(os.environ)),
+        Command(argv=(bash, "-c", command), cwd=runtime.workspace.root, timeout=3600, env=dict(os.environ)),
         lambda chunk: chat.view.progress(_last_line(chunk)),
     )
     if done.stdout.spill is not None:

@@ -6,6 +6,9 @@ import os
 import subprocess
 from pathlib import Path
 
+from sandbox.errors import UserError
+from sandbox.own_programs import own_path, own_program
+
 MOST_FILES = 200_000
 """Files listed at most: beyond that, matching would lag behind the typing."""
 
@@ -16,7 +19,7 @@ def list_files(root: Path) -> list[str]:
         done = subprocess.run(
             # A monitor that the repository names would be started to say what has changed.
             [
-                "git",
+                own_program("git", root),
                 "-C",
                 str(root),
                 "-c",
@@ -30,9 +33,14 @@ def list_files(root: Path) -> list[str]:
             capture_output=True,
             stdin=subprocess.DEVNULL,
             timeout=5,
+            env={**os.environ, "PATH": own_path(root)},
             check=False,
         )
-    except (OSError, subprocess.TimeoutExpired):  # no git, or a file system that hangs: walk what is near
+    except (
+        OSError,
+        UserError,
+        subprocess.TimeoutExpired,
+    ):  # no git, or a file system that hangs: walk what is near
         return _walk(root)
     if done.returncode:
         return _walk(root)

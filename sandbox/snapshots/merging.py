@@ -9,6 +9,7 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
+from sandbox.own_programs import own_path, own_program
 from sandbox.snapshots.present import Workspace
 from sandbox.snapshots.state import GIT_NESTED, Change, State
 from sandbox.snapshots.store import Store
@@ -90,10 +91,10 @@ def merged_lines(base: bytes, ours: bytes, theirs: bytes) -> bytes | None:
             Path(name).write_bytes(content)
         try:
             done = subprocess.run(
-                ["git", "merge-file", "-p", "-q", "--", *names],
+                [own_program("git"), "merge-file", "-p", "-q", "--", *names],
                 cwd=folder,
                 env={
-                    "PATH": os.environ.get("PATH", os.defpath),
+                    "PATH": own_path(),
                     "LC_ALL": "C",
                     "GIT_CONFIG_GLOBAL": os.devnull,
                     "GIT_CONFIG_NOSYSTEM": "1",

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from sandbox.errors import Fault, UserError
+from sandbox.own_programs import own_path, own_program
 from sandbox.repository import common_dir, find_root, git_dir, head
 from sandbox.snapshots.watch import Happened, Watch
 
@@ -281,7 +282,7 @@ class Walker:
         self, *arguments: str, paths: list[str] | None = None, places: Mapping[str, str] | None = None
     ) -> set[str]:
         environment = {
-            "PATH": os.environ.get("PATH", os.defpath),
+            "PATH": own_path(Path(self._root)),
             "LC_ALL": "C",
             "GIT_CONFIG_GLOBAL": os.devnull,
             "GIT_CONFIG_NOSYSTEM": "1",
@@ -294,13 +295,13 @@ class Walker:
         # "./", since a leading colon would be read as a pattern's.
         question = b"".join(b"./" + os.fsencode(path) + b"\0" for path in paths or ())
         try:
-            command = ("git", *options, *arguments)
-            done = subprocess.run(
-                command, cwd=self._root, env=environment, input=question, capture_output=True, check=False
-            )
-        except FileNotFoundError:
-            message = "git was not found, and undo needs it to know which files are ignored"
-            raise UserError(Fault.CONFIGURATION, message, "Install git, or put it on the PATH.") from None
+            command = (own_program("git", Path(self._root)), *options, *arguments)
+        except UserError as error:
+            message = f"{error.message}, and undo needs it to know which files are ignored"
+            raise UserError(error.fault, message, error.hint) from None
+        done = subprocess.run(
+            command, cwd=self._root, env=environment, input=question, capture_output=True, check=False
+        )
         if done.returncode not in (0, 1):  # 1: none of the paths is ignored
             reason = done.stderr.decode("utf-8", "replace").strip()
             message = f"git could not read the ignore rules of {self._root!r}: {reason}"

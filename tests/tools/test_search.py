@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from sandbox import own_programs
 from sandbox.errors import UserError
 from tests.tools.workspaces import call, refused, workspace
 from tools.search import ripgrep_path, search
@@ -147,20 +148,19 @@ def test_what_no_command_line_can_hold_is_refused(tmp_path: Path, text: str) -> 
 def test_ripgrep_is_found_on_the_path_or_beside_our_python(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    ripgrep_path.cache_clear()
     monkeypatch.setenv("PATH", str(tmp_path))
     assert os.access(ripgrep_path(), os.X_OK)
-    ripgrep_path.cache_clear()
+    own_programs._search.cache_clear()
     program = tmp_path / "rg"
     program.write_text("#!/bin/sh\n")
     program.chmod(0o755)
     assert ripgrep_path() == str(program)
-    ripgrep_path.cache_clear()
+    own_programs._search.cache_clear()
     program.unlink()
     monkeypatch.setattr(sys, "executable", str(tmp_path / "python"))
     with pytest.raises(UserError, match="ripgrep"):
         ripgrep_path()
-    ripgrep_path.cache_clear()
+    own_programs._search.cache_clear()
 
 
 def test_what_may_not_be_read_is_not_found(tmp_path: Path) -> None:

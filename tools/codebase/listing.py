@@ -48,7 +48,7 @@ class Listing:
 
         threads = ("--threads=1",) if 0 < known <= ALONE else ()
         self._process = subprocess.Popen(
-            [ripgrep_path(), "--files", *BASE, *threads, *hidden, "./"],
+            [ripgrep_path(root), "--files", *BASE, *threads, *hidden, "./"],
             cwd=root,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from sandbox.errors import Fault, UserError
+from sandbox.own_programs import own_path, own_program
 from sandbox.repository import common_dir, find_root, git_dir
 from sandbox.trust import Definition, Trusts, nothing
 from tools.action import ToolFailure
@@ -21,6 +22,8 @@ from tools.git import definitions
 
 if TYPE_CHECKING:
     import subprocess
+
+    from git import Git
 
 T = TypeVar("T")
 
@@ -125,7 +128,8 @@ class Broker:
 
     def run_with_hooks(self, *arguments: str, stdin: bytes = b"", index: Path) -> Output:
         """Run a command as the user would: hooks, signing, filters and locale are theirs; it can be
-        interrupted. What of that is the repository's, and not trusted, does not run."""
+        interrupted. What of that is the repository's, and not trusted, does not run. Hooks that are trusted find
+        their programs on the user's whole PATH."""
         if self._interrupted:
             raise ToolFailure(f"git {arguments[0]}: interrupted, nothing was done")
         # GitPython asks for English; hooks shall see the locale that the user has.
@@ -134,6 +138,8 @@ class Broker:
         options: tuple[str, ...] = _COMMITTING
         if any(each.kind == "hook" for each in self.untrusted):
             options, places = (*options, *_NO_HOOKS), places | _NO_TRANSPORT
+        elif any(each.kind == "hook" for each in self.defined):
+            places["PATH"] = os.environ.get("PATH", os.defpath)
         return self._execute((*options, *arguments), stdin, places, HOOK_TIMEOUT)
 
     def raw(self, *arguments: str) -> Output:
@@ -225,22 +231,24 @@ class Broker:
                 )
 
     def _start(self, arguments: Iterable[str], environment: Mapping[str, str]) -> subprocess.Popen[bytes]:
-        import shutil
         import subprocess
 
-        if shutil.which("git") is None:
-            message = "git was not found on the PATH"
-            raise UserError(Fault.CONFIGURATION, message, "Install git, then try again: https://git-scm.com")
-        from git import Git  # 110 ms: never for a command that does not need it
+        program = own_program("git", self.root)
+        git = _gitpython(program)(str(self.root))
 
         # GitPython always starts from our own environment, so what must go is taken away by env(1).
         dropped = [part for name in _foreign_variables() for part in ("-u", name)]
-        prefix = ["env", *dropped] if dropped else []
-        started = Git(str(self.root)).execute(
-            [*prefix, str(Git.GIT_PYTHON_GIT_EXECUTABLE), *arguments],
+        prefix = [own_program("env", self.root), *dropped] if dropped else []
+        started = git.execute(
+            [*prefix, program, *arguments],
             istream=subprocess.PIPE,
             as_process=True,
-            env={**_ENVIRONMENT, "GIT_CEILING_DIRECTORIES": str(self.root.parent), **environment},
+            env={
+                **_ENVIRONMENT,
+                "PATH": own_path(self.root),
+                "GIT_CEILING_DIRECTORIES": str(self.root.parent),
+                **environment,
+            },
             start_new_session=True,
         )
         process: subprocess.Popen[bytes] | None = started.proc
@@ -248,6 +256,23 @@ class Broker:
             raise ToolFailure("git could not be started")
         started.proc = None  # GitPython would signal the process when its own handle is collected
         return process
+
+
+def _gitpython(program: str) -> type[Git]:
+    """GitPython's class. Its import runs the git that this variable names, else the first one on the PATH."""
+    named = os.environ.get(_GIT_OF_GITPYTHON)
+    os.environ[_GIT_OF_GITPYTHON] = program
+    try:
+        from git import Git  # 110 ms: never for a command that does not need it
+    finally:
+        if named is None:
+            del os.environ[_GIT_OF_GITPYTHON]
+        else:
+            os.environ[_GIT_OF_GITPYTHON] = named
+    return Git
+
+
+_GIT_OF_GITPYTHON = "GIT_PYTHON_GIT_EXECUTABLE"
 
 
 @contextmanager
