@@ -209,6 +209,14 @@ class Asking:
             for test in sorted(quick, key=lambda t: (-self._likeness_to_failing(t), t.index))[:most]
         ]
 
+    def changes_imports(self, candidate: Candidate) -> bool:
+        """Whether what is changed ran while modules were imported, so that other tests may be collected."""
+        imported = self.spectrum.imported
+        return any(
+            not imported.get(path, frozenset()).isdisjoint(lines)
+            for path, lines in self._changed_lines(candidate)
+        )
+
     def _likeness_to_failing(self, test: Test) -> float:
         if test.index not in self._alike:
             self._alike[test.index] = likeness(self.wanted[0], test) if self.wanted else 0.0

@@ -93,7 +93,10 @@ def based(
     broken = [
         t for t in now.values() if t.standing == "failed" and spectrum.tests[t.index].standing == "passed"
     ]
-    if mended is None or (first is None and not broken):
+    skipped = any(
+        t.standing == "skipped" != spectrum.tests[t.index].standing for t in now.values()
+    )  # no change on top of it makes up for that
+    if mended is None or skipped or (first is None and not broken):
         return None
     failing = [t for t in now.values() if t.standing == "failed"]
     chance = candidate.priority * candidate.precision
@@ -214,7 +217,7 @@ def _mended(candidate: Candidate, sources: Mapping[str, Source]) -> dict[str, So
 
 def _evidence(wanted: Sequence[Test], now: Mapping[int, Test], broken: int) -> float:
     pairs = [(before, now[before.index]) for before in wanted]
-    gained = sum(a.standing != "failed" == b.standing for b, a in pairs) / len(pairs)
+    gained = sum(b.standing == "failed" and a.standing == "passed" for b, a in pairs) / len(pairs)
     further = sum(map(_is_further, *zip(*pairs, strict=True))) / len(pairs)
     found = max(OTHERWISE, FURTHER * further)
     if gained:

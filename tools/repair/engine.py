@@ -293,7 +293,8 @@ class Repair:
         )  # fmt: skip
         search = Importing(
             ask=ask, replies=replies, files=self._target_files(), deadline=deadline,
-            passed=len(base.spectrum.standing("passed")), known=len(base.spectrum.tests),
+            passing=[test.id for test in base.spectrum.standing("passed")],
+            known=sum(test.standing != "skipped" for test in base.spectrum.tests),
             on_progress=self.on_progress,
         )  # fmt: skip
         found = await search.find(base.errors)

@@ -84,15 +84,15 @@ def suspects(places: Sequence[tuple[str, int]], sources: Mapping[str, Source]) -
 
 @dataclass(slots=True, kw_only=True)
 class Importing:
-    """The search for a change with which more tests pass than `passed`, of all those in `files` (all if empty).
+    """The search for a change with which more tests pass, of all those in `files` (all if empty).
 
-    known: tests that can be collected without a change
+    passing: ids of tests that pass without a change; known: how many are run without it, not skipped
     """
 
     ask: Asking
     replies: Replies
     files: Sequence[str]
-    passed: int
+    passing: Sequence[str]
     known: int
     deadline: float
     on_progress: Callable[[str], None]
@@ -109,11 +109,11 @@ class Importing:
         await self.ask.brief()
         waiting = itertools.islice(candidates(ranked, self.ask.sources, hints(failed(errors))), MOST)
         good: list[tuple[tuple[int, int], Candidate]] = []
-        without = self.passed, self.known
+        without = len(self.passing), self.known
         while self.replies.clock.now() < self.deadline:
             last = MOST
             for (passed, _), each in good:
-                last = min(last, each.rank + (MORE if passed > self.passed else MORE_UNPROVEN))
+                last = min(last, each.rank + (MORE if passed > len(self.passing) else MORE_UNPROVEN))
             batch = [each for each in itertools.islice(waiting, JOBS) if each.rank <= last]
             if not batch:
                 break
@@ -122,11 +122,11 @@ class Importing:
             return None
         (passed, _), best = max(good, key=lambda each: (each[0], not _unbinds(each[1]), -each[1].rank))
         kind = trust(best, self.ask.sources.values())
-        return Found(candidate=best, helped=frozenset(), trust=kind, near=passed - self.passed)
+        return Found(candidate=best, helped=frozenset(), trust=kind, near=passed - len(self.passing))
 
     async def _sessions(self, batch: Sequence[Candidate]) -> list[tuple[tuple[int, int], Candidate]]:
         """How many tests pass and how many are run with each of the candidates."""
-        stage = {"stop": "whole", "must": [], "skip": []}
+        stage = {"stop": "whole", "must": list(self.passing), "skip": [], "watch": [], "tell": False}
         for each in batch:
             await self.ask.whole(each, self.ask.edits(each), stage, FIRST, self.files, TEST_SECONDS)
         found = []

@@ -248,7 +248,7 @@ def _standing(runs: Runs, index: int) -> Standing:
         slow = _outcome(runs, "slow", index)
         return "unsteady" if slow and slow not in _BAD else "failed"
     others = [_outcome(runs, run, index) for run in ("check", "alone")]
-    if any((other in _BAD) != (traced in _BAD) for other in others if other):
+    if any(other == "skipped" or (other in _BAD) != (traced in _BAD) for other in others if other):
         return "unsteady"
     return "failed" if traced in _BAD else "passed"
 

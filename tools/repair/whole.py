@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from tools.repair.asking import Asking, Effort
@@ -29,15 +30,23 @@ class WholeSuite:
     to_the_end: bool = True
 
     async def passes_with(self, found: Found, effort: Effort) -> bool:
-        """Every test that passed or is helped must pass.
+        """Every test that passed or is helped must pass, and none that failed may be skipped or gone.
 
         Of tests that were not run before, for they are in files that no target names, those that fail with the patch
         are run without it as well; when there are too many of them for the time, the named files have the last word.
+        So it is with those that are skipped, and with what is collected, if the patch is in what runs before the tests.
         What failed for the first time and passes by itself has a second chance.
         """
         tests = self.ask.spectrum.tests
         must = [t.id for t in tests if t.standing == "passed" or t.index in found.helped]
-        stage = {"stop": "whole", "must": must, "skip": sorted({t.id for t in tests} - set(must))}
+        watch = [t.id for t in tests if t.standing == "failed" and t.id not in set(must) and not t.endless]
+        stage = {
+            "stop": "whole",
+            "must": must,
+            "watch": watch,
+            "skip": sorted({t.id for t in tests} - set(must)),
+            "tell": bool(self.files) and self.ask.changes_imports(found.candidate),
+        }
         edits = self.ask.edits(found.candidate)
         if self.files:
             named = await self._run(found.candidate, edits, stage, effort, self.files)
@@ -50,7 +59,10 @@ class WholeSuite:
         ):
             self.to_the_end = False
             return True
-        if reply is None:
+        if reply is None or set(reply["skipped"]) & {*must, *watch}:
+            return False
+        others = reply["skipped"] or "collected" in reply
+        if others and not await self._others_run(found.candidate, reply, effort):
             return False
         failed, self.checked = reply["failed"], len(reply["passed"])
         if reply["verdict"] != "failed" or not failed:
@@ -63,6 +75,14 @@ class WholeSuite:
         reply = await self._run(found.candidate, edits, stage, effort)
         self.checked = len(reply["passed"]) if reply else 0
         return reply is not None and reply["verdict"] == "passed"
+
+    async def _others_run(self, about: Candidate, reply: Message, effort: Effort) -> bool:
+        """Whether tests that were not run before and are skipped, or not collected, are so without the patch too."""
+        stage = {**_those(reply["skipped"]), "tell": "collected" in reply}
+        without = await self._run(about, [], stage, effort)
+        if without is None or set(reply["skipped"]) & {*without["passed"], *without["failed"]}:
+            return False
+        return not _by_function(without.get("collected", ())) - _by_function(reply.get("collected", ()))
 
     async def _fail_anyway(
         self, about: Candidate, edits: list[list[object]], failed: Sequence[str], effort: Effort
@@ -105,4 +125,9 @@ class WholeSuite:
 
 def _those(names: Sequence[str]) -> Message:
     """A session of some tests, each of which may fail."""
-    return {"stop": "whole", "must": [], "skip": [], "those": list(names)}
+    return {"stop": "whole", "must": [], "watch": [], "skip": [], "those": list(names), "tell": False}
+
+
+def _by_function(names: Iterable[str]) -> Counter[str]:
+    """How many tests each function has: what their parameters are called may differ each time."""
+    return Counter(name.partition("[")[0] for name in names)

@@ -68,6 +68,7 @@ class Answers(Replies):
                     "verdict": verdict,
                     "passed": [0],
                     "failed": [],
+                    "skipped": [],
                     "stage": 1,
                     "id": message["id"],
                 }

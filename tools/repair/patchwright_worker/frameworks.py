@@ -196,8 +196,8 @@ def _pytest_plugin(take_over: Callable[[Suite], None]) -> Any:
             if report.failed:
                 self._now["outcome"] = "failed"
                 self._now.setdefault("message", str(report.longrepr)[-MESSAGE:])
-            elif report.skipped and self._now["outcome"] != "failed":
-                self._now["outcome"] = "skipped"
+            elif self._now["outcome"] != "failed" and (report.skipped or hasattr(report, "wasxfail")):
+                self._now["outcome"] = "skipped"  # or expected to fail, whether it did or not
 
         def run(
             self, indexes: Sequence[int], before: Callable[[int], None], after: Callable[[int, Json], None]
@@ -332,6 +332,7 @@ class UnittestSuite(Suite):
 
         places = {self.ids[index]: index for index in indexes}
         waiting = dict.fromkeys(indexes)
+        skipped: set[str] = set()  # classes and modules whose set-up skips all their tests
 
         class Result(unittest.TestResult):
             def __init__(self) -> None:
@@ -362,7 +363,10 @@ class UnittestSuite(Suite):
                     self._failed(err)
 
             def addSkip(self, test: Any, reason: str) -> None:
-                self.now["outcome"] = "skipped"
+                if not isinstance(test, unittest.TestCase):
+                    skipped.add(test.id())
+                elif self.now["outcome"] != "failed":
+                    self.now["outcome"] = "skipped"
 
             def addExpectedFailure(self, test: Any, err: Any) -> None:
                 self.now["outcome"] = "skipped"
@@ -374,4 +378,16 @@ class UnittestSuite(Suite):
         unittest.TestSuite(tests).run(Result())
         for index in list(waiting):  # a class or module fixture failed, so its tests never started
             before(index)
-            after(index, {"outcome": "failed", "message": "set-up of the class or module failed"})
+            if skipped & _setups(self._tests[index]):
+                after(index, {"outcome": "skipped"})
+            else:
+                after(index, {"outcome": "failed", "message": "set-up of the class or module failed"})
+
+
+def _setups(test: Any) -> set[str]:
+    """What unittest calls the fixtures of a test's class and module."""
+    kind = type(test)
+    return {
+        "setUpClass (%s.%s)" % (kind.__module__, kind.__qualname__),
+        "setUpModule (%s)" % kind.__module__,
+    }

@@ -65,9 +65,9 @@ class Knowledge:
             nonlocal passed
             spent = clock.after()
             send({"kind": "test", "test": index, "outcome": record["outcome"], **spent})
-            good = record["outcome"] == "passed"  # a test that is skipped now says nothing of the change
+            good, skipped = record["outcome"] == "passed", record["outcome"] == "skipped"
             passed = passed or good
-            if not good and (stop == "first" or (stop == "unless-some" and not passed)):
+            if skipped or (not good and (stop == "first" or (stop == "unless-some" and not passed))):
                 send({"kind": "over"})
                 os._exit(0)
 
@@ -103,11 +103,16 @@ class Cold(Knowledge):
         return run
 
     def _judge_whole(self, suite: Suite, request: Json, stage: Json, send: Send) -> None:
-        """Run every test but those to `skip`, or only `those`; the first failure of a `must` ends it."""
+        """Run every test but those to `skip`, or only `those`; the first `must` that does not pass ends it.
+
+        In the end those to `watch` are run, which may fail: one that is skipped now is not mended.
+        """
         must, skip, those = set(stage["must"]), set(stage["skip"]), stage.get("those")
-        if not must <= set(suite.ids):  # the patch keeps a test module from being imported
+        if must and not set(self.ids) <= set(suite.ids):  # the patch keeps tests from being collected
             send({"kind": "verdict", "verdict": "failed"})
             return
+        if stage["tell"]:
+            send({"kind": "collected", "ids": suite.ids})
         limits: dict[str, float] = {
             name: request["floor"] + limit * request["factor"] for name, limit in zip(self.ids, self.limits)
         }
@@ -125,8 +130,30 @@ class Cold(Knowledge):
             i for i, name in enumerate(suite.ids) if name not in skip and (those is None or name in those)
         ]
         suite.run(wanted, clock.before, after)
+        watched = set(stage["watch"])
+        self._watch(suite, [i for i, name in enumerate(suite.ids) if name in watched], send)
         send({"kind": "over"})
         os._exit(0)
+
+    def _watch(self, suite: Suite, indexes: Sequence[int], send: Send) -> None:
+        """Run tests of which only that matters, whether they are skipped. One that comes to no end ends it."""
+
+        def tell(message: Json) -> None:
+            if message["kind"] == "start":
+                send({"kind": "watch", "wall": message["wall"]})
+
+        limits = dict(zip(self.ids, self.limits))
+        clock = TestClock(tell, lambda index: limits[suite.ids[index]], dict)
+
+        def after(index: int, record: Json) -> None:
+            clock.after()
+            if record["outcome"] == "skipped":
+                send({"kind": "test", "test": suite.ids[index], "outcome": "skipped"})
+                send({"kind": "over"})
+                os._exit(0)
+
+        if indexes:
+            suite.run(indexes, clock.before, after)
 
     def _judge(self, suite: Suite, request: Json, stage: Json, send: Send) -> None:
         places = {name: place for place, name in enumerate(suite.ids)}

@@ -239,6 +239,8 @@ class Screener:
             found = self._suite.once(test, hooks=test in self._hooked)
             self._timer.stop()
             outcome, self._said = found["outcome"], self._words(test, found)
+            if outcome == "skipped":  # no half of anything that is wanted
+                self._said = ""
         except OutOfTime:  # noted in the timer
             self._timer.stop()
         finally:

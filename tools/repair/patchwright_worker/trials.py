@@ -34,6 +34,7 @@ class Trial:
             "verdict": "",
             "passed": [],
             "failed": [],
+            "skipped": [],
             "cpu": 0.0,
         }
         self.started = time.monotonic()
@@ -55,10 +56,15 @@ class Trial:
             child.allow(message["wall"])
         elif message["kind"] == "test":
             self._running = None
-            good = message["outcome"] == "passed"
-            self.reply["passed" if good else "failed"].append(message["test"])
+            kind = message["outcome"] if message["outcome"] in ("passed", "skipped") else "failed"
+            self.reply[kind].append(message["test"])
             if message["outcome"] == "timeout":
                 self.reply["verdict"] = "timeout"
+        elif message["kind"] == "watch":
+            self._over = True  # what comes now can only say that a test is skipped
+            child.allow(message["wall"])
+        elif message["kind"] == "collected":
+            self.reply["collected"] = message["ids"]
         elif message["kind"] == "over":
             self._over = True
         else:
@@ -74,6 +80,9 @@ class Trial:
         good = not reply["verdict"] and (
             not reply["failed"] or (stage["stop"] in ("unless-some", "never") and reply["passed"])
         )
+        # Of a whole suite tests may be skipped that were not run before, or are skipped without the candidate too.
+        known = {*stage["must"], *stage["watch"]} if stage["stop"] == "whole" else reply["skipped"]
+        good = good and not set(reply["skipped"]) & set(known)
         self._over, self._running = False, None
         if good and stage["stop"] == "never":
             reply["failed"] = []  # what fails still is not held against it: the other stages must pass
