@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Literal
 
@@ -103,6 +105,23 @@ def lines_of(outcome: Outcome) -> list[str]:
     return lines
 
 
+def uncovered(root: Path, place: Path) -> list[str]:
+    """Lines about files of repositories inside the workspace: commands may have changed them, and nobody undoes that.
+
+    place: the folder of the session, whose beginning counts
+    """
+    from tools.git.nested import changed_inside
+
+    with suppress(FileNotFoundError, UserError):
+        start = next(iter(read(place)), None)
+        return [
+            f"not undone: {plural(len(paths), 'file')} of the repository in {folder!r} changed since the session"
+            f" began (git -C {shlex.quote(folder)} status)"
+            for folder, paths in changed_inside(root, start.time if start else 0.0).items()
+        ]
+    return []
+
+
 def _forget(folder: Path, session: str, step: str) -> int:
     found = _find(folder, session, lambda timeline: bool(timeline.done))
     if found is None:
@@ -126,10 +145,13 @@ def _act(
     nothing: str = _LEFT,
 ) -> int:
     found = _find(folder, session, able)
-    if found is None:
-        return _nothing(nothing)
-    root, place, _ = found
     home = Home.from_environment()
+    if found is None:
+        root, _ = locate(folder, need_git=False)
+        latest = [home.project(root) / "sessions" / session] if session else _sessions(home, root)[:1]
+        left = [line for each in latest for line in uncovered(root, each)] if nothing is _LEFT else []
+        return _nothing("\n".join(["nothing to take back", *left]) if left else nothing)
+    root, place, _ = found
     log = Session.open(place)
     snapshots = Snapshots(root, home.project(root) / "snapshots")
     try:
@@ -139,6 +161,8 @@ def _act(
         snapshots.close()
         log.close()
     print(inert("\n".join(lines_of(outcome))), file=sys.stderr if outcome.clashes else sys.stdout)
+    for line in uncovered(root, place) if nothing is _LEFT else ():
+        print(inert(f"patchwright: {line}"), file=sys.stderr)
     return int(Exit.NOT_ACHIEVED if outcome.clashes else Exit.DONE)
 
 
@@ -147,7 +171,7 @@ def _find(folder: Path, session: str, able: Callable[[Timeline], bool]) -> tuple
     root, _ = locate(folder, need_git=False)
     home = Home.from_environment()
     named = [home.project(root) / "sessions" / session] if session else []
-    for place in named or [each.path for each in indexed(home, root)]:
+    for place in named or _sessions(home, root):
         try:
             timeline = Timeline.of(read(place))
         except FileNotFoundError:
@@ -159,6 +183,11 @@ def _find(folder: Path, session: str, able: Callable[[Timeline], bool]) -> tuple
     return None
 
 
+def _sessions(home: Home, root: Path) -> list[Path]:
+    """The folders of the workspace's sessions, the newest first."""
+    return [each.path for each in indexed(home, root)]
+
+
 def _nothing(what: str = _LEFT) -> int:
-    print(f"patchwright: {what}", file=sys.stderr)
+    print(inert(f"patchwright: {what}"), file=sys.stderr)
     return int(Exit.NOTHING_TO_DO)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import shlex
 import stat
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -22,6 +23,7 @@ from sandbox.places import (
     kind,
     replace,
 )
+from sandbox.repository import inner_repository
 from sandbox.textfile import TextFile, decode, encode
 
 __all__ = ["NotAFile", "OutsideWorkspace", "ProtectedPath", "Tree"]
@@ -40,6 +42,18 @@ class Tree:
         self.root = root.resolve()
         self._denied = denied
         self._roots = (self.root, root.absolute())
+
+    def check_writable(self, path: str) -> None:
+        """Raise ProtectedPath for what is not edited: git's folder, our settings, files of a repository inside.
+
+        path: relative to the root, links followed
+        """
+        check_writable(path, self.root)
+        if inner := inner_repository(self.root, path):
+            raise ProtectedPath(
+                f"{path!r} belongs to the repository in {inner!r}, so from here its change could be neither undone nor"
+                f" committed: run patchwright inside it (patchwright run … -C {shlex.quote(inner)})"
+            )
 
     def relative(self, path: str) -> str:
         """The path from the root to what `path` names, links followed; it need not exist. "." is the root."""
@@ -71,7 +85,7 @@ class Tree:
     def write(self, path: str, content: bytes) -> None:
         """Replace or make the file in one step. An old one's mode and owner stay; parents are made."""
         with self.place(path, make_parents=True) as place, as_user_errors(path):
-            check_writable(place.path, self.root)
+            self.check_writable(place.path)
             old = place.stat()
             if old and not stat.S_ISREG(old.st_mode):
                 raise NotAFile(f"{path!r} is {kind(old.st_mode)}, not a file, so it cannot be written")
@@ -86,7 +100,7 @@ class Tree:
     def remove(self, path: str) -> None:
         """Remove a file, a link (not what it leads to) or an empty folder."""
         with self.place(path, follow_last=False) as place, as_user_errors(path):
-            check_writable(place.path, self.root)
+            self.check_writable(place.path)
             remove = os.rmdir if stat.S_ISDIR(place.must_exist().st_mode) else os.unlink
             remove(place.name, dir_fd=place.folder)
 
@@ -97,8 +111,8 @@ class Tree:
             self.place(new, follow_last=False, make_parents=True) as target,
             as_user_errors(new),
         ):
-            check_writable(source.path, self.root)
-            check_writable(target.path, self.root)
+            self.check_writable(source.path)
+            self.check_writable(target.path)
             source.must_exist()
             if target.stat():
                 raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), new)

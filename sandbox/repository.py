@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 # git itself refuses longer chains of symbolic references.
 _MAX_SYMBOLIC_DEPTH = 5
@@ -14,6 +14,12 @@ def find_root(path: Path) -> Path | None:
     """The work tree that holds `path`: the nearest folder, itself included, with a usable `.git`."""
     start = path.absolute()
     return next((each for each in (start, *start.parents) if git_dir(each) is not None), None)
+
+
+def inner_repository(root: Path, path: str) -> str:
+    """The submodule or other repository inside `root` that holds `path`, relative to `root`; "" if there is none."""
+    folders = [each.as_posix() for each in reversed(PurePosixPath(path).parents)][1:]
+    return next((each for each in folders if git_dir(root / each) is not None), "")
 
 
 def git_dir(root: Path) -> Path | None:

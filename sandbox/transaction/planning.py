@@ -14,7 +14,6 @@ from sandbox.places import (
     Place,
     as_user_errors,
     ask_to_write,
-    check_writable,
     kind,
     temporary_name,
 )
@@ -117,7 +116,7 @@ def _name(tree: Tree, given: str, place: Place) -> str:
 
 
 def _to_write(tree: Tree, change: Write, place: Place) -> Step:
-    check_writable(place.path, tree.root)
+    tree.check_writable(place.path)
     found = place.stat()
     if found and not stat.S_ISREG(found.st_mode):
         raise NotAFile(f"{change.path!r} is {kind(found.st_mode)}, not a file, so it cannot be written")
@@ -128,7 +127,7 @@ def _to_write(tree: Tree, change: Write, place: Place) -> Step:
 
 
 def _to_remove(tree: Tree, change: Remove, place: Place) -> Step:
-    check_writable(place.path, tree.root)
+    tree.check_writable(place.path)
     before = change.before
     if found := place.stat():
         link = stat.S_ISLNK(found.st_mode)

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from sandbox.paths import Tree
-from sandbox.places import NotAFile, check_writable
+from sandbox.places import NotAFile
 from sandbox.textfile import BinaryFile, TextFile, decode, encode
 from tools.edit.changes import Create, Delete, Edit, FileChange, Hunk, Line, Update
 from tools.edit.endings import Origins, untouched
@@ -138,7 +138,7 @@ class _Planner:
                     Problem(path=change.path, text=f"already moved to {change.to!r}", already=True)
                 ) from None
             raise refusal
-        check_writable(path, self._files.root)
+        self._files.check_writable(path)
         state = self._state(path)
         if state.text is None:
             raise self._missing(change.path)
@@ -187,7 +187,7 @@ class _Planner:
         target = self._files.relative(plain(to))
         if target == path:
             return
-        check_writable(target, self._files.root)
+        self._files.check_writable(target)
         if self._files.is_dir(target):
             raise Refused(Problem(path=path, text=f"cannot move to {target!r}: it is a folder"))
         if state.before is not None and state.source:
@@ -212,7 +212,7 @@ class _Planner:
 
     def _create(self, change: Create) -> None:
         path = self._files.relative(plain(change.path))
-        check_writable(path, self._files.root)
+        self._files.check_writable(path)
         if self._files.is_dir(path):
             raise Refused(Problem(path=path, text="is a folder", folder=True))
         state = self._state(path)
@@ -232,7 +232,7 @@ class _Planner:
     def _delete(self, change: Delete) -> None:
         if link := self._link(change.path):
             path, target = link
-            check_writable(path, self._files.root)
+            self._files.check_writable(path)
             if change.hunks:
                 self._confirm(path, os.fsdecode(target), change)
             self.states[path] = _State(before=target)
@@ -241,7 +241,7 @@ class _Planner:
             path, note = self._existing(change.path)
         except Refused as refusal:
             raise Refused(replace(refusal.problem, gone=bool(refusal.problem.missing))) from None
-        check_writable(path, self._files.root)
+        self._files.check_writable(path)
         state = self._state(path)
         if state.text is None:
             raise self._missing(change.path)

@@ -10,6 +10,7 @@ from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass, field, replace
 
 from sandbox.errors import UserError
+from sandbox.repository import inner_repository
 from tools.repair.apart import passing_when_written, runs_nothing
 from tools.repair.asking import Asking
 from tools.repair.baseline import Baseline, baseline
@@ -283,7 +284,7 @@ class Repair:
 
         root, deadline = self.at.root.resolve(), self.findings.deadline
         sources: dict[str, Source] = {}
-        for path in beside(frames(base.errors, root), root):
+        for path in filter(self._is_own, beside(frames(base.errors, root), root)):
             with suppress(OSError, ValueError, SyntaxError, RecursionError):
                 sources[path] = self._source(path)
         cold_start = max(COLD_START, base.collecting * SLOWER_START)
@@ -315,6 +316,10 @@ class Repair:
             return suspects
         return weighed(suspects, [self.hint.place(each.path, each.function) for each in suspects])
 
+    def _is_own(self, path: str) -> bool:
+        """It is no file of a submodule or another repository inside, which is not edited from here."""
+        return not inner_repository(self.at.root, path)
+
     def _wanted(self, spectrum: Spectrum) -> list[Test]:
         failing = self.findings.now_failing(spectrum)
         return [test for test in failing if test.id not in self.findings.given_up]
@@ -328,12 +333,12 @@ class Repair:
         covered = {path for test in wanted for path in test.lines}
         found: dict[str, Source] = {}
         for path in spectrum.sources():
-            if path in covered:
+            if path in covered and self._is_own(path):
                 with suppress(OSError, ValueError, SyntaxError, RecursionError):
                     found[path] = self._source(path)
         names = {name for source in found.values() for name in source.names}
         for path in sorted(set(spectrum.imported) - set(found))[:MOST_IMPORTED]:
-            if not is_test_file(path):
+            if not is_test_file(path) and self._is_own(path):
                 with suppress(OSError, ValueError, SyntaxError, RecursionError):
                     text = self._text(path)
                     if names & set(_ASSIGNED.findall(text)):

@@ -56,7 +56,7 @@ async def _do(
     chat: Chat, act: Callable[[Snapshots, Timeline], Outcome], *, conversation: bool = False
 ) -> None:
     from agent.undo import log
-    from cli.undo import lines_of
+    from cli.undo import lines_of, uncovered
 
     outcome = await asyncio.to_thread(act, _snapshots(chat), chat.ledger.timeline)
     log(chat.runtime.session, outcome, conversation=conversation)
@@ -64,6 +64,10 @@ async def _do(
         chat.tell(f"nothing to {outcome.action}: no turn of this session has changed a file since")
     else:
         chat.tell("\n".join(lines_of(outcome)), "yellow" if outcome.clashes else None)
+    if outcome.action != "redo":
+        runtime = chat.runtime
+        for line in await asyncio.to_thread(uncovered, runtime.workspace.root, runtime.session.folder):
+            chat.tell(inert(line), "yellow")
 
 
 def _snapshots(chat: Chat) -> Snapshots:

@@ -7,7 +7,9 @@ import os
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 
+from sandbox.repository import inner_repository
 from tools.repair.anylang.changes import RULES
 from tools.repair.anylang.code import Code, sources
 from tools.repair.anylang.reach import Doubt, rank
@@ -83,6 +85,7 @@ async def repair(
     try:
         async with copies(at, JOBS) as places:
             state = _Mending(
+                root=at.root,
                 places=places,
                 targets=targets,
                 hint=hint,
@@ -102,6 +105,7 @@ async def trace(at: Workspace, targets: Sequence[str], seconds: float) -> Repair
     try:
         async with copies(at, 1) as places:
             state = _Mending(
+                root=at.root,
                 places=places,
                 targets=targets,
                 deadline=started + seconds,
@@ -117,8 +121,13 @@ async def trace(at: Workspace, targets: Sequence[str], seconds: float) -> Repair
 
 @dataclass(slots=True, kw_only=True)
 class _Mending:
-    """One repair under way. overlay: files that are mended so far, whole; report: how the tests stand with them"""
+    """One repair under way.
 
+    root: of the workspace that the copies were made of
+    overlay: files that are mended so far, whole; report: how the tests stand with them
+    """
+
+    root: Path
     places: Sequence[Copy]
     targets: Sequence[str]
     deadline: float
@@ -203,6 +212,7 @@ class _Mending:
         weighed = [
             replace(each, score=each.score * self.hint.place(each.code.path, each.function.name))
             for each in found
+            if not inner_repository(self.root, each.code.path)
         ]
         self.doubts = sorted(weighed, key=lambda each: -each.score)
 

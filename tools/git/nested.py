@@ -1,0 +1,42 @@
+"""Files of repositories inside a workspace, which its snapshots leave out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+
+from sandbox.errors import UserError
+from sandbox.guarded import GIT, nested_git
+from sandbox.repository import git_dir
+from tools.action import ToolFailure
+from tools.git.broker import LITERAL, Broker
+
+
+def changed_inside(root: Path, since: float) -> Mapping[str, Sequence[str]]:
+    """Uncommitted files that changed after a time (seconds since the epoch), by the folder of their repository.
+
+    What a repository ignores is left out, and so is one that git cannot read.
+    """
+    found: dict[str, list[str]] = {}
+    for entry in nested_git(root):
+        folder = entry.parent
+        if entry.name != GIT or git_dir(folder) is None:
+            continue
+        with suppress(UserError, ToolFailure):
+            if paths := [path for path in _uncommitted(folder) if _changed(folder / path) > since]:
+                found[folder.relative_to(root).as_posix()] = paths
+    return found
+
+
+def _uncommitted(folder: Path) -> Iterator[str]:
+    options = ("--porcelain", "-z", "--untracked-files=all", "--ignore-submodules=all", "--no-renames")
+    for line in Broker(folder).run(LITERAL, "status", *options).fields():
+        yield line[3:]
+
+
+def _changed(path: Path) -> float:
+    """When a file changed last; of one that is gone, the nearest folder that is left."""
+    with suppress(FileNotFoundError, NotADirectoryError):
+        return path.lstat().st_ctime
+    return _changed(path.parent)
