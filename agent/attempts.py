@@ -78,14 +78,14 @@ class Attempt:
             _TIERS.get(Exit(self.code), 3),
             self.weak > 0,
             self.count("failed"),
-            self.count("skipped"),
+            sum(map(self.count, ("skipped", "xfailed", "xpassed", "deselected"))),
             max(0, expected - self.count("passed")),
             *self._size,
             self.number,
         )
 
     def count(self, kind: str) -> int:
-        """Return how many tests "passed", "failed" or were "skipped" at its end, as far as that is known."""
+        """Return how many tests "passed", "failed", were "skipped" … at its end, as far as that is known."""
         said = str(self.end.get("verification", "")).partition(";")[0]
         found = re.search(rf"(\d+) {kind}", said)
         return int(found[1]) if found else 0

@@ -117,12 +117,12 @@ def judge(
     """
     outcome = report.get("outcome")
     counts = f"{report.get('passed', 0)} passed"
-    if skipped := report.get("skipped"):
-        counts += f", {skipped} skipped"
+    others = ("skipped", "xfailed", "xpassed", "deselected")
+    counts += "".join(f", {report[kind]} {kind}" for kind in others if report.get(kind))
     loss = describe_loss(before, report) if before is not None else ""
     failures = [str(f.get("id", "?")) for f in report.get("failures", ())]
     if outcome == "passed":
-        detail = counts if report.get("passed") or report.get("skipped") else "exit 0, tests not counted"
+        detail = counts if "," in counts or report.get("passed") else "exit 0, tests not counted"
         if before is not None and before.get("failures"):
             detail += f"; before: {len(before['failures'])} failed"
         if loss:

@@ -159,7 +159,8 @@ def _report(data: Data) -> str:
     report = data["report"]
     if not isinstance(report, Mapping):
         return ""
-    counts = [f"{report[key]} {key}" for key in ("passed", "failed", "errors", "skipped") if report.get(key)]
+    kinds = ("passed", "failed", "errors", "skipped", "xfailed", "xpassed", "deselected")
+    counts = [f"{report[key]} {key}" for key in kinds if report.get(key)]
     outcome = str(report.get("outcome", ""))
     return ", ".join(counts) if counts else _OUTCOMES.get(outcome, outcome)
 

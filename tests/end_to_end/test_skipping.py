@@ -139,6 +139,23 @@ def test_a_model_that_switches_tests_off_has_not_made_them_pass(feature: Repo) -
     assert feature.git("rev-list", "--count", "HEAD").strip() == "1"
 
 
+def test_new_tests_do_not_make_up_for_those_that_are_switched_off(tmp_path: Path) -> None:
+    repo = Repo(tmp_path / "feature")
+    repo.write("feat.py", FEATURE)
+    repo.write("test_feat.py", WAYS["skipif"])
+    repo.commit_all("Start")
+    more = "".join(f"def test_{number}():\n    pass\n\n\n" for number in range(3))
+    turns = [
+        {"calls": [call("run_tests")]},
+        {"calls": [OFF, call("write", path="test_more.py", content=more)]},
+        {"text": "All tests pass now."},
+        {"text": "They do.", "expect": ["2 tests that were run before are skipped or gone"]},
+    ]
+    result = run("run", PROMPT, "--model", script(tmp_path, turns), cwd=repo.root)
+    assert result.code == 1, result.err
+    assert "4 passed, 2 skipped" in result.err
+
+
 def test_an_attempt_that_switches_tests_off_loses(feature: Repo) -> None:
     """Each attempt draws another part of the command; the one that mends the code changes more lines."""
     draw = feature.root.parent / "drawn"

@@ -2,8 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from typing import Any
+
+_SUBTEST = re.compile(r" [(\[].*")
+"""What unittest writes behind the id of a test whose subtest failed."""
+
+_FIXTURE = re.compile(r"\.(?:setUp|tearDown)(?:Class|Module)$")
+"""unittest's names for the fixtures of a class or module, which fail like tests and are none."""
 
 
 def count_lost(before: Mapping[str, Any], after: Mapping[str, Any]) -> int:
@@ -11,13 +19,13 @@ def count_lost(before: Mapping[str, Any], after: Mapping[str, Any]) -> int:
     fail, deselected, or not collected any more.
 
     before, after: reports of the whole suite as plain data. Runs that were not counted, or were made by different
-    runners, cannot be compared: 0. Tests that are new may hide as many that are lost.
+    runners, cannot be compared: 0. Where tests are not named, those that are new may hide as many that are lost.
     """
     reports = (before, after)
     if before.get("runner") != after.get("runner") or any(_is_uncounted(each) for each in reports):
         return 0
-    known = _passed(before) + _bad(before)
-    return max(0, known - _passed(after) - _bad(after))
+    fewer = _passed(before) + _bad(before) - _passed(after) - _bad(after)
+    return max(0, fewer, _skipped_by_name(before, after))
 
 
 def describe_loss(before: Mapping[str, Any], after: Mapping[str, Any]) -> str:
@@ -42,4 +50,26 @@ def _passed(report: Mapping[str, Any]) -> int:
 
 
 def _bad(report: Mapping[str, Any]) -> int:
-    return int(report.get("failed") or 0) + int(report.get("errors") or 0)
+    """How many tests failed: one may do so in several subtests, or when it is taken down as well."""
+    number = int(report.get("failed") or 0) + int(report.get("errors") or 0)
+    names = [str(each.get("id", "")) for each in report.get("failures", ())]
+    return len(_failing(report)) if number and len(names) >= number else number
+
+
+def _failing(report: Mapping[str, Any]) -> set[str]:
+    names = {_SUBTEST.sub("", str(each.get("id", ""))) for each in report.get("failures", ())}
+    return {name for name in names if not _FIXTURE.search(name)}
+
+
+def _skipped_by_name(before: Mapping[str, Any], after: Mapping[str, Any]) -> int:
+    """How many of the tests that passed or failed are among those that are skipped now, where all are named."""
+    if any(len(each.get("passed_tests", ())) != _passed(each) for each in (before, after)):
+        return 0
+    ran, runs = (_by_function([*each.get("passed_tests", ()), *_failing(each)]) for each in (before, after))
+    was_skipped, skipped = (_by_function(each.get("skipped_tests", ())) for each in (before, after))
+    return ((ran - runs) & (skipped - was_skipped)).total()
+
+
+def _by_function(names: Iterable[str]) -> Counter[str]:
+    """How many tests each function has: what their parameters are called may differ each time."""
+    return Counter(name.partition("[")[0] for name in names)

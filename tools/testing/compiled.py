@@ -103,11 +103,12 @@ def _go_findings(
             failure(package.removeprefix(module).strip("/") or ".", message=text or evidence.text)
         )
     kinds = list(leaves.values())
+    names = [f"{package.removeprefix(module).strip('/') or '.'}::{test}" for package, test in leaves]
     kinds.extend("errors" for _ in unbuilt)
     problem = (
         f"{plural(len(unbuilt), 'package')} did not build or start: {listed(unbuilt, 5)}" if unbuilt else ""
     )
-    return tallied(kinds, failures, problem)
+    return tallied(kinds, failures, problem, names)
 
 
 def _go_failure(folder: str, test: str, text: str) -> TestFailure:
@@ -178,7 +179,8 @@ def parse_cargo(evidence: Evidence) -> Findings:
     bodies = {section["name"]: section["body"].strip() for section in _CARGO_SECTION.finditer(text)}
     failed = [line["name"] for line in lines if line["verdict"] == "FAILED"]
     failures = [_cargo_failure(name, bodies.get(name, "")) for name in failed[:MAX_FAILURES]]
-    return tallied((kinds[line["verdict"]] for line in lines), failures)
+    names = [line["name"] for line in lines]
+    return tallied((kinds[line["verdict"]] for line in lines), failures, names=names)
 
 
 def _cargo_failure(name: str, body: str) -> TestFailure:

@@ -39,18 +39,20 @@ def unittest(evidence: Evidence) -> Findings:
             counts[word.strip()] = counts.get(word.strip(), 0) + int(number)
     failures = _unittest_failures(text, evidence)
     failed = counts.get("failures", 0) + counts.get("unexpected successes", 0)
-    errors, skipped = counts.get("errors", 0), counts.get("skipped", 0) + counts.get("expected failures", 0)
+    errors, skipped = counts.get("errors", 0), counts.get("skipped", 0)
+    xfailed = counts.get("expected failures", 0)
     broken = [each.id for each, unloadable in failures if unloadable]
     names = [each.id.partition(" ")[0] for each, _ in failures]
     repeated = len(names) - len(set(names))  # several failed subtests are one test that ran
     # What was skipped, or broke, before a test began is not always among those that ran (never in Python 3.12.1).
-    left = sum(ran) - failed - errors - skipped + repeated
+    left = sum(ran) - failed - errors - skipped - xfailed + repeated
     said = min(len(_UNITTEST_OK.findall(text)), sum(ran))
     return Findings(
         passed=max(left, said),
         failed=failed,
         errors=errors,
         skipped=skipped,
+        xfailed=xfailed,
         failures=tuple(each for each, _ in failures),
         broken=could_not_load(broken),
     )
@@ -87,18 +89,26 @@ def _unittest_failures(text: str, evidence: Evidence) -> list[tuple[TestFailure,
 def pytest(evidence: Evidence) -> Findings:
     """pytest's closing line and short summary, for a run whose report was not written."""
     text = _whole(evidence)
-    last = next(iter(re.findall(r"^=* ?((?:\d+ [a-z]+(?:, )?)+) in [\d.]+s.*$", text, re.M)[::-1]), "")
-    if not last and not re.search(r"^=* ?no tests ran in ", text, re.M):
+    counts = pytest_counts(evidence)
+    if not counts and not re.search(r"^=* ?no tests ran in ", text, re.M):
         return NOTHING
-    counts = {word: int(number) for number, word in re.findall(r"(\d+) ([a-z]+)", last)}
     named = re.findall(r"^(?:FAILED|ERROR) (\S+?(?:::.+?)?)(?: - (.*))?$", text, re.M)
     return Findings(
-        passed=counts.get("passed", 0) + counts.get("xpassed", 0),
+        passed=counts.get("passed", 0),
         failed=counts.get("failed", 0),
         errors=counts.get("error", 0) + counts.get("errors", 0),
-        skipped=counts.get("skipped", 0) + counts.get("xfailed", 0),
+        skipped=counts.get("skipped", 0),
+        xfailed=counts.get("xfailed", 0),
+        xpassed=counts.get("xpassed", 0),
+        deselected=counts.get("deselected", 0),
         failures=tuple(failure(name, message=message) for name, message in named[:MAX_FAILURES]),
     )
+
+
+def pytest_counts(evidence: Evidence) -> Mapping[str, int]:
+    """What pytest's closing line counts, by its own words; {} without such a line."""
+    found = re.findall(r"^=* ?((?:\d+ [a-z]+(?:, )?)+) in [\d.]+s.*$", _whole(evidence), re.M)
+    return {word: int(number) for number, word in re.findall(r"(\d+) ([a-z]+)", found[-1])} if found else {}
 
 
 _SUMMARIES: Mapping[str, tuple[str, str]] = {

@@ -34,18 +34,20 @@ def parse(xml: bytes, root: Path, name: Namer, *, broken: Callable[[Element, Ele
     if tree is None:
         return NOTHING
     kinds: list[Kind] = []
+    names: list[str] = []
     failures: list[TestFailure] = []
     unloadable: list[str] = []
     for case in tree.iter("testcase"):
         kind, problem = _verdict(case)
         kinds.append(kind)
+        names.append(name(case))
         if problem is None:
             continue
         if len(failures) < MAX_FAILURES:
             failures.append(_failure(case, problem, root, name))
         if broken(case, problem):
             unloadable.append(name(case))
-    return tallied(kinds, failures, could_not_load(unloadable))
+    return tallied(kinds, failures, could_not_load(unloadable), names)
 
 
 def pytest_id(case: Element) -> str:
@@ -91,7 +93,10 @@ def _verdict(case: Element) -> tuple[Kind, Element | None]:
         problem = case.find(tag)
         if problem is not None:
             return kind, problem
-    return ("skipped" if case.find("skipped") is not None else "passed"), None
+    skipped = case.find("skipped")
+    if skipped is None:
+        return "passed", None
+    return ("xfailed" if skipped.get("type") == "pytest.xfail" else "skipped"), None
 
 
 def _failure(case: Element, problem: Element, root: Path, name: Namer) -> TestFailure:

@@ -7,7 +7,7 @@ import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -226,7 +226,13 @@ def _parse_pytest(evidence: Evidence) -> Findings:
         return Findings()
     if evidence.returncode in (2, 3, 4) and not found.broken:
         return Findings(counted=False, broken=_PYTEST_EXITS[evidence.returncode]) + found
-    return found if found.counted else console.pytest(evidence)
+    if not found.counted:
+        return console.pytest(evidence)
+    said = console.pytest_counts(evidence)  # the report has no word of these
+    unexpected = min(said.get("xpassed", 0), found.passed)
+    return replace(
+        found, passed=found.passed - unexpected, xpassed=unexpected, deselected=said.get("deselected", 0)
+    )
 
 
 _PYTEST_EXITS = {

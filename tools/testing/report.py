@@ -9,13 +9,16 @@ from typing import Any, Literal
 from tools.text import clip, listed, plural
 
 Outcome = Literal["passed", "failed", "no-tests", "no-runner", "broken", "timeout"]
-Kind = Literal["passed", "failed", "errors", "skipped"]
+Kind = Literal["passed", "failed", "errors", "skipped", "xfailed"]
 
 MAX_FAILURES = 200
 """Failures kept; a suite that fails as a whole says nothing new after these."""
 
 MAX_DETAILED = 30
 """Of them with details: a report is logged with every run, and stays some 50 KB at most."""
+
+MAX_NAMED = 500
+"""Tests that passed, and tests that were not run, which are named; of more only the number is known."""
 
 MAX_DETAIL = 1_600
 """Characters of one failure's detail: a few frames with their source lines."""
@@ -50,6 +53,8 @@ class TestFailure:
 class Findings:
     """What a parser read out of a report or an output.
 
+    xfailed, xpassed: tests that were expected to fail, and did or did not; deselected: those that were left out
+    passed_tests, skipped_tests: ids of those that passed, and of those that were skipped or xfailed, where known
     counted: the numbers are known; if not, only the exit status speaks
     broken: why the tests could not be run or collected, "" if they could
     """
@@ -58,7 +63,12 @@ class Findings:
     failed: int = 0
     errors: int = 0
     skipped: int = 0
+    xfailed: int = 0
+    xpassed: int = 0
+    deselected: int = 0
     failures: tuple[TestFailure, ...] = ()
+    passed_tests: tuple[str, ...] = ()
+    skipped_tests: tuple[str, ...] = ()
     counted: bool = True
     broken: str = ""
 
@@ -68,22 +78,34 @@ class Findings:
             failed=self.failed + other.failed,
             errors=self.errors + other.errors,
             skipped=self.skipped + other.skipped,
+            xfailed=self.xfailed + other.xfailed,
+            xpassed=self.xpassed + other.xpassed,
+            deselected=self.deselected + other.deselected,
+            passed_tests=self.passed_tests + other.passed_tests,
+            skipped_tests=self.skipped_tests + other.skipped_tests,
             failures=bounded(self.failures + other.failures),
             counted=self.counted or other.counted,
             broken=self.broken or other.broken,
         )
 
 
-def tallied(kinds: Iterable[Kind], failures: Sequence[TestFailure] = (), broken: str = "") -> Findings:
-    """Findings from one verdict for each test."""
-    counts = {"passed": 0, "failed": 0, "errors": 0, "skipped": 0}
-    for kind in kinds:
+def tallied(
+    kinds: Iterable[Kind], failures: Sequence[TestFailure] = (), broken: str = "", names: Sequence[str] = ()
+) -> Findings:
+    """Findings from one verdict for each test. names: the tests' ids, in the order of their verdicts"""
+    verdicts = list(kinds)
+    counts: dict[Kind, int] = {"passed": 0, "failed": 0, "errors": 0, "skipped": 0, "xfailed": 0}
+    for kind in verdicts:
         counts[kind] += 1
+    named = list(zip(names, verdicts, strict=False))
     return Findings(
         passed=counts["passed"],
         failed=counts["failed"],
         errors=counts["errors"],
         skipped=counts["skipped"],
+        xfailed=counts["xfailed"],
+        passed_tests=tuple(name for name, kind in named if kind == "passed"),
+        skipped_tests=tuple(name for name, kind in named if kind in ("skipped", "xfailed")),
         failures=bounded(failures),
         broken=broken,
     )
@@ -93,6 +115,11 @@ def bounded(failures: Sequence[TestFailure]) -> tuple[TestFailure, ...]:
     """As many as are kept, the later ones without their details."""
     kept = failures[:MAX_FAILURES]
     return (*kept[:MAX_DETAILED], *(replace(each, detail="") for each in kept[MAX_DETAILED:]))
+
+
+def few(names: Sequence[str]) -> tuple[str, ...]:
+    """The names, or none if they are too many to be logged with every run."""
+    return tuple(names) if len(names) <= MAX_NAMED else ()
 
 
 NOTHING = Findings(counted=False)
@@ -105,7 +132,11 @@ class TestReport:
 
     runner: "pytest", "unittest", "jest", "go", …; "" when none was found
     command: what was run, as a person would type it
-    collected: tests that the run knew of, the skipped ones included
+    collected: tests that the run knew of, the skipped ones included, the deselected ones not
+    xfailed, xpassed: tests that were expected to fail, and did or did not; none of them counts as passed
+    deselected: tests that were collected and left out, where the runner says so
+    passed_tests, skipped_tests: ids of tests that passed, and of those that were skipped or xfailed; () where these are
+        not known or too many
     counted: False when the runner gives no numbers, so that only its exit status speaks
     targets: the ids or paths that the run was limited to; () for the whole suite
     note: one or two sentences for what the numbers do not say (why nothing ran, what is broken)
@@ -123,8 +154,13 @@ class TestReport:
     failed: int = 0
     errors: int = 0
     skipped: int = 0
+    xfailed: int = 0
+    xpassed: int = 0
+    deselected: int = 0
     duration: float = 0.0
     failures: tuple[TestFailure, ...] = ()
+    passed_tests: tuple[str, ...] = ()
+    skipped_tests: tuple[str, ...] = ()
     counted: bool = True
     targets: tuple[str, ...] = ()
     note: str = ""
@@ -135,7 +171,7 @@ class TestReport:
         """The report as plain JSON-able values."""
         data = asdict(self)
         data["failures"] = [asdict(each) for each in self.failures]
-        data["targets"] = list(self.targets)
+        data.update({key: list(getattr(self, key)) for key in ("targets", "passed_tests", "skipped_tests")})
         return data
 
     def text(self) -> str:
@@ -162,6 +198,9 @@ class TestReport:
                 (self.errors, "error" if self.errors == 1 else "errors"),
                 (self.passed, "passed"),
                 (self.skipped, "skipped"),
+                (self.xfailed, "xfailed"),
+                (self.xpassed, "xpassed"),
+                (self.deselected, "deselected"),
             )
             if number
         ]

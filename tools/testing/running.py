@@ -15,7 +15,7 @@ from tools.output import progress_of, shown
 from tools.testing import console
 from tools.testing.evidence import Evidence, Launch
 from tools.testing.project import TestsNotRunnable
-from tools.testing.report import Findings, Outcome, TestReport, bounded
+from tools.testing.report import Findings, Outcome, TestReport, bounded, few
 from tools.testing.runners import choose
 from tools.workspace import Workspace
 
@@ -114,11 +114,16 @@ def _report(at: Workspace, launch: Launch, completed: Completed, started: float,
         runner=launch.runner,
         command=launch.command,
         outcome=outcome,
-        collected=found.passed + found.failed + found.errors + found.skipped,
+        collected=found.passed + found.failed + found.errors + found.skipped + found.xfailed + found.xpassed,
         passed=found.passed,
         failed=found.failed,
         errors=found.errors,
         skipped=found.skipped,
+        xfailed=found.xfailed,
+        xpassed=found.xpassed,
+        deselected=found.deselected,
+        passed_tests=few(found.passed_tests),
+        skipped_tests=few(found.skipped_tests),
         duration=completed.duration,
         failures=bounded(found.failures),
         counted=found.counted,
@@ -130,7 +135,7 @@ def _report(at: Workspace, launch: Launch, completed: Completed, started: float,
 
 def _judge(found: Findings, completed: Completed, launch: Launch, timeout: float) -> tuple[Outcome, str]:
     """Zero tests run is not a pass, and neither is a command that says it failed."""
-    ran = found.passed + found.failed + found.errors
+    ran = found.passed + found.failed + found.errors + found.xpassed
     status = completed.returncode
     if completed.ended != "exited":
         return "timeout", f"killed after {timeout:g} s: run fewer tests, or raise tests.timeout"
@@ -140,7 +145,8 @@ def _judge(found: Findings, completed: Completed, launch: Launch, timeout: float
         idle = console.idle_make(completed.stdout.text()) if not status else ""
         return ("no-tests", idle) if idle else _by_status(status, launch)
     if not ran:
-        return "no-tests", "all tests were skipped" if found.skipped else "no test matched or was collected"
+        unrun = found.skipped or found.xfailed
+        return "no-tests", "all tests were skipped" if unrun else "no test matched or was collected"
     if found.failed or found.errors:
         return "failed", ""
     if status:

@@ -21,6 +21,10 @@ def report(passed: int, failed: int = 0, skipped: int = 0, **more: Any) -> dict[
     return {"runner": "pytest", "outcome": outcome, **counts, **more}
 
 
+def failing(*names: str) -> dict[str, Any]:
+    return {**report(0, len(names)), "failures": [{"id": name} for name in names]}
+
+
 @pytest.mark.parametrize(
     ("before", "after", "lost"),
     [
@@ -35,6 +39,20 @@ def report(passed: int, failed: int = 0, skipped: int = 0, **more: Any) -> dict[
         (report(2), report(1, runner="jest"), 0),
         (report(2), report(1, targets=["a.py"]), 0),
         (report(2), report(1, outcome="broken"), 0),
+        (report(2), report(1, 0, 0, xfailed=1), 1),
+        (report(0, 1), report(0, 0, 0, xpassed=1, outcome="passed"), 1),
+        # New tests hide none that is skipped, where tests are named.
+        (
+            report(1, 1, passed_tests=["a"], skipped_tests=["s"]),
+            report(3, 0, 3, passed_tests=["b", "c", "d"], skipped_tests=["s", "a", "t0"]),
+            2,
+        ),
+        (report(1, passed_tests=["a"]), report(1, 0, 1, passed_tests=["a"], skipped_tests=["new"]), 0),
+        (report(1, passed_tests=["a[0x1]"]), report(1, passed_tests=["a[0x2]"]), 0),
+        # One test that fails more than once is one, and what fails around tests is none.
+        (failing("T.a (i=1)", "T.a (i=2)"), report(1), 0),
+        (failing("a.py::b", "a.py::b"), report(1), 0),
+        (failing("T.a", "a.T.tearDownClass"), report(1), 0),
     ],
 )
 def test_lost_tests_are_counted(before: dict[str, Any], after: dict[str, Any], lost: int) -> None:
@@ -48,6 +66,9 @@ def test_a_suite_that_passes_by_skipping_is_no_pass() -> None:
     assert judge(report(0, 0, 3), before).outcome == "failed"
     assert judge(report(3), before).outcome == "passed"
     assert judge(report(1, 0, 2), None).detail == "1 passed, 2 skipped"
+    assert judge(report(1, xfailed=1, xpassed=2, deselected=3), None).detail == (
+        "1 passed, 1 xfailed, 2 xpassed, 3 deselected"
+    )
     allowed = judge(report(2), before, may_lose_tests=True)
     assert (allowed.outcome, "skipped or gone" in allowed.detail) == ("passed", True)
 
@@ -67,3 +88,32 @@ def test_a_run_says_what_it_lost_since_the_one_before(tmp_path: Path) -> None:
     assert (lost.passed, lost.skipped) == (1, 1)
     assert "1 test that was run before is skipped or gone" in lost.text()
     assert "skipped or gone" not in asyncio.run(run(at)).note, "it is said once"
+
+
+def test_a_test_that_fails_in_several_ways_is_lost_by_no_repair(tmp_path: Path) -> None:
+    """It is one test that passes then, however often it was counted."""
+    test = """\
+        import unittest
+        import pytest
+        from flags import ON
+
+        @pytest.fixture
+        def taken_down():
+            yield
+            assert ON
+
+        def test_twice(taken_down):
+            assert ON
+
+        class TestEach(unittest.TestCase):
+            def test_each(self):
+                for each in range(3):
+                    with self.subTest(each=each):
+                        self.assertTrue(ON)
+        """
+    at = workspace(tmp_path, {"flags.py": "ON = False\n", "test_a.py": test})
+    before = asyncio.run(run(at))
+    (at.root / "flags.py").write_text("ON = True\n")
+    after = asyncio.run(run(at))
+    assert (before.outcome, after.outcome, after.note) == ("failed", "passed", "")
+    assert judge(after.as_data(), before.as_data()).outcome == "passed"

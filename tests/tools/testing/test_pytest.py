@@ -284,3 +284,33 @@ def test_a_repair_asks_the_python_that_the_tests_need(
     found = asyncio.run(runner_of(at, Project(at)))
     assert found.path.startswith(f"{tmp_path}/bare") is first
     assert found.pytest is not first
+
+
+def test_only_what_passes_is_counted_as_passed(project: Make) -> None:
+    test = """\
+        import pytest
+
+        def test_passes():
+            pass
+
+        @pytest.mark.xfail
+        def test_xfails():
+            assert False
+
+        @pytest.mark.xfail
+        def test_xpasses():
+            pass
+
+        @pytest.mark.skip
+        def test_later():
+            pass
+
+        def test_left_out():
+            pass
+        """
+    ini = "[pytest]\naddopts = --deselect test_a.py::test_left_out\n"
+    observation, report = run(project({"test_a.py": test, "pytest.ini": ini}))
+    assert (report.outcome, counts(report), report.collected) == ("passed", (1, 0, 0, 1), 4)
+    assert (report.xfailed, report.xpassed, report.deselected) == (1, 1, 1)
+    assert "passed: 1 passed, 1 skipped, 1 xfailed, 1 xpassed, 1 deselected in" in observation.text
+    assert set(report.skipped_tests) == {"test_a.py::test_xfails", "test_a.py::test_later"}
