@@ -23,7 +23,7 @@ from sandbox.places import (
     kind,
     replace,
 )
-from sandbox.repository import inner_repository
+from sandbox.repository import git_dir, inner_repository
 from sandbox.textfile import TextFile, decode, encode
 
 __all__ = ["NotAFile", "OutsideWorkspace", "ProtectedPath", "Tree"]
@@ -50,9 +50,12 @@ class Tree:
         """
         check_writable(path, self.root)
         if inner := inner_repository(self.root, path):
+            quoted = shlex.quote(inner)
+            is_there = git_dir(self.root / inner) is not None
+            first = "" if is_there else f"check it out (git submodule update --init {quoted}) and "
             raise ProtectedPath(
                 f"{path!r} belongs to the repository in {inner!r}, so from here its change could be neither undone nor"
-                f" committed: run patchwright inside it (patchwright run … -C {shlex.quote(inner)})"
+                f" committed: {first}run patchwright inside it (patchwright run … -C {quoted})"
             )
 
     def relative(self, path: str) -> str:

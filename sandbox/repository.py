@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import stat
 from pathlib import Path, PurePosixPath
 
 # git itself refuses longer chains of symbolic references.
@@ -17,9 +18,45 @@ def find_root(path: Path) -> Path | None:
 
 
 def inner_repository(root: Path, path: str) -> str:
-    """The submodule or other repository inside `root` that holds `path`, relative to `root`; "" if there is none."""
+    """The submodule or other repository inside `root` that holds `path`, relative to `root`; "" if there is none.
+
+    A submodule that is not checked out is an empty folder, and git keeps what is put there out of sight.
+    """
     folders = [each.as_posix() for each in reversed(PurePosixPath(path).parents)][1:]
-    return next((each for each in folders if git_dir(root / each) is not None), "")
+    listed = _listed_submodules(root) if folders else frozenset()
+    for each in folders:
+        if git_dir(root / each) is not None or (each in listed and _is_empty(root / each)):
+            return each
+    return ""
+
+
+_SUBMODULE = re.compile(r"^\s*path\s*=\s*\"?(.+?)/?\"?\s*$", re.MULTILINE)
+
+
+def _listed_submodules(root: Path) -> frozenset[str]:
+    path = root / ".gitmodules"
+    try:
+        status = path.lstat()
+        if (
+            not stat.S_ISREG(status.st_mode) or status.st_size > _LARGEST_LIST
+        ):  # a pipe, a device: reading may not end
+            return frozenset()
+        return frozenset(_SUBMODULE.findall(path.read_text("utf-8", "surrogateescape")))
+    except OSError:  # there is none
+        return frozenset()
+
+
+_LARGEST_LIST = 1_000_000
+"""Bytes of a `.gitmodules` that is read: thousands of submodules."""
+
+
+def _is_empty(folder: Path) -> bool:
+    try:
+        return next(folder.iterdir(), None) is None
+    except FileNotFoundError:
+        return True
+    except OSError:  # no folder, or not ours to read
+        return False
 
 
 def git_dir(root: Path) -> Path | None:

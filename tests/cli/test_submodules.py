@@ -70,6 +70,17 @@ def test_every_edit_tool_refuses_and_says_where_to_run(shop: Repo) -> None:
     assert shop.read("lib/double.py") == WRONG.replace(" + 1", "")
 
 
+@pytest.mark.parametrize("shop", ["submodule"], indirect=True)
+@pytest.mark.parametrize("gone", [False, True])
+def test_nothing_is_put_where_a_submodule_is_not_checked_out(gone: bool, shop: Repo) -> None:
+    shop.git("submodule", "--quiet", "deinit", "-f", "lib")
+    if gone:
+        (shop.root / "lib").rmdir()
+    [said] = observations(ask(shop, call("write", path="lib/new.py", content="x = 1\n")))
+    assert f"check it out (git submodule update --init lib) and {HELP}" in said
+    assert not (shop.root / "lib/new.py").exists()
+
+
 @pytest.mark.parametrize("check", [(), ("--check",)])
 def test_apply_refuses_too(check: tuple[str, ...], shop: Repo) -> None:
     patch = (
