@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from agent.events import Compaction, MessageEvent, Prompt
-from agent.limits import MaxCost
+from agent.limits import MaxTokens
 from agent.model.base import UserMessage
 from agent.replay import steps
 from agent.session import read
@@ -41,7 +41,7 @@ def test_each_request_begins_with_the_bytes_of_the_one_before(kind: str, tmp_pat
         for number in range(14)
     ]
     turns[6:6] = [{"text": "half of it is done"}]
-    it = bench(tmp_path, [], [look], limits=[MaxCost(1000.0)])
+    it = bench(tmp_path, [], [look], limits=[MaxTokens(1_000_000_000)])
     with Loopback([*turns, {"text": "done"}]) as server:
         it.runtime.loop.model = it.runtime.model = model(kind, server)
         it.turn("go")

@@ -60,13 +60,13 @@ def test_the_lines_of_the_driving_page_fit_the_schema(tmp_path: Path) -> None:
     assert Structure.load(tmp_path / "shape.json").read('{"risk": "low", "files": []}')[1] == ""
 
 
-def test_the_workflow_is_yaml_and_uses_what_the_action_takes() -> None:
+def test_the_workflow_is_yaml_and_uses_what_the_action_takes(tmp_path: Path) -> None:
     workflow = yaml.safe_load(blocks(SCRIPTING, "yaml")[0])
     action = yaml.safe_load((CHECKOUT / "action.yml").read_text("utf-8"))
     [step] = [step for step in workflow["jobs"]["repair"]["steps"] if "patchwright" in step.get("uses", "")]
     assert set(step["with"]) <= set(action["inputs"])
     assert all(f"`{name}`" in SCRIPTING for name in (*action["inputs"], *action["outputs"]))
-    helped = run("run", "--help", cwd=CHECKOUT).out
+    helped = run("run", "--help", cwd=tmp_path).out
     assert all(option in helped for option in re.findall(r"--[a-z-]{3,}", action["runs"]["steps"][-1]["run"]))
 
 
