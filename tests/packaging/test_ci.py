@@ -29,7 +29,7 @@ def repo(tmp_path: Path) -> Repo:
     """A checkout whose tests are scripts that are given the folder they run in."""
     repo = Repo(tmp_path / "checkout")
     repo.write("Makefile", MAKEFILE)
-    repo.write("tests.sh", "echo 1 passed\n")
+    repo.write("tests.sh", "ls -ld ..; echo 1 passed\n")
     repo.write("again.sh", "echo 1 passed\n")
     repo.write(".gitignore", ".pytest_cache/\n")
     (repo.root / ".ci").mkdir()
@@ -62,6 +62,9 @@ def test_the_tests_run_in_a_clone_with_an_empty_home_and_then_here(repo: Repo) -
     assert clone.endswith(f"{Path(sys.executable).parent}/python3")
     assert here.startswith(f"test {repo.root} HOME={os.environ['HOME']} ")
     assert lines[-2:] == ["not committed", "2 passed"]
+    assert any(line.startswith("drwxr-xr-x") for line in lines), (
+        "another user's commands can be started there"
+    )
     assert not Path(place).exists()
 
 
