@@ -313,8 +313,12 @@ class _Turn:
         return data
 
     def _fixes(self) -> list[Mapping[str, Any]]:
-        """All changes that were found, in the order in which they are to be made."""
-        return list(self._repair_data().get("fixes", ()))
+        """The changes that were found, in the order in which they are to be made.
+
+        Of an accepted proposal the doubtful ones alone: the turn that proposed them has written those before.
+        """
+        fixes = list(self._repair_data().get("fixes", ()))
+        return fixes if self.accepted is None else fixes[len(sure(fixes)) :]
 
     def _chosen(self) -> list[Mapping[str, Any]]:
         """The changes to write: all of them, or those before the first doubtful one."""

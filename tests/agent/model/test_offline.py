@@ -233,6 +233,26 @@ def test_sure_changes_before_a_doubtful_one_are_written() -> None:
     assert "order.py:2" in ended.arguments["summary"]
 
 
+def test_of_an_accepted_proposal_only_what_was_not_written_is_written() -> None:
+    doubtful = {**FIX, "path": "order.py", "confidence": 0.3}
+    both = {"repair": {"fixes": [FIX, doubtful]}}
+    messages = after(PLANNED, RAN_RED, ("repair", both, False), EDITED, RAN_RED)
+    last = ask(messages)
+    messages += [
+        AssistantMessage(text=last.text, actions=last.actions),
+        ToolMessage(call=only(last).id, name="propose", text=""),
+        UserMessage(text="apply it"),
+    ]
+    for tool, data in (("plan", {}), ("run_tests", FAILED)):
+        reply = ask(messages)
+        messages += [
+            AssistantMessage(text=reply.text, actions=reply.actions),
+            ToolMessage(call=only(reply).id, name=tool, text=tool, data=data),
+        ]
+    written = only(ask(messages))
+    assert (written.tool, written.arguments["path"]) == ("edit", "order.py")
+
+
 def test_a_doubtful_change_is_written_when_that_is_asked_for() -> None:
     messages = after(PLANNED, RAN_RED, ("repair", DOUBTED, False))
     request = Request(system="", messages=messages, tools=specs())
