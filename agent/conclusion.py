@@ -73,13 +73,13 @@ class Conclusion:
                 self.workspace.facts["finish"] = status
 
     @property
-    def changed(self) -> bool:
+    def has_changes(self) -> bool:
         """Whether the session has changes that are not committed, or this turn has committed some."""
         return bool(really_changed(self.workspace) or self._commits)
 
     async def verify(self) -> Verification:
         """Run the whole suite if files were changed and it was not run since, or if it is to pass; log the result."""
-        changed = self.changed
+        changed = self.has_changes
         if not changed and not self._is_to_pass():
             verification = Verification(outcome="not-needed", detail="no file was changed")
         else:
@@ -118,7 +118,7 @@ class Conclusion:
 
     def outcome(self, ended: TurnEnd, verification: Verification) -> Exit:
         """What a turn that the model ended comes to."""
-        status, changed = self.workspace.facts.get("finish", "done"), self.changed
+        status, changed = self.workspace.facts.get("finish", "done"), self.has_changes
         if status == PROPOSED and not changed:
             return Exit.NOT_ACHIEVED
         if verification.outcome == "failed":

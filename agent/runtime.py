@@ -292,7 +292,7 @@ class Runtime:
                 return self._end(Exit.INTERRUPTED, ended.detail)
             known = self.concluding.evidence.current()
             verification = await self.concluding.verify()
-            changed = self.concluding.changed
+            changed = self.concluding.has_changes
             if verification.outcome == "failed" and changed and known is None and rechecks < RECHECKS:
                 rechecks += 1
                 self.loop.inbox.append(

@@ -105,7 +105,7 @@ def lines_of(outcome: Outcome) -> list[str]:
     return lines
 
 
-def uncovered(root: Path, place: Path) -> list[str]:
+def describe_uncovered(root: Path, place: Path) -> list[str]:
     """Lines about files of repositories inside the workspace: commands may have changed them, and nobody undoes that.
 
     place: the folder of the session, whose beginning counts
@@ -149,7 +149,9 @@ def _act(
     if found is None:
         root, _ = locate(folder, need_git=False)
         latest = [home.project(root) / "sessions" / session] if session else _sessions(home, root)[:1]
-        left = [line for each in latest for line in uncovered(root, each)] if nothing is _LEFT else []
+        left = (
+            [line for each in latest for line in describe_uncovered(root, each)] if nothing is _LEFT else []
+        )
         return _nothing("\n".join(["nothing to take back", *left]) if left else nothing)
     root, place, _ = found
     log = Session.open(place)
@@ -161,7 +163,7 @@ def _act(
         snapshots.close()
         log.close()
     print(inert("\n".join(lines_of(outcome))), file=sys.stderr if outcome.clashes else sys.stdout)
-    for line in uncovered(root, place) if nothing is _LEFT else ():
+    for line in describe_uncovered(root, place) if nothing is _LEFT else ():
         print(inert(f"patchwright: {line}"), file=sys.stderr)
     return int(Exit.NOT_ACHIEVED if outcome.clashes else Exit.DONE)
 

@@ -139,7 +139,7 @@ class _Turn:
         messages = request.messages[start:]
         said = [each.text for each in messages if isinstance(each, UserMessage) and not each.passing]
         accepts = bool(said) and _ACCEPTS.fullmatch(said[0]) is not None
-        accepted = _proposed(request.messages[:start]) if accepts else None
+        accepted = _find_proposed_search(request.messages[:start]) if accepts else None
         return cls(
             prompt="\n".join(said),
             steps=_steps(messages),
@@ -206,7 +206,7 @@ class _Turn:
         return None
 
     def _search(self) -> Reply | None:
-        found = self._found()
+        found = self._search_step()
         if found is None:
             failing = _failing(self._made("run_tests")[0])
             count = f"{len(failing)} tests fail" if len(failing) != 1 else "1 test fails"
@@ -303,12 +303,12 @@ class _Turn:
     def _made(self, tool: str) -> list[_Step]:
         return [step for step in self.steps if step.action.tool == tool]
 
-    def _found(self) -> _Step | None:
+    def _search_step(self) -> _Step | None:
         """The search for changes: this turn's, or the one whose proposal was accepted."""
         return next(iter(self._made("repair")), self.accepted)
 
     def _repair_data(self) -> Mapping[str, Any]:
-        found = self._found()
+        found = self._search_step()
         data: Mapping[str, Any] = found.data.get("repair", {}) if found else {}
         return data
 
@@ -402,7 +402,7 @@ def _steps(messages: Sequence[Message]) -> list[_Step]:
     return [_Step(action=each, result=results[each.id]) for each in actions if each.id in results]
 
 
-def _proposed(messages: Sequence[Message]) -> _Step | None:
+def _find_proposed_search(messages: Sequence[Message]) -> _Step | None:
     """The search whose changes were proposed at the very end of these messages."""
     steps = _steps(messages)
     if not steps or steps[-1].action.tool != "propose":

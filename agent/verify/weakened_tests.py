@@ -39,7 +39,7 @@ class WeakenedTests:
 
     def begin_turn(self) -> None:
         """Remember the changed test files as a new turn finds them."""
-        self._at_start = {path: content_of(self._workspace, path) for path in self._changed()}
+        self._at_start = {path: content_of(self._workspace, path) for path in self._changed_test_files()}
 
     def see(self, event: Event) -> None:
         """Take in an event as it is logged, or one of a turn that goes on."""
@@ -59,7 +59,7 @@ class WeakenedTests:
 
     def may_be_changed(self) -> bool:
         """Whether test files were changed, and a prompt of the turn asks for that."""
-        if not self._changed():
+        if not self._changed_test_files():
             return False
         from agent.intent import asks_to_change_tests
 
@@ -67,7 +67,10 @@ class WeakenedTests:
 
     def find(self) -> list[Finding]:
         """Return what weakens tests, [] if the turn's prompts ask for tests to be changed."""
-        sides = {path: (self._before(path), content_of(self._workspace, path)) for path in self._changed()}
+        sides = {
+            path: (self._before(path), content_of(self._workspace, path))
+            for path in self._changed_test_files()
+        }
         sides = {path: (before, after) for path, (before, after) in sides.items() if before != after}
         if not sides:
             return []
@@ -118,7 +121,7 @@ class WeakenedTests:
             return self._at_start[path]
         return self._workspace.changed[path]
 
-    def _changed(self) -> list[str]:
+    def _changed_test_files(self) -> list[str]:
         changed = really_changed(self._workspace)
         if not changed:
             return []

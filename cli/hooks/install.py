@@ -72,7 +72,7 @@ def install(folder: Path, names: Sequence[str], options: Mapping[str, Sequence[s
     """
     git = Git.here(folder)
     places = _places(git, names or DEFAULT)
-    refuse_managed(git.root, _folder(git, looking=False), _shared(git), names or DEFAULT, options)
+    refuse_managed(git.root, _folder(git, looking=False), _common_git_folder(git), names or DEFAULT, options)
     for place in places:
         _refuse(place)
     for place in places:
@@ -168,7 +168,7 @@ def _folder(git: Git, *, looking: bool) -> Path:
     """Where git looks for hooks here; all work trees of a repository share it."""
     configured = git.setting("core.hooksPath", "path")
     if not configured:
-        return _shared(git) / "hooks"
+        return _common_git_folder(git) / "hooks"
     own = git.line("config", "--local", "--get", "core.hooksPath", ok=(0, 1)) or git.line(
         "config", "--worktree", "--get", "core.hooksPath", ok=(0, 1, 128)
     )
@@ -181,7 +181,7 @@ def _folder(git: Git, *, looking: bool) -> Path:
     return git.root / configured
 
 
-def _shared(git: Git) -> Path:
+def _common_git_folder(git: Git) -> Path:
     """The folder of the repository that all its work trees share."""
     return Path(git.root, git.line("rev-parse", "--git-common-dir"))
 

@@ -50,7 +50,7 @@ async def offer(chat: Chat) -> None:
 async def _files(chat: Chat, first: int) -> bool:
     """Take back the steps from a number on; False if something is in the way."""
     from agent.undo import rewind
-    from cli.undo import lines_of, uncovered
+    from cli.undo import describe_uncovered, lines_of
     from sandbox.snapshots import Snapshots
 
     snapshots, timeline = chat.runtime.snapshots, chat.ledger.timeline
@@ -61,7 +61,9 @@ async def _files(chat: Chat, first: int) -> bool:
     if outcome.event is not None:
         chat.runtime.session.append(outcome.event)
     chat.tell("\n".join(lines_of(outcome)), "yellow" if outcome.clashes else None)
-    for line in await asyncio.to_thread(uncovered, chat.runtime.workspace.root, chat.runtime.session.folder):
+    for line in await asyncio.to_thread(
+        describe_uncovered, chat.runtime.workspace.root, chat.runtime.session.folder
+    ):
         chat.tell(inert(line), "yellow")
     return not outcome.clashes
 

@@ -44,7 +44,7 @@ def conversation(tmp_path: Path, *expected: int | str) -> Bench:
     return bench(tmp_path, turns, [put, run_tests])
 
 
-def told(it: Bench) -> int:
+def count_reports(it: Bench) -> int:
     return sum(isinstance(event, Signal) and event.name == "weakened-tests" for event in it.events)
 
 
@@ -53,7 +53,7 @@ def test_what_an_earlier_turn_was_asked_to_change_is_no_weakening_in_a_later_one
     assert it.turn("change test_total to expect 5").outcome == "done"
     assert it.turn("what does it test?").outcome == "done"
     assert it.turn("mend the total").outcome == "not-achieved", "asked for once is not asked for again"
-    assert told(it) == 1
+    assert count_reports(it) == 1
 
 
 @pytest.mark.parametrize(("prompt", "outcome"), [("go on", "done"), ("update the tests", "done")])
@@ -62,10 +62,10 @@ def test_in_a_conversation_a_weakened_test_is_told_once(tmp_path: Path, prompt: 
     end = it.turn("mend the total")
     assert (end.outcome, "git commit -a" in end.summary) == ("not-achieved", True)
     assert it.turn(prompt).outcome == outcome
-    assert told(it) == 1
+    assert count_reports(it) == 1
 
 
 def test_a_restored_test_is_forgotten(tmp_path: Path) -> None:
     it = conversation(tmp_path, 5, "changed", 6, "restored")
     assert it.turn("mend the total").outcome == "done"
-    assert told(it) == 0
+    assert count_reports(it) == 0

@@ -56,7 +56,7 @@ async def _do(
     chat: Chat, act: Callable[[Snapshots, Timeline], Outcome], *, conversation: bool = False
 ) -> None:
     from agent.undo import log
-    from cli.undo import lines_of, uncovered
+    from cli.undo import describe_uncovered, lines_of
 
     outcome = await asyncio.to_thread(act, _snapshots(chat), chat.ledger.timeline)
     log(chat.runtime.session, outcome, conversation=conversation)
@@ -66,7 +66,9 @@ async def _do(
         chat.tell("\n".join(lines_of(outcome)), "yellow" if outcome.clashes else None)
     if outcome.action != "redo":
         runtime = chat.runtime
-        for line in await asyncio.to_thread(uncovered, runtime.workspace.root, runtime.session.folder):
+        for line in await asyncio.to_thread(
+            describe_uncovered, runtime.workspace.root, runtime.session.folder
+        ):
             chat.tell(inert(line), "yellow")
 
 
