@@ -2,89 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
-from agent.committing import When
-from agent.context.budget import DEFAULT_SHARES, Shares
 from agent.context.checkpoint import Clean, read
-from agent.context.entering import Outputs
-from agent.discipline import Levels
 from agent.events import Event, SessionStart, Signal
 from agent.home import Home, private_folder
-from agent.limits import Limit
 from agent.locate import locate
 from agent.model.base import Model
-from agent.model.roles import Role
-from agent.modes import DEFAULT, Modes, mode_of
+from agent.modes import Modes, mode_of
+from agent.options import Options
 from agent.reach import Place, check_writable
 from agent.resume import restore_changes, unfollowed
 from agent.runtime import Runtime, notice
 from agent.session import Session
 from sandbox.errors import Fault, UserError
-from sandbox.policy import Approval, Approver, Mode, Policy
-from sandbox.rules import NO_RULES, Rules
-from tools.workspace import ToolSettings, Workspace
+from sandbox.policy import Approval, Mode, Policy
+from tools.settings import ToolSettings
+from tools.workspace import Workspace
 
 if TYPE_CHECKING:
     from sandbox.process import Sandbox
     from sandbox.snapshots import Snapshots
-    from tools.edit.offer import Format
     from tools.lsp.servers import Servers
+    from tools.mcp.servers import McpServers
     from tools.registry import Toolbox
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Options:
-    """What a caller decides about a session.
-
-    working: folder named by -C (or the current one); the workspace is the repository around it
-    model: makes the model; its second argument is told, in a quiet line each, of retries
-    approval: None: `auto` where the kernel confines commands, else `ask`
-    session: id of a session to resume, "" for a new one
-    commit: when the harness commits by itself; offer_commit: the model may
-    roles: makes the models of the roles that have one of their own, when they are first asked for
-    actions: how models act
-    discipline: what is done about actions that come out of order
-    shares: how much of the history stays whole; summaries: who writes those of the past
-    proceed: called again and again while an existing session is read; what it raises ends that
-    edit_formats: in which the model is told to write edits; without any, those that its family writes well
-    """
-
-    working: Path
-    model: Callable[[Home, Callable[[str], None]], Model]
-    mode: Mode = Mode.WORKSPACE
-    approval: Approval | None = Approval.NEVER
-    rules: Rules = NO_RULES
-    sandbox: str = "auto"
-    container_image: str = ""
-    session: str = ""
-    commit: When = "turn"
-    offer_commit: bool = True
-    limits: Sequence[Limit] = ()
-    test_command: str = ""
-    test_timeout: float = 600.0
-    shell_timeout: float = 120.0
-    kernel_memory: int = 4 << 30
-    roles: Mapping[Role, Callable[[Home, Callable[[str], None]], Model]] = field(default_factory=dict)
-    actions: Modes = DEFAULT
-    discipline: Levels = field(default_factory=Levels)
-    shares: Shares = DEFAULT_SHARES
-    summaries: Literal["code", "model"] = "code"
-    outputs: Outputs = "outlined"
-    hosts: tuple[str, ...] = ()
-    secrets_allowed: tuple[str, ...] = ()
-    edit_formats: Sequence[Format] = ()
-    refuse_syntax_errors: bool = False
-    lint: bool = True
-    language_servers: Mapping[str, str] = field(default_factory=dict)
-    mcp: Mapping[str, str] = field(default_factory=dict)
-    version: str = ""
-    approver: Approver | None = None
-    proceed: Callable[[], None] = lambda: None
 
 
 def assemble(options: Options, home: Home) -> Runtime:
@@ -143,10 +87,11 @@ def _runtime(
         mode=options.mode,
         servers=_servers(options, reach.sandbox.name),
     )
+    mcp: McpServers | None = None
     if options.mcp and reach.sandbox.name != "container":  # no descriptor reaches into one
         from tools.mcp.servers import McpServers
 
-        workspace.mcp = McpServers(workspace, options.mcp)
+        mcp = McpServers(workspace, options.mcp)
     commits = reach.toolbox.get("git_commit") is not None
     snapshots = reach.snapshots
     recovered, ended = _recovered(workspace)
@@ -170,6 +115,7 @@ def _runtime(
         limits=options.limits,
         commit=options.commit,
         place=place,
+        mcp=mcp,
         roles={role: partial(make, home, notice(session)) for role, make in options.roles.items()},
     )
 
@@ -201,7 +147,7 @@ def _servers(options: Options, sandbox: str) -> Servers | None:
     """None where the user names none; and in a container, into which no descriptor of ours reaches."""
     if not options.language_servers or sandbox == "container":
         return None
-    from sandbox.policy import Effect
+    from sandbox.effects import Effect
     from tools.lsp.servers import Servers
 
     def spared(path: str) -> bool:

@@ -7,7 +7,8 @@ from typing import Literal
 
 from agent.events import ActionEvent, DecisionEvent, ObservationEvent, PlanEvent, SnapshotEvent
 from agent.session import Session
-from sandbox.policy import Decision, Effect
+from sandbox.effects import Effect
+from sandbox.policy import Decision
 from tools.action import Action, Observation
 from tools.workspace import Workspace
 

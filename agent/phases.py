@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from sandbox.policy import EffectKind
+from sandbox.effects import EffectKind
 
 Name = Literal["explore", "plan", "edit", "verify"]
 Guidance = Literal["log", "guide", "enforce"]

@@ -7,17 +7,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from agent.events import Signal
 from agent.model.base import ToolSpec
 from agent.modes import mode_of
 from sandbox.errors import Fault, UserError
-from sandbox.policy import Approval, Mode
+from sandbox.policy import Mode
 from tools.registry import Tool, Toolbox
 
 if TYPE_CHECKING:
-    from agent.assemble import Options
     from agent.home import Home
-    from agent.runtime import Runtime
+    from agent.options import Options
     from sandbox.process import Sandbox
     from sandbox.snapshots import Snapshots
 
@@ -112,41 +110,3 @@ def specs(tools: Toolbox) -> list[ToolSpec]:
         return ToolSpec(name=tool.name, description=tool.description, parameters=tool.parameters)
 
     return [spec(tool) for tool in tools]
-
-
-def switch_approval(runtime: Runtime, approval: Approval) -> None:
-    """From now on this one answers when the policy asks. Only ever at the user's word; logged."""
-    runtime.policy.approval = approval
-    runtime.session.append(Signal(name="approval", detail=f"approval: {approval}"))
-
-
-async def switch_mode(runtime: Runtime, mode: Mode) -> None:
-    """Reach as far as this mode from the next action on. Only ever at the user's word; logged. Raises UserError, and
-    then nothing has changed.
-
-    Tools are added where the mode has more of them. None is taken away: what the mode forbids the policy denies,
-    and the requests keep their beginning, which providers' caches know. What still runs was started within the
-    bounds of the mode before, and is ended.
-    """
-    if runtime.place is None:
-        raise UserError(Fault.USAGE, "the mode of this session cannot be changed", "Start another one.")
-    found = runtime.place.reach(mode)
-    tools = runtime.toolbox.joined(found.toolbox)
-    gateway = runtime.loop.gateway
-    if runtime.workspace.kernel is not None:
-        await runtime.workspace.kernel.close()
-    if runtime.workspace.servers is not None:
-        await runtime.workspace.servers.close()
-    if runtime.workspace.mcp is not None:
-        await runtime.workspace.mcp.close()
-    await runtime.workspace.background.close()
-    runtime.policy.mode = runtime.workspace.mode = mode
-    runtime.workspace.sandbox = found.sandbox
-    if runtime.snapshots is None:
-        runtime.snapshots = gateway.snapshots = found.snapshots
-    if len(list(tools)) > len(list(runtime.toolbox)):
-        runtime.toolbox = gateway.toolbox = tools
-        runtime.projection.tools = tuple(specs(tools))
-    if tools.get("git_commit") is not None:
-        runtime.committer.when = runtime.commit
-    runtime.session.append(Signal(name="mode", detail=f"mode: {mode}"))

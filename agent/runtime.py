@@ -12,7 +12,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from agent.clean import CleanPlaces
 from agent.committing import Committer, When
@@ -62,6 +62,9 @@ from tools.framing import quoted
 from tools.registry import Toolbox
 from tools.workspace import Workspace
 
+if TYPE_CHECKING:
+    from tools.mcp.servers import McpServers
+
 RECHECKS = 1
 """How often a turn that claims to be done while tests fail is given back to the model with the failures."""
 
@@ -74,6 +77,7 @@ class Runtime:
     acting: gives a model its way of acting
     discipline: what is done about actions that come out of order
     place: where it works, for a change of its mode
+    mcp: servers whose tools are offered beside ours; None where the settings name none
     roles: makers of the models that play a role of their own; `side` asks them
     shares: how much of the history stays whole; summaries: who writes those of the past
     """
@@ -90,6 +94,7 @@ class Runtime:
     acting: Callable[[Model], Model] = lambda model: model
     discipline: Levels = field(default_factory=Levels)
     place: Place | None = None
+    mcp: McpServers | None = None
     roles: Mapping[Role, Callable[[], Model]] = field(default_factory=dict)
     shares: Shares = DEFAULT_SHARES
     summaries: Literal["code", "model"] = "code"
@@ -197,11 +202,11 @@ class Runtime:
 
     async def join_servers(self) -> None:
         """Start the servers that the settings name, once, and offer their tools from the next request on."""
-        if self.workspace.mcp is None:
+        if self.mcp is None:
             return
-        for each in await self.workspace.mcp.join():
+        for each in await self.mcp.join():
             self.session.append(Signal(name="mcp", detail=each))
-        if new := [each for each in self.workspace.mcp.tools if self.toolbox.get(each.name) is None]:
+        if new := [each for each in self.mcp.tools if self.toolbox.get(each.name) is None]:
             self.toolbox = self.loop.gateway.toolbox = self.toolbox.joined(Toolbox(new))
             self.projection.tools = tuple(specs(self.toolbox))
 
@@ -267,8 +272,8 @@ class Runtime:
             await self.workspace.kernel.close()
         if self.workspace.servers is not None:
             await self.workspace.servers.close()
-        if self.workspace.mcp is not None:
-            await self.workspace.mcp.close()
+        if self.mcp is not None:
+            await self.mcp.close()
         self.past.close()
         await self.workspace.background.close()
         await self.model.close()

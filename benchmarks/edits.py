@@ -33,7 +33,8 @@ from tools.artifacts import Artifacts
 from tools.edit.changes import Replace
 from tools.edit.engine import EditRefused, patched
 from tools.edit.tools import edit
-from tools.workspace import ToolSettings, Workspace
+from tools.settings import ToolSettings
+from tools.workspace import Workspace
 
 TARGETS = (
     """targets: one line of 10,000 in 5 ms; 200 files in 500 ms; the worst rung of 50,000 lines in 1 s"""

@@ -31,8 +31,9 @@ from tools.defaults import default_tools
 from tools.dispatch import Gateway
 from tools.kernel.session import KernelSession
 from tools.registry import Toolbox
+from tools.settings import ToolSettings
 from tools.temporal import Happening, Monitor
-from tools.workspace import ToolSettings, Workspace
+from tools.workspace import Workspace
 
 TARGETS = "targets: start 150 ms; a block 3 ms; a tool call 1 ms over the tool itself; an event 0.05 ms"
 

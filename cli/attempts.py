@@ -11,9 +11,9 @@ from agent.home import Home
 from agent.limits import MaxCost
 from agent.locate import locate
 from agent.runtime import Runtime
+from cli.invocation import Invocation, make_runtime
 from cli.models import check_prices, main_name
 from cli.own_command import own_command
-from cli.run import Invocation, make_runtime
 from cli.settings.shape import Settings
 from sandbox.errors import Fault, UserError
 from tools.bringing import bring_back

@@ -17,7 +17,7 @@ from typing import Any
 from agent.home import Home
 from agent.model.roles import Role
 from agent.outcome import Exit
-from cli.hooks.pre_commit import confinement
+from cli.hooks.confinement import confinement
 from cli.models import side_calls
 from cli.report import complain
 from cli.settings.layers import load

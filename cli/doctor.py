@@ -294,9 +294,10 @@ def _tests(root: Path | None, sandbox: Sandbox | None, scratch: Path) -> list[Fi
         return []
     from sandbox.paths import Tree
     from tools.artifacts import Artifacts
+    from tools.settings import ToolSettings
     from tools.testing.project import TestsNotRunnable
     from tools.testing.runners import choose
-    from tools.workspace import ToolSettings, Workspace
+    from tools.workspace import Workspace
 
     at = Workspace(
         root=root,

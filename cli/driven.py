@@ -14,7 +14,8 @@ from agent.loop import Told
 from agent.outcome import Exit
 from agent.runtime import Runtime
 from cli.streams import write_line
-from sandbox.policy import Decision, Effect
+from sandbox.effects import Effect
+from sandbox.policy import Decision
 
 LONGEST = 16 << 20
 """Bytes of one line: more is no prompt."""

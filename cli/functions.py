@@ -14,7 +14,8 @@ from agent.locate import locate
 from agent.outcome import Exit
 from sandbox.errors import Fault, UserError
 from sandbox.inert import inert
-from tools.kernel.keeping import Kept, checked, everything, matching, shelves
+from tools.kernel.keeping import Kept, everything, matching, shelves
+from tools.kernel.kept_tools import checked
 
 
 def folders(folder: Path) -> Mapping[str, Path]:
@@ -60,7 +61,7 @@ def verified(folder: Path, flags: Mapping[str, Any], *, as_json: bool) -> int:
 
 
 async def _checked(folder: Path, flags: Mapping[str, Any], functions: list[Kept]) -> list[Kept]:
-    from cli.run import Invocation, make_runtime, settings_for
+    from cli.invocation import Invocation, make_runtime, settings_for
 
     flags = {**flags, "model": "offline", "actions": "hybrid"}
     invocation = Invocation(folder=folder, flags=flags, commit=False, offer_commit=False)

@@ -26,9 +26,9 @@ def interactive(folder: Path, flags: Mapping[str, Any], *, session: str, commit:
         from dataclasses import replace
 
         from agent.runtime import notice
+        from cli.invocation import NO_MODEL, Invocation, make_runtime, settings_for
         from cli.models import model_called
         from cli.repl.opened import Opened
-        from cli.run import NO_MODEL, Invocation, make_runtime, settings_for
 
         asked = Invocation(folder=folder, flags=flags, session=session, offer_commit=commit, commit=False)
         settings = settings_for(asked, home)

@@ -13,7 +13,8 @@ from typing import Any
 
 from agent.home import Home
 from agent.outcome import Exit
-from cli.run import Invocation, guarded, make_runtime, settings_for
+from cli.invocation import Invocation, make_runtime, settings_for
+from cli.run import guarded
 from cli.streams import write_line
 from sandbox.errors import Fault, UserError
 from sandbox.inert import inert, inert_json

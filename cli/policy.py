@@ -11,8 +11,9 @@ from agent.home import Home
 from agent.locate import locate
 from agent.outcome import Exit
 from cli.settings.layers import load
+from sandbox.effects import Effect
 from sandbox.inert import exact, inert
-from sandbox.policy import Decision, Effect, Policy
+from sandbox.policy import Decision, Policy
 
 if TYPE_CHECKING:
     from sandbox.shell import Segment

@@ -92,7 +92,8 @@ def _opened(folder: Path) -> Iterator[Workspace]:
     from sandbox.backends import choose
     from sandbox.paths import Tree
     from tools.artifacts import Artifacts
-    from tools.workspace import ToolSettings, Workspace
+    from tools.settings import ToolSettings
+    from tools.workspace import Workspace
 
     if not folder.is_dir():
         raise UserError(Fault.USAGE, f"no such folder: {str(folder)!r}")

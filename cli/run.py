@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import gc
 import json
 import os
 import select
@@ -12,70 +11,28 @@ import stat
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import partial
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from agent.assemble import Options, assemble
-from agent.committing import When
-from agent.context.budget import Shares
-from agent.discipline import Levels
 from agent.events import End, ErrorEvent, Event, fields_of, line_of, render
 from agent.home import Home
-from agent.limits import Limit, MaxCost, MaxSteps, MaxTime, MaxTokens
-from agent.locate import locate
-from agent.model.base import Model
 from agent.outcome import Exit
 from agent.runtime import Runtime
-from cli.models import check_prices, choose_model, role_makers
+from cli.invocation import NO_MODEL, Invocation, make_runtime, settings_for
 from cli.notices import Notices
 from cli.report import tell, verdict
-from cli.settings.layers import load
 from cli.settings.shape import Settings
 from cli.streams import Lost, write_error, write_line
-from patchwright.version import VERSION
 from sandbox.errors import Fault, UserError
 from sandbox.inert import inert, inert_json
 from sandbox.installation import exposure_warning
-from sandbox.policy import Approval
 from sandbox.secrets import redact
 from tools.framing import enclosed
 
 STDIN_PATIENCE = 0.3
 """Seconds, counted from the start, that a prompt given as an argument waits for piped input to begin. A pipe that
 stays silent (a CI job, a harness that never closes it) must not hang the run."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Invocation:
-    """A run as the command line asked for it.
-
-    commit: at the end of a verified turn; offer_commit: let the model do it (needs a git repository)
-    schema: a file with the JSON schema that the answer has to fit
-    attempts: how often to try, in work trees beside the user's; the best comes back
-    apply_doubtful: the offline engine writes changes of low confidence, too
-    proceed: called again and again while an existing session is read; what it raises ends that
-    """
-
-    folder: Path
-    flags: Mapping[str, Any]
-    commit: bool
-    offer_commit: bool
-    session: str = ""
-    approval: Approval | None = Approval.NEVER
-    schema: Path | None = None
-    attempts: int = 1
-    apply_doubtful: bool = False
-    proceed: Callable[[], None] = lambda: None
-
-
-MakeModel = Callable[[Home, Callable[[str], None]], Model]
-
-NO_MODEL = (
-    "no model is set up, so the offline engine works on it"
-    " (name one with --model, or set OPENAI_API_KEY or ANTHROPIC_API_KEY)"
-)
 
 
 def one_shot(
@@ -137,79 +94,6 @@ def go_on(folder: Path, flags: Mapping[str, Any], *, output: str, commit: bool, 
     """Continue the turn of a session that was cut off."""
     invocation = Invocation(folder=folder, flags=flags, commit=commit, offer_commit=commit, session=session)
     return guarded(output, lambda: _run(invocation, None, output))
-
-
-def settings_for(invocation: Invocation, home: Home) -> Settings:
-    """All layers of settings for an invocation. Raises UserError."""
-    root, _ = locate(invocation.folder, need_git=invocation.offer_commit)
-    return load(home, root, invocation.flags)
-
-
-def make_runtime(
-    invocation: Invocation, home: Home, settings: Settings, model: MakeModel | None = None
-) -> Runtime:
-    """Model and session for an invocation. Raises UserError.
-
-    model: makes another one than the settings name
-    """
-    check_prices(settings, home)
-    options = Options(
-        working=invocation.folder,
-        model=model or partial(choose_model, settings, apply_doubtful=invocation.apply_doubtful),
-        mode=settings.mode,
-        approval=invocation.approval,
-        rules=settings.rules,
-        sandbox=settings.sandbox,
-        container_image=settings.container_image,
-        session=invocation.session,
-        commit=when_to_commit(invocation, settings),
-        offer_commit=invocation.offer_commit,
-        limits=limits(settings),
-        test_command=settings.tests.command,
-        test_timeout=settings.tests.timeout,
-        shell_timeout=settings.shell_timeout,
-        roles=role_makers(settings),
-        kernel_memory=settings.kernel_memory << 20,
-        actions=settings.actions,
-        shares=Shares(recent=settings.context.recent, batch=settings.context.batch),
-        summaries=settings.context.summary,
-        outputs=settings.context.outputs,
-        discipline=Levels(
-            rules=settings.discipline.rules,
-            named=settings.discipline.named,
-            phases=settings.discipline.phases,
-        ),
-        hosts=tuple(settings.network),
-        secrets_allowed=tuple(settings.secrets_allowed),
-        edit_formats=settings.edit.formats or (),
-        refuse_syntax_errors=settings.edit.syntax_errors == "refuse",
-        lint=settings.edit.lint,
-        language_servers=settings.language_servers,
-        mcp=settings.mcp,
-        version=VERSION,
-        proceed=invocation.proceed,
-    )
-    runtime = assemble(options, home)
-    gc.freeze()  # the start is over: what it made stays for good, and the collector, off since the launch,
-    gc.enable()  # looks after the rest
-    return runtime
-
-
-def when_to_commit(invocation: Invocation, settings: Settings) -> When:
-    """As the settings say; without them at the end of a verified turn, and in a conversation never unasked."""
-    if not invocation.offer_commit:
-        return "never"
-    return settings.commit or ("turn" if invocation.commit else "never")
-
-
-def limits(settings: Settings) -> Sequence[Limit]:
-    """The limits that the settings ask for."""
-    found: list[Limit] = [MaxSteps(settings.max_steps), MaxTime(settings.max_time)]
-    if settings.max_cost is not None:
-        found.append(MaxCost(settings.max_cost))
-    if settings.max_tokens is not None:
-        found.append(MaxTokens(settings.max_tokens))
-    return found
 
 
 def guarded(output: str, run: Callable[[], int]) -> int:

@@ -8,34 +8,11 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Protocol
 
+from sandbox.effects import Effect, EffectKind
 from sandbox.rules import NO_RULES, VERDICTS, Rule, Rules, Verdict
 
 if TYPE_CHECKING:
     from sandbox.shell import Judgement, Segment
-
-EffectKind = Literal["none", "read", "write", "execute", "network", "git", "destructive", "mcp", "unknown"]
-"""What is "unknown" was not understood: it is to be asked about, never taken for harmless."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Effect:
-    """What an action would touch, as far as that is known before it runs.
-
-    paths: relative to the workspace; absolute when `outside`
-    argv: the command line, for kind "execute"
-    outside: the paths lie outside the workspace, or are protected inside it
-    server_tool, call: for kind "mcp", the tool as `server.tool`, and all that it is called with
-    reason: why this is so, as a clause; "" when the kind says it all
-    """
-
-    kind: EffectKind
-    paths: tuple[str, ...] = ()
-    hosts: tuple[str, ...] = ()
-    argv: tuple[str, ...] = ()
-    outside: bool = False
-    server_tool: str = ""
-    call: str = ""
-    reason: str = ""
 
 
 class Mode(StrEnum):

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Literal
 from sandbox.errors import Fault, UserError
 
 if TYPE_CHECKING:
-    from sandbox.policy import Effect
+    from sandbox.effects import Effect
     from sandbox.shell import Segment
 
 Verdict = Literal["allow", "ask", "deny"]

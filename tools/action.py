@@ -7,7 +7,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any
 
-from sandbox.policy import Effect, EffectKind
+from sandbox.effects import Effect, EffectKind
 
 __all__ = ["Action", "Effect", "EffectKind", "Observation", "ToolFailure", "current_action"]
 

@@ -17,7 +17,7 @@ from tools.environment import shell_environment
 
 if TYPE_CHECKING:
     from sandbox.audit import Audit
-    from tools.workspace import Workspace
+    from tools.surroundings import Surroundings
 
 MOST = 8
 """Running at once: a web application, its database, a watcher; more are forgotten ones."""
@@ -56,7 +56,7 @@ class Background:
     unfinished: what was sent of a line that has not ended: with what is sent next, it may be a command
     """
 
-    def __init__(self, at: Workspace, name: str, line: str, *, terminal: bool, beside: int) -> None:
+    def __init__(self, at: Surroundings, name: str, line: str, *, terminal: bool, beside: int) -> None:
         self.name, self.line, self.terminal = name, line, terminal
         self.leader = 0
         self.port = 0
@@ -282,7 +282,7 @@ class Backgrounds:
     def get(self, name: str) -> Background | None:
         return self._all.get(name)
 
-    def start(self, at: Workspace, line: str, *, terminal: bool) -> Background:
+    def start(self, at: Surroundings, line: str, *, terminal: bool) -> Background:
         """Start another one, in the network of those that run."""
         made = Background(at, f"p{len(self._all) + 1}", line, terminal=terminal, beside=self.leader)
         self._all[made.name] = made

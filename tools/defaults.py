@@ -42,8 +42,8 @@ UNTOLD = (
     ("tools.git.history", "git_log"),
     ("tools.git.history", "git_show"),
     ("tools.git.history", "git_blame"),
-    ("tools.kernel.keeping", "keep_function"),
-    ("tools.kernel.keeping", "kept_functions"),
+    ("tools.kernel.kept_tools", "keep_function"),
+    ("tools.kernel.kept_tools", "kept_functions"),
     ("tools.kernel.branching", "put_back"),
     ("tools.finish", "propose"),
 )

@@ -9,8 +9,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
+from sandbox.effects import Effect
 from sandbox.errors import Fault, UserError
-from sandbox.policy import Approver, Decision, Effect, Policy
+from sandbox.policy import Approver, Decision, Policy
 from sandbox.secrets import redact
 from sandbox.watchdog import mark, unmark
 from tools.action import Action, Observation, ToolFailure, current_action

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from sandbox.process import Capture
 from tools.framing import content, note
+from tools.surroundings import Surroundings
 from tools.text import clip, plain, size
-from tools.workspace import Workspace
 
 HEAD_SHARE = 0.35
 """Of what is shown: a command says what went wrong near its end, and what it was about at its beginning."""
@@ -22,7 +22,7 @@ class Shown:
     ref: str = ""
 
 
-def shown(at: Workspace, capture: Capture, *, budget: int, keep: bool = False) -> Shown:
+def shown(at: Surroundings, capture: Capture, *, budget: int, keep: bool = False) -> Shown:
     """Shape an output to `budget` characters. `keep`: store it even if it fits, for later questions."""
     text = plain(capture.text()).rstrip("\n")
     fits = not capture.cut and len(text) <= budget
@@ -42,7 +42,7 @@ def shown(at: Workspace, capture: Capture, *, budget: int, keep: bool = False) -
     return Shown(text=f"{_clipped(first)}{cut}\n{_clipped(last)}", ref=ref)
 
 
-def progress_of(at: Workspace) -> Callable[[bytes], None]:
+def progress_of(at: Surroundings) -> Callable[[bytes], None]:
     """Shows a person the last line of what a command has just written."""
 
     def on_output(chunk: bytes) -> None:
@@ -54,7 +54,7 @@ def progress_of(at: Workspace) -> Callable[[bytes], None]:
     return on_output
 
 
-def _store(at: Workspace, capture: Capture) -> str:
+def _store(at: Surroundings, capture: Capture) -> str:
     try:
         if capture.spill is not None:
             return at.artifacts.adopt(capture.spill)

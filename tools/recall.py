@@ -6,7 +6,6 @@ import asyncio
 import io
 import re
 from pathlib import Path
-from typing import Protocol
 
 from tools.action import Observation, ToolFailure
 from tools.registry import tool
@@ -19,22 +18,6 @@ MAX_FOUND = 40
 
 MAX_NOTE = 600
 """Characters of a note: it is sent with every request from then on."""
-
-
-class Past(Protocol):
-    """The session's own history, as the tools see it. Called in threads."""
-
-    def whole(self, ref: str) -> str | None:
-        """The step of an event ("e12") as text; None if there is none."""
-        ...
-
-    def forgettable(self, ref: str) -> bool:
-        """Whether an event is a step or an output, so that it can be left out; what people said cannot."""
-        ...
-
-    def search(self, words: str, limit: int) -> list[tuple[str, str]]:
-        """The best passages for some words, as (reference, text), best first."""
-        ...
 
 
 @tool(effect="read")

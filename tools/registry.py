@@ -11,7 +11,7 @@ from functools import cached_property
 from types import NoneType, UnionType
 from typing import Any
 
-from sandbox.policy import Effect, EffectKind
+from sandbox.effects import Effect, EffectKind
 from tools.action import Observation, ToolFailure
 
 if typing.TYPE_CHECKING:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import stat
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -11,49 +11,18 @@ from typing import TYPE_CHECKING, Any, Literal
 from sandbox.paths import Tree
 from sandbox.policy import Mode
 from sandbox.process import Sandbox
-from sandbox.trust import Trusts, nothing
 from tools.artifacts import Artifacts
 from tools.background import Backgrounds
+from tools.settings import ToolSettings
 
 if TYPE_CHECKING:
     from sandbox.snapshots import State
     from sandbox.snapshots.restore import Restored
     from sandbox.transaction import Transactions
-    from tools.kernel.session import KernelSession
+    from tools.kernel.protocol import Kernel
     from tools.lsp.servers import Servers
-    from tools.mcp.servers import McpServers
-    from tools.recall import Past
+    from tools.past import Past
     from tools.seen import Version
-
-
-@dataclass(slots=True, kw_only=True)
-class ToolSettings:
-    """Settings that tools read.
-
-    test_command: how to run the tests when the user named it, else "" (it is found)
-    secrets_allowed: patterns of paths whose new secrets may be committed (fixtures)
-    refuse_syntax_errors: an edit that brings one in is not made; else it is made, and reported
-    lint: after an edit say what the project's own linter newly finds
-    unreadable: patterns of the user's rules that deny reading
-    trusts: the user's word on what the repository would run outside the sandbox
-    kernel_memory: bytes of private memory of a kernel; an allocation beyond it raises MemoryError there
-    kept: by scope ("project", "user") the folder of functions kept for later sessions; none to keep none
-    cache: folder of ours for byte code, coverage and reports; outside the workspace
-    shared: folder of ours for what all sessions have in common; `cache` if there is none
-    """
-
-    test_command: str = ""
-    shell_timeout: float = 120.0
-    kernel_memory: int = 4 << 30
-    kept: Mapping[str, Path] = field(default_factory=dict)
-    test_timeout: float = 600.0
-    secrets_allowed: tuple[str, ...] = ()
-    refuse_syntax_errors: bool = False
-    lint: bool = True
-    unreadable: tuple[str, ...] = ()
-    trusts: Trusts = nothing
-    cache: Path
-    shared: Path | None = None
 
 
 @dataclass(slots=True, kw_only=True)
@@ -90,7 +59,6 @@ class Workspace:
     take_back: undoes what the last command that failed has changed; None if there is nothing
     kernel: runs blocks of Python; None where a session has none
     servers: language servers that the user's settings name; None where they name none
-    mcp: servers whose tools are offered beside ours; None where the settings name none
     past: the session's own history, for `recall`
     progress: called with a line of text while something long runs (shown to a person, never logged)
     """
@@ -112,9 +80,8 @@ class Workspace:
     plan: list[PlanItem] = field(default_factory=list)
     facts: dict[str, Any] = field(default_factory=dict)
     take_back: Callable[[], Restored] | None = None
-    kernel: KernelSession | None = None
+    kernel: Kernel | None = None
     servers: Servers | None = None
-    mcp: McpServers | None = None
     past: Past | None = None
     background: Backgrounds = field(default_factory=Backgrounds)
     progress: Callable[[str], None] = lambda line: None

@@ -26,7 +26,8 @@ from tools.action import Action, Observation
 from tools.artifacts import Artifacts
 from tools.recall import memory, recall
 from tools.registry import Toolbox, tool
-from tools.workspace import ToolSettings, Workspace
+from tools.settings import ToolSettings
+from tools.workspace import Workspace
 
 WINDOW = 64_000
 

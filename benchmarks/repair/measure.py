@@ -17,7 +17,8 @@ from sandbox.backends import choose
 from sandbox.paths import Tree
 from tools.artifacts import Artifacts
 from tools.repair import engine
-from tools.workspace import ToolSettings, Workspace
+from tools.settings import ToolSettings
+from tools.workspace import Workspace
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

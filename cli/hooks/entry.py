@@ -6,8 +6,9 @@ import os
 import signal
 import sys
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from types import FrameType
+
+from cli.hooks.contract import INTERNAL, LATE, NAMES, OK, USAGE
 
 INSIDE = "PATCHWRIGHT_IN_HOOK"
 """Variable with the name of the hook that runs: what it starts shall not run it again."""
@@ -15,11 +16,6 @@ INSIDE = "PATCHWRIGHT_IN_HOOK"
 LIMITS = {"pre-push": 600, "post-merge": 10}
 LIMIT = 60
 """Seconds that a hook may take. PATCHWRIGHT_HOOK_TIMEOUT is another number."""
-
-OK, FOUND, USAGE, LATE, INTERNAL = 0, 1, 2, 4, 70
-"""Exit codes, those of every other command: something was found, bad usage, out of time, a fault of ours."""
-
-NAMES = ("pre-commit", "prepare-commit-msg", "commit-msg", "pre-push", "post-merge")
 
 
 class OutOfTime(Exception):
@@ -98,8 +94,3 @@ def _told(text: str, code: int) -> int:
 
     print(inert(f"patchwright: {text}"), file=sys.stderr)
     return code
-
-
-def here() -> Path:
-    """The folder that git calls hooks in: the top of the work tree."""
-    return Path.cwd()

@@ -11,7 +11,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from cli.hooks.entry import NAMES
+from cli.hooks.contract import NAMES
 from cli.hooks.managers import refuse_managed
 from cli.own_command import own_command
 from sandbox.errors import Fault, UserError

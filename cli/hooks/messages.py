@@ -6,7 +6,7 @@ import os
 import sys
 from collections.abc import Sequence
 
-from cli.hooks.entry import FOUND, OK, USAGE, here
+from cli.hooks.contract import FOUND, OK, USAGE, here
 from tools.messages.style import complaints, learned, ticket_of
 from tools.plumbing import Git
 

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import PurePosixPath
 
-from cli.hooks.entry import OK, here
+from cli.hooks.contract import OK, here
 from tools.plumbing import Git
 
 ADVICE = {

@@ -5,15 +5,14 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cli.hooks.entry import FOUND, OK, USAGE, here
+from cli.hooks.confinement import confinement
+from cli.hooks.contract import FOUND, OK, USAGE, here
 from tools.checks.staged import staged
 from tools.plumbing import Git
 
 if TYPE_CHECKING:
-    from sandbox.process import Sandbox
     from tools.checks.finding import Finding
 
 SKIP = "PATCHWRIGHT_SKIP"
@@ -53,15 +52,6 @@ def pre_commit(arguments: Sequence[str]) -> int:
             file=sys.stderr,
         )
     return FOUND if stops else OK
-
-
-def confinement(root: Path) -> Sandbox:
-    """What the project's own programs run in here: the strongest that works, without network."""
-    from agent.home import Home
-    from sandbox.backends import choose
-
-    home = Home.from_environment()
-    return choose(root, cache=home.cache, hidden=(home.data, home.config))
 
 
 def skipped() -> set[str]:

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cli.hooks.entry import FOUND, LATE, OK, here
+from cli.hooks.contract import FOUND, LATE, OK, here
 from cli.own_command import own_command
 from tools.plumbing import Git, GitFailed, without_git
 from tools.worktrees import Worktree, worktree
@@ -96,8 +96,9 @@ def _run(root: Path, tests: Sequence[str]) -> TestReport:
     from sandbox.backends import choose
     from sandbox.paths import Tree
     from tools.artifacts import Artifacts
+    from tools.settings import ToolSettings
     from tools.testing import run
-    from tools.workspace import ToolSettings, Workspace
+    from tools.workspace import Workspace
 
     home = Home.from_environment()
     settings = load(home, root, {})

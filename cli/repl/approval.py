@@ -9,9 +9,10 @@ from typing import Any
 
 from agent.home import Home
 from cli.repl.front import Answer, Front, Question
+from sandbox.effects import Effect
 from sandbox.errors import UserError
 from sandbox.inert import exact, inert, name
-from sandbox.policy import Decision, Effect, Policy
+from sandbox.policy import Decision, Policy
 
 Arguments = Mapping[str, Any]
 

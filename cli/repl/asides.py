@@ -9,14 +9,14 @@ from sandbox.inert import inert
 from tools.framing import enclosed
 
 if TYPE_CHECKING:
-    from cli.repl.chat import Chat
+    from cli.repl.conversation import Conversation
 
 SHOWN_LINES = 40
 TOLD_CHARACTERS = 8_000
 """Of a command's output: on the screen, and to the model; both get its end."""
 
 
-async def run_shell(chat: Chat, command: str) -> None:
+async def run_shell(chat: Conversation, command: str) -> None:
     """Run what the user typed as the user's own command, unconfined; the model is told with the next prompt."""
     from sandbox.own_programs import own_program
     from sandbox.process import Command
@@ -45,7 +45,7 @@ async def run_shell(chat: Chat, command: str) -> None:
     chat.note = f"{chat.note}\n\n{what}" if chat.note else what
 
 
-async def remember(chat: Chat, text: str) -> None:
+async def remember(chat: Conversation, text: str) -> None:
     """Add a line to the project's instructions for agents, at the end."""
     root = chat.runtime.workspace.root
     name = (

@@ -14,7 +14,7 @@ from cli.repl.commands.base import Command
 from sandbox.inert import inert
 
 if TYPE_CHECKING:
-    from cli.repl.chat import Chat
+    from cli.repl.conversation import Conversation
 
 LONGEST = 100_000
 """Bytes of such a file that are read."""
@@ -35,7 +35,7 @@ def _command(name: str, text: str) -> Command:
     title = first.lstrip("#").strip() if first.startswith("#") else ""
     body = rest.strip() if title else text.strip()
 
-    async def run(chat: Chat, argument: str) -> None:
+    async def run(chat: Conversation, argument: str) -> None:
         prompt = body.replace("$ARGUMENTS", argument)
         if argument and "$ARGUMENTS" not in body:
             prompt = f"{prompt}\n\n{argument}"

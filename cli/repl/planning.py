@@ -10,7 +10,7 @@ from sandbox.inert import inert
 from sandbox.policy import Mode
 
 if TYPE_CHECKING:
-    from cli.repl.chat import Chat
+    from cli.repl.conversation import Conversation
 
 ASKED = (
     "[Plan mode: only look, change nothing (edits are denied). Work out how you would do this, write it down with the"
@@ -23,21 +23,21 @@ CARRY_OUT = "Carry out this plan, and tick its items off with the `plan` tool as
 class Planning:
     """`on`: the session is in plan mode, and may not write."""
 
-    def __init__(self, chat: Chat) -> None:
+    def __init__(self, chat: Conversation) -> None:
         self._chat = chat
         self.on = False
         self._before = Mode.WORKSPACE
 
     async def enter(self) -> None:
         """From now on nothing is changed."""
-        from agent.reach import switch_mode
+        from agent.mode_switch import switch_mode
 
         self._before, self.on = self._chat.runtime.policy.mode, True
         await switch_mode(self._chat.runtime, Mode.READ_ONLY)
 
     async def leave(self) -> None:
         """Back to the mode before."""
-        from agent.reach import switch_mode
+        from agent.mode_switch import switch_mode
 
         if self.on:
             self.on = False

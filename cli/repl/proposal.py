@@ -8,10 +8,10 @@ from cli.repl.front import Question
 from tools.finish import PROPOSED
 
 if TYPE_CHECKING:
-    from cli.repl.chat import Chat
+    from cli.repl.conversation import Conversation
 
 
-async def offer_proposal(chat: Chat) -> None:
+async def offer_proposal(chat: Conversation) -> None:
     """Ask whether the changes that the offline engine doubts are to be written, and have them written on a yes."""
     facts = chat.runtime.workspace.facts
     if facts.get("finish") != PROPOSED or chat.planning.on:

@@ -11,10 +11,10 @@ from cli.repl.front import Choice
 from sandbox.inert import inert
 
 if TYPE_CHECKING:
-    from cli.repl.chat import Chat
+    from cli.repl.conversation import Conversation
 
 
-async def offer(chat: Chat) -> None:
+async def offer(chat: Conversation) -> None:
     """Let the person choose a prompt, and what is to be as it was before it."""
     points = chat.runtime.session.points()
     if not points:
@@ -47,7 +47,7 @@ async def offer(chat: Chat) -> None:
         _conversation(chat, point)
 
 
-async def _files(chat: Chat, first: int) -> bool:
+async def _files(chat: Conversation, first: int) -> bool:
     """Take back the steps from a number on; False if something is in the way."""
     from agent.undo import rewind
     from cli.undo import describe_uncovered, lines_of
@@ -68,7 +68,7 @@ async def _files(chat: Chat, first: int) -> bool:
     return not outcome.clashes
 
 
-def _conversation(chat: Chat, point: Prompt) -> None:
+def _conversation(chat: Conversation, point: Prompt) -> None:
     chat.runtime.session.rewind(point.parent)
     chat.tell(f"back before: {_line(point.text)}", "dim")
     chat.front.refill(point.text)

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Literal
 
-from sandbox.policy import Effect, EffectKind
+from sandbox.effects import Effect, EffectKind
 from sandbox.shell import options
 from sandbox.shell.expansion import Arg
 from sandbox.shell.options import Spec, Use

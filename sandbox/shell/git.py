@@ -5,7 +5,7 @@ from __future__ import annotations
 import posixpath
 from collections.abc import Mapping, Sequence
 
-from sandbox.policy import Effect
+from sandbox.effects import Effect
 from sandbox.shell import options
 from sandbox.shell.call import Call, Special
 from sandbox.shell.expansion import Arg

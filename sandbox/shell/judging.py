@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from sandbox.policy import Effect
+from sandbox.effects import Effect
 from sandbox.shell.builtins import BUILTINS
 from sandbox.shell.call import Call, ScriptReader
 from sandbox.shell.expansion import Arg, arguments, expand

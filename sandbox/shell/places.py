@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from sandbox.effects import Effect
 from sandbox.guarded import GIT, OWN
 from sandbox.installation import is_own_file
-from sandbox.policy import Effect
 from sandbox.shell.expansion import Arg
 
 HARMLESS_DEVICES = frozenset(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from sandbox.policy import Effect
+from sandbox.effects import Effect
 from sandbox.shell.syntax import wordset
 
 BANNED = wordset("""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 
-from sandbox.policy import Effect
+from sandbox.effects import Effect
 from sandbox.shell.call import Call, Special
 from sandbox.shell.expansion import UNKNOWN_ARGS, Arg, static
 from sandbox.shell.options import Spec, Use

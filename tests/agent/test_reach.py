@@ -7,11 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from agent.assemble import Options, assemble
+from agent.assemble import assemble
 from agent.events import End, Signal
 from agent.home import Home
+from agent.mode_switch import switch_approval, switch_mode
 from agent.model.scripted import ScriptedModel
-from agent.reach import switch_approval, switch_mode
+from agent.options import Options
 from agent.runtime import Runtime
 from sandbox.errors import UserError
 from sandbox.policy import Approval, Mode

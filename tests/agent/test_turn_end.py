@@ -10,7 +10,8 @@ import pytest
 from agent.events import ObservationEvent, Prompt
 from agent.session import read, unanswered
 from agent.verify.conclude import judge
-from sandbox.policy import Approval, Decision, Effect, Mode
+from sandbox.effects import Effect
+from sandbox.policy import Approval, Decision, Mode
 from tests.support.bench import bench
 from tests.support.cli import call
 from tools.action import Observation, ToolFailure

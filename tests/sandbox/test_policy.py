@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from sandbox.policy import Approval, Decision, Effect, EffectKind, Mode, Policy, strictest
+from sandbox.effects import Effect, EffectKind
+from sandbox.policy import Approval, Decision, Mode, Policy, strictest
 from sandbox.rules import Rules, Verdict, parse_rule
 from sandbox.shell import judge
 

@@ -21,7 +21,8 @@ from sandbox.unconfined import Unconfined
 from tests.support.cli import script
 from tools.artifacts import Artifacts
 from tools.registry import Tool, Toolbox
-from tools.workspace import ToolSettings, Workspace
+from tools.settings import ToolSettings
+from tools.workspace import Workspace
 
 
 def workspace(root: Path, own: Path) -> Workspace:

@@ -9,7 +9,8 @@ from pathlib import Path
 from sandbox.paths import Tree
 from sandbox.unconfined import Unconfined
 from tools.artifacts import Artifacts
-from tools.workspace import ToolSettings, Workspace
+from tools.settings import ToolSettings
+from tools.workspace import Workspace
 
 
 class Repo:

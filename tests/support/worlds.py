@@ -19,7 +19,8 @@ from pathlib import Path
 from typing import Literal
 
 from sandbox.backends import choose
-from sandbox.policy import Approval, Decision, Effect, Mode, Policy
+from sandbox.effects import Effect
+from sandbox.policy import Approval, Decision, Mode, Policy
 from sandbox.repository import common_dir, git_dir
 from sandbox.snapshots import WORTH_PACKING, Snapshots
 from sandbox.snapshots.store import Store

@@ -10,8 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from sandbox.effects import Effect
 from sandbox.errors import Fault, UserError
-from sandbox.policy import Approval, Decision, Effect, Mode, Policy
+from sandbox.policy import Approval, Decision, Mode, Policy
 from sandbox.rules import Rules, parse_rule
 from sandbox.snapshots import Snapshots
 from tests.support.bench import workspace

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from sandbox.policy import Approval, Decision, Effect, Mode, Policy
+from sandbox.effects import Effect
+from sandbox.policy import Approval, Decision, Mode, Policy
 from sandbox.snapshots import Snapshots
 from tests.support.repo import Repo
 from tools.action import Action, Observation

@@ -16,7 +16,8 @@ from sandbox.paths import Tree
 from tools.action import Observation, ToolFailure
 from tools.artifacts import Artifacts
 from tools.registry import Tool
-from tools.workspace import ToolSettings, Workspace
+from tools.settings import ToolSettings
+from tools.workspace import Workspace
 
 
 def workspace(folder: Path, files: Mapping[str, str | bytes] = {}, **settings: Any) -> Workspace:

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Mapping
 from typing import Any
 
-from sandbox.policy import Effect
+from sandbox.effects import Effect
 from tools.action import Observation, ToolFailure
 from tools.edit.changes import FileChange, Lines, MalformedEdit, Replace, Symbol, Update
 from tools.locate import existing_file, located, refusals

@@ -8,7 +8,6 @@ import signal
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
@@ -19,6 +18,7 @@ from sandbox.repository import common_dir, find_root, git_dir
 from sandbox.trust import Definition, Trusts, nothing
 from tools.action import ToolFailure
 from tools.git import definitions
+from tools.git.output import Output
 
 if TYPE_CHECKING:
     import subprocess
@@ -39,19 +39,6 @@ _POLL = 0.5
 
 # The option, before the command, that makes paths nothing but paths.
 LITERAL = "--literal-pathspecs"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Output:
-    """What a git command said."""
-
-    returncode: int
-    stdout: bytes
-    stderr: str
-
-    def fields(self) -> list[str]:
-        """The NUL-separated fields of the output."""
-        return [os.fsdecode(field) for field in self.stdout.split(b"\0")[:-1]]
 
 
 class Broker:

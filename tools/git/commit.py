@@ -14,9 +14,10 @@ from sandbox.secrets import redact
 from tools.action import ToolFailure
 from tools.framing import content
 from tools.git import definitions, hooks, secrets
-from tools.git.broker import LITERAL, Broker, Output, copy_of_index, explain, scratch
+from tools.git.broker import LITERAL, Broker, copy_of_index, explain, scratch
 from tools.git.entries import Entry, blob_id, committed, contents, stage, staged, store
 from tools.git.merge import Plan, merge, plan
+from tools.git.output import Output
 from tools.git.touched import Touched, touched
 from tools.text import plain
 from tools.workspace import Workspace

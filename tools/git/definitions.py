@@ -8,12 +8,10 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from sandbox.trust import Definition
-
-if TYPE_CHECKING:
-    from tools.git.broker import Broker
+from tools.git.output import Output
 
 # Run by `git commit`; others (pre-push, post-checkout …) are not its business.
 COMMIT_HOOKS = (
@@ -51,9 +49,27 @@ class Setting:
     own: bool
 
 
-def settings(broker: Broker) -> list[Setting]:
+class Repository(Protocol):
+    """A repository whose configuration can be read.
+
+    shared: its git folder, which all of its work trees share
+    """
+
+    root: Path
+    shared: Path
+
+    def raw(self, *arguments: str) -> Output:
+        """Run a git command and return its output as bytes."""
+        ...
+
+    def setting(self, key: str) -> str:
+        """Return the value of a setting, "" if there is none."""
+        ...
+
+
+def settings(repository: Repository) -> list[Setting]:
     """All of git's configuration here, in the order in which later lines win."""
-    fields = broker.raw("config", "--list", "-z", "--show-scope", "--includes").fields()
+    fields = repository.raw("config", "--list", "-z", "--show-scope", "--includes").fields()
     found = []
     for scope, line in zip(fields[::2], fields[1::2], strict=True):
         key, _, value = line.partition("\n")
@@ -61,7 +77,7 @@ def settings(broker: Broker) -> list[Setting]:
     return found
 
 
-def definitions(broker: Broker, configuration: Sequence[Setting]) -> tuple[Definition, ...]:
+def definitions(repository: Repository, configuration: Sequence[Setting]) -> tuple[Definition, ...]:
     """What of this repository would run: its own settings that name programs, and the hooks of a commit."""
     found = {
         each.key: Definition(
@@ -70,7 +86,7 @@ def definitions(broker: Broker, configuration: Sequence[Setting]) -> tuple[Defin
         for each in configuration
         if each.own and each.value and _replacement(each.key) is not None
     }
-    return (*found.values(), *_hooks(broker, configuration))
+    return (*found.values(), *_hooks(repository, configuration))
 
 
 def instead(configuration: Sequence[Setting], untrusted: Sequence[Definition]) -> dict[str, str]:
@@ -95,15 +111,15 @@ def filters(untrusted: Sequence[Definition]) -> set[str]:
     return {each.name[7:].rpartition(".")[0] for each in untrusted if each.name.startswith("filter.")}
 
 
-def hooks_folder(broker: Broker) -> Path:
+def hooks_folder(repository: Repository) -> Path:
     """Where git looks for hooks."""
-    configured = broker.setting("core.hooksPath")
-    return broker.root / configured if configured else broker.shared / "hooks"
+    configured = repository.setting("core.hooksPath")
+    return repository.root / configured if configured else repository.shared / "hooks"
 
 
-def active(broker: Broker) -> list[Path]:
+def active(repository: Repository) -> list[Path]:
     """The hooks that a commit here would run."""
-    folder = hooks_folder(broker)
+    folder = hooks_folder(repository)
     return [path for name in COMMIT_HOOKS if os.access(path := folder / name, os.X_OK) and path.is_file()]
 
 
@@ -142,15 +158,15 @@ def _users(configuration: Sequence[Setting], key: str, default: str) -> str:
     return values[-1] if values else default
 
 
-def _hooks(broker: Broker, configuration: Sequence[Setting]) -> Iterator[Definition]:
+def _hooks(repository: Repository, configuration: Sequence[Setting]) -> Iterator[Definition]:
     named = [each for each in configuration if each.key == "core.hookspath"]
-    folder = hooks_folder(broker)
-    root = broker.root.resolve()
+    folder = hooks_folder(repository)
+    root = repository.root.resolve()
     scripts = scripts_folder(folder)
-    inside = scripts.is_relative_to(root) or scripts.is_relative_to(broker.shared.resolve())
+    inside = scripts.is_relative_to(root) or scripts.is_relative_to(repository.shared.resolve())
     if named and not named[-1].own and not inside:
         return  # hooks of the user's own, for all their repositories
-    hooks = active(broker)
+    hooks = active(repository)
     for path in hooks:
         yield Definition(kind="hook", name=path.name, runs=str(path), digest=_digest(_content(path)))
     if not hooks:

@@ -13,22 +13,11 @@ import json
 import os
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Literal
-
-from sandbox.repository import head
-from tools.action import Effect, Observation, ToolFailure
-from tools.registry import tool
-from tools.workspace import Workspace
+from typing import Literal
 
 Scope = Literal["project", "user"]
-
-MOST_SOURCE = 32_000
-"""Characters of a function or of its test; what is longer is a module, and belongs in the project."""
-
-MOST_LOADED = 50
-"""Functions that a kernel starts with, the newest of them: a name for each is all that a model has to find."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,85 +106,3 @@ def defined(source: str) -> str:
     body = ast.parse(source).body
     is_one = len(body) == 1 and isinstance(body[0], ast.FunctionDef | ast.AsyncFunctionDef)
     return getattr(body[0], "name", "") if is_one else ""
-
-
-def current(at: Workspace) -> str:
-    """What a check of functions is good for."""
-    return head(at.root)
-
-
-def _effect(arguments: Mapping[str, Any], at: Workspace) -> Effect:
-    reason = "it keeps a function for later sessions"
-    return Effect(kind="write", outside=True, reason=reason)
-
-
-@tool(effect=_effect)
-async def keep_function(source: str, test: str, scope: Scope = "project", *, at: Workspace) -> Observation:
-    """Keep a function that worked for later sessions, where it is defined from the start.
-
-    source: the function itself (it goes as its source), or its source; it imports what it needs
-    test: Python that calls it and raises if it is wrong; it runs in a fresh kernel and may only read
-    """
-    if at.kernel is None or scope not in at.settings.kept:
-        raise ToolFailure("keep_function: nothing can be kept in this session")
-    if len(source) > MOST_SOURCE or len(test) > MOST_SOURCE:
-        raise ToolFailure(f"keep_function: at most {MOST_SOURCE} characters each for function and test")
-    try:
-        name = defined(source)
-        ast.parse(test)
-    except (SyntaxError, ValueError) as error:
-        raise ToolFailure(f"keep_function: {error}") from None
-    if not name or name.startswith("_"):
-        raise ToolFailure("keep_function: source has to define one function, with a public name")
-    if not test.strip():
-        raise ToolFailure("keep_function: without a test nobody knows whether it works")
-    if at.kernel.offers(name):
-        raise ToolFailure(f"keep_function: {name!r} is the name of a tool: choose another")
-    kept = Kept(name=name, source=source, test=test, scope=scope, state=current(at))
-    problem = (await at.kernel.check([kept]))[name]
-    if problem:
-        raise ToolFailure(f"keep_function: not kept, its test fails in a fresh kernel:\n{problem}")
-    Shelf(at.settings.kept[scope]).put(kept)
-    return Observation(text=f"kept {name} for this {scope}", data={"kept": name})
-
-
-@tool(effect="read")
-async def kept_functions(query: str = "", *, at: Workspace) -> Observation:
-    """The functions kept in earlier sessions: name, about, scope, problem.
-
-    query: words that have to occur in name or source
-    """
-    found = matching(everything(at.settings.kept), query)
-    lines = [f"{each.name} ({each.scope}): {each.problem or each.about}" for each in found]
-    value = [{"name": e.name, "about": e.about, "scope": e.scope, "problem": e.problem} for e in found]
-    return Observation(text="\n".join(lines) or "none", value=value)
-
-
-async def checked(at: Workspace, functions: Sequence[Kept]) -> list[Kept]:
-    """The functions with their tests run again in one fresh kernel, stored with what came of it."""
-    assert at.kernel is not None, "only a session with a kernel has kept functions"
-    problems = await at.kernel.check(functions)
-    now = current(at)
-    found = []
-    for each in functions:
-        problem = problems[each.name]
-        kept = replace(
-            each, problem=problem.strip().rpartition("\n")[2], state=each.state if problem else now
-        )
-        with suppress(OSError):  # a full disk: it is checked again next time
-            Shelf(at.settings.kept[each.scope]).put(kept)
-        found.append(kept)
-    return found
-
-
-async def loadable(at: Workspace) -> tuple[list[Kept], list[str]]:
-    """What a new kernel starts with, and a line for each function that no longer works here."""
-    functions = everything(at.settings.kept)[-MOST_LOADED:]
-    now = current(at)
-    stale = [each for each in functions if each.state != now or each.problem]
-    fresh = [each for each in functions if each not in stale]
-    again = await checked(at, stale) if stale else []
-    lines = [
-        f"[kept function {each.name} fails its test now: {each.problem}]" for each in again if each.problem
-    ]
-    return [*fresh, *(each for each in again if not each.problem)], lines

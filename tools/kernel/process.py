@@ -18,7 +18,7 @@ from sandbox.process import Capture, Command, Completed, Limits
 from tools.environment import python_environment
 from tools.kernel.wire import BadFrame, Frame, as_frame, decoded, read_frame, text, texts
 from tools.output import progress_of
-from tools.workspace import Workspace
+from tools.surroundings import Surroundings
 
 Serve = Callable[[Frame], Awaitable[dict[str, Any]]]
 Ended = Literal["ok", "error", "interrupted", "timeout", "died"]
@@ -84,7 +84,7 @@ class KernelFailed(Exception):
 class KernelProcess:
     """A running kernel. Make it with `start`; after `alive` has become False there is only `close`."""
 
-    def __init__(self, at: Workspace, *, reads_only: bool = False) -> None:
+    def __init__(self, at: Surroundings, *, reads_only: bool = False) -> None:
         self._at = at
         self._reads_only = reads_only or at.mode is Mode.READ_ONLY
         self._frames: asyncio.Queue[Frame | None] = asyncio.Queue(_WAITING)
@@ -104,7 +104,7 @@ class KernelProcess:
 
     @classmethod
     async def start(
-        cls, at: Workspace, python: str, hello: Frame, limits: Limits, *, reads_only: bool = False
+        cls, at: Surroundings, python: str, hello: Frame, limits: Limits, *, reads_only: bool = False
     ) -> KernelProcess:
         """Start the interpreter and wait until it is ready. Raises KernelFailed with what it said instead.
 

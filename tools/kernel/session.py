@@ -115,7 +115,7 @@ class KernelSession:
             )
             await self.close()
         if self._process is None:
-            from tools.kernel.keeping import loadable
+            from tools.kernel.kept_tools import loadable
             from tools.kernel.starting import start
 
             kept, problems = await loadable(self._at)

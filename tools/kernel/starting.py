@@ -10,15 +10,15 @@ from tools.kernel.keeping import Kept
 from tools.kernel.offering import functions
 from tools.kernel.process import KernelFailed, KernelProcess
 from tools.registry import Toolbox
+from tools.surroundings import Surroundings
 from tools.testing.python import candidates
-from tools.workspace import Workspace
 
 UNTOLD = ("keep_function", "kept_functions", "put_back")
 """Functions of a kernel that no model is told of as tools."""
 
 
 async def start(
-    at: Workspace, toolbox: Toolbox, limits: Limits, kept: Sequence[Kept] = (), *, reads_only: bool = False
+    at: Surroundings, toolbox: Toolbox, limits: Limits, kept: Sequence[Kept] = (), *, reads_only: bool = False
 ) -> KernelProcess:
     """A new kernel under the interpreter that is closest to the project. Raises UserError when none will do."""
     paths = [str(at.root / "src")] if (at.root / "src").is_dir() else []

@@ -11,7 +11,7 @@ from typing import Any
 from sandbox.errors import UserError
 from sandbox.process import Command, Completed
 from tools.lsp.wire import BadMessage, as_message, read_message
-from tools.workspace import Workspace
+from tools.surroundings import Surroundings
 
 FOREVER = 10.0 * 365 * 86_400
 """A server lives as long as its session; its answers have limits of their own."""
@@ -39,7 +39,7 @@ class ServerProcess:
     most_line = 1 << 20
     farewell = True
 
-    def __init__(self, at: Workspace, notified: Callable[[str, Any], None]) -> None:
+    def __init__(self, at: Surroundings, notified: Callable[[str, Any], None]) -> None:
         self._at = at
         self._notified = notified
         self._number = 0

@@ -10,7 +10,7 @@ from typing import Any
 
 from tools.lsp.positions import Place, letters, path_of, units, uri
 from tools.lsp.process import ServerGone, ServerProcess
-from tools.workspace import Workspace
+from tools.surroundings import Surroundings
 
 START = 30.0
 """Seconds until it has to be ready: large programs load large libraries."""
@@ -44,7 +44,7 @@ class _Opened:
 class Server:
     """One language server of a workspace, started by `ready`."""
 
-    def __init__(self, at: Workspace, name: str, argv: Sequence[str]) -> None:
+    def __init__(self, at: Surroundings, name: str, argv: Sequence[str]) -> None:
         self.name = name
         self._at = at
         self._argv = argv

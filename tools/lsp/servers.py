@@ -11,7 +11,7 @@ from tools.lsp.process import ServerGone
 from tools.lsp.server import Server
 
 if TYPE_CHECKING:
-    from tools.workspace import Workspace
+    from tools.surroundings import Surroundings
 
 
 def _nothing(path: str) -> bool:
@@ -32,7 +32,7 @@ class Servers:
         self._running: dict[str, Server] = {}
         self._failed: dict[str, str] = {}
 
-    def of(self, at: Workspace, path: str) -> Server | None:
+    def of(self, at: Surroundings, path: str) -> Server | None:
         """The server for a file; None where its language has none, or the one that it has failed before."""
         names = [each.name for each in named_like(path)]
         command = next((self._commands[each] for each in reversed(names) if each in self._commands), "")

@@ -13,7 +13,7 @@ from typing import Any
 
 from tools.lsp.process import ServerGone, ServerProcess
 from tools.lsp.wire import BadMessage
-from tools.workspace import Workspace
+from tools.surroundings import Surroundings
 
 MOST = 16 << 20
 """Bytes of one message: a picture fits; a server that sends a longer one is broken."""
@@ -25,7 +25,7 @@ class McpProcess(ServerProcess):
     most_line = MOST
     farewell = False  # its input is closed, and that is all
 
-    def __init__(self, at: Workspace) -> None:
+    def __init__(self, at: Surroundings) -> None:
         super().__init__(at, lambda method, parameters: None)
 
     def cancel(self, number: int) -> None:

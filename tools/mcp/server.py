@@ -11,7 +11,7 @@ from typing import Any
 from patchwright.version import VERSION
 from tools.lsp.process import ServerGone
 from tools.mcp.process import McpProcess
-from tools.workspace import Workspace
+from tools.surroundings import Surroundings
 
 VERSIONS = ("2025-06-18", "2025-03-26", "2024-11-05")
 """Of the protocol, the one that we ask for first; what we use of them is the same in all."""
@@ -50,7 +50,7 @@ class Server:
     tools: as it told them when it was last started; why: it does not run, in a clause; "" if it runs or never did
     """
 
-    def __init__(self, at: Workspace, name: str, argv: Sequence[str]) -> None:
+    def __init__(self, at: Surroundings, name: str, argv: Sequence[str]) -> None:
         self.name = name
         self.tools: Sequence[Described] = ()
         self.why = ""

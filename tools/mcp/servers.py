@@ -10,12 +10,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from sandbox.policy import Effect
+from sandbox.effects import Effect
 from tools.action import Observation, ToolFailure
 from tools.framing import enclosed
 from tools.lsp.process import ServerGone
 from tools.mcp.server import Described, Server
 from tools.registry import Tool
+from tools.surroundings import Surroundings
 from tools.workspace import Workspace
 
 LONGEST_NAME = 64
@@ -27,7 +28,7 @@ LONGEST_DESCRIPTION = 1_000
 class McpServers:
     """commands: name → command line, as the user's settings have them"""
 
-    def __init__(self, at: Workspace, commands: Mapping[str, str]) -> None:
+    def __init__(self, at: Surroundings, commands: Mapping[str, str]) -> None:
         self._servers = {name: Server(at, name, shlex.split(line)) for name, line in commands.items()}
         self._joined = False
 

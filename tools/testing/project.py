@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
 
-from tools.workspace import Workspace
+from tools.surroundings import Surroundings
 
 MAX_CONFIG = 1 << 20
 """Bytes of a configuration file that are looked at."""
@@ -36,7 +36,7 @@ class TestsNotRunnable(Exception):
 class Project:
     """The files of a workspace, as far as they tell how its tests are run."""
 
-    def __init__(self, at: Workspace) -> None:
+    def __init__(self, at: Surroundings) -> None:
         self._files = at.files
         self.root: Path = at.root
         self._texts: dict[str, str | None] = {}

@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING
 from sandbox.errors import UserError
 from sandbox.process import Command
 from tools.environment import python_environment
+from tools.surroundings import Surroundings
 from tools.testing import console, junit
 from tools.testing.evidence import Evidence, Launch
 from tools.testing.project import Project, TestsNotRunnable
 from tools.testing.report import Findings
-from tools.workspace import Workspace
 
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
@@ -73,13 +73,13 @@ def django_found(project: Project) -> str:
     return "manage.py" if project.mentions("manage.py", "DJANGO_SETTINGS_MODULE") else ""
 
 
-async def launch_pytest(at: Workspace, project: Project, targets: Sequence[str], reports: Path) -> Launch:
+async def launch_pytest(at: Surroundings, project: Project, targets: Sequence[str], reports: Path) -> Launch:
     python = await interpreter(at, project, pytest=True)
     return pytest_launch(at, project, python, (python.path, "-m", "pytest"), targets, reports)
 
 
 def pytest_launch(
-    at: Workspace,
+    at: Surroundings,
     project: Project,
     python: Interpreter,
     start: tuple[str, ...],
@@ -108,7 +108,9 @@ def pytest_launch(
     )
 
 
-async def launch_unittest(at: Workspace, project: Project, targets: Sequence[str], reports: Path) -> Launch:
+async def launch_unittest(
+    at: Surroundings, project: Project, targets: Sequence[str], reports: Path
+) -> Launch:
     python = await interpreter(at, project, pytest=False)
     if targets:
         arguments = ["-v", *(_dotted(target) for target in targets)]
@@ -124,14 +126,14 @@ async def launch_unittest(at: Workspace, project: Project, targets: Sequence[str
     )
 
 
-async def launch_django(at: Workspace, project: Project, targets: Sequence[str], reports: Path) -> Launch:
+async def launch_django(at: Surroundings, project: Project, targets: Sequence[str], reports: Path) -> Launch:
     python = await interpreter(at, project, pytest=False)
     argv = (python.path, "manage.py", "test", "-v", "2", "--noinput", *(_dotted(each) for each in targets))
     env = _import_path(at, project, python)
     return Launch(runner="django", argv=argv, command=project.typed(argv), parse=console.unittest, env=env)
 
 
-async def interpreter(at: Workspace, project: Project, *, pytest: bool) -> Interpreter:
+async def interpreter(at: Surroundings, project: Project, *, pytest: bool) -> Interpreter:
     """The first interpreter that can do it. Found ones are remembered: asking costs a process each time."""
     known: dict[str, Interpreter] = at.facts.setdefault("interpreters", {})
     asked = []
@@ -151,7 +153,7 @@ async def interpreter(at: Workspace, project: Project, *, pytest: bool) -> Inter
     )
 
 
-async def runner_of(at: Workspace, project: Project) -> Interpreter:
+async def runner_of(at: Surroundings, project: Project) -> Interpreter:
     """The interpreter that the project's tests are run by, whichever of the two frameworks they are for."""
     if not _needs_no_pytest(project):
         with suppress(TestsNotRunnable):
@@ -198,7 +200,7 @@ print("answer", int(has("pytest")), int(has("pytest_cov")), int(not all(map(has,
 """Asked of an interpreter in the workspace root; runs on any Python 3."""
 
 
-async def _ask(at: Workspace, path: str) -> Interpreter | None:
+async def _ask(at: Surroundings, path: str) -> Interpreter | None:
     command = Command(
         argv=(path, "-c", _QUESTION), cwd=at.root, env=python_environment(), timeout=20, scope="read-only"
     )
@@ -213,7 +215,7 @@ async def _ask(at: Workspace, path: str) -> Interpreter | None:
     return Interpreter(path=path, pytest=pytest, covered=covered, missing=missing)
 
 
-def _import_path(at: Workspace, project: Project, python: Interpreter) -> Mapping[str, str]:
+def _import_path(at: Surroundings, project: Project, python: Interpreter) -> Mapping[str, str]:
     env = dict(python_environment())
     if python.missing:
         env["PYTHONPATH"] = str(at.root / "src")

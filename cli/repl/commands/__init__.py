@@ -26,10 +26,10 @@ from cli.repl.commands import (
 from cli.repl.commands.base import Command
 
 if TYPE_CHECKING:
-    from cli.repl.chat import Chat
+    from cli.repl.conversation import Conversation
 
 _ALL: tuple[Command, ...] = (
-    basics.HELP,
+    basics.make_help(lambda: GROUPS, lambda text, chat: parse(text, chat)),
     *models.COMMANDS,
     *planning.COMMANDS,
     *reach.COMMANDS,
@@ -65,7 +65,7 @@ __all__ = ["BY_NAME", "COMMANDS", "GROUPS", "Command", "parse"]
 BY_NAME = {each.name: each for each in COMMANDS} | {"/exit": basics.QUIT}
 
 
-def parse(text: str, chat: Chat) -> Command | str | None:
+def parse(text: str, chat: Conversation) -> Command | str | None:
     """The command in a line; a complaint if it only looks like one; None if it is something else."""
     word = text.split(maxsplit=1)[0]
     if not word.startswith("/") or "/" in word[1:] or "\n" in text:  # "/usr/bin is missing" is a prompt

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from cli.repl.chat import Chat
+    from cli.repl.conversation import Conversation
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,9 +22,9 @@ class Command:
     name: str
     argument: str
     help: str
-    run: Callable[[Chat, str], Coroutine[Any, Any, None]]
+    run: Callable[[Conversation, str], Coroutine[Any, Any, None]]
     details: str = ""
-    choices: Callable[[Chat], Iterable[tuple[str, str]]] | None = None
+    choices: Callable[[Conversation], Iterable[tuple[str, str]]] | None = None
     while_working: bool = True
 
     @property

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from cli.render.paint import painter
@@ -10,24 +10,38 @@ from cli.repl.actions import ACTIONS, MEANING, shown
 from cli.repl.commands.base import Command
 
 if TYPE_CHECKING:
-    from cli.repl.chat import Chat
+    from cli.repl.conversation import Conversation
 
 NARROW = 60
 """Columns below which what a row says stands under its name."""
 
 
-async def show_help(chat: Chat, argument: str) -> None:
-    """All commands and keys, or one command in full."""
-    from cli.repl.commands import GROUPS, parse
+Groups = Mapping[str, tuple[Command, ...]]
+
+
+def make_help(
+    groups: Callable[[], Groups], parse: Callable[[str, Conversation], Command | str | None]
+) -> Command:
+    """Return /help over the commands of `groups`; `parse` finds one by its name."""
+
+    async def show_help(chat: Conversation, argument: str) -> None:
+        if argument:
+            found = parse(f"/{argument.lstrip('/')}", chat)
+            chat.tell(found.usage if isinstance(found, Command) else str(found or f"no command {argument!r}"))
+        else:
+            _show_all(chat, groups())
+
+    return Command(
+        name="/help", argument="[COMMAND]", help="this list, or more on one command", run=show_help
+    )
+
+
+def _show_all(chat: Conversation, groups: Groups) -> None:
     from cli.repl.custom import custom_commands
 
-    if argument:
-        found = parse(f"/{argument.lstrip('/')}", chat)
-        chat.tell(found.usage if isinstance(found, Command) else str(found or f"no command {argument!r}"))
-        return
     own = custom_commands(chat.home)
     parts: dict[str, Sequence[tuple[str, str, str]]] = {
-        title: [(each.name, each.argument, each.help) for each in group] for title, group in GROUPS.items()
+        title: [(each.name, each.argument, each.help) for each in group] for title, group in groups.items()
     }
     if own:
         parts["Yours"] = [(each.name, each.argument, each.help) for each in own]
@@ -35,7 +49,7 @@ async def show_help(chat: Chat, argument: str) -> None:
     chat.view.note("\n\n".join(_part(chat, title, rows) for title, rows in parts.items()))
 
 
-def _part(chat: Chat, title: str, rows: Sequence[tuple[str, str, str]]) -> str:
+def _part(chat: Conversation, title: str, rows: Sequence[tuple[str, str, str]]) -> str:
     """A heading and its rows: a name, what it takes, what it does."""
     terminal = chat.front.terminal
     paint = painter(colour=terminal.colour)
@@ -46,7 +60,7 @@ def _part(chat: Chat, title: str, rows: Sequence[tuple[str, str, str]]) -> str:
     return "\n".join(lines)
 
 
-async def leave(chat: Chat, argument: str) -> None:
+async def leave(chat: Conversation, argument: str) -> None:
     """End the conversation."""
     chat.quit()
 
@@ -58,12 +72,11 @@ PREFIXES = (
 )
 
 
-def _keys(chat: Chat) -> list[tuple[str, str, str]]:
+def _keys(chat: Conversation) -> list[tuple[str, str, str]]:
     table = {**ACTIONS, **chat.settings.terminal.keys}
     rows = [(", ".join(shown(key) for key in table[name]), "", text) for name, text in MEANING.items()]
     more = [("↑", "", "what is queued, to edit it; the history"), ("Ctrl-R", "", "search the history")]
     return [*rows, *more]
 
 
-HELP = Command(name="/help", argument="[COMMAND]", help="this list, or more on one command", run=show_help)
 QUIT = Command(name="/quit", argument="", help="leave; the session can be resumed", run=leave)

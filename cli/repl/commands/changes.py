@@ -11,14 +11,14 @@ from cli.repl.commands.base import Command
 from sandbox.inert import inert
 
 if TYPE_CHECKING:
-    from cli.repl.chat import Chat
+    from cli.repl.conversation import Conversation
     from sandbox.snapshots import Change, Snapshots
 
 DIFF_LINES = 400
 """Lines of one file in /diff: more is read in an editor, or with git diff and a pager."""
 
 
-async def diff(chat: Chat, argument: str) -> None:
+async def diff(chat: Conversation, argument: str) -> None:
     """What the session's turns changed, against what is there now."""
     snapshots = _snapshots(chat)
     before = await asyncio.to_thread(_first_states, chat, snapshots) if snapshots else {}
@@ -37,7 +37,7 @@ async def diff(chat: Chat, argument: str) -> None:
     chat.view.note("\n".join(shown) if shown else "this session has changed no file")
 
 
-def _snapshots(chat: Chat) -> Snapshots | None:
+def _snapshots(chat: Conversation) -> Snapshots | None:
     """The session's snapshots; None in read-only mode, where nothing can have changed."""
     from sandbox.snapshots import Snapshots
 
@@ -45,7 +45,7 @@ def _snapshots(chat: Chat) -> Snapshots | None:
     return found if isinstance(found, Snapshots) else None
 
 
-def _first_states(chat: Chat, snapshots: Snapshots) -> dict[str, Change]:
+def _first_states(chat: Conversation, snapshots: Snapshots) -> dict[str, Change]:
     """Each path that a step changed, with its state before the first of them."""
     first: dict[str, Change] = {}
     spans = [span for step in chat.ledger.timeline.done for span in step.spans]
@@ -55,12 +55,12 @@ def _first_states(chat: Chat, snapshots: Snapshots) -> dict[str, Change]:
     return first
 
 
-def _present(chat: Chat, path: str) -> bytes:
+def _present(chat: Conversation, path: str) -> bytes:
     files = chat.runtime.workspace.files
     return files.read(path) if files.is_file(path) else b""
 
 
-def _file_diff(chat: Chat, path: str, old: bytes | None, new: bytes) -> str:
+def _file_diff(chat: Conversation, path: str, old: bytes | None, new: bytes) -> str:
     from tools.text import unified
 
     paint = painter(colour=chat.front.terminal.colour)

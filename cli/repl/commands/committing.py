@@ -10,10 +10,10 @@ from cli.repl.commands.base import Command
 from sandbox.inert import inert
 
 if TYPE_CHECKING:
-    from cli.repl.chat import Chat
+    from cli.repl.conversation import Conversation
 
 
-async def commit(chat: Chat, argument: str) -> None:
+async def commit(chat: Conversation, argument: str) -> None:
     """Commit what this session changed, and nothing of the user's."""
     made = await chat.runtime.committer.now()
     if made is None:
@@ -22,7 +22,7 @@ async def commit(chat: Chat, argument: str) -> None:
         chat.tell(made.text, "yellow" if made.failed else None)
 
 
-async def review(chat: Chat, argument: str) -> None:
+async def review(chat: Conversation, argument: str) -> None:
     """Review what is not committed, or a commit."""
     from agent.model.roles import Role
     from cli.committing import LONGEST, PATIENCE, examined
@@ -40,7 +40,7 @@ async def review(chat: Chat, argument: str) -> None:
         chat.view.note(inert(said))
 
 
-async def hooks(chat: Chat, argument: str) -> None:
+async def hooks(chat: Conversation, argument: str) -> None:
     """Which git hooks are installed in this repository, and how to have them."""
     from cli.hooks.install import states
 
@@ -50,7 +50,7 @@ async def hooks(chat: Chat, argument: str) -> None:
     chat.view.note("\n".join([*rows, more]))
 
 
-def _commits(chat: Chat) -> Iterator[tuple[str, str]]:
+def _commits(chat: Conversation) -> Iterator[tuple[str, str]]:
     """Branches and the latest commits."""
     from tools.plumbing import Git
 

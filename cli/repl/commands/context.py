@@ -11,14 +11,14 @@ from sandbox.inert import inert
 
 if TYPE_CHECKING:
     from agent.events import Compaction
-    from cli.repl.chat import Chat
+    from cli.repl.conversation import Conversation
 
 SHOWN_COMPACTIONS = 6
 
 DIFF_LINES = 200
 
 
-async def context(chat: Chat, argument: str) -> None:
+async def context(chat: Conversation, argument: str) -> None:
     """What fills the window; what a compaction changed; take one back."""
     word, _, which = argument.partition(" ")
     acts = {"": _overview, "diff": _diff, "undo": _undo}
@@ -31,7 +31,7 @@ async def context(chat: Chat, argument: str) -> None:
     await acts[word](chat, which.strip())
 
 
-async def compact(chat: Chat, argument: str) -> None:
+async def compact(chat: Conversation, argument: str) -> None:
     """Shorten the past now."""
     compressor, made = chat.runtime.loop.compressor, None
     async for event in compressor.asked(argument):
@@ -40,14 +40,14 @@ async def compact(chat: Chat, argument: str) -> None:
         chat.tell("there is no past to shorten yet")
 
 
-async def state(chat: Chat, argument: str) -> None:
+async def state(chat: Conversation, argument: str) -> None:
     """The ledger that stands at the end of each request."""
     chat.tell(
         chat.runtime.loop.compressor.whole_state() or "nothing to say yet: no plan, no change, no test run"
     )
 
 
-async def _overview(chat: Chat, which: str) -> None:
+async def _overview(chat: Conversation, which: str) -> None:
     from agent.context.usage import holding, usage
 
     found = usage(chat.runtime.loop.compressor)
@@ -69,7 +69,7 @@ async def _overview(chat: Chat, which: str) -> None:
     chat.view.note(inert("\n".join(lines)))
 
 
-async def _diff(chat: Chat, which: str) -> None:
+async def _diff(chat: Conversation, which: str) -> None:
     from agent.context.usage import before_and_after
     from cli.render.diffs import painted
     from cli.render.paint import painter
@@ -88,7 +88,7 @@ async def _diff(chat: Chat, which: str) -> None:
     chat.view.note("\n".join(lines))
 
 
-async def _undo(chat: Chat, which: str) -> None:
+async def _undo(chat: Conversation, which: str) -> None:
     from agent.context.replay import undo
 
     event = await _chosen(chat, which)
@@ -97,7 +97,7 @@ async def _undo(chat: Chat, which: str) -> None:
     chat.tell(f"compaction {event.id} is taken back: what it left out is sent again")
 
 
-async def _chosen(chat: Chat, which: str) -> Compaction:
+async def _chosen(chat: Conversation, which: str) -> Compaction:
     from agent.context.usage import holding
 
     made = await asyncio.to_thread(holding, chat.runtime.session.replayed)

@@ -11,10 +11,10 @@ from sandbox.errors import Fault, UserError
 from sandbox.inert import inert
 
 if TYPE_CHECKING:
-    from cli.repl.chat import Chat
+    from cli.repl.conversation import Conversation
 
 
-async def trace(chat: Chat, argument: str) -> None:
+async def trace(chat: Conversation, argument: str) -> None:
     """Everything that happened, nothing folded, to scroll through and search."""
     from cli.repl.transcript import Transcript
 
@@ -25,7 +25,7 @@ async def trace(chat: Chat, argument: str) -> None:
     await chat.front.view(f"session {chat.runtime.session.id}", pages)
 
 
-async def export(chat: Chat, argument: str) -> None:
+async def export(chat: Conversation, argument: str) -> None:
     """Write the session into a file, in the format that its name ends with."""
     from cli.export import export_session
 
@@ -35,7 +35,7 @@ async def export(chat: Chat, argument: str) -> None:
     chat.tell(f"written: {inert(str(path))}")
 
 
-async def settings(chat: Chat, argument: str) -> None:
+async def settings(chat: Conversation, argument: str) -> None:
     """Each setting with where its value comes from, or set one."""
     from cli.config import explained, store
 

@@ -13,10 +13,10 @@ from cli.repl.commands.base import Command
 from tools.text import plural
 
 if TYPE_CHECKING:
-    from cli.repl.chat import Chat
+    from cli.repl.conversation import Conversation
 
 
-async def model(chat: Chat, argument: str) -> None:
+async def model(chat: Conversation, argument: str) -> None:
     """Show the model, or use another one from now on."""
     if not argument:
         chat.tell(f"model: {chat.runtime.model.name}\nswitch: /model PROVIDER/NAME, or /model offline")
@@ -25,7 +25,7 @@ async def model(chat: Chat, argument: str) -> None:
     chat.runtime.session.append(Signal(name="model", detail=f"model: {chat.runtime.model.name}"))
 
 
-async def cost(chat: Chat, argument: str) -> None:
+async def cost(chat: Conversation, argument: str) -> None:
     """Tokens and dollars of the whole session, by role and model where there are several."""
     bill = chat.ledger.bill
     if not bill.total.spent.input + bill.total.spent.output:
@@ -46,7 +46,7 @@ def _sum(item: Item) -> str:
     )
 
 
-def _models(chat: Chat) -> Iterator[tuple[str, str]]:
+def _models(chat: Conversation) -> Iterator[tuple[str, str]]:
     """Models that can be asked here: those of the settings, those used before, those of providers with a key."""
     settings, seen = chat.settings, {chat.runtime.model.name}
     named = [settings.model, settings.models.fast, settings.models.plan, settings.models.judge]
@@ -59,14 +59,14 @@ def _models(chat: Chat) -> Iterator[tuple[str, str]]:
             yield name, about
 
 
-def _used(chat: Chat) -> Iterator[tuple[str, str]]:
+def _used(chat: Conversation) -> Iterator[tuple[str, str]]:
     from agent.index import sessions
 
     for each in sessions(chat.home, chat.runtime.workspace.root):
         yield each.model, "used in this project"
 
 
-def _offered(chat: Chat) -> Iterator[tuple[str, str]]:
+def _offered(chat: Conversation) -> Iterator[tuple[str, str]]:
     """Of the catalog, for providers whose key is in the environment."""
     from agent.model.catalog import Catalog
     from agent.model.providers import BARE, ENDPOINTS

@@ -9,10 +9,10 @@ from sandbox.errors import Fault, UserError
 from sandbox.policy import Mode
 
 if TYPE_CHECKING:
-    from cli.repl.chat import Chat
+    from cli.repl.conversation import Conversation
 
 
-async def plan(chat: Chat, argument: str) -> None:
+async def plan(chat: Conversation, argument: str) -> None:
     """Enter plan mode, with a task or without; without one and in it already: leave it."""
     if chat.planning.on and not argument:
         await chat.planning.leave()

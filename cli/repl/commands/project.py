@@ -10,26 +10,26 @@ from sandbox.errors import Fault, UserError
 from sandbox.inert import inert
 
 if TYPE_CHECKING:
-    from cli.repl.chat import Chat
+    from cli.repl.conversation import Conversation
 
 
-async def tests(chat: Chat, argument: str) -> None:
+async def tests(chat: Conversation, argument: str) -> None:
     """Run the tests now."""
     await _act(chat, "run_tests", argument)
 
 
-async def localize(chat: Chat, argument: str) -> None:
+async def localize(chat: Conversation, argument: str) -> None:
     """The lines that failing tests point at."""
     await _act(chat, "localize", argument)
 
 
-async def repair(chat: Chat, argument: str) -> None:
+async def repair(chat: Conversation, argument: str) -> None:
     """A turn of the offline engine, whatever model the session has."""
     async with chat.borrowed_model("offline"):
         await chat.turn(f"make the failing tests pass {argument}".strip())
 
 
-async def init(chat: Chat, argument: str) -> None:
+async def init(chat: Conversation, argument: str) -> None:
     """Draft AGENTS.md."""
     from cli.init import write
 
@@ -37,7 +37,7 @@ async def init(chat: Chat, argument: str) -> None:
     chat.tell(f"{path.name} is a draft: read it, correct it, fill in what is marked, and commit it")
 
 
-async def memory(chat: Chat, argument: str) -> None:
+async def memory(chat: Conversation, argument: str) -> None:
     """Which instructions of the project the model is given."""
     from agent.context.instructions import project_instructions
 
@@ -55,7 +55,7 @@ async def memory(chat: Chat, argument: str) -> None:
     chat.tell("\n".join([*lines, "#NOTE adds a line; a new session reads all of it"]))
 
 
-async def _act(chat: Chat, tool: str, argument: str) -> None:
+async def _act(chat: Conversation, tool: str, argument: str) -> None:
     if chat.runtime.toolbox.get(tool) is None:
         raise UserError(Fault.USAGE, f"this session has no tool {tool!r}")
     chat.front.busy(tool)

@@ -11,7 +11,7 @@ from sandbox.errors import Fault, UserError
 from sandbox.policy import Approval, Mode
 
 if TYPE_CHECKING:
-    from cli.repl.chat import Chat
+    from cli.repl.conversation import Conversation
 
 MODES = {
     Mode.READ_ONLY: "look, run, write nothing",
@@ -27,9 +27,9 @@ APPROVALS = {
 Choice = TypeVar("Choice", bound=StrEnum)
 
 
-async def mode(chat: Chat, argument: str) -> None:
+async def mode(chat: Conversation, argument: str) -> None:
     """Show how far the session reaches, or change it."""
-    from agent.reach import switch_mode
+    from agent.mode_switch import switch_mode
 
     runtime = chat.runtime
     if not argument:
@@ -44,9 +44,9 @@ async def mode(chat: Chat, argument: str) -> None:
         chat.tell(warning, "yellow")
 
 
-async def approval(chat: Chat, argument: str) -> None:
+async def approval(chat: Conversation, argument: str) -> None:
     """Show who is asked, or change it."""
-    from agent.reach import switch_approval
+    from agent.mode_switch import switch_approval
 
     if not argument:
         chat.tell(_shown("approval", chat.runtime.policy.approval, APPROVALS))
@@ -66,11 +66,11 @@ def _chosen(what: str, word: str, kind: type[Choice]) -> Choice:
         raise UserError(Fault.USAGE, f"no {what} {word!r}", f"Choose one of: {', '.join(kind)}.") from None
 
 
-def _modes(chat: Chat) -> Iterable[tuple[str, str]]:
+def _modes(chat: Conversation) -> Iterable[tuple[str, str]]:
     return ((str(each), text) for each, text in MODES.items())
 
 
-def _approvals(chat: Chat) -> Iterable[tuple[str, str]]:
+def _approvals(chat: Conversation) -> Iterable[tuple[str, str]]:
     return ((str(each), text) for each, text in APPROVALS.items())
 
 

@@ -13,7 +13,7 @@ from sandbox.inert import inert
 from tools.text import plural
 
 if TYPE_CHECKING:
-    from cli.repl.chat import Chat
+    from cli.repl.conversation import Conversation
     from tools.mcp.server import Server
 
 HOW = (
@@ -23,9 +23,9 @@ HOW = (
 )
 
 
-async def mcp(chat: Chat, argument: str) -> None:
+async def mcp(chat: Conversation, argument: str) -> None:
     """All servers with their state, or one with what it can do; `restart NAME` ends it and starts it again."""
-    servers = chat.runtime.workspace.mcp
+    servers = chat.runtime.mcp
     if servers is None:
         chat.tell(HOW)
         return
@@ -47,7 +47,7 @@ async def mcp(chat: Chat, argument: str) -> None:
     chat.view.note("\n".join(_line(chat, each) for each in servers))
 
 
-def _line(chat: Chat, server: Server) -> str:
+def _line(chat: Conversation, server: Server) -> str:
     unicode = chat.front.terminal.unicode
     if server.why:
         return inert(f"{mark('bad', unicode=unicode)} {server.name}: {server.why}")
@@ -57,7 +57,7 @@ def _line(chat: Chat, server: Server) -> str:
     )
 
 
-def _one(chat: Chat, server: Server) -> None:
+def _one(chat: Conversation, server: Server) -> None:
     width = chat.front.terminal.columns
     lines = [_line(chat, server)]
     for each in server.tools:
@@ -66,8 +66,8 @@ def _one(chat: Chat, server: Server) -> None:
     chat.view.note("\n".join(lines))
 
 
-def _names(chat: Chat) -> Iterator[tuple[str, str]]:
-    for each in chat.runtime.workspace.mcp or ():
+def _names(chat: Conversation) -> Iterator[tuple[str, str]]:
+    for each in chat.runtime.mcp or ():
         yield each.name, "running" if each.alive else "not running"
 
 

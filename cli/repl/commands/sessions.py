@@ -17,12 +17,12 @@ from sandbox.errors import Fault, UserError
 from sandbox.inert import inert
 
 if TYPE_CHECKING:
-    from cli.repl.chat import Chat
+    from cli.repl.conversation import Conversation
 
 LISTED_SESSIONS = 15
 
 
-async def sessions(chat: Chat, argument: str) -> None:
+async def sessions(chat: Conversation, argument: str) -> None:
     """This project's sessions, the newest first."""
     found = await asyncio.to_thread(_known, chat)
     width = chat.front.terminal.columns
@@ -41,7 +41,7 @@ async def sessions(chat: Chat, argument: str) -> None:
     chat.view.note("\n".join([*lines, "  go on with one: /resume"]))
 
 
-async def resume(chat: Chat, argument: str) -> None:
+async def resume(chat: Conversation, argument: str) -> None:
     """Go on with another session, chosen from a list if it is not named."""
     if argument:
         _check(chat, argument)
@@ -55,7 +55,7 @@ async def resume(chat: Chat, argument: str) -> None:
         chat.open(found[chosen].id)
 
 
-async def fork(chat: Chat, argument: str) -> None:
+async def fork(chat: Conversation, argument: str) -> None:
     """A copy of this session, to try something else in."""
     from agent.transfer import fork as copy
 
@@ -65,7 +65,7 @@ async def fork(chat: Chat, argument: str) -> None:
     chat.open(made.id)
 
 
-async def rename(chat: Chat, argument: str) -> None:
+async def rename(chat: Conversation, argument: str) -> None:
     """Give the session a title."""
     if not argument:
         raise UserError(Fault.USAGE, "no title", "Like this: /rename the login bug")
@@ -73,22 +73,22 @@ async def rename(chat: Chat, argument: str) -> None:
     chat.tell(f"this session is called: {argument}")
 
 
-async def clear(chat: Chat, argument: str) -> None:
+async def clear(chat: Conversation, argument: str) -> None:
     """A new session in the same terminal."""
     chat.open("")
 
 
-def _known(chat: Chat) -> list[Summary]:
+def _known(chat: Conversation) -> list[Summary]:
     from agent.index import sessions as indexed
 
     return indexed(chat.home, chat.runtime.workspace.root)
 
 
-def _choices(chat: Chat) -> list[tuple[str, str]]:
+def _choices(chat: Conversation) -> list[tuple[str, str]]:
     return [(each.id, inert(each.title)) for each in _known(chat) if each.id != chat.runtime.session.id]
 
 
-def _check(chat: Chat, session: str) -> None:
+def _check(chat: Conversation, session: str) -> None:
     if not (chat.runtime.session.folder.parent / session / "log.jsonl").is_file() or "/" in session:
         raise UserError(Fault.USAGE, f"no session {session!r} in this project", "List them: /sessions")
     if session == chat.runtime.session.id:

@@ -12,25 +12,25 @@ from sandbox.inert import inert
 
 if TYPE_CHECKING:
     from agent.undo import Outcome, Timeline
-    from cli.repl.chat import Chat
+    from cli.repl.conversation import Conversation
     from sandbox.snapshots import Snapshots
 
 
-async def undo(chat: Chat, argument: str) -> None:
+async def undo(chat: Conversation, argument: str) -> None:
     """Take back what the last changing turn did; what the user did since is kept, or it is refused."""
     from agent.undo import undo as take_back
 
     await _do(chat, take_back)
 
 
-async def redo(chat: Chat, argument: str) -> None:
+async def redo(chat: Conversation, argument: str) -> None:
     """Bring back what the last /undo or /rewind took away."""
     from agent.undo import redo as bring_back
 
     await _do(chat, bring_back)
 
 
-async def rewind(chat: Chat, argument: str) -> None:
+async def rewind(chat: Conversation, argument: str) -> None:
     """List the steps that changed files, or go back to before one of them."""
     from agent.undo import forget
     from agent.undo import rewind as go_back
@@ -53,7 +53,7 @@ async def rewind(chat: Chat, argument: str) -> None:
 
 
 async def _do(
-    chat: Chat, act: Callable[[Snapshots, Timeline], Outcome], *, conversation: bool = False
+    chat: Conversation, act: Callable[[Snapshots, Timeline], Outcome], *, conversation: bool = False
 ) -> None:
     from agent.undo import log
     from cli.undo import describe_uncovered, lines_of
@@ -72,7 +72,7 @@ async def _do(
             chat.tell(inert(line), "yellow")
 
 
-def _snapshots(chat: Chat) -> Snapshots:
+def _snapshots(chat: Conversation) -> Snapshots:
     from sandbox.snapshots import Snapshots
 
     found = chat.runtime.snapshots

@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from sandbox.backends import choose
+from sandbox.effects import Effect
 from sandbox.paths import Tree
-from sandbox.policy import Approval, Decision, Effect, Mode, Policy
+from sandbox.policy import Approval, Decision, Mode, Policy
 from sandbox.rules import NO_RULES, Rules
 from sandbox.snapshots import Snapshots
 from tools.action import Action, Observation
@@ -18,7 +19,8 @@ from tools.defaults import default_tools, understood_tools
 from tools.dispatch import Gateway
 from tools.kernel.session import KernelSession
 from tools.registry import Toolbox
-from tools.workspace import ToolSettings, Workspace
+from tools.settings import ToolSettings
+from tools.workspace import Workspace
 
 
 class Kernel:

@@ -1,0 +1,18 @@
+"""Sandbox for the project's own programs that checks run: linters and formatters."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from sandbox.process import Sandbox
+
+
+def confinement(root: Path) -> Sandbox:
+    """What the project's own programs run in here: the strongest that works, without network."""
+    from agent.home import Home
+    from sandbox.backends import choose
+
+    home = Home.from_environment()
+    return choose(root, cache=home.cache, hidden=(home.data, home.config))

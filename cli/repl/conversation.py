@@ -1,0 +1,77 @@
+"""Protocol of a conversation: the part that slash commands, plan mode and questions may use."""
+
+from __future__ import annotations
+
+from contextlib import AbstractAsyncContextManager
+from typing import Protocol
+
+from agent.home import Home
+from agent.runtime import Runtime
+from cli.render.paint import Style
+from cli.repl.front import Front
+from cli.repl.ledger import Ledger
+from cli.repl.view import View
+from cli.settings.shape import Settings
+
+
+class PlanMode(Protocol):
+    """Switch for the mode in which nothing is changed. `on`: the session is in it."""
+
+    @property
+    def on(self) -> bool: ...
+
+    async def enter(self) -> None:
+        """Deny every change until `leave`."""
+        ...
+
+    async def leave(self) -> None:
+        """Return to the mode before."""
+        ...
+
+
+class Conversation(Protocol):
+    """One session in one terminal, as its commands see it.
+
+    note: text that the model gets with the next prompt
+    """
+
+    front: Front
+    runtime: Runtime
+    home: Home
+    settings: Settings
+    view: View
+    note: str
+
+    @property
+    def planning(self) -> PlanMode:
+        """Plan mode of this conversation."""
+        ...
+
+    @property
+    def ledger(self) -> Ledger:
+        """Changes and cost of the turns so far."""
+        ...
+
+    def tell(self, text: str, style: Style | None = None) -> None:
+        """Print lines of the program itself; untrusted parts are made inert."""
+        ...
+
+    async def turn(self, prompt: str, *, shown: str | None = None) -> None:
+        """Run a turn as if the user had typed its prompt. shown: text to print instead of the prompt."""
+        ...
+
+    def borrowed_model(self, name: str) -> AbstractAsyncContextManager[None]:
+        """Use another model inside the context, then the session's own again."""
+        ...
+
+    async def switch_model(self, name: str) -> None:
+        """Use another model from the next turn on. Raises UserError."""
+        ...
+
+    def open(self, session: str) -> None:
+        """Leave this session for another one, "" for a new one."""
+        ...
+
+    def quit(self) -> None:
+        """Leave, ending the work in progress."""
+        ...
