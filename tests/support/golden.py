@@ -1,10 +1,13 @@
-"""What the screen is compared with: files that hold how it looked when somebody last looked at it."""
+"""What the screen, and data that others rely on, are compared with: files that hold how it was when last looked at."""
 
 from __future__ import annotations
 
+import difflib
+import json
 import os
 import re
 from pathlib import Path
+from typing import Any
 
 from tests.support.terminal import Terminal
 
@@ -57,3 +60,18 @@ def compare(seen: str, name: str) -> None:
     if WRITING:
         path.write_text(seen)
     assert seen == path.read_text(), f"{path.name} has changed: look at it, then GOLDEN=write"
+
+
+def compare_data(seen: Any, path: Path) -> None:
+    """Compare data with a JSON file, line by line, keys sorted. GOLDEN=write writes it anew."""
+    text = json.dumps(seen, indent=2, sort_keys=True, ensure_ascii=False) + "\n"
+    if WRITING:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, "utf-8")
+    known = path.read_text("utf-8")
+    changes = "\n".join(
+        difflib.unified_diff(known.split("\n"), text.split("\n"), path.name, "now", "", "", 2, "")
+    )
+    assert text == known, (
+        f"{path.name} has changed: if it is meant, GOLDEN=write and the changelog\n{changes}"
+    )
