@@ -79,8 +79,8 @@ def _runtime(
             secrets_allowed=options.secrets_allowed,
             refuse_syntax_errors=options.refuse_syntax_errors,
             lint=options.lint,
-            unreadable=tuple(rule.pattern for rule in options.rules.unreadable),
-            trusts=TrustStore(home.config).of(root),
+            unreadable=tuple(rule.pattern for rule in options.rules.read_denials),
+            trusts=TrustStore(home.config).create_check(root),
             cache=private_folder(home.cache / "work" / session.id),
             shared=home.cache,
         ),
@@ -151,7 +151,7 @@ def _servers(options: Options, sandbox: str) -> Servers | None:
     from tools.lsp.servers import Servers
 
     def spared(path: str) -> bool:
-        rule = options.rules.of_effect(Effect(kind="write", paths=(path,)))
+        rule = options.rules.match_effect(Effect(kind="write", paths=(path,)))
         return rule is not None and rule.verdict != "allow"
 
     return Servers(options.language_servers, spared)
@@ -186,7 +186,7 @@ def _start(
     options: Options, root: Path, model: Model, session: Session, workspace: Workspace, *, offers_commit: bool
 ) -> Event:
     from agent.context.instructions import system_prompt
-    from sandbox.repository import branch, find_root
+    from sandbox.repository import find_root, read_branch
 
     return SessionStart(
         session=session.id,
@@ -200,7 +200,7 @@ def _start(
             options.working.resolve(),
             mode=options.mode,
             sandbox=workspace.sandbox.name,
-            branch=branch(root) or ("(detached HEAD)" if find_root(root) else ""),
+            branch=read_branch(root) or ("(detached HEAD)" if find_root(root) else ""),
             commits=offers_commit,
         ),
     )

@@ -36,7 +36,7 @@ from agent.model.base import (
 )
 from agent.outcome import BY_FAULT, Exit
 from sandbox.errors import UserError
-from sandbox.watchdog import ready, watched
+from sandbox.watchdog import start_watchdog, watch_group
 from tools.action import Action
 from tools.artifacts import Artifacts
 from tools.checks import weakened
@@ -246,7 +246,7 @@ class Attempts:
         """Run one to its end; its last event, {} if it left none. max_cost: dollars that it may spend"""
         limit = [] if max_cost is None else [f"--max-cost={max_cost}"]
         with (self.kept / f"{number}.stderr").open("wb") as errors:
-            ready()
+            start_watchdog()
             process = await asyncio.create_subprocess_exec(
                 *self.command,
                 *limit,
@@ -258,7 +258,7 @@ class Attempts:
                 env=without_git(os.environ),
                 start_new_session=True,
             )
-        with watched(process.pid):  # should we be killed, it is, too
+        with watch_group(process.pid):  # should we be killed, it is, too
             try:
                 output, _ = await process.communicate(self.prompt.encode("utf-8", "replace"))
             finally:

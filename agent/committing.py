@@ -130,12 +130,12 @@ def _own_branch(at: Workspace, words: str) -> None:
 
     Nor in the middle of a merge or a rebase, which moving HEAD would spoil; the commit is then refused as well.
     """
-    from sandbox.repository import branch, find_root
+    from sandbox.repository import find_root, read_branch
     from tools.git.broker import Broker
     from tools.git.commit import unfinished
 
     root = find_root(at.root)
-    if root is None or branch(root).startswith(BRANCHES):
+    if root is None or read_branch(root).startswith(BRANCHES):
         return
     broker = Broker(root, at.settings.trusts)
     if unfinished(broker):

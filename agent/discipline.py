@@ -221,7 +221,7 @@ class Discipline:
 
     def _path(self, name: str) -> str:
         try:
-            return self._workspace.files.relative(name)
+            return self._workspace.files.resolve_relative(name)
         except (ValueError, OSError):  # it leads outside, or nowhere
             return ""
 

@@ -14,7 +14,7 @@ from agent.events import Event, ObservationEvent, Prompt, SnapshotEvent, Steer, 
 from agent.history import History
 from agent.undo import told
 from sandbox.errors import UserError
-from sandbox.inert import name
+from sandbox.inert import quote_name
 from tools.following import Snapshotter
 from tools.text import listed
 from tools.workspace import Workspace
@@ -82,14 +82,14 @@ class Noticing:
             changed += [each for each in await asyncio.to_thread(self._meanwhile) if each not in changed]
         if changed:
             pending.append(
-                f"[Changed by me or another program, not by you: {listed(list(map(name, changed)), NAMED)}. "
+                f"[Changed by me or another program, not by you: {listed(list(map(quote_name, changed)), NAMED)}. "
                 "Read again what you rely on, and keep those changes.]"
             )
         return pending
 
     def _changed(self) -> list[str]:
         """Files that the model has seen, and that somebody else has changed since."""
-        from tools.text import fingerprint
+        from sandbox.textfile import compute_fingerprint
 
         found = []
         files = self._workspace.files
@@ -100,7 +100,7 @@ class Noticing:
             self._looks[path] = looks
             now = ""
             with suppress(OSError, ValueError):  # gone, or no longer a file to be read
-                now = fingerprint(files.read(path)) if looks else ""
+                now = compute_fingerprint(files.read(path)) if looks else ""
             own = path in self._own
             self._own.discard(path)
             if seen.fingerprint and now not in (seen.fingerprint, self._told.get(path)) and not own:
@@ -121,7 +121,7 @@ class Noticing:
             return []
         try:
             now = self._snapshots.take()
-            changes = self._snapshots.changed(self._tree, now) if now != self._tree else []
+            changes = self._snapshots.list_changes(self._tree, now) if now != self._tree else []
         except (UserError, OSError):  # a full disk, say: whoever writes next will tell
             return []
         self._tree = now

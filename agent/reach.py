@@ -46,13 +46,13 @@ class Place:
 
     def reach(self, mode: Mode) -> Reach:
         """Raises UserError where the sandbox asked for does not work, or the folder cannot be written."""
-        from sandbox.backends import choose
-        from sandbox.masking import masked
+        from sandbox.backends import choose_sandbox
+        from sandbox.masking import apply_read_denials
         from sandbox.snapshots import Snapshots
 
         options, home, root = self.options, self.home, self.root
         check_writable(root, mode)
-        sandbox = choose(
+        sandbox = choose_sandbox(
             root,
             options.sandbox,
             cache=home.cache,
@@ -64,7 +64,7 @@ class Place:
         )
         writes = mode is not Mode.READ_ONLY
         return Reach(
-            sandbox=masked(sandbox, root, options.rules),
+            sandbox=apply_read_denials(sandbox, root, options.rules),
             toolbox=self._toolbox(mode, in_container=sandbox.name == "container"),
             snapshots=Snapshots(root, home.project(root) / "snapshots") if writes else None,
         )

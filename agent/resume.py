@@ -23,14 +23,14 @@ from agent.log_index import place
 from agent.loop import TurnEnd
 from agent.session import INTERRUPTED
 from sandbox.snapshots import LostObjectError, Snapshots
-from sandbox.watchdog import died
+from sandbox.watchdog import read_death_time
 from tools.between import Between
 from tools.registry import Toolbox
 from tools.workspace import Workspace
 
 
 class _Paths(Protocol):
-    def relative(self, path: str) -> str: ...
+    def resolve_relative(self, path: str) -> str: ...
 
 
 @dataclass(slots=True, kw_only=True)
@@ -87,8 +87,8 @@ def restore_changes(
     taken_up = _TakenUp(workspace, snapshots, tree)
     for event in events:
         taken_up.see(event)
-    if snapshots.damaged:
-        snapshots.mend()
+    if snapshots.is_damaged:
+        snapshots.drop_damaged()
     found = taken_up.cut_off
     if found is None:
         return None
@@ -144,7 +144,7 @@ class _TakenUp:
         if found is None or not found.before:
             return
         with suppress(LostObjectError):  # then nothing tells what was done
-            for change in self._snapshots.changed(found.before, tree):
+            for change in self._snapshots.list_changes(found.before, tree):
                 if found.claims(change.path):
                     self._remember(change.path, found.before)
 
@@ -166,8 +166,8 @@ class _TakenUp:
         if not tree or path in workspace.changed:
             return
         try:
-            state = snapshots.state_at(tree, path)
-            content = snapshots.content(state) if state else None
+            state = snapshots.find_state(tree, path)
+            content = snapshots.read_content(state) if state else None
         except LostObjectError:
             workspace.remember_lost(path)
         else:
@@ -178,7 +178,7 @@ def _work_of(found: _CutOff, workspace: Workspace, snapshots: Snapshots, ended: 
     """The snapshot that the interrupted actions left behind, without what others have changed since."""
     if not found.before:
         return snapshots.take()
-    moments = (round(found.since * 1e9), died(workspace.at_work))
+    moments = (round(found.since * 1e9), read_death_time(workspace.at_work))
     surely = found.written.intersection(ended)
     try:
         return snapshots.take_within(found.before, moments, only=found.only, surely=surely)
@@ -235,11 +235,11 @@ def ended_already(turn: Sequence[Event], toolbox: Toolbox) -> TurnEnd | None:
 
 def _as_found(workspace: Workspace, snapshots: Snapshots, tree: str, path: str) -> bool:
     try:
-        state = snapshots.state_at(tree, path)
+        state = snapshots.find_state(tree, path)
         if state is None:
             return workspace.changed[path] is None
         same = workspace.modes.get(path, state.mode) == state.mode
-        return same and state.kept and snapshots.content(state) == workspace.changed[path]
+        return same and state.is_kept and snapshots.read_content(state) == workspace.changed[path]
     except LostObjectError:
         return False
 
@@ -248,7 +248,7 @@ def _inside(files: _Paths, paths: Sequence[str]) -> list[str]:
     found = []
     for path in paths:
         try:
-            found.append(files.relative(path))
+            found.append(files.resolve_relative(path))
         except ValueError:  # the tool refused it then, too
             continue
     return found

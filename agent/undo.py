@@ -24,8 +24,8 @@ from agent.events import (
 )
 from agent.log_index import place
 from agent.session import Session
-from sandbox.inert import name
-from sandbox.snapshots import Restored
+from sandbox.inert import quote_name
+from sandbox.snapshots import RestoreResult
 from tools.text import listed
 
 NAMED = 20
@@ -182,7 +182,7 @@ class Reverter(Protocol):
     """Snapshots, as far as they are needed here."""
 
     def take(self) -> str: ...
-    def revert(self, spans: Sequence[tuple[str, str]]) -> Restored: ...
+    def revert(self, spans: Sequence[tuple[str, str]]) -> RestoreResult: ...
 
 
 def undo(snapshots: Reverter, timeline: Timeline) -> Outcome:
@@ -259,6 +259,6 @@ def told(event: UndoEvent) -> str:
         "redo": "redone the changes that I had undone",
         "rewind": "taken back the changes of your last steps",
     }[event.action]
-    shown = listed([name(path) for path in event.paths], NAMED)
+    shown = listed([quote_name(path) for path in event.paths], NAMED)
     state = "are back" if event.action == "redo" else "are as they were before it"
     return f"[I have {done}: {shown or 'its files'} {state}. Read them again before you rely on them.]"

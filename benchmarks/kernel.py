@@ -21,7 +21,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from agent.discipline import RULES
-from sandbox.backends import choose
+from sandbox.backends import choose_sandbox
 from sandbox.errors import UserError
 from sandbox.paths import Tree
 from sandbox.policy import Approval, Mode, Policy
@@ -97,7 +97,7 @@ def opened(folder: Path, box: str) -> tuple[Workspace, Gateway]:
     at = Workspace(
         root=root,
         files=Tree(root),
-        sandbox=choose(root, box, spill=folder),
+        sandbox=choose_sandbox(root, box, spill=folder),
         artifacts=Artifacts(folder / "artifacts"),
         journal=folder / "journal",
         settings=ToolSettings(cache=folder / "cache"),

@@ -20,7 +20,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from sandbox.backends import BACKENDS, choose
+from sandbox.backends import BACKENDS, choose_sandbox
 from sandbox.errors import UserError
 from sandbox.process import Command
 
@@ -39,7 +39,7 @@ def ways(workspace: Path) -> dict[str, Way]:
     command = Command(argv=("true",), cwd=workspace)
     for name in reversed(BACKENDS):
         try:
-            box = choose(workspace, name)
+            box = choose_sandbox(workspace, name)
         except UserError as error:  # this machine does not have it
             print(f"{name}: {error.message}")
             continue

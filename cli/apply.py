@@ -14,7 +14,7 @@ from agent.outcome import BY_FAULT, Exit
 from cli.report import complain
 from cli.streams import write_error
 from sandbox.errors import Fault, UserError
-from sandbox.inert import inert
+from sandbox.inert import sanitize_text
 
 if TYPE_CHECKING:
     from sandbox.paths import Tree
@@ -49,7 +49,9 @@ def _changes(patch: str, form: Form) -> list[FileChange]:
     try:
         return parse(_text(patch, name), form)
     except MalformedEdit as problem:
-        raise UserError(Fault.USAGE, f"{name} cannot be read as edits: {inert(str(problem))}") from None
+        raise UserError(
+            Fault.USAGE, f"{name} cannot be read as edits: {sanitize_text(str(problem))}"
+        ) from None
 
 
 def _text(patch: str, name: str) -> str:
@@ -85,7 +87,7 @@ def _applied(root: Path, changes: Sequence[FileChange], *, check: bool, exact: b
 
 def _checked(tree: Tree, changes: Sequence[FileChange], exact: bool) -> list[Planned]:
     """Everything but the writing: not even a lock is made."""
-    from sandbox.transaction.planning import plan as steps
+    from sandbox.transaction.planning import plan_transaction as steps
     from tools.edit.planned import as_writes
     from tools.edit.planning import plan
 
@@ -101,9 +103,9 @@ def _written(tree: Tree, changes: Sequence[FileChange], exact: bool) -> list[Pla
 
     journal = private_folder(Home.from_environment().project(tree.root)) / "journal"
     transactions = Transactions(tree, journal)
-    with transactions.exclusive() as recovery:
+    with transactions.lock_tree() as recovery:
         if recovery is not None:
-            write_error(f"patchwright: {inert(str(recovery))}\n")
+            write_error(f"patchwright: {sanitize_text(str(recovery))}\n")
         planned = plan(tree, changes, strictest=exact)
         transactions.commit(as_writes(planned))
     return planned
@@ -119,7 +121,7 @@ def _refused(refusal: PlanRefused, as_json: bool) -> int:
         _print_json(applied=False, exit=code.label, problems=problems)
         return code
     for each in refusal.problems:
-        write_error(inert(f"{each.path}: {each.text}") + "\n")
+        write_error(sanitize_text(f"{each.path}: {each.text}") + "\n")
     write_error(f"patchwright: {'nothing to do' if refusal.already else 'nothing was written'}\n")
     return code
 
@@ -128,7 +130,7 @@ def _failed(problem: str, hint: str, as_json: bool) -> int:
     """What a plan could not know: an error of the tree as a whole."""
     if as_json:
         _print_json(applied=False, exit=Exit.NOT_ACHIEVED.label, problems=[{"path": "", "problem": problem}])
-    write_error(f"patchwright: {inert(problem)}\n" + (f"  {hint}\n" if hint else ""))
+    write_error(f"patchwright: {sanitize_text(problem)}\n" + (f"  {hint}\n" if hint else ""))
     return Exit.NOT_ACHIEVED
 
 
@@ -144,7 +146,7 @@ def _told(planned: Sequence[Planned], check: bool, as_json: bool) -> None:
         _print_json(applied=bool(number) and not check, exit=code.label, files=files)
         return
     for each, (added, removed) in zip(shown, counts, strict=True):
-        print(inert(f"{each.path}: {_verb(each)} (+{added} −{removed})"))
+        print(sanitize_text(f"{each.path}: {_verb(each)} (+{added} −{removed})"))
         for place in each.places:
             lines = (
                 f"line {place.first}" if place.last <= place.first else f"lines {place.first}–{place.last}"
@@ -152,7 +154,7 @@ def _told(planned: Sequence[Planned], check: bool, as_json: bool) -> None:
             note = f", {place.note}" if place.note else ""
             print(f"  edit {place.edit + 1}: {place.rung}, {lines}{note}")
         for text in each.notes:
-            print(inert(f"  note: {text}"))
+            print(sanitize_text(f"  note: {text}"))
     total = f"+{sum(added for added, _ in counts)} −{sum(removed for _, removed in counts)}"
     print(f"{plural(number, 'file')} {'would change' if check else 'changed'} ({total})")
 

@@ -52,7 +52,7 @@ def make_attempts(invocation: Invocation, home: Home, settings: Settings, prompt
         )
     from sandbox.trust import TrustStore
 
-    broker = Broker.of(root, TrustStore(home.config).of(root))
+    broker = Broker.of(root, TrustStore(home.config).create_check(root))
     git = Git(broker.root, alone=True, extra=broker.replacements)
     if not git.line("rev-parse", "--verify", "--quiet", "HEAD^{commit}", ok=(0, 1, 128)):
         raise UserError(Fault.USAGE, "--attempts needs a commit to begin with", "Make one: git commit")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TypeVar
 from agent.home import Home
 from agent.outcome import Exit
 from sandbox.errors import Fault, UserError
-from sandbox.inert import inert
+from sandbox.inert import sanitize_text
 
 if TYPE_CHECKING:
     from tools.codebase.index import Index
@@ -24,7 +24,7 @@ def symbols(folder: Path, action: str, target: str, *, as_json: bool) -> int:
     from tools.codebase.answers import answer
 
     found = asked(folder, lambda index: answer(index, action, target))
-    print(json.dumps(found.data) if as_json else inert(found.text))
+    print(json.dumps(found.data) if as_json else sanitize_text(found.text))
     return Exit.NOTHING_TO_DO if found.empty else Exit.DONE
 
 
@@ -34,7 +34,7 @@ def localize(folder: Path, text: str | None, issue: Path | None, *, as_json: boo
 
     wanted = _issue(text, issue)
     found = asked(folder, lambda index: locate(index, wanted))
-    print(json.dumps(found.data) if as_json else inert(found.text))
+    print(json.dumps(found.data) if as_json else sanitize_text(found.text))
     return Exit.DONE if found.files else Exit.NOTHING_TO_DO
 
 
@@ -43,7 +43,7 @@ def show_map(folder: Path, text: str, tokens: int, *, as_json: bool) -> int:
     from tools.localization import map_answer
 
     found = asked(folder, lambda index: map_answer(index, text, tokens))
-    print(json.dumps(found.data) if as_json else inert(found.text))
+    print(json.dumps(found.data) if as_json else sanitize_text(found.text))
     return Exit.NOTHING_TO_DO if found.empty else Exit.DONE
 
 

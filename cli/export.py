@@ -23,7 +23,7 @@ from agent.events import (
 from agent.session import read
 from cli.render.actions import Actions, result
 from sandbox.errors import Fault, UserError
-from sandbox.inert import inert
+from sandbox.inert import sanitize_text
 
 LONGEST = 20_000
 """Characters of one output that a document holds; the whole stands in the session's artifacts."""
@@ -60,25 +60,26 @@ def markdown(events: Iterator[Event]) -> str:
             case SessionStart():
                 parts.append(f"# Session {event.session}\n\n{event.project} · {event.model} · {event.mode}")
             case Title():
-                parts.append(f"*Title: {inert(event.text)}*")
+                parts.append(f"*Title: {sanitize_text(event.text)}*")
             case Prompt() | Steer():
-                parts.append("\n".join(f"> {line}" for line in inert(event.text).split("\n")))
+                parts.append("\n".join(f"> {line}" for line in sanitize_text(event.text).split("\n")))
             case MessageEvent():
                 if event.reasoning.strip():
-                    parts.append(_folded("reasoning", inert(event.reasoning), ""))
+                    parts.append(_folded("reasoning", sanitize_text(event.reasoning), ""))
                 if event.text.strip():
-                    parts.append(inert(event.text.strip()))
+                    parts.append(sanitize_text(event.text.strip()))
             case ObservationEvent():
                 came = result(event.data)
-                words = inert(f"{event.tool} {actions.target(event.call)}".strip()).replace("\n", " ")
+                words = sanitize_text(f"{event.tool} {actions.target(event.call)}".strip()).replace("\n", " ")
                 language = "diff" if event.data.get("diff") else ""
                 text = str(event.data.get("diff") or event.text)
                 parts.append(
-                    _folded(f"{words}{f': {came}' if came else ''}", inert(text[:LONGEST]), language)
+                    _folded(f"{words}{f': {came}' if came else ''}", sanitize_text(text[:LONGEST]), language)
                 )
             case End():
                 parts.append(
-                    f"**{event.outcome}**" + (f" · {inert(event.verification)}" if event.verification else "")
+                    f"**{event.outcome}**"
+                    + (f" · {sanitize_text(event.verification)}" if event.verification else "")
                 )
         actions.see(event)
     return "\n\n".join(parts) + "\n"

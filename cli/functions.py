@@ -13,7 +13,7 @@ from agent.home import Home
 from agent.locate import locate
 from agent.outcome import Exit
 from sandbox.errors import Fault, UserError
-from sandbox.inert import inert
+from sandbox.inert import sanitize_text
 from tools.kernel.keeping import Kept, everything, matching, shelves
 from tools.kernel.kept_tools import checked
 
@@ -37,7 +37,7 @@ def listed(folder: Path, query: str, *, as_json: bool) -> int:
 def shown(folder: Path, name: str) -> int:
     """Print the source of a function and of its test. Raises UserError if there is none."""
     [kept] = _named(folder, name)
-    print(inert(f"{kept.source.rstrip()}\n\n# its test:\n{kept.test.rstrip()}"))
+    print(sanitize_text(f"{kept.source.rstrip()}\n\n# its test:\n{kept.test.rstrip()}"))
     return Exit.DONE
 
 
@@ -91,4 +91,4 @@ def _show(kept: Kept, *, as_json: bool) -> None:
         print(json.dumps({**asdict(kept), "about": kept.about}))
     else:
         state = f"FAILS: {kept.problem}" if kept.problem else kept.about
-        print(inert(f"{kept.name} ({kept.scope}): {state}".rstrip(": ")))
+        print(sanitize_text(f"{kept.name} ({kept.scope}): {state}".rstrip(": ")))

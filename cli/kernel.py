@@ -17,7 +17,7 @@ from cli.invocation import Invocation, make_runtime, settings_for
 from cli.run import guarded
 from cli.streams import write_line
 from sandbox.errors import Fault, UserError
-from sandbox.inert import inert, inert_json
+from sandbox.inert import sanitize_json, sanitize_text
 from tools.action import Observation
 
 _CELL = re.compile(r"^# ?%%.*$", re.MULTILINE)
@@ -91,7 +91,10 @@ def _show(number: int, observation: Observation, *, as_json: bool) -> None:
     if as_json:
         fields = {"block": number, **observation.data, "text": observation.text}
         write_line(
-            inert_json(json.dumps(fields, ensure_ascii=False, default=str)).encode("utf-8", "replace") + b"\n"
+            sanitize_json(json.dumps(fields, ensure_ascii=False, default=str)).encode("utf-8", "replace")
+            + b"\n"
         )
     else:
-        write_line(inert(f"[{number}] {observation.text}").rstrip().encode("utf-8", "replace") + b"\n")
+        write_line(
+            sanitize_text(f"[{number}] {observation.text}").rstrip().encode("utf-8", "replace") + b"\n"
+        )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from agent.events import Event, ObservationEvent
 from agent.runtime import Runtime
-from sandbox.installation import exposure_warning
+from sandbox.installation import build_exposure_warning
 
 
 class Notices:
@@ -14,7 +14,7 @@ class Notices:
     def __init__(self, runtime: Runtime) -> None:
         self.found: list[str] = []
         self._add(runtime.workspace.sandbox.warning)
-        self._add(exposure_warning(runtime.workspace.root))
+        self._add(build_exposure_warning(runtime.workspace.root))
         runtime.session.subscribe(self._see)
 
     def _see(self, event: Event) -> None:

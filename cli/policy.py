@@ -12,7 +12,7 @@ from agent.locate import locate
 from agent.outcome import Exit
 from cli.settings.layers import load
 from sandbox.effects import Effect
-from sandbox.inert import exact, inert
+from sandbox.inert import sanitize_for_approval, sanitize_text
 from sandbox.policy import Decision, Policy
 
 if TYPE_CHECKING:
@@ -27,16 +27,16 @@ _VERDICTS = {
 
 def check(folder: Path, command: str, flags: Mapping[str, Any], *, as_json: bool) -> int:
     """Explain the verdict on a command; nothing is run. Returns the exit code."""
-    from sandbox.backends import choose
-    from sandbox.shell import judge
+    from sandbox.backends import choose_sandbox
+    from sandbox.shell import judge_command_line
 
     home = Home.from_environment()
     root, _ = locate(folder, need_git=False)
     settings = load(home, root, flags)
-    sandbox = choose(root, settings.sandbox, cache=home.cache)
+    sandbox = choose_sandbox(root, settings.sandbox, cache=home.cache)
     policy = Policy(settings.mode, settings.approval or default_approval(sandbox), settings.rules)
     confined = sandbox.name != "unconfined"
-    judgement = judge(command, root=root)
+    judgement = judge_command_line(command, root=root)
     decision = policy.decide_command(judgement, root=root, confined=confined)
     parts = [(each, policy.decide_segment(each, root=root, confined=confined)) for each in judgement.segments]
     if as_json:
@@ -50,13 +50,16 @@ def check(folder: Path, command: str, flags: Mapping[str, Any], *, as_json: bool
             f"{_VERDICTS[decision.verdict]} (mode {policy.mode}, approval {policy.approval}, {sandbox.name})"
         )
         if decision.always:
-            print("  always: " + ", ".join(f"shell({exact(each)})" for each in decision.always))
+            print(
+                "  always: " + ", ".join(f"shell({sanitize_for_approval(each)})" for each in decision.always)
+            )
     return int(Exit.DONE if decision.verdict == "allow" else Exit.DENIED)
 
 
 def _explained(segment: Segment, decision: Decision) -> str:
     effects = ", ".join(dict.fromkeys(_said(effect) for effect in segment.effects))
-    return f"{exact(segment.text)}\n  {inert(effects)}\n  {decision.verdict}: {inert(decision.reason)}"
+    verdict = f"{decision.verdict}: {sanitize_text(decision.reason)}"
+    return f"{sanitize_for_approval(segment.text)}\n  {sanitize_text(effects)}\n  {verdict}"
 
 
 def _said(effect: Effect) -> str:

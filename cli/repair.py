@@ -16,7 +16,7 @@ from agent.home import Home, private_folder
 from agent.outcome import Exit
 from cli.streams import write_error
 from sandbox.errors import Fault, UserError
-from sandbox.inert import inert
+from sandbox.inert import sanitize_text
 
 if TYPE_CHECKING:
     from tools.repair.result import Fix, RepairResult
@@ -45,9 +45,11 @@ def localize(folder: Path, tests: Sequence[str], *, as_json: bool) -> int:
     if as_json:
         print(json.dumps(result.as_data()))
     elif result.suspects:
-        print(inert("\n".join([f"{len(result.left)} failing", *_suspects(result), *told_why(result)])))
+        print(
+            sanitize_text("\n".join([f"{len(result.left)} failing", *_suspects(result), *told_why(result)]))
+        )
     else:
-        print(inert(result.reason))
+        print(sanitize_text(result.reason))
     return Exit.DONE if result.suspects else _code(result)
 
 
@@ -63,7 +65,7 @@ def repair(
 
     seconds = _seconds(budget)
     with _opened(folder) as at:
-        told = (lambda line: None) if as_json else lambda line: write_error(inert(line) + "\n")
+        told = (lambda line: None) if as_json else lambda line: write_error(sanitize_text(line) + "\n")
         result = asyncio.run(
             engine.repair(at, targets=_targets(tests), hint=hint, budget=seconds, on_progress=told)
         )
@@ -75,7 +77,7 @@ def repair(
         data = {"applied": bool(made), "withheld": len(result.fixes) - len(made) if withheld else 0}
         print(json.dumps({**result.as_data(), **data}))
     else:
-        print(inert("\n".join(_told(result, max(top, SHOWN_IN_DOUBT) if withheld else top, made))))
+        print(sanitize_text("\n".join(_told(result, max(top, SHOWN_IN_DOUBT) if withheld else top, made))))
         if withheld:
             print(WITHHELD)
     return Exit.TESTS_FAIL if withheld else _code(result)
@@ -89,7 +91,7 @@ def _targets(tests: Sequence[str]) -> list[str]:
 @contextmanager
 def _opened(folder: Path) -> Iterator[Workspace]:
     """The folder as a workspace whose commands run confined; what the search needs is gone afterwards."""
-    from sandbox.backends import choose
+    from sandbox.backends import choose_sandbox
     from sandbox.paths import Tree
     from tools.artifacts import Artifacts
     from tools.settings import ToolSettings
@@ -103,7 +105,7 @@ def _opened(folder: Path) -> Iterator[Workspace]:
         yield Workspace(
             root=root,
             files=Tree(root),
-            sandbox=choose(root, spill=private_folder(place / "spill")),
+            sandbox=choose_sandbox(root, spill=private_folder(place / "spill")),
             artifacts=Artifacts(place / "artifacts"),
             journal=home.project(root) / "journal",
             settings=ToolSettings(cache=place / "cache", shared=home.cache),
@@ -132,9 +134,9 @@ def _write(at: Workspace, fixes: Sequence[Fix]) -> None:
     private_folder(at.journal.parent)
     transactions = at.transactions
     try:
-        with transactions.exclusive() as recovery:
+        with transactions.lock_tree() as recovery:
             if recovery is not None:
-                write_error(f"patchwright: {inert(str(recovery))}\n")
+                write_error(f"patchwright: {sanitize_text(str(recovery))}\n")
             transactions.commit(as_writes(plan(at.files, changes, strictest=True)))
     except (PlanRefused, Conflict) as problem:
         raise UserError(

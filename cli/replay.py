@@ -17,7 +17,7 @@ from agent.outcome import Exit
 from agent.replay import Step, steps
 from agent.session import read
 from sandbox.errors import Fault, UserError
-from sandbox.inert import inert
+from sandbox.inert import sanitize_text
 from tools.action import Action
 from tools.text import plural
 
@@ -40,16 +40,16 @@ def replay(
     if not found:
         raise UserError(Fault.USAGE, f"session {session!r} has no request that could be made again")
     for step in found:
-        print(inert(line(step)))
+        print(sanitize_text(line(step)))
     differing = [step for step in found if step.differs]
     if cassette is not None:
         from agent.model.cassette import write
 
         count = write(cassette, ((step.request.messages, reply_of(step.reply)) for step in found))
-        print(inert(f"{plural(count, 'call')} written to {cassette}: --model cassette:{cassette}"))
+        print(sanitize_text(f"{plural(count, 'call')} written to {cassette}: --model cassette:{cassette}"))
     if model is not None:
         made = _maker(home, root, flags)(model)
-        print(inert(asyncio.run(_compared(found[-1], made))))
+        print(sanitize_text(asyncio.run(_compared(found[-1], made))))
     if differing:
         print(f"{plural(len(differing), 'request')} of {len(found)} would be another one now")
     return int(Exit.NOT_ACHIEVED if differing else Exit.DONE)
@@ -109,7 +109,9 @@ def _maker(home: Home, root: Path, flags: Mapping[str, Any]) -> Callable[[str], 
     from cli.models import model_called
     from cli.settings.layers import load as settings
 
-    return lambda name: model_called(name, settings(home, root, flags), home, lambda text: print(inert(text)))
+    return lambda name: model_called(
+        name, settings(home, root, flags), home, lambda text: print(sanitize_text(text))
+    )
 
 
 async def _compared(step: Step, model: Model) -> str:

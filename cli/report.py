@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from cli.streams import write_error
 from sandbox.errors import Fault, UserError
-from sandbox.inert import inert
+from sandbox.inert import sanitize_text
 from sandbox.secrets import redact
 
 if TYPE_CHECKING:
@@ -52,4 +52,4 @@ def tell(error: BaseException) -> int:
 
 def _safe(text: str) -> str:
     """An error quotes what it is about: a file's name, a server's answer, a line of code."""
-    return inert(redact(text))
+    return sanitize_text(redact(text))

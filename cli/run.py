@@ -25,8 +25,8 @@ from cli.report import tell, verdict
 from cli.settings.shape import Settings
 from cli.streams import Lost, write_error, write_line
 from sandbox.errors import Fault, UserError
-from sandbox.inert import inert, inert_json
-from sandbox.installation import exposure_warning
+from sandbox.inert import sanitize_json, sanitize_text
+from sandbox.installation import build_exposure_warning
 from sandbox.secrets import redact
 from tools.framing import enclosed
 
@@ -174,9 +174,9 @@ async def _turn(invocation: Invocation, prompt: str | None, output: str) -> int:
         if output == "json":
             write_line(_json_result(end, runtime, more))
         elif output == "text" and more.get("structured") is not None:
-            write_line(inert_json(json.dumps(more["structured"], ensure_ascii=False)).encode() + b"\n")
+            write_line(sanitize_json(json.dumps(more["structured"], ensure_ascii=False)).encode() + b"\n")
         elif output == "text" and end.summary and end.exit_code in _ANSWERS:
-            write_line(inert(end.summary).rstrip().encode("utf-8", "replace") + b"\n")
+            write_line(sanitize_text(end.summary).rstrip().encode("utf-8", "replace") + b"\n")
         return end.exit_code
     finally:
         await runtime.close()
@@ -206,7 +206,7 @@ def _subscribe(runtime: Runtime, settings: Settings, output: str) -> None:
     terminal = Terminal.of(sys.stderr)
     view = LineView(write_error, colour=terminal.colour, width=terminal.columns, unicode=terminal.unicode)
     for warning in filter(
-        None, (runtime.workspace.sandbox.warning, exposure_warning(runtime.workspace.root))
+        None, (runtime.workspace.sandbox.warning, build_exposure_warning(runtime.workspace.root))
     ):
         write_error(f"patchwright: {warning}\n")
     if not settings.model and runtime.model.name == "offline":

@@ -12,7 +12,7 @@ from agent.locate import locate
 from agent.session import Session
 from cli.sessions import line, newest
 from sandbox.errors import Fault, UserError
-from sandbox.inert import inert, inert_json
+from sandbox.inert import sanitize_json, sanitize_text
 
 _MB = 1 << 20
 
@@ -29,12 +29,12 @@ def search(folder: Path, words: str, *, all_projects: bool, limit: int, as_json:
             import json
 
             fields = {"session": hit.path.name, "event": hit.event, "kind": hit.kind, "time": hit.time}
-            print(inert_json(json.dumps({**fields, "excerpt": hit.excerpt}, ensure_ascii=False)))
+            print(sanitize_json(json.dumps({**fields, "excerpt": hit.excerpt}, ensure_ascii=False)))
         else:
             when = time.strftime("%Y-%m-%d %H:%M", time.localtime(hit.time))
-            print(inert(f"{hit.path.name}  {when}  {hit.event:<6} {hit.kind:<11}  {hit.excerpt}"))
+            print(sanitize_text(f"{hit.path.name}  {when}  {hit.event:<6} {hit.kind:<11}  {hit.excerpt}"))
     if not hits:
-        print(inert(f"nothing found for {words!r}"), file=sys.stderr)
+        print(sanitize_text(f"nothing found for {words!r}"), file=sys.stderr)
     return 0 if hits else 3
 
 

@@ -12,7 +12,7 @@ from agent.glance import NO_SUCH, Glance, glance
 from agent.home import Home
 from agent.locate import locate
 from sandbox.errors import Fault, UserError
-from sandbox.inert import inert, inert_json
+from sandbox.inert import sanitize_json, sanitize_text
 
 if TYPE_CHECKING:
     from agent.index import Summary
@@ -29,10 +29,10 @@ def list_sessions(folder: Path, *, all_projects: bool, as_json: bool) -> int:
         from dataclasses import asdict
 
         for each in found:
-            print(inert_json(json.dumps({**asdict(each), "path": str(each.path)}, ensure_ascii=False)))
+            print(sanitize_json(json.dumps({**asdict(each), "path": str(each.path)}, ensure_ascii=False)))
         return 0
     if not found:
-        print("no sessions yet" if root is None else inert(f"no sessions in {root}"), file=sys.stderr)
+        print("no sessions yet" if root is None else sanitize_text(f"no sessions in {root}"), file=sys.stderr)
     for each in found:
         print(line(each, with_project=all_projects))
     return 0
@@ -44,7 +44,9 @@ def line(summary: Summary, *, with_project: bool = False) -> str:
     cost = "" if summary.cost is None else f"  ${summary.cost:.4f}"
     where = f"  {summary.project}" if with_project else ""
     steps = f"{summary.steps} step{'' if summary.steps == 1 else 's'}"
-    return inert(f"{summary.id}  {when}  {summary.outcome:<12}  {steps:>9}{cost}{where}  {summary.title}")
+    return sanitize_text(
+        f"{summary.id}  {when}  {summary.outcome:<12}  {steps:>9}{cost}{where}  {summary.title}"
+    )
 
 
 def resume_session(

@@ -12,7 +12,7 @@ from agent.events import End
 from agent.outcome import Exit
 from cli.streams import write_error
 from sandbox.errors import Fault, UserError
-from sandbox.inert import inert
+from sandbox.inert import sanitize_text
 
 if TYPE_CHECKING:
     from agent.runtime import Runtime
@@ -102,7 +102,9 @@ async def settled(structure: Structure, runtime: Runtime, end: End) -> tuple[End
         end = again
     if problem:
         end.outcome, end.exit_code = Exit.NOT_ACHIEVED.label, int(Exit.NOT_ACHIEVED)
-        write_error(inert(f"patchwright: the answer does not fit the schema, asked twice: {problem}\n"))
+        write_error(
+            sanitize_text(f"patchwright: the answer does not fit the schema, asked twice: {problem}\n")
+        )
     return end, value
 
 

@@ -9,8 +9,8 @@ from agent.home import Home
 from agent.outcome import Exit
 from cli.settings.files import PROJECT_FILE
 from cli.settings.project import to_trust
-from sandbox.inert import exact
-from sandbox.trust import Definition, TrustStore, digest
+from sandbox.inert import sanitize_for_approval
+from sandbox.trust import Definition, TrustStore, compute_digest
 
 
 def grant(folder: Path) -> int:
@@ -42,16 +42,18 @@ def show(folder: Path) -> int:
     root, found, settings = _defined(folder)
     store = _store()
     parts = [
-        (each, store.known(place)) for place, each in ((root, found), (root / PROJECT_FILE, settings)) if each
+        (each, store.read_trusted_digest(place))
+        for place, each in ((root, found), (root / PROJECT_FILE, settings))
+        if each
     ]
     if not parts:
         word = "nothing would run outside the sandbox"
-    elif all(known == digest(each) for each, known in parts):
+    elif all(known == compute_digest(each) for each, known in parts):
         word = "trusted"
     else:
         word = "changed since it was trusted" if any(known for _, known in parts) else "not trusted"
     _say(f"{root}: {word}", *_lines(found + settings))
-    others = [each for each in store.roots() if each not in (str(root), str(root / PROJECT_FILE))]
+    others = [each for each in store.list_roots() if each not in (str(root), str(root / PROJECT_FILE))]
     if others:
         _say("also trusted:", *(f"  {each}" for each in others))
     return int(Exit.DONE)
@@ -77,5 +79,5 @@ def _store() -> TrustStore:
 def _say(*lines: str) -> None:
     """Exactly, and line by line: no name of a stranger's may end a line and begin another."""
     for line in lines:
-        shown = exact(line.encode("utf-8", "replace").decode()).replace("\n", "\\n")
+        shown = sanitize_for_approval(line.encode("utf-8", "replace").decode()).replace("\n", "\\n")
         sys.stdout.write(f"{shown}\n")

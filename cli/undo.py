@@ -20,7 +20,7 @@ from agent.undo import redo as bring_back
 from agent.undo import rewind as go_back
 from agent.undo import undo as take_back
 from sandbox.errors import Fault, UserError
-from sandbox.inert import inert
+from sandbox.inert import sanitize_text
 from sandbox.snapshots import Snapshots
 from tools.text import plural
 
@@ -60,7 +60,7 @@ def rewind(folder: Path, session: str, step: str, what: What = "files") -> int:
     if found is None:
         return _nothing()
     _, _, timeline = found
-    print(inert("\n".join(steps_of(timeline))))
+    print(sanitize_text("\n".join(steps_of(timeline))))
     return int(Exit.DONE)
 
 
@@ -162,9 +162,9 @@ def _act(
     finally:
         snapshots.close()
         log.close()
-    print(inert("\n".join(lines_of(outcome))), file=sys.stderr if outcome.clashes else sys.stdout)
+    print(sanitize_text("\n".join(lines_of(outcome))), file=sys.stderr if outcome.clashes else sys.stdout)
     for line in describe_uncovered(root, place) if nothing is _LEFT else ():
-        print(inert(f"patchwright: {line}"), file=sys.stderr)
+        print(sanitize_text(f"patchwright: {line}"), file=sys.stderr)
     return int(Exit.NOT_ACHIEVED if outcome.clashes else Exit.DONE)
 
 
@@ -191,5 +191,5 @@ def _sessions(home: Home, root: Path) -> list[Path]:
 
 
 def _nothing(what: str = _LEFT) -> int:
-    print(inert(f"patchwright: {what}"), file=sys.stderr)
+    print(sanitize_text(f"patchwright: {what}"), file=sys.stderr)
     return int(Exit.NOTHING_TO_DO)

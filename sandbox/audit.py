@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
-from sandbox.guarded import GIT, HELD, Guarded
+from sandbox.guarded import GIT, HELD, ProtectedPaths
 from sandbox.placeholders import is_placeholder
 from sandbox.process import Command
 
@@ -38,31 +38,36 @@ class Audit:
     aside: a folder of ours, to which new things under a guarded name are moved; None to leave them
     """
 
-    def __init__(self, root: Path, places: Guarded, aside: Path | None) -> None:
+    def __init__(self, root: Path, places: ProtectedPaths, aside: Path | None) -> None:
         self._root = root
         self._places = places
         self._aside = aside
-        self._before = dict(self._marks())
+        self._before = dict(self._collect_marks())
 
     def finish(self) -> tuple[str, ...]:
         """One line for each place that changed meanwhile; nothing that was there before is touched."""
-        after = dict(self._marks())
+        after = dict(self._collect_marks())
         lines = []
         for path in sorted(self._before.keys() | after.keys()):
             old, new = self._before.get(path), after.get(path)
             if old == new or (old and new and old.content == new.content != ""):
                 continue
-            lines.append(self._line(path, old, new))
+            lines.append(self._describe_change(path, old, new))
         return tuple(lines)
 
-    def _line(self, path: Path, old: Mark | None, new: Mark | None) -> str:
+    def _describe_change(self, path: Path, old: Mark | None, new: Mark | None) -> str:
         word = "changed" if old and new else "removed" if old else "made"
-        if old is None and path not in self._places.watched and self._aside and self._take(path, self._aside):
+        if (
+            old is None
+            and path not in self._places.watched
+            and self._aside
+            and self._move_aside(path, self._aside)
+        ):
             word = f"made, and moved to {str(self._aside)!r}"
         name = path.relative_to(self._root) if self._root in path.parents else path
         return f"{str(name)!r} was {word}"
 
-    def _take(self, path: Path, aside: Path) -> bool:
+    def _move_aside(self, path: Path, aside: Path) -> bool:
         """Move away a guarded entry that was not there before: whoever made it gets it back from there."""
         if (
             path.parent != self._root
@@ -77,7 +82,7 @@ class Audit:
             return False
         return True
 
-    def _marks(self) -> Iterator[tuple[Path, Mark]]:
+    def _collect_marks(self) -> Iterator[tuple[Path, Mark]]:
         places = self._places
         tops = (*places.there, *places.links, *places.folders, *places.files, *places.watched)
         try:
@@ -93,8 +98,8 @@ class Audit:
                 continue
             # A folder that was made under a name is one thing; of one that was there, each file counts.
             is_old = place in places.there
-            for path in _files(place) if is_old else (place,):
-                if (mark := _mark(path)) is not None:
+            for path in _iterate_files(place) if is_old else (place,):
+                if (mark := _read_mark(path)) is not None:
                     yield path, mark
 
 
@@ -103,12 +108,12 @@ class NoAudit:
         return ()
 
 
-def audit_of(command: Command, root: Path, places: Guarded, spill: Path | None) -> Audit | NoAudit:
+def start_audit(command: Command, root: Path, places: ProtectedPaths, spill: Path | None) -> Audit | NoAudit:
     """The audit that goes with a command: of a resident one, none. spill: as a sandbox has it"""
     return NoAudit() if command.resident else Audit(root, places, spill and spill / "refused")
 
 
-def _files(place: Path) -> Iterator[Path]:
+def _iterate_files(place: Path) -> Iterator[Path]:
     if place.is_symlink() or not place.is_dir():
         yield place
         return
@@ -127,7 +132,7 @@ def _files(place: Path) -> Iterator[Path]:
                 return
 
 
-def _mark(path: Path) -> Mark | None:
+def _read_mark(path: Path) -> Mark | None:
     try:
         found = path.lstat()
     except OSError:  # not there
@@ -141,7 +146,7 @@ def _mark(path: Path) -> Mark | None:
         found.st_ctime_ns,
     )
     if stat.S_ISREG(found.st_mode) and found.st_size <= _HASHED:
-        return Mark(identity=identity, content=f"{found.st_mode} {_hash(path, identity)}")
+        return Mark(identity=identity, content=f"{found.st_mode} {_hash_content(path, identity)}")
     if stat.S_ISLNK(found.st_mode):
         with suppress(OSError):  # it went away: the identity alone tells
             return Mark(identity=identity, content=f"link {path.readlink()}")
@@ -151,7 +156,7 @@ def _mark(path: Path) -> Mark | None:
 
 
 @lru_cache(maxsize=4096)
-def _hash(path: Path, identity: tuple[int, ...]) -> str:
+def _hash_content(path: Path, identity: tuple[int, ...]) -> str:
     """Of the content; read once for each identity, so an audit that finds nothing new opens no file."""
     import hashlib
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sandbox.bounds import Bounds
+from sandbox.bounds import Constraints
 from sandbox.errors import Fault, UserError
 from sandbox.own_programs import PROGRAMS, exclude_workspace, find_own_program, is_planted
 from sandbox.process import Sandbox
@@ -27,7 +27,7 @@ BY_SETTING = ("container",)
 """Never chosen unasked: a container has the programs of its image, not those of the machine."""
 
 
-def choose(
+def choose_sandbox(
     root: Path,
     preferred: str = AUTO,
     *,
@@ -62,7 +62,7 @@ def choose(
     if hosts and not network and preferred not in (AUTO, "bubblewrap"):
         hint = f"Set `sandbox` to {AUTO}, or `network` to an empty list."
         raise UserError(Fault.CONFIGURATION, f"a list of hosts needs bubblewrap, not {preferred}", hint)
-    bounds = Bounds(root, spill=spill, hidden=hidden, denied=denied, network=network)
+    bounds = Constraints(root, spill=spill, hidden=hidden, denied=denied, network=network)
     options = _Options(bounds=bounds, cache=cache, hosts=tuple(hosts), image=image)
     reason = ""
     for name in wanted:
@@ -78,95 +78,97 @@ def choose(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Options:
-    bounds: Bounds
+    bounds: Constraints
     cache: Path | None
     hosts: tuple[str, ...]
     image: str
 
 
-def _bubblewrap(options: _Options, because: str) -> Sandbox | str:
+def _create_bubblewrap(options: _Options, because: str) -> Sandbox | str:
     from sandbox.bubblewrap import Bubblewrap
 
-    found = _remembered(options.cache, options.bounds.root) or _probe(options.cache, options.bounds.root)
+    found = _load_probe_result(options.cache, options.bounds.root) or _find_working_bubblewrap(
+        options.cache, options.bounds.root
+    )
     if isinstance(found, str):
         return found
     return Bubblewrap(
         options.bounds,
         program=Path(found.program),
         privilege=found.privilege,
-        proxy=_proxy(options.hosts) if options.hosts else None,
+        proxy=_create_proxy(options.hosts) if options.hosts else None,
     )
 
 
-def _proxy(hosts: tuple[str, ...]) -> Proxy:
-    from sandbox.hosts import host_rules
+def _create_proxy(hosts: tuple[str, ...]) -> Proxy:
+    from sandbox.hosts import parse_host_rules
     from sandbox.proxy import Proxy
 
-    return Proxy(host_rules(hosts))
+    return Proxy(parse_host_rules(hosts))
 
 
-def _landlock(options: _Options, because: str) -> Sandbox | str:
-    from sandbox.landlock import Landlock, works
+def _create_landlock(options: _Options, because: str) -> Sandbox | str:
+    from sandbox.landlock import Landlock, explain_unavailability
 
-    return works() or Landlock(options.bounds, because=because)
-
-
-def _seatbelt(options: _Options, because: str) -> Sandbox | str:
-    from sandbox.seatbelt import Seatbelt, works
-
-    return works() or Seatbelt(options.bounds)
+    return explain_unavailability() or Landlock(options.bounds, because=because)
 
 
-def _container(options: _Options, because: str) -> Sandbox | str:
-    from sandbox.container import Container, engine
+def _create_seatbelt(options: _Options, because: str) -> Sandbox | str:
+    from sandbox.seatbelt import Seatbelt, explain_unavailability
+
+    return explain_unavailability() or Seatbelt(options.bounds)
+
+
+def _create_container(options: _Options, because: str) -> Sandbox | str:
+    from sandbox.container import Container, find_engine
 
     if not options.image:
         return "no image is set"
-    found = engine(options.bounds.root)
+    found = find_engine(options.bounds.root)
     if isinstance(found, str):
         return found
     return Container(options.bounds, engine=found, image=options.image)
 
 
-def _unconfined(options: _Options, because: str) -> Sandbox | str:
+def _create_unconfined(options: _Options, because: str) -> Sandbox | str:
     from sandbox.unconfined import Unconfined
 
     return Unconfined(options.bounds.root, spill=options.bounds.spill, because=because)
 
 
 _MAKERS = {
-    "bubblewrap": _bubblewrap,
-    "landlock": _landlock,
-    "seatbelt": _seatbelt,
-    "container": _container,
-    "unconfined": _unconfined,
+    "bubblewrap": _create_bubblewrap,
+    "landlock": _create_landlock,
+    "seatbelt": _create_seatbelt,
+    "container": _create_container,
+    "unconfined": _create_unconfined,
 }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Found:
+class _BubblewrapProbe:
     """A bwrap that works and how it gets its rights (see bubblewrap.PRIVILEGES)."""
 
     program: str
     privilege: str
 
 
-def _probe(cache: Path | None, root: Path | None = None) -> _Found | str:
+def _find_working_bubblewrap(cache: Path | None, root: Path | None = None) -> _BubblewrapProbe | str:
     """The first combination that works, remembered; or why the last one did not."""
-    from sandbox.bubblewrap import works
+    from sandbox.bubblewrap import probe_bubblewrap
 
     reason = "no program `bwrap`"
-    for program in _programs(root):
+    for program in _iterate_bwrap_programs(root):
         for privilege in ("root", "user") if os.geteuid() == 0 else ("user", "setuid"):
-            reason = works(program, privilege)
+            reason = probe_bubblewrap(program, privilege)
             if not reason:
-                found = _Found(program=str(program), privilege=privilege)
-                _remember(cache, found)
+                found = _BubblewrapProbe(program=str(program), privilege=privilege)
+                _save_probe_result(cache, found)
                 return found
     return reason
 
 
-def _programs(root: Path | None = None) -> Iterator[Path]:
+def _iterate_bwrap_programs(root: Path | None = None) -> Iterator[Path]:
     """The system's bwrap, then the one that came with us as a package; none that a workspace brings along."""
     if sys.platform != "linux":
         return
@@ -185,22 +187,22 @@ def _programs(root: Path | None = None) -> Iterator[Path]:
 _FILE = "bubblewrap.json"
 
 
-def _remembered(cache: Path | None, root: Path | None = None) -> _Found | None:
+def _load_probe_result(cache: Path | None, root: Path | None = None) -> _BubblewrapProbe | None:
     if cache is None:
         return None
     try:
         saved = json.loads((cache / _FILE).read_bytes())
-        found = _Found(program=saved["program"], privilege=saved["privilege"])
-        holds = saved["for"] == _circumstances(found) and not is_planted(found.program, root)
+        found = _BubblewrapProbe(program=saved["program"], privilege=saved["privilege"])
+        holds = saved["for"] == _build_cache_key(found) and not is_planted(found.program, root)
         return found if holds else None
     except (OSError, ValueError, KeyError, TypeError):  # not there, damaged, or the program is gone
         return None
 
 
-def _remember(cache: Path | None, found: _Found) -> None:
+def _save_probe_result(cache: Path | None, found: _BubblewrapProbe) -> None:
     if cache is None:
         return
-    content = {"program": found.program, "privilege": found.privilege, "for": _circumstances(found)}
+    content = {"program": found.program, "privilege": found.privilege, "for": _build_cache_key(found)}
     temporary = cache / f"{_FILE}.{os.getpid()}"
     with suppress(OSError):  # a cache that cannot be written costs a few milliseconds at each start
         cache.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -208,7 +210,7 @@ def _remember(cache: Path | None, found: _Found) -> None:
         temporary.replace(cache / _FILE)
 
 
-def _circumstances(found: _Found) -> Mapping[str, str | int]:
+def _build_cache_key(found: _BubblewrapProbe) -> Mapping[str, str | int]:
     """What a probe's result depends on: start of the machine, container, user, the program itself."""
     status = Path(found.program).stat()
     return {

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 
-def prefix(code: str, *arguments: str) -> tuple[str, ...]:
+def build_exec_prefix(code: str, *arguments: str) -> tuple[str, ...]:
     """Comes before an argv. `code` finds its arguments from `sys.argv[1]` on; os and sys are imported.
 
     Afterwards what Python changed is taken back: two ignored signals, and LC_CTYPE.

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-from sandbox.audit import Audit, NoAudit, audit_of
-from sandbox.guarded import Guarded, guarded, nested_git
+from sandbox.audit import Audit, NoAudit, start_audit
+from sandbox.guarded import ProtectedPaths, find_nested_git_dirs, find_protected_paths
 from sandbox.process import Command
-from sandbox.secrets import secret_places
-from sandbox.view import existing
+from sandbox.secrets import list_secret_paths
+from sandbox.view import resolve_existing
 
 
-class Bounds:
+class Constraints:
     """The bounds of a workspace's commands, for whichever sandbox keeps them.
 
     root: the workspace, the one place commands may write
@@ -38,24 +38,24 @@ class Bounds:
         self._denied = tuple(denied)
         self._nested: tuple[Path, ...] | None = None
 
-    def guarded(self) -> Guarded:
+    def scan_protected_paths(self) -> ProtectedPaths:
         """The places of the workspace that are under guard, as they are now."""
         if self._nested is None:
-            self._nested = nested_git(self.root)
-        return guarded(self.root, self._nested)
+            self._nested = find_nested_git_dirs(self.root)
+        return find_protected_paths(self.root, self._nested)
 
-    def secrets(self) -> list[Path]:
+    def collect_secret_paths(self) -> list[Path]:
         """Existing files and folders that no command may read, links resolved."""
-        return secret_places(self._hidden)
+        return list_secret_paths(self._hidden)
 
-    def denied(self, command: Command) -> list[Path]:
+    def list_denied_paths(self, command: Command) -> list[Path]:
         """Those that are closed to this command by the user's rules or its own."""
-        return existing((*self._denied, *command.denied))
+        return resolve_existing((*self._denied, *command.denied))
 
-    def closed(self, command: Command) -> list[Path]:
+    def list_unreadable_paths(self, command: Command) -> list[Path]:
         """All that this command may not read."""
-        return [*self.secrets(), *self.denied(command)]
+        return [*self.collect_secret_paths(), *self.list_denied_paths(command)]
 
-    def audit(self, command: Command, places: Guarded) -> Audit | NoAudit:
+    def audit_command(self, command: Command, places: ProtectedPaths) -> Audit | NoAudit:
         """What is written under guard while the command runs. places: as `guarded` gave them before it"""
-        return audit_of(command, self.root, places, self.spill)
+        return start_audit(command, self.root, places, self.spill)

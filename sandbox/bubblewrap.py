@@ -10,28 +10,28 @@ from contextlib import AsyncExitStack, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, get_args
 
-from sandbox.bounds import Bounds
+from sandbox.bounds import Constraints
 from sandbox.errors import Fault, UserError
-from sandbox.guarded import HELD, Guarded
-from sandbox.joining import joining, network_of
-from sandbox.limits import limited, processes_beside_others
-from sandbox.outlet import Outlet, environment, outlet
-from sandbox.placeholders import held
+from sandbox.guarded import HELD, ProtectedPaths
+from sandbox.joining import build_join_prefix, open_network_namespace
+from sandbox.limits import build_limit_prefix, compute_user_process_limit
+from sandbox.outlet import ProxyBridge, build_proxy_environment, open_proxy_bridge
+from sandbox.placeholders import hold_placeholders
 from sandbox.process import Command, Completed, Limits
-from sandbox.seccomp import call_filter
-from sandbox.secrets import child_environment
+from sandbox.seccomp import build_call_filter
+from sandbox.secrets import build_child_environment
 from sandbox.spawn import (
     DEATH_SECONDS,
     ROUND_SECONDS,
     Launch,
     check_folder,
-    exit_of,
     find_program,
-    group_lives,
+    is_group_alive,
     supervise,
-    within,
+    wait_for_exit,
+    wait_with_timeout,
 )
-from sandbox.view import existing, needed, private_folders, served_sockets
+from sandbox.view import find_served_sockets, list_needed_paths, list_private_folders, resolve_existing
 
 if TYPE_CHECKING:
     from sandbox.proxy import Proxy
@@ -92,7 +92,7 @@ class Bubblewrap:
 
     def __init__(
         self,
-        bounds: Bounds,
+        bounds: Constraints,
         *,
         program: Path,
         privilege: str,
@@ -101,7 +101,7 @@ class Bubblewrap:
         self.root = bounds.root
         self._bounds = bounds
         self._proxy = None if bounds.network else proxy
-        self._filter = call_filter("machine")
+        self._filter = build_call_filter("machine")
         # Without a filter, the kernel's own count has to keep commands from making namespaces.
         sealed = () if self._filter or privilege != "user" else ("--disable-userns",)
         self._front = (str(program), *PRIVILEGES[privilege], *NAMESPACES, *sealed)
@@ -113,15 +113,15 @@ class Bubblewrap:
         from dataclasses import replace
 
         cwd = check_folder(command, self.root)
-        env = child_environment({"TMPDIR": "/tmp", "GOCACHE": _GO_CACHE, **command.env}, self.root)
+        env = build_child_environment({"TMPDIR": "/tmp", "GOCACHE": _GO_CACHE, **command.env}, self.root)
         program = find_program(command, env)
-        places = self._bounds.guarded()
-        audit = self._bounds.audit(command, places)
+        places = self._bounds.scan_protected_paths()
+        audit = self._bounds.audit_command(command, places)
         async with AsyncExitStack() as stack:
-            shared = stack.enter_context(network_of(command.beside)) if command.beside else -1
-            way_out = Outlet(environment=environment() if self._proxy else {})
+            shared = stack.enter_context(open_network_namespace(command.beside)) if command.beside else -1
+            way_out = ProxyBridge(environment=build_proxy_environment() if self._proxy else {})
             if self._proxy and shared < 0:
-                way_out = await stack.enter_async_context(outlet(self._proxy))
+                way_out = await stack.enter_async_context(open_proxy_bridge(self._proxy))
             status, status_write = os.pipe()
             stack.callback(os.close, status)
             stack.callback(os.close, status_write)
@@ -129,18 +129,18 @@ class Bubblewrap:
             namespace = _Namespace(status)
             writes = command.scope == "workspace"
             to_hold = [folder for folder in places.folders if writes and folder.name in HELD]
-            placeholders = stack.enter_context(held(self.root, to_hold))
-            seccomp = self._seccomp(stack)
+            placeholders = stack.enter_context(hold_placeholders(self.root, to_hold))
+            seccomp = self._open_seccomp_filter(stack)
             own_network = () if self._bounds.network or shared >= 0 else ("--unshare-net",)
             argv = (
-                *(joining(shared) if shared >= 0 else ()),
+                *(build_join_prefix(shared) if shared >= 0 else ()),
                 *self._front,
                 *own_network,
                 *("--json-status-fd", str(status_write)),
                 *(option for each in seccomp for option in ("--seccomp", str(each))),
-                *self._mounts(command, program, env, places, placeholders),
+                *self._build_mount_options(command, program, env, places, placeholders),
                 *("--chdir", str(cwd), "--"),
-                *limited(command.limits, processes=self._processes(command.limits)),
+                *build_limit_prefix(command.limits, processes=self._compute_process_limit(command.limits)),
                 *way_out.prefix,
                 *command.argv,
             )
@@ -158,13 +158,13 @@ class Bubblewrap:
             )
             done = await supervise(command, launch, namespace, spill=self._bounds.spill, on_output=on_output)
         if done.ended == "exited" and not namespace.started and not done.noticed:
-            raise _broken(done)
-        return replace(_with_signal(done), noticed=(*done.noticed, *way_out.noticed, *audit.finish()))
+            raise _build_setup_error(done)
+        return replace(_decode_signal_exit(done), noticed=(*done.noticed, *way_out.noticed, *audit.finish()))
 
-    def _processes(self, limits: Limits) -> int:
-        return limits.processes if self._counts_apart else processes_beside_others(limits)
+    def _compute_process_limit(self, limits: Limits) -> int:
+        return limits.processes if self._counts_apart else compute_user_process_limit(limits)
 
-    def _seccomp(self, stack: AsyncExitStack) -> list[int]:
+    def _open_seccomp_filter(self, stack: AsyncExitStack) -> list[int]:
         """A descriptor to read the filter from, if there is one for this architecture."""
         if not self._filter:
             return []
@@ -174,37 +174,39 @@ class Bubblewrap:
         os.lseek(descriptor, 0, os.SEEK_SET)
         return [descriptor]
 
-    def _mounts(
+    def _build_mount_options(
         self,
         command: Command,
         program: Path,
         env: Mapping[str, str],
-        places: Guarded,
+        places: ProtectedPaths,
         placeholders: Sequence[Path],
     ) -> list[str]:
         """Options for all mounts, outer folders first: so the most specific wish about a place holds."""
         wishes: dict[Path, Kind] = {}
 
-        def wish(kind: Kind, paths: Iterable[Path]) -> None:
+        def request_mount(kind: Kind, paths: Iterable[Path]) -> None:
             for path in paths:
                 if path not in wishes or _RANK[kind] > _RANK[wishes[path]]:
                     wishes[path] = kind
 
-        private = private_folders()
-        secrets = self._bounds.secrets()
-        wish("empty", [*private, *secrets])
-        toolchain = needed(private, env, [program, self._program], self._bounds.network)
-        wish("read", [each for each in toolchain if self.root not in each.parents])
-        wish("read", existing(command.readable))
-        wish("write" if command.scope == "workspace" else "read", [self.root])
-        wish("write", existing(command.writable))
+        private = list_private_folders()
+        secrets = self._bounds.collect_secret_paths()
+        request_mount("empty", [*private, *secrets])
+        toolchain = list_needed_paths(private, env, [program, self._program], self._bounds.network)
+        request_mount("read", [each for each in toolchain if self.root not in each.parents])
+        request_mount("read", resolve_existing(command.readable))
+        request_mount("write" if command.scope == "workspace" else "read", [self.root])
+        request_mount("write", resolve_existing(command.writable))
         if command.scope == "workspace":
-            wish("write", places.pinned(self.root))
-        wish("guard", [place for place in (*places.there, *placeholders) if place not in secrets])
-        asked_for = {*existing(command.readable), *existing(command.writable)}
+            request_mount("write", places.list_enclosing_folders(self.root))
+        request_mount("guard", [place for place in (*places.there, *placeholders) if place not in secrets])
+        asked_for = {*resolve_existing(command.readable), *resolve_existing(command.writable)}
         shown = [path for path, kind in wishes.items() if kind in _BINDS]
-        wish("empty", [each for each in served_sockets(private, shown) if each not in asked_for])
-        wish("denied", self._bounds.denied(command))
+        request_mount(
+            "empty", [each for each in find_served_sockets(private, shown) if each not in asked_for]
+        )
+        request_mount("denied", self._bounds.list_denied_paths(command))
 
         options = list(_MACHINE)
         size = ["--size", str(command.limits.memory)] if command.limits.memory else []
@@ -212,7 +214,7 @@ class Bubblewrap:
             if kind == "empty" and path in private:
                 options += [*size, "--tmpfs", str(path)]
             else:
-                options += _mount(kind, path)
+                options += _format_mount(kind, path)
         masked = [path for path, kind in wishes.items() if kind not in _BINDS and path not in private]
         for path in masked:  # now that all is mounted that lies inside
             options += ["--remount-ro", str(path)] if path.is_dir() else []
@@ -221,7 +223,7 @@ class Bubblewrap:
         return options
 
 
-def _mount(kind: Kind, path: Path) -> list[str]:
+def _format_mount(kind: Kind, path: Path) -> list[str]:
     """Options for one mount. Of a masked file what is seen is empty; to open one that is denied is an error,
     because a device on a mount without devices can't be opened."""
     if kind in _BINDS:
@@ -231,7 +233,7 @@ def _mount(kind: Kind, path: Path) -> list[str]:
     return ["--ro-bind" if kind == "denied" else "--dev-bind", os.devnull, str(path)]
 
 
-def works(program: Path, privilege: str) -> str:
+def probe_bubblewrap(program: Path, privilege: str) -> str:
     """Try an empty command in a sandbox like the real ones: "" if it works, else why not."""
     import subprocess
 
@@ -274,14 +276,14 @@ class _Namespace:
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(leader, signal.SIGKILL)
 
-    async def settle(self) -> None:
+    async def wait_until_gone(self) -> None:
         first = self._read_status()
         if first is None:  # killed before it was told of: then it is still in the group
-            await within(DEATH_SECONDS, _group_gone(self._group))
+            await wait_with_timeout(DEATH_SECONDS, _wait_group_gone(self._group))
             return
         with suppress(ProcessLookupError):
             os.kill(first, signal.SIGKILL)
-        await within(DEATH_SECONDS, exit_of(first, lambda: None))
+        await wait_with_timeout(DEATH_SECONDS, wait_for_exit(first, lambda: None))
         with suppress(ChildProcessError):  # ours only if we are the machine's or a container's first process
             os.waitpid(first, os.WNOHANG)
 
@@ -296,10 +298,10 @@ class _Namespace:
         return int(first[1]) if first else None
 
 
-async def _group_gone(group: int) -> None:
+async def _wait_group_gone(group: int) -> None:
     import asyncio
 
-    while group_lives(group):
+    while is_group_alive(group):
         await asyncio.sleep(ROUND_SECONDS)
 
 
@@ -310,7 +312,7 @@ _FIRST_PROCESS = re.compile(rb'"child-pid": *([0-9]+)[^0-9]')
 """JSON, but written piece by piece by a program that may be killed meanwhile: half a number names another process."""
 
 
-def _broken(done: Completed) -> UserError:
+def _build_setup_error(done: Completed) -> UserError:
     words = done.stdout.text() + done.stderr.text()
     reason = words.strip().removeprefix("bwrap: ") or f"exit status {done.returncode}"
     return UserError(
@@ -320,7 +322,7 @@ def _broken(done: Completed) -> UserError:
     )
 
 
-def _with_signal(done: Completed) -> Completed:
+def _decode_signal_exit(done: Completed) -> Completed:
     from dataclasses import replace
 
     number = done.returncode - 128

@@ -64,7 +64,7 @@ class Recorder:
             path = folder / f"spill-{os.getpid()}-{next(_NUMBERS)}"
             self._descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
         except OSError as error:  # full, read-only, closed to us: the command's result matters more
-            self._give_up(error)
+            self._discard_spill(error)
             return
         self._spill = path
         self._write(bytes(self._head + self._tail))
@@ -78,13 +78,13 @@ class Recorder:
             while kept:
                 kept = kept[os.write(self._descriptor, kept) :]
         except OSError as error:
-            self._give_up(error)
+            self._discard_spill(error)
             return
         if not self._room:
             self._note = f"only the first {self._limit >> 20} MiB of the output were kept"
             self._close()
 
-    def _give_up(self, error: OSError) -> None:
+    def _discard_spill(self, error: OSError) -> None:
         """Do without the file, and give back its space: on a full disk the session log needs it more."""
         self._close()
         self._note = f"the whole output could not be kept: {error.strerror}"

@@ -46,33 +46,33 @@ def is_tls(data: bytes) -> bool:
     return data[:1] == bytes([_HANDSHAKE])
 
 
-def client_hello(data: bytes) -> ClientHello | None:
+def parse_client_hello(data: bytes) -> ClientHello | None:
     """The greeting that these bytes begin with; None while more of them are needed. Raises NotTls."""
-    found = _message(data, _CLIENT_HELLO)
+    found = _parse_handshake(data, _CLIENT_HELLO)
     if found is None:
         return None
     message, size = found
-    extensions = list(_extensions(message))
-    names = [name for kind, body in extensions if kind == _SERVER_NAME for name in _names(body)]
+    extensions = list(_parse_extensions(message))
+    names = [name for kind, body in extensions if kind == _SERVER_NAME for name in _parse_server_names(body)]
     if len(names) > 1:
         raise NotTls("more than one server name")
     hides = any(kind == _ENCRYPTED_CLIENT_HELLO for kind, _ in extensions)
     return ClientHello(name=names[0] if names else "", hides=hides, size=size)
 
 
-def asks_again(data: bytes) -> bool | None:
+def is_retry_request(data: bytes) -> bool | None:
     """Whether a server that begins with these bytes wants another greeting; None while more of them are needed."""
-    start = _after_warnings(data)
+    start = _find_server_hello_offset(data)
     if start is None:
         return None
     try:
-        found = _message(data[start:], _SERVER_HELLO)
+        found = _parse_handshake(data[start:], _SERVER_HELLO)
     except NotTls:  # an alert that ends it, or another protocol: no greeting is read after it
         return False
     return None if found is None else found[0][2:34] == _RETRY
 
 
-def before_hello(data: bytes) -> int | None:
+def find_second_hello_offset(data: bytes) -> int | None:
     """Bytes of the records that may stand before a second greeting: for old middle boxes, and data sent early.
 
     None while more bytes are needed to say what follows.
@@ -86,7 +86,7 @@ def before_hello(data: bytes) -> int | None:
     return at if data[at:] else None
 
 
-def _after_warnings(data: bytes) -> int | None:
+def _find_server_hello_offset(data: bytes) -> int | None:
     """Where a server's greeting begins: it may complain first, of a name it does not know (RFC 6066, section 3)."""
     at = 0
     while data[at : at + 1] == bytes([_ALERT]):
@@ -99,7 +99,7 @@ def _after_warnings(data: bytes) -> int | None:
     return at
 
 
-def _message(data: bytes, kind: int) -> tuple[bytes, int] | None:
+def _parse_handshake(data: bytes, kind: int) -> tuple[bytes, int] | None:
     """The body of a first message, put together from as many records as it came in, and the bytes of these."""
     whole, at, records = bytearray(), 0, 0
     while True:
@@ -130,27 +130,27 @@ def _message(data: bytes, kind: int) -> tuple[bytes, int] | None:
             raise NotTls("a greeting in too many pieces")
 
 
-def _extensions(message: bytes) -> Iterator[tuple[int, bytes]]:
-    rest = _skip(message[2 + 32 :], 1)  # version, random; then the session's id
-    rest = _skip(_skip(rest, 2), 1)  # cipher suites, compression methods
+def _parse_extensions(message: bytes) -> Iterator[tuple[int, bytes]]:
+    rest = _skip_vector(message[2 + 32 :], 1)  # version, random; then the session's id
+    rest = _skip_vector(_skip_vector(rest, 2), 1)  # cipher suites, compression methods
     if not rest:  # a client of TLS 1.0 may send none
         return
-    body, rest = _vector(rest, 2)
+    body, rest = _read_vector(rest, 2)
     if rest:
         raise NotTls("something follows the extensions")
     while body:
         kind = int.from_bytes(body[:2], "big")
-        content, body = _vector(body[2:], 2)
+        content, body = _read_vector(body[2:], 2)
         yield kind, content
 
 
-def _names(content: bytes) -> Iterator[str]:
-    entries, rest = _vector(content, 2)
+def _parse_server_names(content: bytes) -> Iterator[str]:
+    entries, rest = _read_vector(content, 2)
     if rest or not entries:
         raise NotTls("a list of server names that is none")
     while entries:
         kind = entries[0]
-        name, entries = _vector(entries[1:], 2)
+        name, entries = _read_vector(entries[1:], 2)
         if kind != _HOST_NAME:
             raise NotTls("a server name of an unknown kind")
         try:
@@ -159,11 +159,11 @@ def _names(content: bytes) -> Iterator[str]:
             raise NotTls("a server name that is no text") from None
 
 
-def _skip(data: bytes, prefix: int) -> bytes:
-    return _vector(data, prefix)[1]
+def _skip_vector(data: bytes, prefix: int) -> bytes:
+    return _read_vector(data, prefix)[1]
 
 
-def _vector(data: bytes, prefix: int) -> tuple[bytes, bytes]:
+def _read_vector(data: bytes, prefix: int) -> tuple[bytes, bytes]:
     """A field that begins with its length in so many bytes, and what follows it."""
     length = int.from_bytes(data[:prefix], "big")
     if len(data) < prefix + length:

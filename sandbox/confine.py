@@ -31,14 +31,14 @@ class Confinement:
 
     def __init__(self, attributes: bytes, rules: Sequence[tuple[int, str]], instructions: bytes) -> None:
         self._libc = ctypes.CDLL(None, use_errno=True)
-        self._ruleset = self._checked(
+        self._ruleset = self._require_success(
             self._libc.syscall(_CREATE_RULESET, attributes, len(attributes), 0), "landlock_create_ruleset"
         )
         self._program = _Program(len(instructions) // 8, instructions)
         handled = int.from_bytes(attributes[:8], sys.byteorder)
         try:
             for rights, place in rules:
-                self._allow(rights & handled, place)
+                self._add_path_rule(rights & handled, place)
         except BaseException:  # the ruleset is of no use; the error goes on
             os.close(self._ruleset)
             raise
@@ -51,18 +51,18 @@ class Confinement:
     ) -> None:
         os.close(self._ruleset)
 
-    def enter(self) -> None:
+    def confine_thread(self) -> None:
         """Confine the calling thread for good. Raises UserError, and then nothing may be started from it."""
         libc = self._libc
         if os.geteuid() == 0:
             self._drop_capabilities()
-        self._checked(libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), "no_new_privs")
-        self._checked(libc.syscall(_RESTRICT_SELF, self._ruleset, 0), "landlock_restrict_self")
+        self._require_success(libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), "no_new_privs")
+        self._require_success(libc.syscall(_RESTRICT_SELF, self._ruleset, 0), "landlock_restrict_self")
         if self._program.length:
             program = ctypes.byref(self._program)
-            self._checked(libc.prctl(_PR_SET_SECCOMP, _SECCOMP_MODE_FILTER, program, 0, 0), "seccomp")
+            self._require_success(libc.prctl(_PR_SET_SECCOMP, _SECCOMP_MODE_FILTER, program, 0, 0), "seccomp")
 
-    def _allow(self, rights: int, path: str) -> None:
+    def _add_path_rule(self, rights: int, path: str) -> None:
         try:
             place = os.open(path, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC)
         except OSError:  # it went away, or was never ours to see: nothing to allow
@@ -72,7 +72,7 @@ class Confinement:
                 rights &= _OF_FILES
             rule = rights.to_bytes(8, sys.byteorder) + place.to_bytes(4, sys.byteorder)
             added = self._libc.syscall(_ADD_RULE, self._ruleset, _RULE_PATH_BENEATH, rule, 0)
-            self._checked(added, f"landlock_add_rule {path!r}")
+            self._require_success(added, f"landlock_add_rule {path!r}")
         finally:
             os.close(place)
 
@@ -84,9 +84,9 @@ class Confinement:
         kept = _KEPT_CAPABILITIES
         header = (ctypes.c_uint32 * 2)(_CAPABILITY_VERSION, 0)
         sets = (ctypes.c_uint32 * 6)(kept, kept, 0, 0, 0, 0)  # effective, permitted, inheritable; high halves
-        self._checked(self._libc.capset(header, sets), "capset")
+        self._require_success(self._libc.capset(header, sets), "capset")
 
-    def _checked(self, result: int, what: str) -> int:
+    def _require_success(self, result: int, what: str) -> int:
         """Pass a result on; without confinement nothing is run."""
         if result < 0:
             reason = os.strerror(ctypes.get_errno())

@@ -9,14 +9,14 @@ from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sandbox.bounds import Bounds
+from sandbox.bounds import Constraints
 from sandbox.errors import Fault, UserError
-from sandbox.guarded import Guarded
-from sandbox.own_programs import find_own_program, own_path
+from sandbox.guarded import ProtectedPaths
+from sandbox.own_programs import build_search_path, find_own_program
 from sandbox.process import Command, Completed
-from sandbox.secrets import child_environment
+from sandbox.secrets import build_child_environment
 from sandbox.spawn import DEATH_SECONDS, Launch, check_folder, supervise
-from sandbox.view import existing
+from sandbox.view import resolve_existing
 
 if TYPE_CHECKING:
     import subprocess
@@ -40,7 +40,7 @@ class Container:
 
     def __init__(
         self,
-        bounds: Bounds,
+        bounds: Constraints,
         *,
         engine: Path,
         image: str,
@@ -55,13 +55,13 @@ class Container:
         from dataclasses import replace
 
         cwd = check_folder(command, self.root)
-        places = self._bounds.guarded()
-        audit = self._bounds.audit(command, places)
+        places = self._bounds.scan_protected_paths()
+        audit = self._bounds.audit_command(command, places)
         container = f"patchwright-{os.getpid()}-{next(_NUMBERS)}"
-        argv = (*self.arguments(command, cwd, places, container), *command.argv)
-        env = child_environment({**_for_the_engine(), "PATH": own_path(self.root)})
+        argv = (*self.build_command_line(command, cwd, places, container), *command.argv)
+        env = build_child_environment({**_build_engine_environment(), "PATH": build_search_path(self.root)})
         launch = Launch(argv=argv, env=env, cwd=Path("/"))
-        tree = _Contained(self._engine, container)
+        tree = _ContainerProcesses(self._engine, container)
         done = await supervise(command, launch, tree, spill=self._bounds.spill, on_output=on_output)
         if done.ended == "exited" and done.returncode in _NOT_STARTED:
             raise UserError(
@@ -71,7 +71,9 @@ class Container:
             )
         return replace(done, noticed=(*done.noticed, *audit.finish()))
 
-    def arguments(self, command: Command, cwd: Path, places: Guarded, container: str) -> list[str]:
+    def build_command_line(
+        self, command: Command, cwd: Path, places: ProtectedPaths, container: str
+    ) -> list[str]:
         """The engine's command line, up to the program to run."""
         limits = command.limits
         argv = [str(self._engine), "run", "--rm", "--init", "--interactive", "--pull=never"]
@@ -90,18 +92,18 @@ class Container:
             "--ulimit=cpu": limits.cpu,
         }
         argv += [f"{option}={value}" for option, value in bounds.items() if value]
-        argv += ["--ulimit=core=0", *self._mounts(command, places)]
+        argv += ["--ulimit=core=0", *self._build_mount_options(command, places)]
         for name, value in {"HOME": "/tmp", "TMPDIR": "/tmp", **command.env}.items():
             argv += ["--env", f"{name}={value}"]
         return [*argv, self._image]
 
-    def _mounts(self, command: Command, places: Guarded) -> Sequence[str]:
+    def _build_mount_options(self, command: Command, places: ProtectedPaths) -> Sequence[str]:
         """Outer folders first, so that the more specific mount lies on top."""
-        access = dict.fromkeys(existing(command.readable), "ro")
-        access |= dict.fromkeys(existing(command.writable), "rw")
+        access = dict.fromkeys(resolve_existing(command.readable), "ro")
+        access |= dict.fromkeys(resolve_existing(command.writable), "rw")
         access[self.root] = "rw" if command.scope == "workspace" else "ro"
         if command.scope == "workspace":
-            access |= dict.fromkeys(places.pinned(self.root), "rw")
+            access |= dict.fromkeys(places.list_enclosing_folders(self.root), "rw")
         access |= dict.fromkeys(places.there, "ro")
         argv: list[str] = []
         for path, rights in sorted(access.items(), key=lambda item: len(item[0].parts)):
@@ -109,14 +111,14 @@ class Container:
                 "--mount",
                 f"type=bind,source={path},target={path}{',readonly' if rights == 'ro' else ''}",
             ]
-        for path in self._bounds.closed(command):
+        for path in self._bounds.list_unreadable_paths(command):
             if any(shown in path.parents for shown in access):
                 what = "type=tmpfs" if path.is_dir() else f"type=bind,source={os.devnull},readonly"
                 argv += ["--mount", f"{what},target={path}"]
         return argv
 
 
-def engine(root: Path | None = None) -> Path | str:
+def find_engine(root: Path | None = None) -> Path | str:
     """The engine's program, if one is installed and answers; else why not."""
     import subprocess
 
@@ -128,7 +130,7 @@ def engine(root: Path | None = None) -> Path | str:
         try:
             done = subprocess.run(
                 [found, "info"],
-                env={**os.environ, "PATH": own_path(root)},
+                env={**os.environ, "PATH": build_search_path(root)},
                 capture_output=True,
                 timeout=_PROBE_SECONDS,
                 check=False,
@@ -147,13 +149,13 @@ _PROBE_SECONDS = 10.0
 _NUMBERS = count(1)
 
 
-def _for_the_engine() -> dict[str, str]:
+def _build_engine_environment() -> dict[str, str]:
     """Where its daemon listens. The container itself gets none of our environment."""
     names = ("DOCKER_HOST", "DOCKER_CONTEXT", "CONTAINER_HOST", "XDG_RUNTIME_DIR")
     return {name: value for name in names if (value := os.environ.get(name))}
 
 
-class _Contained:
+class _ContainerProcesses:
     """The processes of one container: they end with it."""
 
     def __init__(self, program: Path, container: str) -> None:
@@ -176,7 +178,7 @@ class _Contained:
                 stderr=subprocess.DEVNULL,
             )
 
-    async def settle(self) -> None:
+    async def wait_until_gone(self) -> None:
         import asyncio
         import subprocess
 

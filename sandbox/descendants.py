@@ -12,7 +12,7 @@ from functools import cache
 from itertools import count
 from pathlib import Path
 
-from sandbox.spawn import DEATH_SECONDS, ROUND_SECONDS, group_lives
+from sandbox.spawn import DEATH_SECONDS, ROUND_SECONDS, is_group_alive
 
 MARK = "PATCHWRIGHT_COMMAND"
 """Environment variable that tells a command's descendants from our other children."""
@@ -48,27 +48,27 @@ class Descendants:
         with suppress(ProcessLookupError, PermissionError):  # macOS says EPERM of a group of zombies
             os.killpg(leader, signal.SIGKILL)
 
-    async def settle(self) -> None:
+    async def wait_until_gone(self) -> None:
         import asyncio
 
-        self.forget()
+        self.unregister()
 
         loop = asyncio.get_running_loop()
         start = loop.time()
         condemned: set[int] = set()
         while (waited := loop.time() - start) < DEATH_SECONDS:
             # In this order: a daemon becomes our child only when its parent in the group has really died.
-            in_group = group_lives(self._group)
-            marks = {pid: self._is_marked(pid) for pid in _living(_children()) - condemned}
+            in_group = is_group_alive(self._group)
+            marks = {pid: self._is_marked(pid) for pid in _filter_living(_list_children()) - condemned}
             condemned |= {pid for pid, marked in marks.items() if marked}
             undecided = None in marks.values() and waited < _EXEC_SECONDS
             if not (condemned or in_group or undecided):
                 return
             # Another round even if all of them die at once: their death may just have given us their children.
-            condemned = {pid for pid in condemned if _lives(pid)}
+            condemned = {pid for pid in condemned if _survives_kill(pid)}
             await asyncio.sleep(ROUND_SECONDS)
 
-    def forget(self) -> None:
+    def unregister(self) -> None:
         """The command has ended, or was never started: what is left without a mark may be its."""
         _RUNNING.discard(self._mark)
 
@@ -80,7 +80,11 @@ class Descendants:
             return False
         if f"{MARK}={self._mark}".encode() in environment.split(b"\0"):
             return True
-        if self._tagged and not _RUNNING and _filters(str(pid)) > _filters("self"):
+        if (
+            self._tagged
+            and not _RUNNING
+            and _count_seccomp_filters(str(pid)) > _count_seccomp_filters("self")
+        ):
             return True
         return False if environment else None
 
@@ -91,7 +95,7 @@ _RUNNING: set[str] = set()
 """Marks of the tagged commands that run now."""
 
 
-def _filters(process: str) -> int:
+def _count_seccomp_filters(process: str) -> int:
     """How many seccomp filters are on a process."""
     with suppress(OSError):  # it has ended
         found = _FILTERS.search(Path(f"/proc/{process}/status").read_bytes())
@@ -117,7 +121,7 @@ def _adopt_orphans() -> None:
 _PR_SET_CHILD_SUBREAPER = 36  # linux/prctl.h
 
 
-def _children() -> set[int]:
+def _list_children() -> set[int]:
     found: set[int] = set()
     for thread in Path("/proc/self/task").glob("*/children"):
         with suppress(OSError):  # a thread that ended meanwhile
@@ -125,7 +129,7 @@ def _children() -> set[int]:
     return found
 
 
-def _living(children: set[int]) -> set[int]:
+def _filter_living(children: set[int]) -> set[int]:
     """Those that have not ended. What has, and nobody has reaped for long, is an orphan that we adopted: it is reaped.
 
     Whatever we start ourselves is waited for, so that its end is met within a moment.
@@ -155,7 +159,7 @@ def _has_ended(pid: int) -> bool:
         return True
 
 
-def _lives(pid: int) -> bool:
+def _survives_kill(pid: int) -> bool:
     """Kill and reap one of our children; False when it is gone."""
     try:
         os.kill(pid, signal.SIGKILL)

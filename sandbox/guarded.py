@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from sandbox.installation import installation_places
-from sandbox.repository import common_dir, git_dir
-from sandbox.secrets import homes
+from sandbox.installation import list_installation_paths
+from sandbox.repository import find_common_dir, find_git_dir
+from sandbox.secrets import list_homes
 
 GIT = ".git"
 
@@ -58,7 +58,7 @@ IN_A_HOME_FOLDERS = (".config", ".local", ".vim", "bin", ".ssh", ".gnupg")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Guarded:
+class ProtectedPaths:
     """The guarded places of a workspace as they are now.
 
     there: existing files and folders, links resolved
@@ -76,38 +76,38 @@ class Guarded:
     watched: tuple[Path, ...]
     installed: frozenset[Path] = frozenset()
 
-    def pinned(self, root: Path) -> list[Path]:
+    def list_enclosing_folders(self, root: Path) -> list[Path]:
         """Folders between the workspace and a guarded place: renamed, they would take its guard with them."""
         between = {folder for place in self.there for folder in place.parents if root in folder.parents}
         return sorted(folder for folder in between if folder not in self.there)
 
 
-def guarded_places(root: Path) -> list[Path]:
+def list_protected_paths(root: Path) -> list[Path]:
     """Existing places under guard, links resolved; of a worktree or submodule the real git folders."""
-    return list(guarded(root).there)
+    return list(find_protected_paths(root).there)
 
 
-def guarded(root: Path, nested: tuple[Path, ...] = ()) -> Guarded:
+def find_protected_paths(root: Path, nested: tuple[Path, ...] = ()) -> ProtectedPaths:
     """What is under guard in a workspace. nested: `.git` entries of repositories inside it, see `nested_git`."""
-    is_home = root in homes()
+    is_home = root in list_homes()
     folders = (*FOLDERS, *IN_A_HOME_FOLDERS) if is_home else FOLDERS
     files = (*FILES, *IN_A_HOME) if is_home else FILES
-    names = {entry.name for entry in _entries(root)}
+    names = {entry.name for entry in _scan_entries(root)}
     tops = [root / name for name in (*folders, *files) if name in names]
     tops += [root / name for name in names if name.endswith(ENDING)]
     tops += [path for path in nested if os.path.lexists(path)]
-    if hooks := _hooks_path(root):
+    if hooks := _find_hooks_folder(root):
         tops.append(hooks)
-    installed = installation_places(root)
+    installed = list_installation_paths(root)
     tops += installed
     present = [path for path in tops if path.exists()]
     there = [path.resolve() for path in present]
     for entry in present:
-        if entry.name == GIT and entry.is_file() and (folder := git_dir(entry.parent)):
-            there += [folder.resolve(), common_dir(folder).resolve()]
+        if entry.name == GIT and entry.is_file() and (folder := find_git_dir(entry.parent)):
+            there += [folder.resolve(), find_common_dir(folder).resolve()]
     # The top itself, or what holds it, can't be closed: a link to it guards nothing.
     kept = [path for path in dict.fromkeys(there) if path != root and path not in root.parents]
-    return Guarded(
+    return ProtectedPaths(
         there=tuple(kept),
         links=tuple(path for path in tops if path.is_symlink()),
         folders=tuple(root / name for name in folders),
@@ -117,7 +117,7 @@ def guarded(root: Path, nested: tuple[Path, ...] = ()) -> Guarded:
     )
 
 
-def guard_of(root: Path, path: str) -> str:
+def find_protected_name(root: Path, path: str) -> str:
     """Which guarded name a path of the workspace has in it, "" if none: for edits, which the kernel does not see.
 
     path: relative to the workspace, links followed
@@ -127,14 +127,14 @@ def guard_of(root: Path, path: str) -> str:
     so start-up files of shells are looked for by name too: the workspace may be where a home folder links to.
     """
     parts = Path(os.path.normpath(path)).parts or (".",)  # the workspace itself
-    folders = _FOLDED_FOLDERS | (_FOLDED_HOME_FOLDERS if root in homes() else frozenset())
+    folders = _FOLDED_FOLDERS | (_FOLDED_HOME_FOLDERS if root in list_homes() else frozenset())
     for part in parts[:-1]:
         if part.casefold() in folders:
             return part
     name = parts[-1].casefold()
     if name in _FOLDED_FILES or name in folders or name.endswith(ENDING):
         return parts[-1]
-    hooks = _hooks_path(root)
+    hooks = _find_hooks_folder(root)
     if hooks and Path(os.path.normpath(root / path)).is_relative_to(hooks):
         return hooks.relative_to(root).as_posix()
     return ""
@@ -146,7 +146,7 @@ _FOLDED_FILES = frozenset((*FILES, *IN_A_HOME))
 """All of these names are in lower case already."""
 
 
-def nested_git(root: Path) -> tuple[Path, ...]:
+def find_nested_git_dirs(root: Path) -> tuple[Path, ...]:
     """The `.git` entries of repositories and submodules below the top, as far as a short walk finds them."""
     found: list[Path] = []
     waiting = [root]
@@ -154,7 +154,7 @@ def nested_git(root: Path) -> tuple[Path, ...]:
         if not waiting:
             break
         folder = waiting.pop(0)
-        for entry in _entries(folder):
+        for entry in _scan_entries(folder):
             if entry.name == GIT:
                 found += [folder / GIT] if folder != root else []
             elif entry.name not in _SKIPPED and entry.is_dir(follow_symlinks=False):
@@ -170,7 +170,7 @@ _MOST_FOLDERS = 2000
 _SKIPPED = frozenset({"node_modules", ".venv", "venv", "target", "__pycache__", ".tox", ".mypy_cache"})
 
 
-def _entries(folder: Path) -> Iterator[os.DirEntry[str]]:
+def _scan_entries(folder: Path) -> Iterator[os.DirEntry[str]]:
     try:
         with os.scandir(folder) as entries:
             yield from entries
@@ -181,13 +181,13 @@ def _entries(folder: Path) -> Iterator[os.DirEntry[str]]:
 _HOOKS_PATH = re.compile(r"^\s*hooksPath\s*=\s*\"?([^\"\n]+?)\"?\s*$", re.IGNORECASE | re.MULTILINE)
 
 
-def _hooks_path(root: Path) -> Path | None:
+def _find_hooks_folder(root: Path) -> Path | None:
     """The folder of hooks that the repository's own settings name, if it lies in the workspace."""
-    folder = git_dir(root)
+    folder = find_git_dir(root)
     if folder is None:
         return None
     try:
-        found = _HOOKS_PATH.search((common_dir(folder) / "config").read_text("utf-8", "replace"))
+        found = _HOOKS_PATH.search((find_common_dir(folder) / "config").read_text("utf-8", "replace"))
     except OSError:  # no settings, so no such folder
         return None
     path = Path(os.path.normpath(root / found[1])) if found else root

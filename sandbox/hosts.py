@@ -24,7 +24,7 @@ class HostRule:
     below: bool
     ports: tuple[int, ...]
 
-    def fits(self, target: Target) -> bool:
+    def matches(self, target: Target) -> bool:
         """Whether the target is one of those meant."""
         same = target.host.endswith(f".{self.name}") if self.below else target.host == self.name
         return same and target.port in self.ports
@@ -41,19 +41,19 @@ class Target:
         return f"{self.host}:{self.port}"
 
 
-def host_rules(entries: Iterable[str]) -> tuple[HostRule, ...]:
+def parse_host_rules(entries: Iterable[str]) -> tuple[HostRule, ...]:
     """The rules that a list in the settings makes. Raises UserError that quotes the first wrong entry."""
-    return tuple(_rule(each) for each in entries)
+    return tuple(_parse_host_rule(each) for each in entries)
 
 
-def target_of(authority: str, default_port: int | None = None) -> Target | None:
+def parse_target(authority: str, default_port: int | None = None) -> Target | None:
     """What `host:port` names; None unless that is a name: an address in any spelling never is one."""
     found = _AUTHORITY.fullmatch(authority)
     if found is None:
         return None
     port = int(found["port"]) if found["port"] else default_port
     host = found["host"].lower()
-    if port is None or not 1 <= port <= _LAST_PORT or not _is_name(host):
+    if port is None or not 1 <= port <= _LAST_PORT or not _is_host_name(host):
         return None
     return Target(host=host, port=port)
 
@@ -96,23 +96,23 @@ _ELSEWHERE = ("2002::/16", "2001::/23", "192.88.99.0/24", "168.63.129.16/32", "1
 at addresses outside the private ranges."""
 
 
-def _is_name(host: str) -> bool:
+def _is_host_name(host: str) -> bool:
     return len(host) <= _LONGEST_NAME and not _NUMBER.fullmatch(host.rsplit(".", 1)[-1])
 
 
-def _rule(entry: str) -> HostRule:
+def _parse_host_rule(entry: str) -> HostRule:
     found = _ENTRY.fullmatch(entry)
-    if found is None or not _is_name(found["host"].lower()):
-        raise _wrong(entry, "not the name of a host")
+    if found is None or not _is_host_name(found["host"].lower()):
+        raise _build_entry_error(entry, "not the name of a host")
     if "." not in found["host"]:
-        raise _wrong(entry, "only names with a dot can be public")
+        raise _build_entry_error(entry, "only names with a dot can be public")
     port = int(found["port"]) if found["port"] else None
     if port is not None and not 1 <= port <= _LAST_PORT:
-        raise _wrong(entry, "no such port")
+        raise _build_entry_error(entry, "no such port")
     ports = WEB_PORTS if port is None else (port,)
     return HostRule(name=found["host"].lower(), below=bool(found["below"]), ports=ports)
 
 
-def _wrong(entry: str, reason: str) -> UserError:
+def _build_entry_error(entry: str, reason: str) -> UserError:
     hint = 'Write hosts like "pypi.org", "*.npmjs.org:443"; names beyond ASCII in their xn-- form.'
     return UserError(Fault.CONFIGURATION, f"setting 'network': {entry!r}: {reason}", hint)

@@ -9,39 +9,39 @@ LONGEST_LINE = 8_000
 """Characters of one line that are shown: nobody reads on, and a terminal takes seconds to wrap a megabyte."""
 
 
-def inert(text: str) -> str:
+def sanitize_text(text: str) -> str:
     r"""`text` as it can be shown: control characters as `\x1b`, other hidden ones as `<U+202E>`.
 
     Tabs and newlines stay, CR LF becomes a newline; joiners and variation selectors stay inside an emoji, where
     they belong. Overlong lines are clipped and say so.
     """
     if text.isascii() and text.isprintable():
-        return text if len(text) <= LONGEST_LINE else _clipped(text)
-    return _clipped(_spelled(text.replace("\r\n", "\n")))
+        return text if len(text) <= LONGEST_LINE else _clip_lines(text)
+    return _clip_lines(_escape_hidden(text.replace("\r\n", "\n")))
 
 
-def exact(text: str) -> str:
+def sanitize_for_approval(text: str) -> str:
     r"""All of `text`, for a person who is to agree to it: nothing is cut, and every space that is none is named.
 
     Beside what `inert` spells out these are tabs (`\t`), every carriage return, the spaces of other scripts, and the
     joiners inside emoji.
     """
-    return _pattern(_SPACES).sub(_named, _spelled(text)).replace("\t", "\\t")
+    return _compile_pattern(_SPACES).sub(_escape_character, _escape_hidden(text)).replace("\t", "\\t")
 
 
-def name(text: str) -> str:
+def quote_name(text: str) -> str:
     """A file's or branch's name on one line; in quotes when it holds what would break out of the line."""
-    shown = inert(text)
+    shown = sanitize_text(text)
     if shown == text and "\n" not in text and "\t" not in text and text == text.strip():
         return text
     return '"' + shown.replace('"', '\\"').replace("\n", "\\n").replace("\t", "\\t") + '"'
 
 
-def inert_json(line: str) -> str:
+def sanitize_json(line: str) -> str:
     """JSON with such characters written as its own escapes: the same value to every reader, and safe to look at."""
     if line.isascii():
         return line.replace("\x7f", "\\u007f")
-    return _pattern(_HIDDEN_IN_JSON).sub(_json_escape, line)
+    return _compile_pattern(_HIDDEN_IN_JSON).sub(_escape_json_character, line)
 
 
 class _Spelling(dict[int, str]):
@@ -49,7 +49,7 @@ class _Spelling(dict[int, str]):
 
     def __missing__(self, code: int) -> str:
         character = chr(code)
-        shown = character if _is_visible(code, character) else _named_code(code)
+        shown = character if _is_visible(code, character) else _escape_code(code)
         self[code] = shown
         return shown
 
@@ -57,11 +57,13 @@ class _Spelling(dict[int, str]):
 _SPELLING = _Spelling({9: "\t", 10: "\n"})
 
 
-def _spelled(text: str) -> str:
+def _escape_hidden(text: str) -> str:
     text = text.translate(_SPELLING)
     if text.isascii():
         return text
-    return _pattern(_CROWDED).sub(_all_named, _pattern(_STRAY).sub(_named, text))
+    return _compile_pattern(_CROWDED).sub(
+        _escape_stacked_marks, _compile_pattern(_STRAY).sub(_escape_character, text)
+    )
 
 
 def _is_visible(code: int, character: str) -> bool:
@@ -116,24 +118,24 @@ _HIDDEN_IN_JSON = (
 
 
 @cache
-def _pattern(text: str) -> re.Pattern[str]:
+def _compile_pattern(text: str) -> re.Pattern[str]:
     """Compiled when it is first needed: most texts are plain."""
     return re.compile(text)
 
 
-def _named(match: re.Match[str]) -> str:
-    return _named_code(ord(match[0]))
+def _escape_character(match: re.Match[str]) -> str:
+    return _escape_code(ord(match[0]))
 
 
-def _all_named(match: re.Match[str]) -> str:
-    return match[0][:4] + "".join(_named_code(ord(each)) for each in match[0][4:])
+def _escape_stacked_marks(match: re.Match[str]) -> str:
+    return match[0][:4] + "".join(_escape_code(ord(each)) for each in match[0][4:])
 
 
-def _named_code(code: int) -> str:
+def _escape_code(code: int) -> str:
     return f"\\x{code:02x}" if code < 0xA0 else f"<U+{code:04X}>"
 
 
-def _json_escape(match: re.Match[str]) -> str:
+def _escape_json_character(match: re.Match[str]) -> str:
     code = ord(match[0])
     if code < 0x10000:
         return f"\\u{code:04x}"
@@ -141,10 +143,12 @@ def _json_escape(match: re.Match[str]) -> str:
     return f"\\u{0xD800 + high:04x}\\u{0xDC00 + low:04x}"
 
 
-def _clipped(text: str) -> str:
+def _clip_lines(text: str) -> str:
     if len(text) <= LONGEST_LINE:
         return text
-    return _pattern(_OVERLONG).sub(lambda match: f"{match[1]}[… {len(match[2]):,} more characters]", text)
+    return _compile_pattern(_OVERLONG).sub(
+        lambda match: f"{match[1]}[… {len(match[2]):,} more characters]", text
+    )
 
 
 _OVERLONG = rf"([^\n]{{{LONGEST_LINE}}})([^\n]{{40,}})"

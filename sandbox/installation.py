@@ -24,13 +24,13 @@ def is_inside(path: str, folder: str) -> bool:
     return path == folder or path.startswith(f"{folder.rstrip(os.sep)}{os.sep}")
 
 
-def installation_places(root: Path) -> tuple[Path, ...]:
+def list_installation_paths(root: Path) -> tuple[Path, ...]:
     """Places of a workspace that hold our installation, to be kept from commands: its environment and interpreter."""
-    return _installation_places(os.path.realpath(root))
+    return _list_installation_paths(os.path.realpath(root))
 
 
 @lru_cache(maxsize=64)
-def _installation_places(root: str) -> tuple[Path, ...]:
+def _list_installation_paths(root: str) -> tuple[Path, ...]:
     homes = [sys.prefix, sys.exec_prefix, sys.base_prefix, sys.base_exec_prefix]
     if not _IS_CHECKOUT:
         homes.append(str(Path(_FLOORS).parents[1]))
@@ -51,10 +51,10 @@ def _installation_places(root: str) -> tuple[Path, ...]:
 
 def is_own_file(path: Path, root: Path) -> bool:
     """Whether a path, links resolved, is a part of our installation in the workspace `root`."""
-    return any(is_inside(str(path), str(place)) for place in installation_places(root))
+    return any(is_inside(str(path), str(place)) for place in list_installation_paths(root))
 
 
-def exposure_warning(root: Path) -> str:
+def build_exposure_warning(root: Path) -> str:
     """A warning of code of ours that commands of this workspace can change all the same, "" if there is none."""
     real = os.path.realpath(root)
     loaded = dict.fromkeys(os.path.realpath(each) for each in (_FLOORS, *sys.path))
@@ -65,7 +65,7 @@ def exposure_warning(root: Path) -> str:
             f"Patchwright's own process takes code from this workspace ({exposed[0]!r}), and commands can change it: "
             "its next start runs that unconfined. To be safe here use one that is installed elsewhere."
         )
-    if shared := next(_shared_files(real), ""):
+    if shared := next(_find_shared_files(real), ""):
         return (
             f"Files of Patchwright's own installation are hard links to files of this workspace ({shared!r}), and "
             "commands can change them. Install it with copies: UV_LINK_MODE=copy uv tool install --force patchwright"
@@ -87,7 +87,7 @@ def find_python_variable(environment: Mapping[str, str]) -> str:
     return ""
 
 
-def _shared_files(root: str) -> Iterator[str]:
+def _find_shared_files(root: str) -> Iterator[str]:
     """Files of an environment in the workspace that are the same as modules of ours: uv makes hard links of all."""
     for module in list(sys.modules.values()):
         path = getattr(module, "__file__", None)
@@ -97,13 +97,13 @@ def _shared_files(root: str) -> Iterator[str]:
         if status is None or status.st_nlink < 2:
             continue
         inside = path.rpartition(f"{os.sep}site-packages{os.sep}")[2]
-        for packages in _packages_in(root):
+        for packages in _find_site_packages(root):
             other = _stat_or_none(f"{packages}{os.sep}{inside}")
             if other and os.path.samestat(status, other) and not is_own_file(packages, Path(root)):
                 yield f"{packages}{os.sep}{inside}"
 
 
-def _packages_in(root: str) -> Iterable[Path]:
+def _find_site_packages(root: str) -> Iterable[Path]:
     """The site-packages of the environments at the top of a workspace."""
     return Path(root).glob("*/lib/python3*/site-packages")
 

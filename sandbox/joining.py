@@ -7,17 +7,17 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from sandbox.becoming import prefix
+from sandbox.becoming import build_exec_prefix
 
 
 @contextmanager
-def network_of(leader: int) -> Iterator[int]:
+def open_network_namespace(leader: int) -> Iterator[int]:
     """A descriptor of the network namespace of what a bubblewrap started, -1 if that has ended or has none of its own.
 
     leader: the process id of that bubblewrap
     """
     descriptor = -1
-    child = first_child(leader)
+    child = find_first_child(leader)
     if child:
         try:
             descriptor = os.open(f"/proc/{child}/ns/net", os.O_RDONLY | os.O_CLOEXEC)
@@ -33,7 +33,7 @@ def network_of(leader: int) -> Iterator[int]:
             os.close(descriptor)
 
 
-def first_child(leader: int) -> int:
+def find_first_child(leader: int) -> int:
     """The process inside, 0 if there is none (yet)."""
     try:
         return int(Path(f"/proc/{leader}/task/{leader}/children").read_text().split()[0])
@@ -41,10 +41,10 @@ def first_child(leader: int) -> int:
         return 0
 
 
-def joining(descriptor: int) -> tuple[str, ...]:
+def build_join_prefix(descriptor: int) -> tuple[str, ...]:
     """Comes before bubblewrap's argv. An ordinary user has rights over a namespace only as a member of the user
     namespace that owns it (ioctl_ns(2)): it is entered first, and bubblewrap makes its own inside that."""
-    return prefix(_JOIN, str(descriptor))
+    return build_exec_prefix(_JOIN, str(descriptor))
 
 
 _JOIN = """

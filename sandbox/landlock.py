@@ -8,20 +8,20 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-from sandbox.bounds import Bounds
+from sandbox.bounds import Constraints
 from sandbox.confine import Confinement
 from sandbox.descendants import Descendants
-from sandbox.limits import limited, processes_beside_others
+from sandbox.limits import build_limit_prefix, compute_user_process_limit
 from sandbox.process import Command, Completed
-from sandbox.seccomp import call_filter
-from sandbox.secrets import child_environment
+from sandbox.seccomp import build_call_filter
+from sandbox.secrets import build_child_environment
 from sandbox.spawn import (
     Launch,
     check_folder,
     find_program,
     supervise,
 )
-from sandbox.view import existing, needed, private_folders
+from sandbox.view import list_needed_paths, list_private_folders, resolve_existing
 
 NEEDED_ABI = 3
 """Linux 6.2. Before it Landlock does not keep a file from being truncated: nothing is safe from `> file`."""
@@ -41,12 +41,12 @@ class Landlock:
 
     def __init__(
         self,
-        bounds: Bounds,
+        bounds: Constraints,
         *,
         because: str = "",
     ) -> None:
         self.root = bounds.root
-        self.warning = _warning(because, bounds.network)
+        self.warning = _build_warning(because, bounds.network)
         self._bounds = bounds
 
     async def run(self, command: Command, on_output: Callable[[bytes], None] | None = None) -> Completed:
@@ -54,54 +54,62 @@ class Landlock:
         from dataclasses import replace
 
         cwd = check_folder(command, self.root)
-        private = _private_folder()
+        private = _create_private_folder()
         tree = Descendants(tagged=True)
         try:
             own = {"TMPDIR": str(private), "GOCACHE": str(private / "go-build")}
-            env = child_environment({**own, **command.env, **tree.environment}, self.root)
+            env = build_child_environment({**own, **command.env, **tree.environment}, self.root)
             program = find_program(command, env)
-            places = self._bounds.guarded()
-            audit = self._bounds.audit(command, places)
+            places = self._bounds.scan_protected_paths()
+            audit = self._bounds.audit_command(command, places)
             gate = private / "gate"
             os.mkfifo(gate, 0o600)
-            prefix = limited(command.limits, processes=processes_beside_others(command.limits), gate=gate)
-            shown = needed(private_folders(), env, [program], self._bounds.network)
-            rules = self._rules(command, private, places.there, shown)
-            filter_ = call_filter("machine" if self._bounds.network else "none")
-            with Confinement(_ruleset(abi(), network=self._bounds.network), rules, filter_) as confinement:
+            prefix = build_limit_prefix(
+                command.limits, processes=compute_user_process_limit(command.limits), gate=gate
+            )
+            shown = list_needed_paths(list_private_folders(), env, [program], self._bounds.network)
+            rules = self._build_rules(command, private, places.there, shown)
+            filter_ = build_call_filter("machine" if self._bounds.network else "none")
+            with Confinement(
+                _build_ruleset(query_abi_version(), network=self._bounds.network), rules, filter_
+            ) as confinement:
                 launch = Launch(
                     argv=(*prefix, *command.argv),
                     env=env,
                     cwd=cwd,
-                    confine=confinement.enter,
+                    confine=confinement.confine_thread,
                     pass_fds=command.descriptors,
                     gate=gate,
                 )
                 done = await supervise(command, launch, tree, spill=self._bounds.spill, on_output=on_output)
             return replace(done, noticed=(*done.noticed, *audit.finish()))
         finally:
-            tree.forget()
-            _remove(private)
+            tree.unregister()
+            _remove_folder(private)
 
-    def _rules(
+    def _build_rules(
         self, command: Command, private: Path, guards: Sequence[Path], shown: Sequence[Path]
     ) -> list[tuple[int, str]]:
         """Rights and the places that have them."""
-        denied = self._bounds.denied(command)
-        holes = [str(each) for each in (*self._bounds.secrets(), *denied)]
-        writable = [str(each) for each in (private, *existing(command.writable))]
+        denied = self._bounds.list_denied_paths(command)
+        holes = [str(each) for each in (*self._bounds.collect_secret_paths(), *denied)]
+        writable = [str(each) for each in (private, *resolve_existing(command.writable))]
         if command.scope == "workspace":
-            writable += _around(str(self.root), [*map(str, guards), *holes])
-        readable = [*_around("/", [*holes, *map(str, private_folders()), "/dev"]), *writable]
-        readable += [place for each in (self.root, *shown, *guards) for place in _around(str(each), holes)]
-        asked = [str(each) for each in existing(command.readable)]
-        readable += [place for each in asked for place in _around(each, [str(each) for each in denied])]
+            writable += _subtract_holes(str(self.root), [*map(str, guards), *holes])
+        readable = [*_subtract_holes("/", [*holes, *map(str, list_private_folders()), "/dev"]), *writable]
+        readable += [
+            place for each in (self.root, *shown, *guards) for place in _subtract_holes(str(each), holes)
+        ]
+        asked = [str(each) for each in resolve_existing(command.readable)]
+        readable += [
+            place for each in asked for place in _subtract_holes(each, [str(each) for each in denied])
+        ]
         found = [(_READ, place) for place in dict.fromkeys(readable)]
         found += [(_WRITE, place) for place in dict.fromkeys(writable)]
         return found + [(_OF_DEVICES, device) for device in _DEVICES]
 
 
-def _warning(because: str, network: bool) -> str:
+def _build_warning(because: str, network: bool) -> str:
     lacks = [
         "they cannot make or remove entries at the top of the repository or beside a file they may not read"
     ]
@@ -111,7 +119,7 @@ def _warning(because: str, network: bool) -> str:
     return f"Commands are confined by Landlock only{reason}: {', '.join(lacks)}."
 
 
-def abi() -> int:
+def query_abi_version() -> int:
     """The version of Landlock that the kernel offers, 0 if none."""
     if sys.platform != "linux":
         return 0
@@ -121,20 +129,20 @@ def abi() -> int:
     return max(0, int(offered))
 
 
-def works() -> str:
+def explain_unavailability() -> str:
     """ "" if commands can be confined here, else why not."""
-    offered = abi()
+    offered = query_abi_version()
     if offered >= NEEDED_ABI:
         return ""
     return f"the kernel's Landlock is version {offered}, needed is {NEEDED_ABI}" if offered else "no Landlock"
 
 
-def around(folder: Path, holes: Sequence[Path]) -> list[Path]:
+def subtract_holes(folder: Path, holes: Sequence[Path]) -> list[Path]:
     """The fewest places that together hold all that is in `folder` now, less the holes and symbolic links."""
-    return [Path(place) for place in _around(str(folder), [str(hole) for hole in holes])]
+    return [Path(place) for place in _subtract_holes(str(folder), [str(hole) for hole in holes])]
 
 
-def _around(folder: str, holes: Sequence[str]) -> Iterator[str]:
+def _subtract_holes(folder: str, holes: Sequence[str]) -> Iterator[str]:
     """With plain strings: it is done for a few hundred places before each command."""
     if folder in holes:
         return
@@ -149,7 +157,7 @@ def _around(folder: str, holes: Sequence[str]) -> Iterator[str]:
     except OSError:  # not ours to list: nothing in it can be allowed
         return
     for name in names:
-        yield from _around(prefix + name, inside)
+        yield from _subtract_holes(prefix + name, inside)
 
 
 _CREATE_RULESET = 444  # on every architecture (but alpha)
@@ -174,7 +182,7 @@ _SCOPES_ABI = 6
 _DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty", "/dev/ptmx")
 
 
-def _ruleset(version: int, *, network: bool) -> bytes:
+def _build_ruleset(version: int, *, network: bool) -> bytes:
     """struct landlock_ruleset_attr, as long as the kernel knows it."""
     fields = [_READ | _WRITE | (_IOCTL_DEVICE if version >= _IOCTL_ABI else 0)]
     if version >= _TCP_ABI:
@@ -184,13 +192,13 @@ def _ruleset(version: int, *, network: bool) -> bytes:
     return struct.pack(f"={len(fields)}Q", *fields)
 
 
-def _private_folder() -> Path:
+def _create_private_folder() -> Path:
     folder = Path(os.environ.get("TMPDIR") or "/tmp").resolve() / f"patchwright-{os.urandom(8).hex()}"
     folder.mkdir(mode=0o700)
     return folder
 
 
-def _remove(folder: Path) -> None:
+def _remove_folder(folder: Path) -> None:
     import shutil
 
     shutil.rmtree(folder, ignore_errors=True)

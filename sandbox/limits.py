@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 from sandbox.process import Limits
-from sandbox.watch import threads
+from sandbox.watch import count_threads
 
 
-def resource_limits(limits: Limits, *, processes: int) -> dict[int, int]:
+def compute_resource_limits(limits: Limits, *, processes: int) -> dict[int, int]:
     """Values by number of the resource, none above a limit that we are under ourselves.
 
     processes: how many the user may have, as the kernel counts for this sandbox; 0 for no limit
@@ -32,15 +32,15 @@ def resource_limits(limits: Limits, *, processes: int) -> dict[int, int]:
     }
 
 
-def processes_beside_others(limits: Limits) -> int:
+def compute_user_process_limit(limits: Limits) -> int:
     """A limit where the kernel counts the user's other processes too: there are no more than run in all."""
     if not limits.processes:
         return 0
-    running = threads()
+    running = count_threads()
     return running + limits.processes if running else 0
 
 
-def limited(limits: Limits, *, processes: int, gate: Path | None = None) -> tuple[str, ...]:
+def build_limit_prefix(limits: Limits, *, processes: int, gate: Path | None = None) -> tuple[str, ...]:
     """A prefix for an argv that sets resource limits for what follows, hard and before its first instruction.
 
     A shell does it in under a millisecond. Setting them in the fork would need `preexec_fn`, which
@@ -58,7 +58,7 @@ def limited(limits: Limits, *, processes: int, gate: Path | None = None) -> tupl
         resource.RLIMIT_NOFILE: ("ulimit -n {}", 1),
         resource.RLIMIT_CPU: ("ulimit -t {}", 1),
     }
-    wanted = resource_limits(limits, processes=processes)
+    wanted = compute_resource_limits(limits, processes=processes)
     steps = [commands[which][0].format(value // commands[which][1]) for which, value in wanted.items()]
     script = f'{{ {"; ".join(steps)}; }} 2>/dev/null; exec "$@"'
     return ("/bin/sh", "-c", (_WAIT if gate else "") + script, str(gate or "sh"))

@@ -9,7 +9,7 @@ _LOCAL, _STATE = 1, 3
 """Columns of /proc/PID/net/tcp: proc(5)."""
 
 
-def listens(pid: int, port: int) -> bool:
+def is_listening(pid: int, port: int) -> bool:
     """Nothing connects: a server that counts its visitors is not disturbed. False where there is no /proc."""
     wanted = f":{port:04X}"
     for table in ("tcp", "tcp6"):

@@ -13,7 +13,7 @@ from sandbox.rules import Rule, Rules
 _WILD = frozenset("*?")
 
 
-class Masked:
+class DenyReadSandbox:
     """Another sandbox, with the denied files masked. They are looked for before each command: one may be new."""
 
     def __init__(self, sandbox: Sandbox, root: Path, rules: Rules) -> None:
@@ -26,25 +26,25 @@ class Masked:
     async def run(self, command: Command, on_output: Callable[[bytes], None] | None = None) -> Completed:
         import asyncio
 
-        found = await asyncio.to_thread(unreadable, self._root, self._rules)
+        found = await asyncio.to_thread(find_denied_paths, self._root, self._rules)
         return await self._sandbox.run(replace(command, denied=(*command.denied, *found)), on_output)
 
 
-def masked(sandbox: Sandbox, root: Path, rules: Rules) -> Sandbox:
+def apply_read_denials(sandbox: Sandbox, root: Path, rules: Rules) -> Sandbox:
     """The sandbox itself when no rule denies reading, else one that masks."""
-    return Masked(sandbox, root, rules) if rules.unreadable else sandbox
+    return DenyReadSandbox(sandbox, root, rules) if rules.read_denials else sandbox
 
 
-def unreadable(root: Path, rules: Rules) -> tuple[Path, ...]:
+def find_denied_paths(root: Path, rules: Rules) -> tuple[Path, ...]:
     """The files and folders that rules deny reading. Only patterns that may fit anywhere need a walk."""
-    plain = [each for rule in rules.unreadable if (each := _place(rule, root))]
+    plain = [each for rule in rules.read_denials if (each := _resolve_plain_rule(rule, root))]
     found = [each for each in plain if each.exists()]
-    if len(plain) < len(rules.unreadable):
-        found += _walked(root, rules)
+    if len(plain) < len(rules.read_denials):
+        found += _walk_denied_paths(root, rules)
     return tuple(dict.fromkeys(place for each in found for place in (each, each.resolve())))
 
 
-def _place(rule: Rule, root: Path) -> Path | None:
+def _resolve_plain_rule(rule: Rule, root: Path) -> Path | None:
     """The one path that a rule names, None if it has wildcards or fits at any depth."""
     pattern = rule.pattern.removesuffix("/**")
     if "/" not in rule.pattern.rstrip("/") or not _WILD.isdisjoint(pattern):
@@ -52,7 +52,7 @@ def _place(rule: Rule, root: Path) -> Path | None:
     return root / Path(pattern).expanduser()
 
 
-def _walked(root: Path, rules: Rules) -> Iterator[Path]:
+def _walk_denied_paths(root: Path, rules: Rules) -> Iterator[Path]:
     for folder, names, files in os.walk(root):
         for name in (*files, *names):
             path = Path(folder, name)

@@ -22,10 +22,10 @@ DEPTH = 40
 """Cuts within cuts: a hundred thousand lines take three or four."""
 
 
-def opcodes(old: Sequence[str], new: Sequence[str]) -> Iterator[Opcode]:
+def compute_opcodes(old: Sequence[str], new: Sequence[str]) -> Iterator[Opcode]:
     """How to make the new lines of the old ones; what is the same is told, too."""
     i = j = 0
-    for a, b, length in _blocks(old, new):
+    for a, b, length in _find_matching_blocks(old, new):
         if a > i and b > j:
             yield "replace", i, a, j, b
         elif a > i:
@@ -37,10 +37,10 @@ def opcodes(old: Sequence[str], new: Sequence[str]) -> Iterator[Opcode]:
         i, j = a + length, b + length
 
 
-def _blocks(old: Sequence[str], new: Sequence[str]) -> Iterator[tuple[int, int, int]]:
+def _find_matching_blocks(old: Sequence[str], new: Sequence[str]) -> Iterator[tuple[int, int, int]]:
     """Runs of the same lines (first in old, first in new, length), in order; an empty one at the end."""
     start_old = start_new = length = 0
-    for i, j in sorted(_pairs(old, new)):
+    for i, j in sorted(_pair_equal_lines(old, new)):
         if length and (i, j) == (start_old + length, start_new + length):
             length += 1
             continue
@@ -52,7 +52,7 @@ def _blocks(old: Sequence[str], new: Sequence[str]) -> Iterator[tuple[int, int, 
     yield len(old), len(new), 0
 
 
-def _pairs(old: Sequence[str], new: Sequence[str]) -> Iterator[tuple[int, int]]:
+def _pair_equal_lines(old: Sequence[str], new: Sequence[str]) -> Iterator[tuple[int, int]]:
     """Numbers of the same line in both, in no order."""
     waiting = [(0, len(old), 0, len(new), 0)]
     while waiting:
@@ -67,21 +67,21 @@ def _pairs(old: Sequence[str], new: Sequence[str]) -> Iterator[tuple[int, int]]:
         if a == b or c == d:
             continue
         if (b - a) * (d - c) <= SMALL:
-            yield from ((a + i, c + j) for i, j in _compared(old[a:b], new[c:d]))
-        elif depth < DEPTH and (cuts := _alone(old[a:b], new[c:d])):
+            yield from ((a + i, c + j) for i, j in _match_with_difflib(old[a:b], new[c:d]))
+        elif depth < DEPTH and (cuts := _match_unique_lines(old[a:b], new[c:d])):
             yield from ((a + i, c + j) for i, j in cuts)
             for (i, j), (k, m) in zip([(-1, -1), *cuts], [*cuts, (b - a, d - c)], strict=True):
                 waiting.append((a + i + 1, a + k, c + j + 1, c + m, depth + 1))
 
 
-def _compared(old: Sequence[str], new: Sequence[str]) -> Iterator[tuple[int, int]]:
+def _match_with_difflib(old: Sequence[str], new: Sequence[str]) -> Iterator[tuple[int, int]]:
     from difflib import SequenceMatcher
 
     for a, b, length in SequenceMatcher(None, old, new, autojunk=False).get_matching_blocks():
         yield from ((a + i, b + i) for i in range(length))
 
 
-def _alone(old: Sequence[str], new: Sequence[str]) -> list[tuple[int, int]]:
+def _match_unique_lines(old: Sequence[str], new: Sequence[str]) -> list[tuple[int, int]]:
     """The longest row of lines that stand once in each, in the same order in both (patience sorting)."""
     counts, others = Counter(old), Counter(new)
     place = {line: j for j, line in enumerate(new) if others[line] == 1 == counts[line]}

@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from sandbox.becoming import prefix
+from sandbox.becoming import build_exec_prefix
 
 if TYPE_CHECKING:
     import socket
@@ -25,7 +25,7 @@ _NAMES = {"http_proxy": _ADDRESS, "https_proxy": _ADDRESS, "all_proxy": _ADDRESS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Outlet:
+class ProxyBridge:
     """What a command gets; by default no way out.
 
     prefix: comes before its argv
@@ -39,13 +39,13 @@ class Outlet:
     noticed: list[str] = field(default_factory=list)
 
 
-def environment() -> Mapping[str, str]:
+def build_proxy_environment() -> Mapping[str, str]:
     """How programs find the way out."""
     return _NAMES | {name.upper(): value for name, value in _NAMES.items()}
 
 
 @asynccontextmanager
-async def outlet(proxy: Proxy) -> AsyncIterator[Outlet]:
+async def open_proxy_bridge(proxy: Proxy) -> AsyncIterator[ProxyBridge]:
     """A way out through the proxy for one command; closed, with all connections, when the context ends."""
     import asyncio
     import socket
@@ -53,12 +53,12 @@ async def outlet(proxy: Proxy) -> AsyncIterator[Outlet]:
     ours, theirs = socket.socketpair()
     with ours, theirs:
         ours.setblocking(False)
-        made = Outlet(
-            prefix=prefix(_OPEN, str(theirs.fileno())),
-            environment=environment(),
+        made = ProxyBridge(
+            prefix=build_exec_prefix(_OPEN, str(theirs.fileno())),
+            environment=build_proxy_environment(),
             descriptors=(theirs.fileno(),),
         )
-        serving = asyncio.create_task(_serve(proxy, ours, made.noticed))
+        serving = asyncio.create_task(_serve_bridge(proxy, ours, made.noticed))
         try:
             yield made
         finally:
@@ -80,7 +80,7 @@ c.close()
 connects there, nothing of ours runs beside the command, and no path leads to us."""
 
 
-async def _serve(proxy: Proxy, channel: socket.socket, noticed: list[str]) -> None:
+async def _serve_bridge(proxy: Proxy, channel: socket.socket, noticed: list[str]) -> None:
     import asyncio
 
     readable = asyncio.Event()
@@ -90,7 +90,7 @@ async def _serve(proxy: Proxy, channel: socket.socket, noticed: list[str]) -> No
         await readable.wait()
     finally:
         loop.remove_reader(channel)
-    listener = _received(channel)
+    listener = _receive_listener(channel)
     if listener is None:
         noticed.append("network: off, because the way out could not be opened")
         return
@@ -98,7 +98,7 @@ async def _serve(proxy: Proxy, channel: socket.socket, noticed: list[str]) -> No
         await proxy.serve(listener, noticed)
 
 
-def _received(channel: socket.socket) -> socket.socket | None:
+def _receive_listener(channel: socket.socket) -> socket.socket | None:
     """The listener. What comes was sent from inside the sandbox: so nothing but a listener is taken."""
     import os
     import socket

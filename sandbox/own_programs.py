@@ -14,7 +14,7 @@ from pathlib import Path
 
 from sandbox.errors import Fault, UserError
 from sandbox.installation import is_inside, is_own_file
-from sandbox.repository import find_root, git_dir, main_work_tree
+from sandbox.repository import find_git_dir, find_main_work_tree, find_root
 
 PROGRAMS = ("git", "rg", "env")
 """Those that every session may need, looked up before its first command."""
@@ -29,15 +29,15 @@ _HINTS = {
 
 def exclude_workspace(root: Path) -> None:
     """From now on take no program from this workspace, and from the repositories that it is a part of."""
-    _excluded.update(_workspaces(str(root.absolute())))
+    _excluded.update(_find_related_workspaces(str(root.absolute())))
 
 
-def own_program(name: str, root: Path | None = None) -> str:
+def require_own_program(name: str, root: Path | None = None) -> str:
     """The absolute path of a program of ours. Raises UserError where there is none that may be run.
 
     root: a workspace, excluded first
     """
-    found, passed_over = _look_up(name, root)
+    found, passed_over = _look_up_program(name, root)
     if found:
         return found
     outside = f" outside the workspace (passed over: {passed_over!r})" if passed_over else ""
@@ -47,12 +47,12 @@ def own_program(name: str, root: Path | None = None) -> str:
 
 def find_own_program(name: str, root: Path | None = None) -> str | None:
     """The same; None where there is none."""
-    return _look_up(name, root)[0] or None
+    return _look_up_program(name, root)[0] or None
 
 
-def own_path(root: Path | None = None) -> str:
+def build_search_path(root: Path | None = None) -> str:
     """The PATH for a program of ours: without relative entries and without folders of workspaces."""
-    _exclude(root)
+    _exclude_current_workspaces(root)
     folders = os.environ.get("PATH", os.defpath).split(os.pathsep)
     kept = [each for each in folders if each.startswith(os.sep) and not is_planted(each)]
     return os.pathsep.join(kept) or os.defpath
@@ -60,50 +60,52 @@ def own_path(root: Path | None = None) -> str:
 
 def is_planted(path: str, root: Path | None = None) -> bool:
     """Whether a path lies in an excluded workspace or leads through one, and is no part of our own installation."""
-    _exclude(root)
+    _exclude_current_workspaces(root)
     return _is_planted(path, frozenset(_excluded))
 
 
 _excluded: set[str] = set()
 
 
-def _exclude(root: Path | None) -> None:
+def _exclude_current_workspaces(root: Path | None) -> None:
     if root is not None:
         exclude_workspace(root)
     try:
         here = find_root(Path.cwd())
     except OSError:  # the current folder is gone
         return
-    if here is not None and here not in _broad_folders():
+    if here is not None and here not in _list_broad_folders():
         exclude_workspace(here)
 
 
 @lru_cache(maxsize=256)
-def _workspaces(root: str) -> frozenset[str]:
+def _find_related_workspaces(root: str) -> frozenset[str]:
     """A workspace, the repositories around it, and the work tree that it is linked to: sessions were there, too.
 
     A repository of a whole home folder or machine counts only when it is the workspace itself: it holds the user's
     programs.
     """
     own = Path(root).resolve()
-    around = [each for each in own.parents if each not in _broad_folders() and git_dir(each) is not None]
-    linked = main_work_tree(own)
+    around = [
+        each for each in own.parents if each not in _list_broad_folders() and find_git_dir(each) is not None
+    ]
+    linked = find_main_work_tree(own)
     return frozenset(map(str, (own, *around, *((linked.resolve(),) if linked else ()))))
 
 
-def _broad_folders() -> tuple[Path, ...]:
+def _list_broad_folders() -> tuple[Path, ...]:
     """Folders whose repository holds more than a project."""
     return Path("/"), Path("~").expanduser().resolve()
 
 
-def _look_up(name: str, root: Path | None) -> tuple[str, str]:
-    _exclude(root)
+def _look_up_program(name: str, root: Path | None) -> tuple[str, str]:
+    _exclude_current_workspaces(root)
     folders = f"{os.environ.get('PATH', os.defpath)}{os.pathsep}{os.path.dirname(sys.executable)}"  # noqa: PTH120
-    return _search(name, folders, frozenset(_excluded))
+    return _search_folders(name, folders, frozenset(_excluded))
 
 
 @lru_cache(maxsize=256)
-def _search(name: str, folders: str, workspaces: frozenset[str]) -> tuple[str, str]:
+def _search_folders(name: str, folders: str, workspaces: frozenset[str]) -> tuple[str, str]:
     """(the first program that may be run, "" if none; the first that was passed over)"""
     passed_over = ""
     for folder in folders.split(os.pathsep):
@@ -120,12 +122,12 @@ def _search(name: str, folders: str, workspaces: frozenset[str]) -> tuple[str, s
 def _is_planted(path: str, workspaces: frozenset[str]) -> bool:
     return any(
         is_inside(hop, each) and not is_own_file(Path(hop), Path(each))
-        for hop in _resolution_steps(path)
+        for hop in _trace_links(path)
         for each in workspaces
     )
 
 
-def _resolution_steps(path: str) -> Iterator[str]:
+def _trace_links(path: str) -> Iterator[str]:
     """Every symbolic link on the way to what a path names, and that itself: each by its real folder."""
     done, todo = "/", [part for part in path.split("/") if part][::-1]
     links = 0

@@ -15,7 +15,7 @@ _MARK_NS = 1_000_000_007
 
 
 @contextmanager
-def held(root: Path, folders: Sequence[Path]) -> Iterator[list[Path]]:
+def hold_placeholders(root: Path, folders: Sequence[Path]) -> Iterator[list[Path]]:
     """Make those folders that are missing, to be mounted read-only on themselves; later remove them if still empty.
 
     Git does not see an empty folder, and only an empty one can be removed: nothing of anyone's is lost. The
@@ -25,14 +25,18 @@ def held(root: Path, folders: Sequence[Path]) -> Iterator[list[Path]]:
     top = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         mine: list[Path] = []
-        if _share(top):
-            mine = [folder for folder in folders if _make(top, folder.name) or _is_ours(top, folder.name)]
+        if _acquire_shared_lock(top):
+            mine = [
+                folder
+                for folder in folders
+                if _create_placeholder(top, folder.name) or _is_marked_folder(top, folder.name)
+            ]
         try:
             yield mine
         finally:
-            if mine and _lock(top, fcntl.LOCK_EX):
+            if mine and _try_lock(top, fcntl.LOCK_EX):
                 for folder in mine:
-                    if _is_ours(top, folder.name):
+                    if _is_marked_folder(top, folder.name):
                         with suppress(OSError):  # somebody filled it just now: then it is theirs
                             os.rmdir(folder.name, dir_fd=top)
     finally:
@@ -41,13 +45,13 @@ def held(root: Path, folders: Sequence[Path]) -> Iterator[list[Path]]:
 
 def is_placeholder(folder: Path) -> bool:
     """A folder of ours, that a command of this or of another process holds at present (or has left behind)."""
-    return _is_ours(None, str(folder))
+    return _is_marked_folder(None, str(folder))
 
 
-def _share(top: int) -> bool:
+def _acquire_shared_lock(top: int) -> bool:
     """Wait for another process to have done its removing; not for a command that holds the lock out of malice."""
     for _ in range(_ATTEMPTS):
-        if _lock(top, fcntl.LOCK_SH):
+        if _try_lock(top, fcntl.LOCK_SH):
             return True
         time.sleep(_PAUSE_SECONDS)
     return False
@@ -57,7 +61,7 @@ _ATTEMPTS, _PAUSE_SECONDS = 20, 0.001
 """Removing a handful of empty folders takes a tenth of a millisecond."""
 
 
-def _lock(top: int, kind: int) -> bool:
+def _try_lock(top: int, kind: int) -> bool:
     try:
         fcntl.flock(top, kind | fcntl.LOCK_NB)
     except OSError:  # another has it, or the file system has no locks
@@ -65,7 +69,7 @@ def _lock(top: int, kind: int) -> bool:
     return True
 
 
-def _make(top: int, name: str) -> bool:
+def _create_placeholder(top: int, name: str) -> bool:
     try:
         os.mkdir(name, 0o755, dir_fd=top)
         os.utime(name, ns=(_MARK_NS, _MARK_NS), dir_fd=top, follow_symlinks=False)
@@ -74,7 +78,7 @@ def _make(top: int, name: str) -> bool:
     return True
 
 
-def _is_ours(top: int | None, name: str) -> bool:
+def _is_marked_folder(top: int | None, name: str) -> bool:
     try:
         found = os.stat(name, dir_fd=top, follow_symlinks=False)
     except OSError:

@@ -28,7 +28,7 @@ class NotAFile(ValueError):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
+class FolderEntry:
     """An entry in an open folder.
 
     folder: the handle, -1 when the folder does not exist: then neither does the entry
@@ -48,14 +48,14 @@ class Place:
         except (FileNotFoundError, NotADirectoryError):
             return None
 
-    def must_exist(self) -> os.stat_result:
+    def require_stat(self) -> os.stat_result:
         found = self.stat()
         if found is None:
             raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), self.path)
         return found
 
 
-class Walk:
+class PathWalk:
     """A walk from the root down, with every folder on the way held open, so that `..` is the way we came.
 
     roots: the real root, and the ways in which it may be spelled
@@ -64,7 +64,7 @@ class Walk:
     def __init__(self, roots: tuple[Path, ...], path: str) -> None:
         self._roots = roots
         self._path = path
-        self._todo = _components(roots, path)[::-1]
+        self._todo = _split_components(roots, path)[::-1]
         self._names: list[str] = []
         self._handles = [os.open(roots[0], _DIRECTORY_FLAGS)]
         self._links = 0
@@ -73,61 +73,61 @@ class Walk:
         while self._handles:
             os.close(self._handles.pop())
 
-    def to_the_end(self, *, follow_last: bool, make_parents: bool) -> Place:
+    def resolve_entry(self, *, follow_last: bool, make_parents: bool) -> FolderEntry:
         while self._todo:
             name = self._todo.pop()
             if name == "..":
-                self._back()
+                self._go_up()
             elif not (self._todo or follow_last):
-                return self._place(name)
-            elif target := self._link(name):
-                self._follow(target)
+                return self._build_entry(name)
+            elif target := self._read_link(name):
+                self._follow_link(target)
             elif not self._todo:
-                return self._place(name)
+                return self._build_entry(name)
             else:
-                self._enter(name, make=make_parents)
-        return self._place(".")
+                self._enter_folder(name, make=make_parents)
+        return self._build_entry(".")
 
-    def _exists(self) -> bool:
+    def _folder_exists(self) -> bool:
         """The folder that we are in; in one that does not exist only names are counted."""
         return len(self._handles) == len(self._names) + 1
 
-    def _place(self, name: str) -> Place:
+    def _build_entry(self, name: str) -> FolderEntry:
         names = self._names if name == "." else [*self._names, name]
-        folder = self._handles[-1] if self._exists() else -1
+        folder = self._handles[-1] if self._folder_exists() else -1
         deep = range(len(self._handles), len(self._names) + 1)
         missing = tuple("/".join(self._names[:depth]) for depth in deep)
-        return Place(folder=folder, name=name, path="/".join(names) or ".", missing=missing)
+        return FolderEntry(folder=folder, name=name, path="/".join(names) or ".", missing=missing)
 
-    def _back(self) -> None:
+    def _go_up(self) -> None:
         if not self._names:
-            raise _outside(self._path)
-        if self._exists():
+            raise _build_outside_error(self._path)
+        if self._folder_exists():
             os.close(self._handles.pop())
         self._names.pop()
 
-    def _link(self, name: str) -> str:
+    def _read_link(self, name: str) -> str:
         """Where the link of that name leads, "" if there is none."""
-        if not self._exists():
+        if not self._folder_exists():
             return ""
         try:
             return os.readlink(name, dir_fd=self._handles[-1])
         except OSError:  # EINVAL: it is no link; ENOENT, ENOTDIR: it is nothing; EACCES: its use will say so
             return ""
 
-    def _follow(self, target: str) -> None:
+    def _follow_link(self, target: str) -> None:
         self._links += 1
         if self._links > _MOST_LINKS:
             raise OutsideWorkspace(f"{self._path!r} goes round in circles of symbolic links")
         if target.startswith("/"):
             while self._names:
-                self._back()
-        self._todo += _components(self._roots, target, self._path)[::-1]
+                self._go_up()
+        self._todo += _split_components(self._roots, target, self._path)[::-1]
 
-    def _enter(self, name: str, *, make: bool) -> None:
+    def _enter_folder(self, name: str, *, make: bool) -> None:
         if make:
             check_writable("/".join([*self._names, name]), self._roots[0])
-        if self._exists():
+        if self._folder_exists():
             try:
                 self._handles.append(self._open_folder(name, make=make))
             except FileNotFoundError:
@@ -139,13 +139,13 @@ class Walk:
 
     def _open_folder(self, name: str, *, make: bool) -> int:
         if make:
-            with suppress(FileExistsError), as_user_errors(self._path):
+            with suppress(FileExistsError), translate_write_errors(self._path):
                 os.mkdir(name, dir_fd=self._handles[-1])
         try:
             return os.open(name, _DIRECTORY_FLAGS, dir_fd=self._handles[-1])
         except OSError as error:
             if error.errno == errno.ELOOP:  # a link took the folder's place since we looked
-                raise _outside(self._path) from None
+                raise _build_outside_error(self._path) from None
             raise
 
 
@@ -160,7 +160,7 @@ def check_writable(path: str, root: Path) -> None:
         raise ProtectedPath("the workspace itself cannot be replaced, moved or removed")
 
 
-def ask_to_write(place: Place) -> None:
+def probe_write_access(place: FolderEntry) -> None:
     """Fail as writing in place would: renaming over it needs no permission for the file itself."""
     try:
         os.close(os.open(place.name, os.O_WRONLY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=place.folder))
@@ -169,7 +169,9 @@ def ask_to_write(place: Place) -> None:
             raise
 
 
-def create_beside(place: Place, temporary: str, content: bytes, old: os.stat_result | None) -> int:
+def create_sibling_file(
+    place: FolderEntry, temporary: str, content: bytes, old: os.stat_result | None
+) -> int:
     """Make a new file in the folder of `place`, with the mode and owner of the one it is to replace.
 
     Returns its handle. It is not durable yet. After an error nothing is left.
@@ -181,7 +183,7 @@ def create_beside(place: Place, temporary: str, content: bytes, old: os.stat_res
         with os.fdopen(descriptor, "wb", closefd=False) as file:
             file.write(content)
         if old:
-            _keep_ownership(descriptor, old)
+            _copy_ownership(descriptor, old)
     except BaseException:  # an interrupt, too, leaves no temporary file; the error goes on
         os.close(descriptor)
         with suppress(OSError):
@@ -190,10 +192,10 @@ def create_beside(place: Place, temporary: str, content: bytes, old: os.stat_res
     return descriptor
 
 
-def replace(place: Place, content: bytes, old: os.stat_result | None) -> None:
+def replace_file(place: FolderEntry, content: bytes, old: os.stat_result | None) -> None:
     """Write beside the target, then rename over it: a reader or a crash sees the old file or the new one."""
-    temporary = temporary_name()
-    descriptor = create_beside(place, temporary, content, old)
+    temporary = make_temporary_name()
+    descriptor = create_sibling_file(place, temporary, content, old)
     try:
         os.fsync(descriptor)
         os.rename(temporary, place.name, src_dir_fd=place.folder, dst_dir_fd=place.folder)
@@ -205,13 +207,13 @@ def replace(place: Place, content: bytes, old: os.stat_result | None) -> None:
         os.close(descriptor)
 
 
-def temporary_name() -> str:
+def make_temporary_name() -> str:
     """A name that nobody else gives to a file."""
     return f".patchwright-{os.urandom(6).hex()}.tmp"
 
 
 @contextmanager
-def as_user_errors(path: str) -> Iterator[None]:
+def translate_write_errors(path: str) -> Iterator[None]:
     try:
         yield
     except OSError as error:
@@ -221,7 +223,7 @@ def as_user_errors(path: str) -> Iterator[None]:
         raise UserError(fault, f"cannot write {path!r}: {reason}", hint) from None
 
 
-def kind(mode: int) -> str:
+def describe_file_type(mode: int) -> str:
     kinds = ((stat.S_ISDIR, "a folder"), (stat.S_ISFIFO, "a pipe"), (stat.S_ISSOCK, "a socket"))
     return next((words for test, words in kinds if test(mode)), "a device")
 
@@ -236,7 +238,7 @@ _MOST_LINKS = 40
 """As many as Linux follows in one path."""
 
 
-def _components(roots: tuple[Path, ...], path: str, asked: str = "") -> list[str]:
+def _split_components(roots: tuple[Path, ...], path: str, asked: str = "") -> list[str]:
     """The names to walk from the root, or from where a link stands. asked: the path that led to that link."""
     try:
         encoded = os.fsencode(path)
@@ -253,18 +255,18 @@ def _components(roots: tuple[Path, ...], path: str, asked: str = "") -> list[str
     resolved = given.resolve()  # the root may be reached through a link that we were not told of
     if resolved.is_relative_to(roots[0]):
         return list(resolved.relative_to(roots[0]).parts)
-    raise _outside(asked or path)
+    raise _build_outside_error(asked or path)
 
 
 LONGEST_NAME = 255
 """Bytes; of every file system in common use."""
 
 
-def _outside(path: str) -> OutsideWorkspace:
+def _build_outside_error(path: str) -> OutsideWorkspace:
     return OutsideWorkspace(f"{path!r} is outside the workspace; only files inside it can be used")
 
 
-def _keep_ownership(descriptor: int, old: os.stat_result) -> None:
+def _copy_ownership(descriptor: int, old: os.stat_result) -> None:
     with suppress(PermissionError):  # only root may give files away; the content is what was asked for
         os.fchown(descriptor, old.st_uid, old.st_gid)
     os.fchmod(descriptor, stat.S_IMODE(old.st_mode))

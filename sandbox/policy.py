@@ -120,9 +120,11 @@ class Policy:
 
     def decide(self, effect: Effect, *, confined: bool, tool: str = "") -> Decision:
         """Judge what a tool of ours would do. `confined`: the kernel enforces the bounds of commands."""
-        rules = (self.rules.of_effect(effect), self.rules.of_tool(tool))
+        rules = (self.rules.match_effect(effect), self.rules.match_tool(tool))
         found = max((r for r in rules if r), key=lambda r: VERDICTS.index(r.verdict), default=None)
-        return self._answered(self._ruled(self._of_tool(effect, confined=confined), found), effect.kind)
+        return self._deny_if_unattended(
+            self._apply_rule(self._decide_tool_effect(effect, confined=confined), found), effect.kind
+        )
 
     def decide_command(self, judgement: Judgement, *, root: Path, confined: bool) -> Decision:
         """Judge a command line: the strictest verdict on any of its commands."""
@@ -130,7 +132,7 @@ class Policy:
         if not segments:  # white space and comments
             return Decision(verdict="allow", reason="it does nothing")
         decisions = [self.decide_segment(each, root=root, confined=confined) for each in segments]
-        worst = strictest(decisions)
+        worst = pick_strictest(decisions)
         if worst.verdict != "ask":
             return worst
         asking = [each for each in decisions if each.verdict == "ask"]
@@ -145,23 +147,23 @@ class Policy:
         worst, kind = Decision(verdict="allow", reason=segment.why), segment.effects[0].kind
         bound = False  # a rule on what it touches asks: no rule on the command takes that back
         for effect in segment.effects:
-            reach = _reach(effect, root=root, confined=confined, runs=runs)
-            rule = self.rules.of_effect(_as_ruled(effect, root))
-            each = self._ruled(self._of_reach(reach, effect, confined=confined), rule)
+            reach = _classify_reach(effect, root=root, confined=confined, runs=runs)
+            rule = self.rules.match_effect(_relativize_paths(effect, root))
+            each = self._apply_rule(self._decide_reach(reach, effect, confined=confined), rule)
             bound = bound or (rule is not None and rule.verdict == "ask")
             if VERDICTS.index(each.verdict) > VERDICTS.index(worst.verdict):
                 worst, kind = each, effect.kind
-        rule = self.rules.of_segment(segment)
+        rule = self.rules.match_segment(segment)
         if not (bound and rule is not None and rule.verdict == "allow"):
-            worst, bound = self._ruled(worst, rule), bound or rule is not None
+            worst, bound = self._apply_rule(worst, rule), bound or rule is not None
         if worst.verdict == "ask" and not bound:
             from sandbox.shell import suggest_rule
 
             pattern = suggest_rule(segment)
             worst = Decision(verdict="ask", reason=worst.reason, always=(pattern,) if pattern else ())
-        return self._answered(worst, kind)
+        return self._deny_if_unattended(worst, kind)
 
-    def _of_tool(self, effect: Effect, *, confined: bool) -> Decision:
+    def _decide_tool_effect(self, effect: Effect, *, confined: bool) -> Decision:
         if effect.kind in ("none", "read"):
             return Decision(verdict="allow", reason="reads only")
         if self.mode is Mode.FULL:
@@ -179,7 +181,7 @@ class Policy:
             return Decision(verdict="ask", reason="commands are not confined on this machine")
         return Decision(verdict="ask", reason=effect.reason or f"{effect.kind} leaves the workspace")
 
-    def _of_reach(self, reach: Reach, effect: Effect, *, confined: bool) -> Decision:
+    def _decide_reach(self, reach: Reach, effect: Effect, *, confined: bool) -> Decision:
         asked, auto = COMMANDS[self.mode, confined][reach]
         verdict = asked if self.approval is Approval.ASK else auto
         reason = effect.reason or _WORDS.get(effect.kind, effect.kind)
@@ -189,21 +191,21 @@ class Policy:
             reason = f"{reason}, and commands are not confined on this machine"
         return Decision(verdict=verdict, reason=reason)
 
-    def _ruled(self, base: Decision, rule: Rule | None) -> Decision:
+    def _apply_rule(self, base: Decision, rule: Rule | None) -> Decision:
         """Rules tighten everything; they loosen what would be asked about, not the mode."""
         if rule is None or (base.verdict == "deny" and rule.verdict != "deny"):
             return base
         word = {"allow": "allows", "ask": "asks about", "deny": "denies"}[rule.verdict]
         return Decision(verdict=rule.verdict, reason=f"the user's rule {rule} {word} it")
 
-    def _answered(self, decision: Decision, kind: EffectKind) -> Decision:
+    def _deny_if_unattended(self, decision: Decision, kind: EffectKind) -> Decision:
         if decision.verdict != "ask" or self.approval is not Approval.NEVER:
             return decision
         instead = f". Instead: {INSTEAD[kind]}" if kind in INSTEAD else ""
         return Decision(verdict="deny", reason=f"{decision.reason}, and nobody can be asked{instead}")
 
 
-def strictest(decisions: Sequence[Decision]) -> Decision:
+def pick_strictest(decisions: Sequence[Decision]) -> Decision:
     """The most careful of several decisions (deny over ask over allow)."""
     return max(decisions, key=lambda d: VERDICTS.index(d.verdict))
 
@@ -221,11 +223,11 @@ _WORDS: Mapping[EffectKind, str] = {
 }
 
 
-def _reach(effect: Effect, *, root: Path, confined: bool, runs: bool) -> Reach:
+def _classify_reach(effect: Effect, *, root: Path, confined: bool, runs: bool) -> Reach:
     if effect.kind in ("none", "read"):
-        return "secrets" if effect.outside and _are_secret(effect.paths) else "reads"
+        return "secrets" if effect.outside and _has_secret_path(effect.paths) else "reads"
     if effect.kind == "write":
-        scratch = confined and all(_is_scratch(path, root) for path in effect.paths)
+        scratch = confined and all(_is_scratch_path(path, root) for path in effect.paths)
         return "writes" if scratch or not effect.outside else "leaves"
     if effect.kind == "execute":
         return "runs"
@@ -234,18 +236,18 @@ def _reach(effect: Effect, *, root: Path, confined: bool, runs: bool) -> Reach:
     return "unknown" if effect.kind == "unknown" else "leaves"
 
 
-def _as_ruled(effect: Effect, root: Path) -> Effect:
+def _relativize_paths(effect: Effect, root: Path) -> Effect:
     """With the paths as rules know them: what lies in the workspace relative to it, though it be protected."""
     top = f"{root.resolve()}/"
     return replace(effect, paths=tuple(path.removeprefix(top) for path in effect.paths))
 
 
-def _is_scratch(path: str, root: Path) -> bool:
+def _is_scratch_path(path: str, root: Path) -> bool:
     return path.startswith(SCRATCH) and not Path(path).is_relative_to(root.resolve())
 
 
-def _are_secret(paths: Sequence[str]) -> bool:
-    from sandbox.secrets import secret_places
+def _has_secret_path(paths: Sequence[str]) -> bool:
+    from sandbox.secrets import list_secret_paths
 
-    places = secret_places(())
+    places = list_secret_paths(())
     return any(Path(path).is_relative_to(place) for path in paths for place in places)

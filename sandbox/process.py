@@ -83,15 +83,15 @@ class Capture:
     note: str = ""
 
     @property
-    def cut(self) -> int:
+    def omitted_bytes(self) -> int:
         """Bytes that stand neither in head nor in tail."""
         return self.total - len(self.head) - len(self.tail)
 
     def text(self) -> str:
         """Everything kept, decoded; a line says how much is missing between head and tail."""
-        if not self.cut:
+        if not self.omitted_bytes:
             return (self.head + self.tail).decode("utf-8", "replace")
-        middle = f"\n[… {self.cut} bytes cut …]\n"
+        middle = f"\n[… {self.omitted_bytes} bytes cut …]\n"
         return self.head.decode("utf-8", "replace") + middle + self.tail.decode("utf-8", "replace")
 
 

@@ -10,7 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from sandbox.hosts import HostRule, Target, is_public
-from sandbox.request import Refused, Request, read_request
+from sandbox.request import Refused, Request, parse_request
 from sandbox.tunnel import Tunnel
 
 Resolve = Callable[[str, int], Awaitable[Sequence[str]]]
@@ -21,7 +21,7 @@ Dial = Callable[[str, int], Awaitable[tuple[StreamReader, StreamWriter]]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Bounds:
+class TrafficLimits:
     """Ceilings of one command's traffic.
 
     head: bytes of a request's head; clients send 1 to 4 KiB, cookies included
@@ -38,13 +38,13 @@ class Bounds:
     total: int = 4 << 30
 
 
-async def addresses(host: str, port: int) -> Sequence[str]:
+async def resolve_addresses(host: str, port: int) -> Sequence[str]:
     """All addresses that this machine's resolver knows for a name."""
     found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
     return list(dict.fromkeys(str(address[0]) for *_, address in found))
 
 
-async def connected(address: str, port: int) -> tuple[StreamReader, StreamWriter]:
+async def connect_to_address(address: str, port: int) -> tuple[StreamReader, StreamWriter]:
     """A connection to an address, never to a name."""
     return await asyncio.open_connection(address, port)
 
@@ -61,14 +61,14 @@ class Proxy:
         self,
         rules: Sequence[HostRule],
         *,
-        resolve: Resolve = addresses,
-        dial: Dial = connected,
-        bounds: Bounds | None = None,
+        resolve: Resolve = resolve_addresses,
+        dial: Dial = connect_to_address,
+        bounds: TrafficLimits | None = None,
     ) -> None:
         self.rules = tuple(rules)
         self.resolve = resolve
         self.dial = dial
-        self.bounds = bounds or Bounds()
+        self.bounds = bounds or TrafficLimits()
 
     async def serve(self, listener: socket.socket, noticed: list[str]) -> None:
         """Answer what connects to a listener until cancelled; then no connection is left.
@@ -83,9 +83,9 @@ class Proxy:
             server.close()
             await traffic.close()
 
-    async def reach(self, target: Target) -> tuple[StreamReader, StreamWriter]:
+    async def connect_target(self, target: Target) -> tuple[StreamReader, StreamWriter]:
         """A connection to a target that is allowed. Raises Refused."""
-        if not any(rule.fits(target) for rule in self.rules):
+        if not any(rule.matches(target) for rule in self.rules):
             raise Refused("403 Forbidden", f"{target}: not on the list of the setting `network`")
         try:
             async with asyncio.timeout(self.bounds.waiting):
@@ -125,10 +125,10 @@ class _Traffic:
 
     def accept(self, reader: StreamReader, writer: StreamWriter) -> None:
         if len(self._tasks) >= self._bounds.connections:
-            self._note(f"more than {self._bounds.connections} connections at once")
+            self._record_refusal(f"more than {self._bounds.connections} connections at once")
             writer.close()
             return
-        task = asyncio.get_running_loop().create_task(self._answer(reader, writer))
+        task = asyncio.get_running_loop().create_task(self._handle_connection(reader, writer))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
@@ -138,32 +138,32 @@ class _Traffic:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
-    def _note(self, reason: str) -> None:
+    def _record_refusal(self, reason: str) -> None:
         note = f"network: refused: {reason}"
         if note not in self._noticed and len(self._noticed) < _MOST_NOTES:
             self._noticed.append(note)
 
-    async def _answer(self, reader: StreamReader, writer: StreamWriter) -> None:
+    async def _handle_connection(self, reader: StreamReader, writer: StreamWriter) -> None:
         try:
             try:
-                await self._converse(reader, writer)
+                await self._handle_request(reader, writer)
             except Refused as refused:
                 if refused.told:
-                    self._note(refused.reason)
-                await self._say_no(writer, refused)
-            await self._end(writer)
+                    self._record_refusal(refused.reason)
+                await self._send_refusal(writer, refused)
+            await self._close_writer(writer)
         except (OSError, EOFError, TimeoutError):  # one side went away, or was silent for too long
             pass
         finally:
             writer.transport.abort()
 
-    async def _end(self, writer: StreamWriter) -> None:
+    async def _close_writer(self, writer: StreamWriter) -> None:
         """Close when all is sent; to one who does not read it never would be."""
         writer.close()
         async with asyncio.timeout(self._bounds.waiting):
             await writer.wait_closed()
 
-    async def _say_no(self, writer: StreamWriter, refused: Refused) -> None:
+    async def _send_refusal(self, writer: StreamWriter, refused: Refused) -> None:
         words = f"patchwright: {refused.reason}\n".encode()
         head = (
             f"HTTP/1.1 {refused.status}\r\nContent-Type: text/plain; charset=utf-8\r\n"
@@ -173,25 +173,25 @@ class _Traffic:
         async with asyncio.timeout(self._bounds.waiting):
             await writer.drain()
 
-    async def _converse(self, reader: StreamReader, writer: StreamWriter) -> None:
-        request = read_request(await self._head(reader))
-        upstream, upward = await self._proxy.reach(request.target)
+    async def _handle_request(self, reader: StreamReader, writer: StreamWriter) -> None:
+        request = parse_request(await self._read_head(reader))
+        upstream, upward = await self._proxy.connect_target(request.target)
         try:
             if request.method == "CONNECT":
                 writer.write(_READY)
             else:
                 upward.write(request.forwarded)
             async with asyncio.timeout(self._bounds.idle) as deadline:
-                await self._both_ways(request, (reader, upward), (upstream, writer), deadline)
-            await self._end(upward)
+                await self._relay_both_ways(request, (reader, upward), (upstream, writer), deadline)
+            await self._close_writer(upward)
         except Refused as refused:  # too late for an answer: bytes of the upstream's may have been passed on
             if refused.told:
-                self._note(refused.reason)
+                self._record_refusal(refused.reason)
             raise EOFError from None
         finally:
             upward.transport.abort()
 
-    async def _head(self, reader: StreamReader) -> bytes:
+    async def _read_head(self, reader: StreamReader) -> bytes:
         try:
             async with asyncio.timeout(self._bounds.waiting):
                 return await reader.readuntil(b"\r\n\r\n")
@@ -200,7 +200,7 @@ class _Traffic:
         except TimeoutError:
             raise Refused("408 Request Timeout", "too slow a head", told=False) from None
 
-    async def _both_ways(
+    async def _relay_both_ways(
         self,
         request: Request,
         up: tuple[StreamReader, StreamWriter],
@@ -210,9 +210,15 @@ class _Traffic:
         """Pass bytes on until the upstream has no more. What a client sends after its one request is never read."""
         if request.method == "CONNECT":
             tunnel = Tunnel(request.target)
-            upward, downward = self._tell(tunnel, *up, deadline), self._hear(tunnel, *down, up[1], deadline)
+            upward, downward = (
+                self._relay_client(tunnel, *up, deadline),
+                self._relay_server(tunnel, *down, up[1], deadline),
+            )
         else:
-            upward, downward = self._send(request, *up, deadline), self._copy(*down, None, deadline)
+            upward, downward = (
+                self._send_body(request, *up, deadline),
+                self._copy_bytes(*down, None, deadline),
+            )
         sending, receiving = asyncio.create_task(upward), asyncio.create_task(downward)
         try:
             done, _ = await asyncio.wait({sending, receiving}, return_when=asyncio.FIRST_EXCEPTION)
@@ -223,28 +229,28 @@ class _Traffic:
                 task.cancel()
             await asyncio.gather(sending, receiving, return_exceptions=True)
 
-    async def _send(
+    async def _send_body(
         self, request: Request, reader: StreamReader, writer: StreamWriter, deadline: asyncio.Timeout
     ) -> None:
         if request.body == "length":
-            await self._copy(reader, writer, request.length, deadline)
+            await self._copy_bytes(reader, writer, request.length, deadline)
         elif request.body == "chunked":
             await self._copy_chunks(reader, writer, deadline)
 
-    async def _tell(
+    async def _relay_client(
         self, tunnel: Tunnel, reader: StreamReader, writer: StreamWriter, deadline: asyncio.Timeout
     ) -> None:
         """Pass on what a client says, as far as the tunnel lets it."""
         while not tunnel.is_open and (data := await reader.read(_CHUNK)):
-            await self._pass(tunnel.said(data), writer, deadline)
+            await self._forward_bytes(tunnel.receive_from_client(data), writer, deadline)
             await tunnel.goes_on.wait()
         if not tunnel.is_open:
-            tunnel.close()
+            tunnel.close_client_side()
         if not tunnel.is_open:  # in the middle of its greetings
             raise EOFError
-        await self._copy(reader, writer, None, deadline)
+        await self._copy_bytes(reader, writer, None, deadline)
 
-    async def _hear(
+    async def _relay_server(
         self,
         tunnel: Tunnel,
         reader: StreamReader,
@@ -254,13 +260,13 @@ class _Traffic:
     ) -> None:
         """Pass on what the server says; it may let more of the client's through."""
         while not tunnel.is_open and (data := await reader.read(_CHUNK)):
-            await self._pass(tunnel.answered(data), upward, deadline)
-            await self._pass(data, writer, deadline)
+            await self._forward_bytes(tunnel.receive_from_server(data), upward, deadline)
+            await self._forward_bytes(data, writer, deadline)
         if not tunnel.is_open:
-            tunnel.ended()
-        await self._copy(reader, writer, None, deadline)
+            tunnel.close_server_side()
+        await self._copy_bytes(reader, writer, None, deadline)
 
-    async def _copy(
+    async def _copy_bytes(
         self, reader: StreamReader, writer: StreamWriter, length: int | None, deadline: asyncio.Timeout
     ) -> None:
         """Pass on so many bytes, or all, and then the end too."""
@@ -270,7 +276,7 @@ class _Traffic:
             if not data:
                 break
             left = None if left is None else left - len(data)
-            await self._pass(data, writer, deadline)
+            await self._forward_bytes(data, writer, deadline)
         if left is None:
             writer.write_eof()
         elif left:
@@ -282,39 +288,39 @@ class _Traffic:
         """Pass a chunked body on, written anew: what is understood here is what the other side reads."""
         size = -1
         while size:
-            size = _chunk_size(await self._line(reader))
+            size = _parse_chunk_size(await self._read_line(reader))
             if not size:
                 break
-            await self._pass(b"%x\r\n" % size, writer, deadline)
-            await self._copy(reader, writer, size, deadline)
-            if await self._line(reader):
+            await self._forward_bytes(b"%x\r\n" % size, writer, deadline)
+            await self._copy_bytes(reader, writer, size, deadline)
+            if await self._read_line(reader):
                 raise Refused("400 Bad Request", "malformed request: a chunk longer than it says", told=False)
-            await self._pass(b"\r\n", writer, deadline)
-        while await self._line(reader):  # trailers are not passed on
+            await self._forward_bytes(b"\r\n", writer, deadline)
+        while await self._read_line(reader):  # trailers are not passed on
             pass
-        await self._pass(b"0\r\n\r\n", writer, deadline)
+        await self._forward_bytes(b"0\r\n\r\n", writer, deadline)
 
-    async def _line(self, reader: StreamReader) -> bytes:
+    async def _read_line(self, reader: StreamReader) -> bytes:
         try:
             line = await reader.readuntil(b"\r\n")
         except asyncio.LimitOverrunError:
             raise Refused("400 Bad Request", "malformed request: too long a line", told=False) from None
-        self._count(len(line))
+        self._count_bytes(len(line))
         return line[:-2]
 
-    async def _pass(self, data: bytes, writer: StreamWriter, deadline: asyncio.Timeout) -> None:
-        self._count(len(data))
+    async def _forward_bytes(self, data: bytes, writer: StreamWriter, deadline: asyncio.Timeout) -> None:
+        self._count_bytes(len(data))
         deadline.reschedule(asyncio.get_running_loop().time() + self._bounds.idle)
         writer.write(data)
         await writer.drain()
 
-    def _count(self, more: int) -> None:
+    def _count_bytes(self, more: int) -> None:
         self._bytes += more
         if self._bytes > self._bounds.total:
             raise Refused("403 Forbidden", f"more than {self._bounds.total} bytes in one command")
 
 
-def _chunk_size(line: bytes) -> int:
+def _parse_chunk_size(line: bytes) -> int:
     digits = line.split(b";", 1)[0].rstrip(b" \t")
     if not 0 < len(digits) <= _SIZE_DIGITS or digits.strip(b"0123456789abcdefABCDEF"):
         raise Refused("400 Bad Request", "malformed request: a chunk without a size", told=False)

@@ -20,7 +20,7 @@ MARKER = "[redacted]"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
+class FoundSecret:
     """A secret in a text: what it is, and from where to where it goes."""
 
     kind: str
@@ -28,14 +28,14 @@ class Found:
     end: int
 
 
-def found(text: str) -> list[Found]:
+def find_secrets(text: str) -> list[FoundSecret]:
     """The secrets in a text, in order, none over another: known shapes, private keys, our own variables' values."""
-    return [Found(kind=kind, start=start, end=end) for start, end, kind in _spans(text)]
+    return [FoundSecret(kind=kind, start=start, end=end) for start, end, kind in _find_spans(text)]
 
 
 def redact(text: str) -> str:
     """`text` with every secret in it replaced by the marker. Time grows with its length, whatever it is."""
-    spans = _spans(text)
+    spans = _find_spans(text)
     if not spans:
         return text
     parts, shown = [], 0
@@ -45,14 +45,14 @@ def redact(text: str) -> str:
     return "".join([*parts, text[shown:]])
 
 
-def _spans(text: str) -> list[Span]:
+def _find_spans(text: str) -> list[Span]:
     if "\x1b" not in text:
-        return _spans_of_plain(text)
+        return _find_spans_in_plain(text)
     # Colours in and around a key do not hide it: it is looked for in the text that a person sees.
     plain: list[str] = []
     starts, shifts = [0], [0]
     shown = length = 0
-    for match in _pattern(_ESCAPE).finditer(text):
+    for match in _compile_pattern(_ESCAPE).finditer(text):
         plain.append(text[shown : match.start()])
         length += match.start() - shown
         shown = match.end()
@@ -60,20 +60,25 @@ def _spans(text: str) -> list[Span]:
         shifts.append(shown - length)
     plain.append(text[shown:])
 
-    def place(index: int) -> int:
+    def to_original_index(index: int) -> int:
         return index + shifts[bisect_right(starts, index) - 1]
 
-    return [(place(start), place(end - 1) + 1, kind) for start, end, kind in _spans_of_plain("".join(plain))]
+    return [
+        (to_original_index(start), to_original_index(end - 1) + 1, kind)
+        for start, end, kind in _find_spans_in_plain("".join(plain))
+    ]
 
 
 _ESCAPE = r"\x1b(?:\[[0-?]{0,64}[ -/]{0,8}[@-~]|\][^\x07\x1b]{0,2000}(?:\x07|\x1b\\)|[@-Z\\-_])"
 
 
-def _spans_of_plain(text: str) -> list[Span]:
-    from sandbox.secret_shapes import matches
+def _find_spans_in_plain(text: str) -> list[Span]:
+    from sandbox.secret_shapes import find_known_secrets
 
     apart: list[Span] = []
-    for start, end, kind in sorted([*_own(text), *_keys(text), *matches(text)], key=_order):
+    for start, end, kind in sorted(
+        [*_find_own_secrets(text), *_find_private_keys(text), *find_known_secrets(text)], key=_span_sort_key
+    ):
         while start and text[start - 1] in _WORD:
             start -= 1
         while end < len(text) and text[end] in _WORD:
@@ -89,7 +94,7 @@ _WORD = frozenset(string.ascii_letters + string.digits + "_-")
 """What stands right beside a secret belongs to it: left alone, it might look like another one afterwards."""
 
 
-def _order(span: Span) -> tuple[int, int]:
+def _span_sort_key(span: Span) -> tuple[int, int]:
     return span[0], -span[1]
 
 
@@ -139,17 +144,17 @@ class Redactor:
     def feed(self, piece: str) -> str:
         """Take in a piece; return what can be shown of all that has come."""
         self._text += piece
-        return self._give(last=False)
+        return self._release_text(last=False)
 
     def close(self) -> str:
         """The text is over: return the rest."""
-        return self._give(last=True)
+        return self._release_text(last=True)
 
-    def _give(self, *, last: bool) -> str:
+    def _release_text(self, *, last: bool) -> str:
         text = self._text
-        end = len(text) if last else _settled(text, self._given)
+        end = len(text) if last else _find_safe_end(text, self._given)
         parts, shown = [], self._given
-        spans = _spans(text)
+        spans = _find_spans(text)
         if not last and spans and spans[-1][1] == len(text) <= spans[-1][0] + _LONGEST:
             end = min(end, max(spans[-1][0], self._given))  # it may go on
         for first, behind, _ in spans:
@@ -170,26 +175,26 @@ _LONGEST = 16 << 10
 """Characters held back at most; the longest private key in use has half of that."""
 
 
-def _settled(text: str, given: int) -> int:
+def _find_safe_end(text: str, given: int) -> int:
     """Up to where nothing that may still come changes what is a secret."""
     size = end = len(text)
-    if "-----BEGIN" in text and (match := _pattern(_OPEN_KEY).search(text, given)):
+    if "-----BEGIN" in text and (match := _compile_pattern(_OPEN_KEY).search(text, given)):
         end = match.start()
-    for value in _own_secrets():
+    for value in _collect_own_secrets():
         if any(each.isspace() for each in value):
-            end = min(end, size - _overlap(text, value))
+            end = min(end, size - _measure_overlap(text, value))
     white = max(text.rfind(each, given, end) for each in " \n\t\r")
     settled = max(white + 1, given)
     return settled if size - settled <= _LONGEST else size - _CONTEXT
 
 
-def _overlap(text: str, value: str) -> int:
+def _measure_overlap(text: str, value: str) -> int:
     """How much of the text's end is the beginning of `value`."""
     most = min(len(text), len(value) - 1)
     return next((size for size in range(most, 0, -1) if text.endswith(value[:size])), 0)
 
 
-def would_overwrite(before: str, after: str) -> str:
+def explain_overwrite(before: str, after: str) -> str:
     """Why a file may not be changed like this, "" if it may: a marker would stand where a secret is now.
 
     Whoever was shown the marker for a value may write it back unawares. A secret may be removed, and text that
@@ -197,7 +202,7 @@ def would_overwrite(before: str, after: str) -> str:
     """
     if after.count(MARKER) <= before.count(MARKER):
         return ""
-    for each in found(before):
+    for each in find_secrets(before):
         if before[each.start : each.end] not in after:
             line = before.count("\n", 0, each.start) + 1
             return (
@@ -207,32 +212,32 @@ def would_overwrite(before: str, after: str) -> str:
     return ""
 
 
-def _own(text: str) -> Iterator[Span]:
-    for value, name in _own_secrets().items():
+def _find_own_secrets(text: str) -> Iterator[Span]:
+    for value, name in _collect_own_secrets().items():
         start = text.find(value)
         while start >= 0:
             yield start, start + len(value), f"value of {name}"
             start = text.find(value, start + len(value))
 
 
-def _own_secrets() -> Mapping[str, str]:
+def _collect_own_secrets() -> Mapping[str, str]:
     """Each secret value in our environment, in every form it may be met in → the variable that holds it."""
     now = dict(
         getattr(os.environ, "_data", os.environ)
     )  # the bytes: a hundredth of the time of decoding them all
-    if now != _Seen.environment:
-        _Seen.environment, _Seen.forms = now, _forms(_secret_variables())
-    return _Seen.forms
+    if now != _OwnSecretsCache.environment:
+        _OwnSecretsCache.environment, _OwnSecretsCache.forms = now, _encode_forms(_list_secret_variables())
+    return _OwnSecretsCache.forms
 
 
-class _Seen:
+class _OwnSecretsCache:
     """The environment last looked at, and what it came to: it is asked for with every word that streams."""
 
     environment: ClassVar[Mapping[Any, Any]] = {}
     forms: ClassVar[Mapping[str, str]] = {}
 
 
-def _secret_variables() -> tuple[tuple[str, str], ...]:
+def _list_secret_variables() -> tuple[tuple[str, str], ...]:
     variables = [
         (name, value)
         for name, value in os.environ.items()
@@ -252,7 +257,7 @@ _PASSWORD = re.compile(r"://[^\s/:@]*:([^\s/@{}$<>]{8,})@")
 
 
 @lru_cache(maxsize=8)
-def _forms(variables: tuple[tuple[str, str], ...]) -> Mapping[str, str]:
+def _encode_forms(variables: tuple[tuple[str, str], ...]) -> Mapping[str, str]:
     """Plain, in base64 at each place it can have in what was encoded, in hexadecimal, in addresses and in JSON."""
     import json
     from urllib.parse import quote, quote_plus
@@ -266,12 +271,12 @@ def _forms(variables: tuple[tuple[str, str], ...]) -> Mapping[str, str]:
             continue
         raw = os.fsencode(value)
         texts = {value, quote(raw), quote(raw, safe=""), quote_plus(raw), json.dumps(value)[1:-1], raw.hex()}
-        for each in (*texts, *_in_base64(raw)):
+        for each in (*texts, *_encode_base64_variants(raw)):
             forms.setdefault(each, name)
     return dict(sorted(forms.items(), key=lambda item: -len(item[0])))
 
 
-def _in_base64(raw: bytes) -> Iterator[str]:
+def _encode_base64_variants(raw: bytes) -> Iterator[str]:
     """What of an encoded text depends on these bytes alone, whatever stands before and behind them."""
     import base64
 
@@ -306,18 +311,18 @@ _OPEN_KEY = r"-----BEGIN(?:[A-Z0-9 ]{0,60}+(?:-{1,5}+[A-Za-z0-9+/=\s\\\"',|>:#.-
 PRIVATE_KEY = "private key"
 
 
-def _keys(text: str) -> Iterator[Span]:
+def _find_private_keys(text: str) -> Iterator[Span]:
     """Private keys, also those that were cut off in front or behind."""
     if "PRIVATE KEY" not in text and "Private-Lines:" not in text:
         return
     done = 0
-    for match in _pattern(_KEY).finditer(text):
+    for match in _compile_pattern(_KEY).finditer(text):
         yield (*match.span(), PRIVATE_KEY)
-    for match in _pattern(_ENDING).finditer(text):
+    for match in _compile_pattern(_ENDING).finditer(text):
         start = line_end = text.rfind("\n", done, match.start()) + 1
         while (begin := text.rfind("\n", done, max(start - 1, done)) + 1 or done) < start:
             least = 1 if start == line_end else _SHORTEST_LINE
-            if not least <= start - begin <= _LONGEST_LINE or not _pattern(_KEY_LINE).fullmatch(
+            if not least <= start - begin <= _LONGEST_LINE or not _compile_pattern(_KEY_LINE).fullmatch(
                 text, begin, start
             ):
                 break
@@ -334,7 +339,7 @@ _SHORTEST_LINE, _LONGEST_LINE = 60, 120
 
 
 @cache
-def _pattern(text: str) -> re.Pattern[str]:
+def _compile_pattern(text: str) -> re.Pattern[str]:
     """Compiled when it is first needed: most texts have no key in them."""
     return re.compile(text)
 
@@ -344,32 +349,32 @@ def redact_values(value: object) -> object:
 
     All its texts are looked at in one go, since most documents hold many short ones and no secret.
     """
-    return _redacted(value) if _spans("\n\0\n".join(_texts(value))) else value
+    return _redact_nested(value) if _find_spans("\n\0\n".join(_iterate_texts(value))) else value
 
 
-def _texts(value: object) -> Iterator[str]:
+def _iterate_texts(value: object) -> Iterator[str]:
     match value:
         case str():
             yield value
         case Mapping():
             for each in value.values():
-                yield from _texts(each)
+                yield from _iterate_texts(each)
         case list() | tuple():
             for each in value:
-                yield from _texts(each)
+                yield from _iterate_texts(each)
         case _:  # numbers and the like
             return
 
 
-def _redacted(value: object) -> object:
+def _redact_nested(value: object) -> object:
     match value:
         case str():
             return redact(value)
         case Mapping():
-            return {key: _redacted(each) for key, each in value.items()}
+            return {key: _redact_nested(each) for key, each in value.items()}
         case list():
-            return [_redacted(each) for each in value]
+            return [_redact_nested(each) for each in value]
         case tuple():
-            return tuple(_redacted(each) for each in value)
+            return tuple(_redact_nested(each) for each in value)
         case _:
             return value

@@ -14,18 +14,18 @@ _OBJECT_ID = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 def find_root(path: Path) -> Path | None:
     """The work tree that holds `path`: the nearest folder, itself included, with a usable `.git`."""
     start = path.absolute()
-    return next((each for each in (start, *start.parents) if git_dir(each) is not None), None)
+    return next((each for each in (start, *start.parents) if find_git_dir(each) is not None), None)
 
 
-def inner_repository(root: Path, path: str) -> str:
+def find_inner_repository(root: Path, path: str) -> str:
     """The submodule or other repository inside `root` that holds `path`, relative to `root`; "" if there is none.
 
     A submodule that is not checked out is an empty folder, and git keeps what is put there out of sight.
     """
     folders = [each.as_posix() for each in reversed(PurePosixPath(path).parents)][1:]
-    listed = _listed_submodules(root) if folders else frozenset()
+    listed = _read_submodule_paths(root) if folders else frozenset()
     for each in folders:
-        if git_dir(root / each) is not None or (each in listed and _is_empty(root / each)):
+        if find_git_dir(root / each) is not None or (each in listed and _is_empty_folder(root / each)):
             return each
     return ""
 
@@ -33,7 +33,7 @@ def inner_repository(root: Path, path: str) -> str:
 _SUBMODULE = re.compile(r"^\s*path\s*=\s*\"?(.+?)/?\"?\s*$", re.MULTILINE)
 
 
-def _listed_submodules(root: Path) -> frozenset[str]:
+def _read_submodule_paths(root: Path) -> frozenset[str]:
     path = root / ".gitmodules"
     try:
         status = path.lstat()
@@ -50,7 +50,7 @@ _LARGEST_LIST = 1_000_000
 """Bytes of a `.gitmodules` that is read: thousands of submodules."""
 
 
-def _is_empty(folder: Path) -> bool:
+def _is_empty_folder(folder: Path) -> bool:
     try:
         return next(folder.iterdir(), None) is None
     except FileNotFoundError:
@@ -59,49 +59,53 @@ def _is_empty(folder: Path) -> bool:
         return False
 
 
-def git_dir(root: Path) -> Path | None:
+def find_git_dir(root: Path) -> Path | None:
     """The repository's own folder: `root/.git`, or where the file `.git` points (worktrees, submodules)."""
     entry = root / ".git"
-    line = _first_line(entry)
+    line = _read_first_line(entry)
     folder = entry if line is None else (root / line.removeprefix("gitdir:").strip())
-    return folder if _first_line(folder / "HEAD") is not None else None
+    return folder if _read_first_line(folder / "HEAD") is not None else None
 
 
-def common_dir(folder: Path) -> Path:
+def find_common_dir(folder: Path) -> Path:
     """What all worktrees of a repository share (refs, objects, hooks); mostly `folder` itself."""
-    line = _first_line(folder / "commondir")
+    line = _read_first_line(folder / "commondir")
     return folder if line is None else (folder / line).resolve()
 
 
-def main_work_tree(root: Path) -> Path | None:
+def find_main_work_tree(root: Path) -> Path | None:
     """The work tree that the one at `root` is linked to (`git worktree add`); None if it is none, or they disagree."""
-    folder = git_dir(root)
-    back = _first_line(folder / "gitdir") if folder else None
+    folder = find_git_dir(root)
+    back = _read_first_line(folder / "gitdir") if folder else None
     if folder is None or back is None or Path(back).resolve() != (root / ".git").resolve():
         return None  # a file `.git` alone is only what somebody says
-    shared = common_dir(folder)
+    shared = find_common_dir(folder)
     return shared.parent if shared.name == ".git" else None
 
 
-def head(root: Path) -> str:
+def read_head_commit(root: Path) -> str:
     """The commit that is checked out at `root`: its id, or "" while there is none yet."""
-    folder = git_dir(root)
-    return _resolve(folder, "HEAD") if folder else ""
+    folder = find_git_dir(root)
+    return _resolve_reference(folder, "HEAD") if folder else ""
 
 
-def branch(root: Path) -> str:
+def read_branch(root: Path) -> str:
     """The branch that is checked out at `root`, or "" when HEAD is detached."""
-    folder = git_dir(root)
-    line = _first_line(folder / "HEAD") if folder else None
+    folder = find_git_dir(root)
+    line = _read_first_line(folder / "HEAD") if folder else None
     if line is None or not line.startswith("ref:"):
         return ""
     return line.removeprefix("ref:").strip().removeprefix("refs/heads/")
 
 
-def _resolve(folder: Path, name: str) -> str:
-    shared = common_dir(folder)
+def _resolve_reference(folder: Path, name: str) -> str:
+    shared = find_common_dir(folder)
     for _ in range(_MAX_SYMBOLIC_DEPTH):
-        line = _first_line(folder / name) or _first_line(shared / name) or _packed(shared, name)
+        line = (
+            _read_first_line(folder / name)
+            or _read_first_line(shared / name)
+            or _read_packed_reference(shared, name)
+        )
         if not line.startswith("ref:"):
             return line if _OBJECT_ID.fullmatch(line) else ""
         name = line.removeprefix("ref:").strip()
@@ -110,7 +114,7 @@ def _resolve(folder: Path, name: str) -> str:
     return ""
 
 
-def _packed(shared: Path, name: str) -> str:
+def _read_packed_reference(shared: Path, name: str) -> str:
     try:
         text = (shared / "packed-refs").read_text("utf-8", "surrogateescape")
     except OSError:  # nothing was ever packed: the reference does not exist
@@ -119,7 +123,7 @@ def _packed(shared: Path, name: str) -> str:
     return next((commit for commit, _, ref in lines if ref == name), "")
 
 
-def _first_line(path: Path) -> str | None:
+def _read_first_line(path: Path) -> str | None:
     try:
         with path.open("r", encoding="utf-8", errors="surrogateescape") as file:
             return file.readline().strip()

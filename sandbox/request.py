@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
-from sandbox.hosts import Target, target_of
+from sandbox.hosts import Target, parse_target
 
 Body = Literal["none", "length", "chunked"]
 
@@ -37,26 +37,26 @@ class Request:
     length: int = 0
 
 
-def read_request(head: bytes) -> Request:
+def parse_request(head: bytes) -> Request:
     """The request that begins with these bytes, up to and with the empty line. Raises Refused."""
     first, *lines = head.decode("latin-1").removesuffix("\r\n\r\n").split("\r\n")
     found = _FIRST.fullmatch(first)
     if found is None:
-        raise _malformed("no request line of HTTP/1")
+        raise _build_malformed_error("no request line of HTTP/1")
     method, aim, version = found.groups()
-    fields = [_field(line) for line in lines]
+    fields = [_parse_header(line) for line in lines]
     if method == "CONNECT":
-        return Request(method=method, target=_checked(aim, None, aim))
+        return Request(method=method, target=_require_target(aim, None, aim))
     url = _URL.fullmatch(aim)
     if url is None:
         raise Refused("400 Bad Request", f"{aim[:_SHOWN]!r}: only http:// addresses and CONNECT are served")
-    target = _checked(url["authority"], _HTTP_PORT, aim)
+    target = _require_target(url["authority"], _HTTP_PORT, aim)
     _check_host(fields, target)
-    body, length = _framing(fields, version)
+    body, length = _parse_body_framing(fields, version)
     return Request(
         method=method,
         target=target,
-        forwarded=_forwarded(method, url["path"] or "/", target, fields, body),
+        forwarded=_build_forwarded_head(method, url["path"] or "/", target, fields, body),
         body=body,
         length=length,
     )
@@ -78,15 +78,15 @@ _BETWEEN_TWO = frozenset(_NAMES.split())
 """Fields for the next hop alone, which is us; the last three are written anew, from what we understood."""
 
 
-def _field(line: str) -> tuple[str, str]:
+def _parse_header(line: str) -> tuple[str, str]:
     found = _FIELD.fullmatch(line)
     if found is None:  # folded, with a space before the colon, a lone CR or LF inside
-        raise _malformed(f"a header line that is none: {line[:_SHOWN]!r}")
+        raise _build_malformed_error(f"a header line that is none: {line[:_SHOWN]!r}")
     return found[1], found[2].strip(" \t")
 
 
-def _checked(authority: str, default_port: int | None, shown: str) -> Target:
-    target = target_of(authority, default_port)
+def _require_target(authority: str, default_port: int | None, shown: str) -> Target:
+    target = parse_target(authority, default_port)
     if target is None:
         raise Refused("403 Forbidden", f"{shown[:_SHOWN]!r}: only hosts by name are served, no addresses")
     return target
@@ -94,37 +94,46 @@ def _checked(authority: str, default_port: int | None, shown: str) -> Target:
 
 def _check_host(fields: list[tuple[str, str]], target: Target) -> None:
     """A field that names another host than the address is how a request hides where it goes."""
-    for host in _values(fields, "host"):
-        if target_of(host, _HTTP_PORT) != target:
+    for host in _get_header_values(fields, "host"):
+        if parse_target(host, _HTTP_PORT) != target:
             raise Refused("400 Bad Request", f"{target}: its Host header says {host[:_SHOWN]!r}")
 
 
-def _framing(fields: list[tuple[str, str]], version: str) -> tuple[Body, int]:
-    codings, lengths = _values(fields, "transfer-encoding"), _values(fields, "content-length")
+def _parse_body_framing(fields: list[tuple[str, str]], version: str) -> tuple[Body, int]:
+    codings, lengths = (
+        _get_header_values(fields, "transfer-encoding"),
+        _get_header_values(fields, "content-length"),
+    )
     if codings and (lengths or version == "0" or [each.lower() for each in codings] != ["chunked"]):
-        raise _malformed("a Transfer-Encoding that leaves the body's end in doubt")
+        raise _build_malformed_error("a Transfer-Encoding that leaves the body's end in doubt")
     if codings:
         return "chunked", 0
     if not lengths:
         return "none", 0
     if len(lengths) > 1 or not _LENGTH.fullmatch(lengths[0]):
-        raise _malformed("a Content-Length that leaves the body's end in doubt")
+        raise _build_malformed_error("a Content-Length that leaves the body's end in doubt")
     return "length", int(lengths[0])
 
 
-def _forwarded(method: str, path: str, target: Target, fields: list[tuple[str, str]], body: Body) -> bytes:
-    named = {each.strip().lower() for value in _values(fields, "connection") for each in value.split(",")}
+def _build_forwarded_head(
+    method: str, path: str, target: Target, fields: list[tuple[str, str]], body: Body
+) -> bytes:
+    named = {
+        each.strip().lower()
+        for value in _get_header_values(fields, "connection")
+        for each in value.split(",")
+    }
     host = target.host if target.port == _HTTP_PORT else str(target)
     lines = [f"{method} {path} HTTP/1.1", f"Host: {host}", "Connection: close"]
     lines += [f"{name}: {value}" for name, value in fields if name.lower() not in _BETWEEN_TWO | named]
-    lines += [f"Content-Length: {value}" for value in _values(fields, "content-length")]
+    lines += [f"Content-Length: {value}" for value in _get_header_values(fields, "content-length")]
     lines += ["Transfer-Encoding: chunked"] if body == "chunked" else []
     return "\r\n".join((*lines, "", "")).encode("latin-1")
 
 
-def _values(fields: list[tuple[str, str]], wanted: str) -> list[str]:
+def _get_header_values(fields: list[tuple[str, str]], wanted: str) -> list[str]:
     return [value for name, value in fields if name.lower() == wanted]
 
 
-def _malformed(reason: str) -> Refused:
+def _build_malformed_error(reason: str) -> Refused:
     return Refused("400 Bad Request", f"malformed request: {reason}", told=False)

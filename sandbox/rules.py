@@ -51,47 +51,49 @@ class Rules:
 
     rules: tuple[Rule, ...] = ()
 
-    def of_segment(self, segment: Segment) -> Rule | None:
+    def match_segment(self, segment: Segment) -> Rule | None:
         """The strictest rule on a command. Those that allow see only spellings that surely mean the same."""
-        return _strictest(
+        return _pick_strictest_rule(
             rule
-            for rule in self._of("shell")
-            if _any(rule, segment.trusted_forms if rule.verdict == "allow" else segment.forms)
+            for rule in self._select_kind("shell")
+            if _matches_any_spelling(
+                rule, segment.trusted_forms if rule.verdict == "allow" else segment.forms
+            )
         )
 
-    def of_effect(self, effect: Effect) -> Rule | None:
+    def match_effect(self, effect: Effect) -> Rule | None:
         """The strictest rule on what an action touches. To edit a file is to read it, so that rules on reading
         that ask or deny hold for both. A rule that allows has to know all that is touched."""
         found: list[Rule] = []
         if effect.kind == "network":
-            found += [rule for rule in self._of("network") if _covers(rule, effect.hosts)]
+            found += [rule for rule in self._select_kind("network") if _covers_targets(rule, effect.hosts)]
         if effect.kind in ("read", "write"):
             wanted: Kind = "read" if effect.kind == "read" else "edit"
-            found += [rule for rule in self._of(wanted) if _covers(rule, effect.paths)]
+            found += [rule for rule in self._select_kind(wanted) if _covers_targets(rule, effect.paths)]
         if effect.kind == "write":
-            read = [rule for rule in self._of("read") if rule.verdict != "allow"]
-            found += [rule for rule in read if _covers(rule, effect.paths)]
-        return _strictest(found)
+            read = [rule for rule in self._select_kind("read") if rule.verdict != "allow"]
+            found += [rule for rule in read if _covers_targets(rule, effect.paths)]
+        return _pick_strictest_rule(found)
 
-    def of_tool(self, name: str) -> Rule | None:
+    def match_tool(self, name: str) -> Rule | None:
         """The strictest rule on the tool of a server, named `server.tool`."""
-        return _strictest(rule for rule in self._of("mcp") if matches(rule, name))
+        return _pick_strictest_rule(rule for rule in self._select_kind("mcp") if matches_pattern(rule, name))
 
     def denies_reading(self, path: str) -> bool:
         """Whether a file (relative to the workspace, or absolute outside it) may not be read."""
-        return any(matches(rule, path) for rule in self.unreadable)
+        return any(matches_pattern(rule, path) for rule in self.read_denials)
 
     @property
-    def unreadable(self) -> tuple[Rule, ...]:
+    def read_denials(self) -> tuple[Rule, ...]:
         """The rules that deny reading."""
-        return tuple(rule for rule in self._of("read") if rule.verdict == "deny")
+        return tuple(rule for rule in self._select_kind("read") if rule.verdict == "deny")
 
-    def allowing(self, patterns: Sequence[str]) -> Rules:
+    def with_allowed_commands(self, patterns: Sequence[str]) -> Rules:
         """With commands that the user wants never to be asked about again."""
         more = [Rule(kind="shell", pattern=each, verdict="allow") for each in patterns]
         return Rules(tuple(dict.fromkeys((*self.rules, *more))))
 
-    def _of(self, kind: Kind) -> list[Rule]:
+    def _select_kind(self, kind: Kind) -> list[Rule]:
         return [rule for rule in self.rules if rule.kind == kind]
 
 
@@ -124,14 +126,14 @@ def parse_rule(text: str, verdict: Verdict) -> Rule:
 def check_examples(rule: Rule, match: Sequence[str], no_match: Sequence[str]) -> None:
     """Raise UserError for the first example with which the rule does something else than the user thinks."""
     for example in match:
-        if not _applies(rule, example):
+        if not _applies_to_example(rule, example):
             raise UserError(
                 Fault.CONFIGURATION,
                 f"rule {str(rule)!r} does not match its example {example!r}",
                 "Change the rule, or the example.",
             )
     for example in no_match:
-        if _applies(rule, example):
+        if _applies_to_example(rule, example):
             raise UserError(
                 Fault.CONFIGURATION,
                 f"rule {str(rule)!r} matches {example!r}, which its no_match says it does not",
@@ -139,67 +141,69 @@ def check_examples(rule: Rule, match: Sequence[str], no_match: Sequence[str]) ->
             )
 
 
-def matches(rule: Rule, text: str) -> bool:
+def matches_pattern(rule: Rule, text: str) -> bool:
     """Whether a rule's pattern fits one spelling, path, host or name of a tool."""
     loose = rule.verdict != "allow"  # what some file systems take for the same name is denied with it
-    return _compiled(rule.kind, rule.pattern, loose).fullmatch(text) is not None
+    return _compile_pattern(rule.kind, rule.pattern, loose).fullmatch(text) is not None
 
 
-def _applies(rule: Rule, example: str) -> bool:
+def _applies_to_example(rule: Rule, example: str) -> bool:
     """Whether a rule decides on an example: on any of its commands, or, to allow it, on all."""
     if rule.kind != "shell":
-        return matches(rule, posixpath.normpath(example) if rule.kind in ("read", "edit") else example)
+        return matches_pattern(
+            rule, posixpath.normpath(example) if rule.kind in ("read", "edit") else example
+        )
     from pathlib import Path
 
-    from sandbox.shell import judge
+    from sandbox.shell import judge_command_line
 
-    segments = judge(example, root=Path("/")).segments
+    segments = judge_command_line(example, root=Path("/")).segments
     rules = Rules((rule,))
-    found = [rules.of_segment(each) is not None for each in segments]
+    found = [rules.match_segment(each) is not None for each in segments]
     return bool(found) and (all(found) if rule.verdict == "allow" else any(found))
 
 
-def _any(rule: Rule, spellings: Sequence[str]) -> bool:
-    return any(matches(rule, " ".join(each.split())) for each in spellings)
+def _matches_any_spelling(rule: Rule, spellings: Sequence[str]) -> bool:
+    return any(matches_pattern(rule, " ".join(each.split())) for each in spellings)
 
 
-def _covers(rule: Rule, things: Sequence[str]) -> bool:
+def _covers_targets(rule: Rule, things: Sequence[str]) -> bool:
     if not things:
         return rule.pattern == "*"
-    found = [matches(rule, each) for each in things]
+    found = [matches_pattern(rule, each) for each in things]
     return all(found) if rule.verdict == "allow" else any(found)
 
 
-def _strictest(rules: Iterable[Rule]) -> Rule | None:
+def _pick_strictest_rule(rules: Iterable[Rule]) -> Rule | None:
     return max(rules, key=lambda rule: VERDICTS.index(rule.verdict), default=None)
 
 
 @cache
-def _compiled(kind: Kind, pattern: str, loose: bool) -> re.Pattern[str]:
+def _compile_pattern(kind: Kind, pattern: str, loose: bool) -> re.Pattern[str]:
     text = (
-        _command(pattern)
+        _translate_command_pattern(pattern)
         if kind == "shell"
-        else _path(pattern)
+        else _translate_path_pattern(pattern)
         if kind in ("read", "edit")
-        else _name(pattern)
+        else _translate_name_pattern(pattern)
     )
     folded = kind in ("network", "mcp") or (loose and kind != "shell")
     return re.compile(text, re.DOTALL | (re.IGNORECASE if folded else 0))
 
 
-def _command(pattern: str) -> str:
+def _translate_command_pattern(pattern: str) -> str:
     """`git push *` (or `git push:*`) is also `git push` alone; it is not `git pushy`."""
     for ending in (" *", ":*"):
         if pattern.endswith(ending):
-            return f"{_name(pattern.removesuffix(ending))}(?: .*)?"
-    return _name(pattern)
+            return f"{_translate_name_pattern(pattern.removesuffix(ending))}(?: .*)?"
+    return _translate_name_pattern(pattern)
 
 
-def _name(pattern: str) -> str:
+def _translate_name_pattern(pattern: str) -> str:
     return "".join(".*" if each == "*" else "." if each == "?" else re.escape(each) for each in pattern)
 
 
-def _path(pattern: str) -> str:
+def _translate_path_pattern(pattern: str) -> str:
     """`.env` at any depth, `./.env` at the top, `src/**` and `src` with all that is inside."""
     anchored = "/" in pattern.rstrip("/")
     place = posixpath.normpath(posixpath.expanduser(pattern))

@@ -7,14 +7,14 @@ import platform
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from sandbox.bounds import Bounds
+from sandbox.bounds import Constraints
 from sandbox.descendants import Descendants
-from sandbox.guarded import Guarded
-from sandbox.limits import limited
+from sandbox.guarded import ProtectedPaths
+from sandbox.limits import build_limit_prefix
 from sandbox.process import Command, Completed
-from sandbox.secrets import child_environment
+from sandbox.secrets import build_child_environment
 from sandbox.spawn import Launch, check_folder, find_program, supervise
-from sandbox.view import existing
+from sandbox.view import resolve_existing
 
 PROGRAM = Path("/usr/bin/sandbox-exec")
 """By its full path: one that the PATH finds could be anyone's."""
@@ -30,7 +30,7 @@ class Seatbelt:
 
     def __init__(
         self,
-        bounds: Bounds,
+        bounds: Constraints,
     ) -> None:
         self.root = bounds.root
         self._bounds = bounds
@@ -41,42 +41,48 @@ class Seatbelt:
         from dataclasses import replace
 
         cwd = check_folder(command, self.root)
-        places = self._bounds.guarded()
-        audit = self._bounds.audit(command, places)
+        places = self._bounds.scan_protected_paths()
+        audit = self._bounds.audit_command(command, places)
         tree = Descendants()
         with tempfile.TemporaryDirectory(prefix="patchwright-") as folder:
             private = Path(folder).resolve()
-            env = child_environment({"TMPDIR": str(private), **command.env, **tree.environment}, self.root)
+            env = build_child_environment(
+                {"TMPDIR": str(private), **command.env, **tree.environment}, self.root
+            )
             find_program(command, env)
-            writable = [private, *existing(command.writable)]
+            writable = [private, *resolve_existing(command.writable)]
             if command.scope == "workspace":
                 writable.append(self.root)
-            closed = self._bounds.closed(command)
-            text = profile(writable=writable, guards=places, closed=closed, network=self._bounds.network)
-            limits = limited(command.limits, processes=0)
+            closed = self._bounds.list_unreadable_paths(command)
+            text = build_profile(
+                writable=writable, guards=places, closed=closed, network=self._bounds.network
+            )
+            limits = build_limit_prefix(command.limits, processes=0)
             argv = (str(PROGRAM), "-p", text, *limits, *command.argv)
             launch = Launch(argv=argv, env=env, cwd=cwd, pass_fds=command.descriptors)
             done = await supervise(command, launch, tree, spill=self._bounds.spill, on_output=on_output)
         return replace(done, noticed=(*done.noticed, *audit.finish()))
 
 
-def works() -> str:
+def explain_unavailability() -> str:
     """ "" if commands can be confined here, else why not."""
     if platform.system() != "Darwin":
         return "this is not macOS"
     return "" if os.access(PROGRAM, os.X_OK) else f"no program {str(PROGRAM)!r}"
 
 
-def profile(*, writable: Iterable[Path], guards: Guarded, closed: Iterable[Path], network: bool) -> str:
+def build_profile(
+    *, writable: Iterable[Path], guards: ProtectedPaths, closed: Iterable[Path], network: bool
+) -> str:
     """The profile's text. Guarded names are refused whether they are there or not: rules need no file."""
     refused = [*guards.there, *guards.folders, *guards.files, *guards.links]
     lines = [
         _BASE,
-        *(f"(allow file-write* (subpath {_quoted(path)}))" for path in writable),
-        *(f"(deny file-write* (subpath {_quoted(path)}))" for path in dict.fromkeys(refused)),
+        *(f"(allow file-write* (subpath {_quote_path(path)}))" for path in writable),
+        *(f"(deny file-write* (subpath {_quote_path(path)}))" for path in dict.fromkeys(refused)),
         # A folder above, renamed, would take the guard with it.
-        *(f"(deny file-write-unlink (literal {_quoted(path)}))" for path in _above(refused)),
-        *(f"(deny file-read* file-write* (subpath {_quoted(path)}))" for path in closed),
+        *(f"(deny file-write-unlink (literal {_quote_path(path)}))" for path in _list_parents(refused)),
+        *(f"(deny file-read* file-write* (subpath {_quote_path(path)}))" for path in closed),
     ]
     if network:
         lines.append("(allow network*)\n(allow system-socket)")
@@ -102,11 +108,11 @@ _BASE = """\
 """What every command may: run, read, ask for users and groups. No service is reached that starts programs."""
 
 
-def _above(places: Iterable[Path]) -> list[Path]:
+def _list_parents(places: Iterable[Path]) -> list[Path]:
     """The folders over each place, which a command may write in but not remove or rename."""
     return sorted({folder for place in places for folder in place.parents if folder != Path("/")})
 
 
-def _quoted(path: Path) -> str:
+def _quote_path(path: Path) -> str:
     text = str(path).replace("\\", "\\\\").replace('"', '\\"')
     return f'"{text}"'

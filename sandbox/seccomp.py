@@ -15,7 +15,7 @@ Sockets = Literal["machine", "none"]
 
 
 @cache
-def call_filter(sockets: Sockets, machine: str = "") -> bytes:
+def build_call_filter(sockets: Sockets, machine: str = "") -> bytes:
     """The filter as an array of `struct sock_filter`; empty for an architecture without a table.
 
     machine: the architecture's name, by default that of this machine
@@ -26,14 +26,16 @@ def call_filter(sockets: Sockets, machine: str = "") -> bytes:
     numbers = architecture.numbers
     code = [
         (_LOAD, 0, 0, _ARCHITECTURE_AT),
-        *_unless(architecture.audit, errno.EPERM),  # a 32-bit program: its numbers mean other calls
+        *_refuse_unless_equal(
+            architecture.audit, errno.EPERM
+        ),  # a 32-bit program: its numbers mean other calls
         (_LOAD, 0, 0, _NUMBER_AT),
     ]
     if architecture.second_numbering:
-        code += [(_AT_LEAST, 0, 1, architecture.second_numbering), _refuse(errno.EPERM)]
+        code += [(_AT_LEAST, 0, 1, architecture.second_numbering), _build_refusal(errno.EPERM)]
     for name, error in _REFUSED.items():
         if name in numbers:
-            code += [(_EQUAL, 0, 1, numbers[name]), _refuse(error)]
+            code += [(_EQUAL, 0, 1, numbers[name]), _build_refusal(error)]
     for name, body in {**_BY_ARGUMENT, "socket": _SOCKET[sockets]}.items():
         code += [(_EQUAL, 0, len(body), numbers[name]), *body]
     code.append(_ALLOW)
@@ -52,36 +54,44 @@ _FIRST, _SECOND, _THIRD = 16, 24, 32
 _ALLOW: Instruction = (_ANSWER, 0, 0, 0x7FFF0000)  # SECCOMP_RET_ALLOW
 
 
-def _refuse(error: int) -> Instruction:
+def _build_refusal(error: int) -> Instruction:
     return (_ANSWER, 0, 0, 0x00050000 | error)  # SECCOMP_RET_ERRNO
 
 
-def _unless(value: int, error: int) -> list[Instruction]:
-    return [(_EQUAL, 1, 0, value), _refuse(error)]
+def _refuse_unless_equal(value: int, error: int) -> list[Instruction]:
+    return [(_EQUAL, 1, 0, value), _build_refusal(error)]
 
 
-def _names(words: str, error: int) -> dict[str, int]:
+def _map_names_to_error(words: str, error: int) -> dict[str, int]:
     return dict.fromkeys(words.split(), error)
 
 
 _REFUSED: Mapping[str, int] = {
     # Other processes: their memory, their descriptors.
-    **_names("ptrace process_vm_readv process_vm_writev process_madvise pidfd_getfd kcmp", errno.EPERM),
+    **_map_names_to_error(
+        "ptrace process_vm_readv process_vm_writev process_madvise pidfd_getfd kcmp", errno.EPERM
+    ),
     # Keys of the session that started us.
-    **_names("add_key request_key keyctl", errno.EPERM),
+    **_map_names_to_error("add_key request_key keyctl", errno.EPERM),
     # Namespaces and mounts, with which what is masked could be unmasked.
-    **_names("mount umount2 pivot_root chroot setns move_mount open_tree open_tree_attr", errno.EPERM),
-    **_names("fsopen fsconfig fsmount fspick mount_setattr", errno.EPERM),
+    **_map_names_to_error(
+        "mount umount2 pivot_root chroot setns move_mount open_tree open_tree_attr", errno.EPERM
+    ),
+    **_map_names_to_error("fsopen fsconfig fsmount fspick mount_setattr", errno.EPERM),
     # Files by number instead of by path.
-    **_names("open_by_handle_at", errno.EPERM),
+    **_map_names_to_error("open_by_handle_at", errno.EPERM),
     # The kernel itself: its code, its tracing, its log, its clock.
-    **_names("bpf perf_event_open userfaultfd kexec_load kexec_file_load", errno.EPERM),
-    **_names("init_module finit_module delete_module syslog acct swapon swapoff reboot", errno.EPERM),
-    **_names("settimeofday clock_settime quotactl quotactl_fd fanotify_init iopl ioperm", errno.EPERM),
+    **_map_names_to_error("bpf perf_event_open userfaultfd kexec_load kexec_file_load", errno.EPERM),
+    **_map_names_to_error(
+        "init_module finit_module delete_module syslog acct swapon swapoff reboot", errno.EPERM
+    ),
+    **_map_names_to_error(
+        "settimeofday clock_settime quotactl quotactl_fd fanotify_init iopl ioperm", errno.EPERM
+    ),
     # Does all of the above unseen by a filter. Programs ask whether it is there and do without.
-    **_names("io_uring_setup io_uring_enter io_uring_register", errno.ENOSYS),
+    **_map_names_to_error("io_uring_setup io_uring_enter io_uring_register", errno.ENOSYS),
     # Its flags lie in memory, where a filter can't look. C libraries fall back on clone, which is looked at.
-    **_names("clone3", errno.ENOSYS),
+    **_map_names_to_error("clone3", errno.ENOSYS),
 }
 
 _NAMESPACES = 0x7E020000  # CLONE_NEWNS, _NEWCGROUP, _NEWUTS, _NEWIPC, _NEWUSER, _NEWPID, _NEWNET
@@ -91,43 +101,43 @@ _PERSONALITIES = (0, 0x8, 0x20000, 0x20008, 0x40000, 0xFFFFFFFF)
 """Linux, 32 bits, old version numbers, both, addresses not random (sanitizers need it), and the question."""
 
 
-def _without_bits(argument: int, bits: int) -> list[Instruction]:
-    return [(_LOAD, 0, 0, argument), (_ANY_BIT, 0, 1, bits), _refuse(errno.EPERM), _ALLOW]
+def _allow_without_bits(argument: int, bits: int) -> list[Instruction]:
+    return [(_LOAD, 0, 0, argument), (_ANY_BIT, 0, 1, bits), _build_refusal(errno.EPERM), _ALLOW]
 
 
-def _none_of(argument: int, values: Sequence[int]) -> list[Instruction]:
+def _refuse_any_of(argument: int, values: Sequence[int]) -> list[Instruction]:
     steps: list[Instruction] = [(_LOAD, 0, 0, argument)]
     for value in values:
-        steps += [(_EQUAL, 0, 1, value), _refuse(errno.EPERM)]
+        steps += [(_EQUAL, 0, 1, value), _build_refusal(errno.EPERM)]
     return [*steps, _ALLOW]
 
 
-def _one_of(argument: int, values: Sequence[int]) -> list[Instruction]:
+def _allow_only(argument: int, values: Sequence[int]) -> list[Instruction]:
     steps: list[Instruction] = [(_LOAD, 0, 0, argument)]
     for value in values:
         steps += [(_EQUAL, 0, 1, value), _ALLOW]
-    return [*steps, _refuse(errno.EPERM)]
+    return [*steps, _build_refusal(errno.EPERM)]
 
 
 _BY_ARGUMENT: Mapping[str, list[Instruction]] = {
-    "clone": _without_bits(_FIRST, _NAMESPACES),
-    "unshare": _without_bits(_FIRST, _NAMESPACES | _NEW_TIME),
-    "ioctl": _none_of(_SECOND, (_TIOCSTI, _TIOCLINUX)),
-    "personality": _one_of(_FIRST, _PERSONALITIES),
+    "clone": _allow_without_bits(_FIRST, _NAMESPACES),
+    "unshare": _allow_without_bits(_FIRST, _NAMESPACES | _NEW_TIME),
+    "ioctl": _refuse_any_of(_SECOND, (_TIOCSTI, _TIOCLINUX)),
+    "personality": _allow_only(_FIRST, _PERSONALITIES),
 }
 
 _UNIX, _INET, _INET6, _NETLINK = 1, 2, 10, 16
 
 
-def _families(values: Sequence[int]) -> list[Instruction]:
+def _allow_socket_families(values: Sequence[int]) -> list[Instruction]:
     """Also netlink's first protocol, with which programs list their own interfaces (node does at its start)."""
-    allowed = _one_of(_FIRST, values)[:-1]
-    return [*allowed, (_EQUAL, 1, 0, _NETLINK), _refuse(errno.EPERM), *_one_of(_THIRD, (0,))]
+    allowed = _allow_only(_FIRST, values)[:-1]
+    return [*allowed, (_EQUAL, 1, 0, _NETLINK), _build_refusal(errno.EPERM), *_allow_only(_THIRD, (0,))]
 
 
 _SOCKET: Mapping[Sockets, list[Instruction]] = {
-    "machine": _families((_UNIX, _INET, _INET6)),
-    "none": _families(()),
+    "machine": _allow_socket_families((_UNIX, _INET, _INET6)),
+    "none": _allow_socket_families(()),
 }
 
 
@@ -140,19 +150,19 @@ class _Architecture:
     second_numbering: int = 0
 
 
-def _table(text: str) -> dict[str, int]:
+def _parse_call_numbers(text: str) -> dict[str, int]:
     words = text.split()
     return {name: int(number) for name, number in zip(words[::2], words[1::2], strict=True)}
 
 
-_COMMON = _table("""
+_COMMON = _parse_call_numbers("""
     io_uring_setup 425 io_uring_enter 426 io_uring_register 427
     open_tree 428 move_mount 429 fsopen 430 fsconfig 431 fsmount 432 fspick 433 clone3 435
     pidfd_getfd 438 process_madvise 440 mount_setattr 442 quotactl_fd 443 open_tree_attr 467
 """)
 """Since number 424 all architectures count alike."""
 
-_X86_64 = _COMMON | _table("""
+_X86_64 = _COMMON | _parse_call_numbers("""
     ioctl 16 socket 41 clone 56 ptrace 101 syslog 103 personality 135 pivot_root 155 chroot 161 acct 163
     settimeofday 164 mount 165 umount2 166 swapon 167 swapoff 168 reboot 169 iopl 172 ioperm 173
     init_module 175 delete_module 176 quotactl 179 clock_settime 227 kexec_load 246 add_key 248
@@ -161,7 +171,7 @@ _X86_64 = _COMMON | _table("""
     bpf 321 userfaultfd 323
 """)
 
-_GENERIC = _COMMON | _table("""
+_GENERIC = _COMMON | _parse_call_numbers("""
     ioctl 29 umount2 39 mount 40 pivot_root 41 chroot 51 quotactl 60 acct 89 personality 92 unshare 97
     kexec_load 104 init_module 105 delete_module 106 clock_settime 112 syslog 116 ptrace 117 reboot 142
     settimeofday 170 socket 198 add_key 217 request_key 218 keyctl 219 clone 220 swapon 224 swapoff 225

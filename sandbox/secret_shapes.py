@@ -9,7 +9,7 @@ from functools import cache
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Shape:
+class SecretPattern:
     """A kind of secret that is known by its own looks or by what stands right before it.
 
     marks: texts of which one stands in every such secret; where none does, the pattern is not even tried
@@ -24,7 +24,7 @@ class Shape:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Named:
+class NamedSecret:
     """A kind of secret that is known by the name it is assigned to: `name = value`, `"name": "value"`.
 
     endings: of the name, in lower case without `_`, `-`, `.` and spaces
@@ -42,21 +42,21 @@ Span = tuple[int, int, str]
 """Start, end and kind."""
 
 
-def matches(text: str) -> Iterator[Span]:
+def find_known_secrets(text: str) -> Iterator[Span]:
     """The secrets that the tables below know, in no order, some over others. Takes time like the text is long."""
     for mark, shape in _MARKS:
         if mark in text:
-            pattern = _compiled(shape.pattern)
+            pattern = _compile_pattern(shape.pattern)
             group = "secret" if "secret" in pattern.groupindex else 0
             for match in pattern.finditer(text):
                 if shape.good(match[group]):
                     yield (*match.span(group), shape.kind)
     if "=" in text or ":" in text:
-        yield from _assigned(text)
+        yield from _find_assigned_secrets(text)
 
 
-def _assigned(text: str) -> Iterator[Span]:
-    for match in _compiled(_ASSIGNMENT).finditer(text):
+def _find_assigned_secrets(text: str) -> Iterator[Span]:
+    for match in _compile_pattern(_ASSIGNMENT).finditer(text):
         before = match.start()
         name = text[max(before - _LONGEST_NAME, 0) : before].rstrip(_AROUND_NAME).lower().translate(_JOINTS)
         if not name.endswith(_ENDINGS):
@@ -64,7 +64,7 @@ def _assigned(text: str) -> Iterator[Span]:
         group = "quoted" if match["quoted"] else "bare"
         for each in NAMED:
             fits = name.endswith(each.endings) and each.about in name
-            if fits and _compiled(each.value).fullmatch(match[group]) and each.good(match[group]):
+            if fits and _compile_pattern(each.value).fullmatch(match[group]) and each.good(match[group]):
                 yield (*match.span(group), each.kind)
                 break
 
@@ -84,19 +84,19 @@ _JOINTS = dict.fromkeys(map(ord, "_-. "))
 
 
 @cache
-def _compiled(pattern: str) -> re.Pattern[str]:
+def _compile_pattern(pattern: str) -> re.Pattern[str]:
     """Compiled when its mark is first met: all of them take long."""
     return re.compile(pattern, re.ASCII)
 
 
-def random_looking(value: str) -> bool:
+def is_random_looking(value: str) -> bool:
     """Letters and digits as chance throws them: neither words, nor a placeholder, nor a UUID, nor a counter."""
     return (
         len(set(value)) >= LEAST_DIFFERENT
-        and _compiled(_TWO_DIGITS).search(value) is not None
-        and _compiled(_LETTER).search(value) is not None
-        and not _compiled(_UUID).fullmatch(value)
-        and not _compiled(_PLACEHOLDER).search(value)
+        and _compile_pattern(_TWO_DIGITS).search(value) is not None
+        and _compile_pattern(_LETTER).search(value) is not None
+        and not _compile_pattern(_UUID).fullmatch(value)
+        and not _compile_pattern(_PLACEHOLDER).search(value)
     )
 
 
@@ -115,17 +115,17 @@ _PLACEHOLDER = (
 )
 
 
-def _varied(value: str) -> bool:
+def _has_varied_characters(value: str) -> bool:
     """No name made of words: `sk-chasing-dots-animation`."""
-    return len(_compiled(_VARIED).findall(value)) >= 4
+    return len(_compile_pattern(_VARIED).findall(value)) >= 4
 
 
 _VARIED = r"[0-9A-Z]"
 
 
-def _named(value: str) -> bool:
+def _is_secret_value(value: str) -> bool:
     """A value that has a secret's name: it must look random, and not like code."""
-    return random_looking(value) and not _compiled(_CODE).search(value)
+    return is_random_looking(value) and not _compile_pattern(_CODE).search(value)
 
 
 _CODE = (
@@ -136,126 +136,128 @@ _CODE = (
 )
 
 
-def _token(kind: str, mark: str, rest: str, good: Callable[[str], bool] = bool) -> Shape:
+def _define_token(kind: str, mark: str, rest: str, good: Callable[[str], bool] = bool) -> SecretPattern:
     """A secret that begins with a text of its own, at the beginning of a word.
 
     The mark leads the pattern, so that the search for it runs at the speed of a plain text's; that it stands
     at the beginning of a word is looked up behind it.
     """
-    return Shape(
+    return SecretPattern(
         kind=kind, marks=(mark,), pattern=f"{re.escape(mark)}(?<![\\w-]{re.escape(mark)}){rest}", good=good
     )
 
 
 _WORD = r"[A-Za-z0-9_-]"
 
-TOKENS: tuple[Shape, ...] = (
+TOKENS: tuple[SecretPattern, ...] = (
     # Models
-    _token("OpenAI, Anthropic, DeepSeek or OpenRouter key", "sk-", _WORD + "{20,}", _varied),
-    _token("Google API key", "AIza", _WORD + "{35}"),
-    _token("Google API key", "AQ.Ab", _WORD + "{30,}"),
-    _token("Google OAuth token", "ya29.", _WORD + "{20,}"),
-    _token("Google OAuth secret", "GOCSPX-", _WORD + "{20,}"),
-    _token("Groq key", "gsk_", "[A-Za-z0-9]{40,}"),
-    _token("xAI key", "xai-", _WORD + "{40,}"),
-    _token("Together key", "tgp_v1_", _WORD + "{30,}"),
-    _token("Replicate token", "r8_", "[A-Za-z0-9]{30,}"),
-    _token("Hugging Face token", "hf_", "[A-Za-z0-9]{30,}"),
-    _token("Hugging Face token", "api_org_", "[A-Za-z0-9]{30,}"),
-    _token("Perplexity key", "pplx-", "[A-Za-z0-9]{40,}"),
-    _token("Cerebras key", "csk-", "[A-Za-z0-9]{40,}"),
-    _token("Fireworks key", "fw_", "[A-Za-z0-9]{20,}", random_looking),
-    _token("NVIDIA key", "nvapi-", _WORD + "{40,}"),
-    _token("Tavily key", "tvly-", _WORD + "{20,}", random_looking),
-    _token("LangSmith key", "lsv2_", r"(?:pt|sk)_[a-f0-9]{32}_[a-f0-9]{6,}"),
+    _define_token(
+        "OpenAI, Anthropic, DeepSeek or OpenRouter key", "sk-", _WORD + "{20,}", _has_varied_characters
+    ),
+    _define_token("Google API key", "AIza", _WORD + "{35}"),
+    _define_token("Google API key", "AQ.Ab", _WORD + "{30,}"),
+    _define_token("Google OAuth token", "ya29.", _WORD + "{20,}"),
+    _define_token("Google OAuth secret", "GOCSPX-", _WORD + "{20,}"),
+    _define_token("Groq key", "gsk_", "[A-Za-z0-9]{40,}"),
+    _define_token("xAI key", "xai-", _WORD + "{40,}"),
+    _define_token("Together key", "tgp_v1_", _WORD + "{30,}"),
+    _define_token("Replicate token", "r8_", "[A-Za-z0-9]{30,}"),
+    _define_token("Hugging Face token", "hf_", "[A-Za-z0-9]{30,}"),
+    _define_token("Hugging Face token", "api_org_", "[A-Za-z0-9]{30,}"),
+    _define_token("Perplexity key", "pplx-", "[A-Za-z0-9]{40,}"),
+    _define_token("Cerebras key", "csk-", "[A-Za-z0-9]{40,}"),
+    _define_token("Fireworks key", "fw_", "[A-Za-z0-9]{20,}", is_random_looking),
+    _define_token("NVIDIA key", "nvapi-", _WORD + "{40,}"),
+    _define_token("Tavily key", "tvly-", _WORD + "{20,}", is_random_looking),
+    _define_token("LangSmith key", "lsv2_", r"(?:pt|sk)_[a-f0-9]{32}_[a-f0-9]{6,}"),
     # Code and packages
-    *(_token("GitHub token", f"gh{each}_", "[A-Za-z0-9]{30,}") for each in "pousr"),
-    _token("GitHub token", "github_pat_", "[A-Za-z0-9_]{30,}"),
+    *(_define_token("GitHub token", f"gh{each}_", "[A-Za-z0-9]{30,}") for each in "pousr"),
+    _define_token("GitHub token", "github_pat_", "[A-Za-z0-9_]{30,}"),
     *(
-        _token("GitLab token", f"gl{each}-", _WORD + r"{20,}(?:\.[A-Za-z0-9_.-]+)?")
+        _define_token("GitLab token", f"gl{each}-", _WORD + r"{20,}(?:\.[A-Za-z0-9_.-]+)?")
         for each in ("pat", "dt", "rt", "ptt", "oas", "cbt", "ft", "imt", "agent", "soat", "ffct")
     ),
-    _token("Atlassian or Bitbucket token", "ATATT3", "[A-Za-z0-9_=-]{40,}"),
-    _token("Atlassian or Bitbucket token", "ATCTT3", "[A-Za-z0-9_=-]{40,}"),
-    _token("Bitbucket token", "ATBB", "[A-Za-z0-9]{28,}", random_looking),
-    _token("npm token", "npm_", "[A-Za-z0-9]{36}"),
-    _token("PyPI token", "pypi-", _WORD + "{50,}"),
-    _token("RubyGems key", "rubygems_", "[a-f0-9]{48}"),
-    _token("crates.io token", "cio", "[A-Za-z0-9]{32}(?![A-Za-z0-9])", random_looking),
-    _token("Docker token", "dckr_pat_", _WORD + "{20,}"),
-    _token("Docker token", "dckr_oat_", _WORD + "{20,}"),
-    _token("Postman key", "PMAK-", "[a-f0-9]{24}-[a-f0-9]{34}"),
+    _define_token("Atlassian or Bitbucket token", "ATATT3", "[A-Za-z0-9_=-]{40,}"),
+    _define_token("Atlassian or Bitbucket token", "ATCTT3", "[A-Za-z0-9_=-]{40,}"),
+    _define_token("Bitbucket token", "ATBB", "[A-Za-z0-9]{28,}", is_random_looking),
+    _define_token("npm token", "npm_", "[A-Za-z0-9]{36}"),
+    _define_token("PyPI token", "pypi-", _WORD + "{50,}"),
+    _define_token("RubyGems key", "rubygems_", "[a-f0-9]{48}"),
+    _define_token("crates.io token", "cio", "[A-Za-z0-9]{32}(?![A-Za-z0-9])", is_random_looking),
+    _define_token("Docker token", "dckr_pat_", _WORD + "{20,}"),
+    _define_token("Docker token", "dckr_oat_", _WORD + "{20,}"),
+    _define_token("Postman key", "PMAK-", "[a-f0-9]{24}-[a-f0-9]{34}"),
     # Clouds
     *(
-        _token("AWS access key", each, "[A-Z0-9]{16}(?![A-Za-z0-9])")
+        _define_token("AWS access key", each, "[A-Z0-9]{16}(?![A-Za-z0-9])")
         for each in ("AKIA", "ASIA", "ABIA", "ACCA")
     ),
-    _token("AWS Bedrock key", "ABSK", "[A-Za-z0-9+/]{60,}={0,2}"),
-    _token("Databricks token", "dapi", r"[a-f0-9]{32}(?:-\d+)?"),
-    *(_token("DigitalOcean token", f"do{each}_v1_", "[a-f0-9]{64}") for each in "opr"),
-    _token("Heroku key", "HRKU-", _WORD + "{30,}"),
-    *(_token("Vault token", f"hv{each}.", _WORD + "{20,}") for each in "sbr"),
-    Shape(
+    _define_token("AWS Bedrock key", "ABSK", "[A-Za-z0-9+/]{60,}={0,2}"),
+    _define_token("Databricks token", "dapi", r"[a-f0-9]{32}(?:-\d+)?"),
+    *(_define_token("DigitalOcean token", f"do{each}_v1_", "[a-f0-9]{64}") for each in "opr"),
+    _define_token("Heroku key", "HRKU-", _WORD + "{30,}"),
+    *(_define_token("Vault token", f"hv{each}.", _WORD + "{20,}") for each in "sbr"),
+    SecretPattern(
         kind="Terraform token",
         marks=(".atlasv1.",),
         pattern=r"\.atlasv1\.[\w=-]{60,}",
     ),
-    _token("Pulumi token", "pul-", "[a-f0-9]{40}"),
-    _token("Doppler token", "dp.", r"(?:pt|st|ct|sa|scim|audit)\.[A-Za-z0-9._-]{40,}"),
-    _token("PlanetScale token", "pscale_", r"(?:tkn|pw|oauth)_[\w.=-]{32,}"),
-    _token("Supabase token", "sbp_", "[a-f0-9]{40}"),
-    _token("Fly.io token", "fm2_", "[A-Za-z0-9+/=_-]{60,}"),
-    _token("Tailscale key", "tskey-", r"[a-z]+-[A-Za-z0-9-]{20,}"),
+    _define_token("Pulumi token", "pul-", "[a-f0-9]{40}"),
+    _define_token("Doppler token", "dp.", r"(?:pt|st|ct|sa|scim|audit)\.[A-Za-z0-9._-]{40,}"),
+    _define_token("PlanetScale token", "pscale_", r"(?:tkn|pw|oauth)_[\w.=-]{32,}"),
+    _define_token("Supabase token", "sbp_", "[a-f0-9]{40}"),
+    _define_token("Fly.io token", "fm2_", "[A-Za-z0-9+/=_-]{60,}"),
+    _define_token("Tailscale key", "tskey-", r"[a-z]+-[A-Za-z0-9-]{20,}"),
     # People and money
-    *(_token("Slack token", f"xox{each}-", "[A-Za-z0-9-]{10,}") for each in "abceoprs"),
-    _token("Slack token", "xapp-", r"\d-[A-Z0-9]+-\d+-[A-Za-z0-9]{20,}"),
-    Shape(
+    *(_define_token("Slack token", f"xox{each}-", "[A-Za-z0-9-]{10,}") for each in "abceoprs"),
+    _define_token("Slack token", "xapp-", r"\d-[A-Z0-9]+-\d+-[A-Za-z0-9]{20,}"),
+    SecretPattern(
         kind="Slack webhook",
         marks=("hooks.slack.com/",),
         pattern=r"hooks\.slack\.com/(?:services|workflows|triggers)/(?P<secret>[A-Za-z0-9+/_-]{30,})",
     ),
-    Shape(
+    SecretPattern(
         kind="Discord webhook",
         marks=("/api/webhooks/",),
         pattern=r"/api/webhooks/\d{17,20}/(?P<secret>[\w-]{60,})",
     ),
-    Shape(
+    SecretPattern(
         kind="Discord token",
         marks=(".",),
         pattern=r"[MNO](?<![\w-][MNO])[A-Za-z0-9_-]{23,27}+\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,40}(?![\w-])",
-        good=random_looking,
+        good=is_random_looking,
     ),
-    Shape(
+    SecretPattern(
         kind="Telegram token", marks=(":AA",), pattern=r":(?<=\d{8}:)(?P<secret>AA[A-Za-z0-9_-]{33})(?![\w-])"
     ),
-    _token("Twilio key", "SK", "[0-9a-f]{32}(?![A-Za-z0-9])"),
-    _token("SendGrid key", "SG.", r"[A-Za-z0-9_-]{20,24}\.[A-Za-z0-9_-]{39,50}"),
+    _define_token("Twilio key", "SK", "[0-9a-f]{32}(?![A-Za-z0-9])"),
+    _define_token("SendGrid key", "SG.", r"[A-Za-z0-9_-]{20,24}\.[A-Za-z0-9_-]{39,50}"),
     *(
-        _token("Stripe key", f"{who}_{where}_", "[A-Za-z0-9]{16,}", random_looking)
+        _define_token("Stripe key", f"{who}_{where}_", "[A-Za-z0-9]{16,}", is_random_looking)
         for who in ("sk", "rk")
         for where in ("live", "test", "prod")
     ),
-    _token("Stripe webhook secret", "whsec_", "[A-Za-z0-9+/=]{24,}"),
-    *(_token("Shopify token", f"shp{each}_", "[a-fA-F0-9]{32}") for each in ("at", "ca", "pa", "ss")),
-    _token("Square token", "EAAA", _WORD + "{60}(?![A-Za-z0-9_-])", random_looking),
-    _token("Square secret", "sq0csp-", _WORD + "{43}"),
-    Shape(
+    _define_token("Stripe webhook secret", "whsec_", "[A-Za-z0-9+/=]{24,}"),
+    *(_define_token("Shopify token", f"shp{each}_", "[a-fA-F0-9]{32}") for each in ("at", "ca", "pa", "ss")),
+    _define_token("Square token", "EAAA", _WORD + "{60}(?![A-Za-z0-9_-])", is_random_looking),
+    _define_token("Square secret", "sq0csp-", _WORD + "{43}"),
+    SecretPattern(
         kind="Mailchimp key",
         marks=tuple(f"-us{digit}" for digit in range(1, 10)),
         pattern=r"(?<!\w)[0-9a-f]{32}-us\d{1,2}(?!\w)",
     ),
-    _token("Mailgun key", "key-", "[0-9a-f]{32}(?![A-Za-z0-9])"),
-    _token("New Relic key", "NRAK-", "[A-Z0-9]{27}"),
-    _token("Grafana token", "glsa_", "[A-Za-z0-9]{32}_[a-fA-F0-9]{8}"),
-    _token("Grafana token", "glc_", "[A-Za-z0-9+/]{32,}={0,2}"),
-    _token("Sentry token", "sntrys_", "[A-Za-z0-9+/=_-]{40,}"),
-    _token("Linear key", "lin_api_", "[A-Za-z0-9]{32,}"),
-    _token("Notion token", "ntn_", "[A-Za-z0-9]{40,}"),
-    _token("Figma token", "figd_", _WORD + "{36,}"),
-    _token("age key", "AGE-SECRET-KEY-1", "[A-Z0-9]{50,}"),
-    _token("1Password token", "ops_eyJ", _WORD + "{60,}"),
+    _define_token("Mailgun key", "key-", "[0-9a-f]{32}(?![A-Za-z0-9])"),
+    _define_token("New Relic key", "NRAK-", "[A-Z0-9]{27}"),
+    _define_token("Grafana token", "glsa_", "[A-Za-z0-9]{32}_[a-fA-F0-9]{8}"),
+    _define_token("Grafana token", "glc_", "[A-Za-z0-9+/]{32,}={0,2}"),
+    _define_token("Sentry token", "sntrys_", "[A-Za-z0-9+/=_-]{40,}"),
+    _define_token("Linear key", "lin_api_", "[A-Za-z0-9]{32,}"),
+    _define_token("Notion token", "ntn_", "[A-Za-z0-9]{40,}"),
+    _define_token("Figma token", "figd_", _WORD + "{36,}"),
+    _define_token("age key", "AGE-SECRET-KEY-1", "[A-Z0-9]{50,}"),
+    _define_token("1Password token", "ops_eyJ", _WORD + "{60,}"),
     # Any
-    Shape(
+    SecretPattern(
         kind="JSON web token",
         marks=("eyJ",),
         pattern=r"eyJ(?<![\w-]eyJ)[\w-]{8,}+\.eyJ[\w-]{8,}+\.[\w-]{10,}",
@@ -278,40 +280,40 @@ _NO_PASSWORDS = {
     "port",
 }
 
-IN_CONTEXT: tuple[Shape, ...] = (
-    Shape(
+IN_CONTEXT: tuple[SecretPattern, ...] = (
+    SecretPattern(
         kind="Azure key",
         marks=("AccountKey=", "SharedAccessKey=", "SharedAccessSignature"),
         pattern=r"(?:AccountKey|SharedAccessKey)=(?P<secret>[A-Za-z0-9+/]{32,}+={0,2})",
     ),
-    Shape(
+    SecretPattern(
         kind="signature of an Azure address",
         marks=("sig=",),
         pattern=r"[?&]sig=(?P<secret>[A-Za-z0-9%+/]{40,}+(?:%3[Dd]|=){0,2})",
     ),
-    Shape(
+    SecretPattern(
         kind="Azure client secret",
         marks=("8Q~", "7Q~", "9Q~"),
         pattern=r"[789]Q~(?<=[\w.~-]{3}[789]Q~)[\w.~-]{31,34}(?![\w.~-])",
     ),
-    Shape(
+    SecretPattern(
         kind="password in an address",
         marks=("://",),
         pattern=r"""://[^\s/:@"'<>{}()\[\]$]{0,128}+:(?P<secret>[^\s/@"'<>{}()\[\]$]{3,256}+)@""",
         good=lambda value: value.lower() not in _NO_PASSWORDS and "*" not in value,
     ),
-    Shape(
+    SecretPattern(
         kind="Authorization header",
         marks=("uthorization", "UTHORIZATION"),
         pattern=r"""[Aa](?:uthorization|UTHORIZATION)["']?[ \t]{0,4}[:=,][ \t]{0,4}["']?"""
         r"""(?:[Bb]asic|[Bb]earer|BEARER|[Tt]oken|Digest|ApiKey)[ \t]+(?P<secret>[A-Za-z0-9._~+/-]{8,}+=*)""",
         good=lambda value: any(each.isdigit() for each in value) or len(value) >= 24,
     ),
-    Shape(
+    SecretPattern(
         kind="bearer token",
         marks=("earer ",),
         pattern=r"[Bb]earer (?P<secret>[A-Za-z0-9._~+/-]{20,}+=*)",
-        good=_named,
+        good=_is_secret_value,
     ),
 )
 """Texts that are secrets because of what stands before them; only the value is one."""
@@ -320,17 +322,17 @@ SHAPES = (*TOKENS, *IN_CONTEXT)
 
 _MARKS = tuple((mark, shape) for shape in SHAPES for mark in shape.marks)
 
-NAMED: tuple[Named, ...] = (
-    Named(
+NAMED: tuple[NamedSecret, ...] = (
+    NamedSecret(
         kind="AWS secret key",
         endings=("secretaccesskey", "secretkey", "sessiontoken", "secret"),
         about="aws",
         value="[A-Za-z0-9/+]{40}|[A-Za-z0-9/+]{200,}={0,2}",
-        good=lambda value: _compiled(_VARIED).search(value) is not None,
+        good=lambda value: _compile_pattern(_VARIED).search(value) is not None,
     ),
-    Named(kind="AWS secret key", endings=("secretaccesskey",), value="[A-Za-z0-9/+]{40}"),
-    Named(kind="Heroku key", endings=("key", "token", "heroku"), about="heroku", value=_UUID),
-    Named(
+    NamedSecret(kind="AWS secret key", endings=("secretaccesskey",), value="[A-Za-z0-9/+]{40}"),
+    NamedSecret(kind="Heroku key", endings=("key", "token", "heroku"), about="heroku", value=_UUID),
+    NamedSecret(
         kind="value with a secret's name",
         endings=(
             *(
@@ -347,7 +349,7 @@ NAMED: tuple[Named, ...] = (
             *("apikey", "secretkey", "accesskey", "privatekey", "authkey", "signingkey", "encryptionkey"),
             *("accountkey", "masterkey", "secretkeybase"),
         ),
-        good=_named,
+        good=_is_secret_value,
     ),
 )
 """Not every key: a sort key, a cache key and a public key are no secrets."""

@@ -9,30 +9,28 @@ from pathlib import Path
 
 from sandbox.redaction import (
     MARKER,
-    Found,
     Redactor,
-    found,
+    explain_overwrite,
+    find_secrets,
     redact,
     redact_bytes,
     redact_file,
     redact_values,
-    would_overwrite,
 )
 
 __all__ = [
     "MARKER",
-    "Found",
     "Redactor",
-    "child_environment",
-    "found",
-    "home",
-    "homes",
+    "build_child_environment",
+    "explain_overwrite",
+    "find_home",
+    "find_secrets",
+    "list_homes",
+    "list_secret_paths",
     "redact",
     "redact_bytes",
     "redact_file",
     "redact_values",
-    "secret_places",
-    "would_overwrite",
 ]
 
 _NAMES = """
@@ -88,7 +86,7 @@ MORE_NAMES = "PATCHWRIGHT_PASS_ON"
 """Variable in which the user names more variables that commands are to see, separated by commas or spaces."""
 
 
-def child_environment(extra: Mapping[str, str], root: Path | None = None) -> dict[str, str]:
+def build_child_environment(extra: Mapping[str, str], root: Path | None = None) -> dict[str, str]:
     """The environment of a command: the allow-listed part of ours, then `extra`. Each sandbox sets TMPDIR.
 
     root: the workspace, resolved; the PATH names no program in it but those of its own virtual environment
@@ -99,21 +97,21 @@ def child_environment(extra: Mapping[str, str], root: Path | None = None) -> dic
         for name, value in os.environ.items()
         if name in PASSED_ON or name.startswith("LC_") or name in more
     }
-    env["PATH"] = _safe_path(env.get("PATH", os.defpath), root)
+    env["PATH"] = _filter_path_variable(env.get("PATH", os.defpath), root)
     env.update(extra)
     return env
 
 
-def _safe_path(path: str, root: Path | None) -> str:
+def _filter_path_variable(path: str, root: Path | None) -> str:
     """Without `.`, empty and other relative entries, and without the workspace's own folders of programs:
     otherwise a file called `ls` that came with a repository is what `ls` runs."""
-    inside = "" if root is None or home().is_relative_to(root) else f"{root}{os.sep}"
+    inside = "" if root is None or find_home().is_relative_to(root) else f"{root}{os.sep}"
     folders = [each for each in path.split(os.pathsep) if each.startswith(os.sep)]
-    kept = [each for each in folders if not (inside and _planted(each, inside))]
+    kept = [each for each in folders if not (inside and _is_planted_folder(each, inside))]
     return os.pathsep.join(kept) or os.defpath
 
 
-def _planted(folder: str, inside: str) -> bool:
+def _is_planted_folder(folder: str, inside: str) -> bool:
     """A folder of the workspace; where that is the home itself, its programs are the user's."""
     real = os.path.realpath(folder) if folder.startswith(inside) else _real(folder)
     if not f"{real}{os.sep}".startswith(inside):
@@ -125,24 +123,24 @@ _real = lru_cache(maxsize=256)(os.path.realpath)
 """Of folders outside the workspace, which no command can change: asked for a dozen times before each command."""
 
 
-def home() -> Path:
+def find_home() -> Path:
     """The user's home folder, symbolic links resolved; "/" when HOME names none."""
-    return _home(os.environ.get("HOME") or "~")
+    return _resolve_home(os.environ.get("HOME") or "~")
 
 
 @lru_cache(maxsize=8)
-def _home(name: str) -> Path:
+def _resolve_home(name: str) -> Path:
     named = Path(name).expanduser()
     return named.resolve() if named.is_absolute() else Path("/")
 
 
-def homes() -> list[Path]:
+def list_homes() -> list[Path]:
     """The user's home folders: the one that HOME names and, should that be another, the one of the account."""
-    return list(dict.fromkeys((home(), *_account_home(os.getuid()))))
+    return list(dict.fromkeys((find_home(), *_find_account_home(os.getuid()))))
 
 
 @lru_cache(maxsize=8)
-def _account_home(user: int) -> tuple[Path, ...]:
+def _find_account_home(user: int) -> tuple[Path, ...]:
     try:
         import pwd
 
@@ -151,15 +149,15 @@ def _account_home(user: int) -> tuple[Path, ...]:
         return ()
 
 
-def secret_places(hidden: Iterable[Path]) -> list[Path]:
+def list_secret_paths(hidden: Iterable[Path]) -> list[Path]:
     """Files and folders that commands may not read, ours (`hidden`) included; existing ones, resolved."""
-    wanted = [f"{base}/{each}" for base in homes() for each in HIDDEN_IN_HOME]
+    wanted = [f"{base}/{each}" for base in list_homes() for each in HIDDEN_IN_HOME]
     present = [each for each in (*wanted, *map(str, hidden)) if os.path.exists(each)]  # noqa: PTH110 (many)
-    present += [each for each in (*HIDDEN, *_host_keys()) if os.access(each, os.R_OK)]
+    present += [each for each in (*HIDDEN, *_list_host_keys()) if os.access(each, os.R_OK)]
     return [Path(each) for each in dict.fromkeys(map(os.path.realpath, present))]
 
 
-def _host_keys() -> list[str]:
+def _list_host_keys() -> list[str]:
     try:
         return [f"/etc/ssh/{name}" for name in os.listdir("/etc/ssh") if name.endswith("_key")]
     except OSError:  # no server here

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Literal, Protocol
 from sandbox.errors import Fault, UserError
 from sandbox.process import Capture, Command, Completed
 from sandbox.stream import OnOutput, Stream
-from sandbox.watch import overrun
-from sandbox.watchdog import ready, watched
+from sandbox.watch import wait_for_overrun
+from sandbox.watchdog import start_watchdog, watch_group
 
 if TYPE_CHECKING:
     import asyncio
@@ -53,7 +53,7 @@ class ProcessTree(Protocol):
         """Kill all of it, leader included; where the kernel has process handles it is not reaped yet."""
         ...
 
-    async def settle(self) -> None:
+    async def wait_until_gone(self) -> None:
         """Return when nothing of the tree lives any more."""
         ...
 
@@ -68,13 +68,13 @@ async def supervise(
     with ExitStack() as stack:
         output = Stream(spill, on_output, stack)
         errors = output if command.stderr == "merge" else Stream(spill, on_output, stack)
-        gate = _closed_gate(launch, stack)
-        ready()
-        process = _start(launch, command, output, errors)
-        stack.enter_context(watched(process.pid))
-        _expose_to_memory_shortage(process.pid)
+        gate = _open_gate(launch, stack)
+        start_watchdog()
+        process = _start_process(launch, command, output, errors)
+        stack.enter_context(watch_group(process.pid))
+        _raise_oom_score(process.pid)
         ended: Literal["exited", "timeout"] = "exited"
-        watch = asyncio.create_task(overrun(command.limits, command.cwd))
+        watch = asyncio.create_task(wait_for_overrun(command.limits, command.cwd))
         watch.add_done_callback(lambda done: None if done.cancelled() else tree.kill(process.pid))
         try:
             if command.started:
@@ -82,7 +82,7 @@ async def supervise(
             if gate is not None:
                 os.write(gate, b"\n")
             async with asyncio.timeout(command.timeout):
-                await exit_of(process.pid, process.wait)
+                await wait_for_exit(process.pid, process.wait)
         except TimeoutError:
             ended = "timeout"
         finally:
@@ -91,7 +91,7 @@ async def supervise(
             try:
                 await _reap(process)
             finally:
-                await tree.settle()
+                await tree.wait_until_gone()
         return Completed(
             argv=command.argv,
             returncode=-9 if process.returncode is None else process.returncode,
@@ -103,7 +103,7 @@ async def supervise(
         )
 
 
-async def exit_of(pid: int, wait: Callable[[], object]) -> None:
+async def wait_for_exit(pid: int, wait: Callable[[], object]) -> None:
     """Return when a process has ended, without reaping it where the kernel has process handles.
 
     wait: blocks until the process ended; runs in a thread where there are none (macOS, locked-down kernels)
@@ -119,7 +119,7 @@ async def exit_of(pid: int, wait: Callable[[], object]) -> None:
         return
     loop = asyncio.get_running_loop()
     ended = loop.create_future()
-    loop.add_reader(handle, _resolve, ended)
+    loop.add_reader(handle, _resolve_future, ended)
     try:
         await ended
     finally:
@@ -127,12 +127,12 @@ async def exit_of(pid: int, wait: Callable[[], object]) -> None:
         os.close(handle)
 
 
-def _resolve(ended: asyncio.Future[None]) -> None:
+def _resolve_future(ended: asyncio.Future[None]) -> None:
     if not ended.done():
         ended.set_result(None)
 
 
-async def within(seconds: float, waiting: Awaitable[None]) -> bool:
+async def wait_with_timeout(seconds: float, waiting: Awaitable[None]) -> bool:
     """Wait, but not longer than that; False when it took longer."""
     import asyncio
 
@@ -144,7 +144,7 @@ async def within(seconds: float, waiting: Awaitable[None]) -> bool:
     return True
 
 
-def group_lives(group: int) -> bool:
+def is_group_alive(group: int) -> bool:
     """Reap those of a killed group that have become our children; False when none is left of it."""
     with suppress(ChildProcessError):
         while os.waitpid(-group, os.WNOHANG)[0]:
@@ -188,13 +188,13 @@ def check_folder(command: Command, root: Path) -> Path:
     return cwd
 
 
-def _expose_to_memory_shortage(leader: int) -> None:
+def _raise_oom_score(leader: int) -> None:
     """When memory runs out, the kernel ends a command before it ends us or the user's other programs."""
     with suppress(OSError):  # it has ended already, or this is not Linux
         Path(f"/proc/{leader}/oom_score_adj").write_text("500")
 
 
-def _closed_gate(launch: Launch, stack: ExitStack) -> int | None:
+def _open_gate(launch: Launch, stack: ExitStack) -> int | None:
     """Both ends of the named pipe, open until the command has ended: then nothing written to it is lost."""
     if launch.gate is None:
         return None
@@ -203,12 +203,12 @@ def _closed_gate(launch: Launch, stack: ExitStack) -> int | None:
     return descriptor
 
 
-def _start(launch: Launch, command: Command, output: Stream, errors: Stream) -> Popen[bytes]:
+def _start_process(launch: Launch, command: Command, output: Stream, errors: Stream) -> Popen[bytes]:
     import subprocess
 
-    stdin = _input(command.stdin)
+    stdin = _open_input(command.stdin)
 
-    def start() -> Popen[bytes]:
+    def launch_process() -> Popen[bytes]:
         return subprocess.Popen(
             launch.argv,
             env=dict(launch.env),
@@ -221,7 +221,9 @@ def _start(launch: Launch, command: Command, output: Stream, errors: Stream) -> 
         )
 
     try:
-        return _in_thread(launch.confine, start) if launch.confine else start()
+        return (
+            _start_in_confined_thread(launch.confine, launch_process) if launch.confine else launch_process()
+        )
     except OSError as error:  # too long a command line, no processes left, a program that vanished
         what = f"{command.argv[0]!r} could not be started: {error.strerror}"
         raise UserError(Fault.CONFIGURATION, what) from None
@@ -234,21 +236,21 @@ def _start(launch: Launch, command: Command, output: Stream, errors: Stream) -> 
         os.close(stdin)
 
 
-def _in_thread(confine: Callable[[], None], start: Callable[[], Popen[bytes]]) -> Popen[bytes]:
+def _start_in_confined_thread(confine: Callable[[], None], start: Callable[[], Popen[bytes]]) -> Popen[bytes]:
     """Confine a thread of ours, and start the program from it. No second interpreter, no code after a fork."""
     import threading
 
     started: list[Popen[bytes]] = []
     failed: list[Exception] = []
 
-    def body() -> None:
+    def run_confined() -> None:
         try:
             confine()
             started.append(start())
         except Exception as error:  # raised again by the caller's thread
             failed.append(error)
 
-    thread = threading.Thread(target=body, name="confined start")
+    thread = threading.Thread(target=run_confined, name="confined start")
     thread.start()
     thread.join()
     task = Path(f"/proc/self/task/{thread.native_id}")
@@ -262,7 +264,7 @@ def _in_thread(confine: Callable[[], None], start: Callable[[], Popen[bytes]]) -
 _MOMENT = 0.00005
 
 
-def _input(content: bytes | int | None) -> int:
+def _open_input(content: bytes | int | None) -> int:
     """A descriptor that yields `content`: a file in memory, so that nobody has to feed a pipe meanwhile."""
     if isinstance(content, int):
         return os.dup(content)
@@ -287,5 +289,5 @@ async def _reap(process: Popen[bytes]) -> None:
     if process.poll() is None:
         with suppress(ProcessLookupError):
             process.kill()
-        await within(DEATH_SECONDS, exit_of(process.pid, process.wait))
+        await wait_with_timeout(DEATH_SECONDS, wait_for_exit(process.pid, process.wait))
         process.poll()

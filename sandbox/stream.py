@@ -30,7 +30,7 @@ class Stream:
         self._loop = asyncio.get_running_loop()
         self._read_end, self.write_end = os.pipe()
         os.set_blocking(self._read_end, False)
-        self._loop.add_reader(self._read_end, self._readable)
+        self._loop.add_reader(self._read_end, self._on_readable)
         stack.callback(self._abandon)
 
     def close_write_end(self) -> None:
@@ -54,7 +54,7 @@ class Stream:
             if (spill := self._recorder.finish().spill) is not None:
                 spill.unlink(missing_ok=True)
 
-    def _readable(self) -> None:
+    def _on_readable(self) -> None:
         if self._read() == b"":
             self._loop.remove_reader(self._read_end)
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 
-from sandbox.becoming import prefix
+from sandbox.becoming import build_exec_prefix
 
 ROWS, COLUMNS = 40, 120
 """As a window of a person's: programs wrap and page by it."""
 
 
-def opened() -> tuple[int, int]:
+def open_terminal() -> tuple[int, int]:
     """(our end, the command's end). Both are closed by the caller."""
     import fcntl
     import struct
@@ -22,11 +22,11 @@ def opened() -> tuple[int, int]:
     return ours, theirs
 
 
-def on_terminal() -> tuple[str, ...]:
+def build_terminal_prefix() -> tuple[str, ...]:
     """Comes before an argv whose standard input is a terminal: that becomes its output too, and its controlling
     terminal, so that Ctrl-C reaches what runs in the foreground: also if the keys' signals were ignored where we were
     started (a shell does that for `patchwright run … &` in a script), which every child would inherit."""
-    return prefix(_TAKE)
+    return build_exec_prefix(_TAKE)
 
 
 _TAKE = """

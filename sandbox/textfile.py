@@ -36,29 +36,31 @@ class TextFile:
     exceptions: Mapping[int, Ending] = field(default_factory=dict)
 
     @property
-    def final_newline(self) -> bool:
+    def has_final_newline(self) -> bool:
         """The last line is ended like the others."""
         return self.text.endswith("\n")
 
 
-def decode(content: bytes) -> TextFile:
+def decode_text(content: bytes) -> TextFile:
     """Read bytes as text, such that `encode` gives the same bytes again. Raises BinaryFile for all others."""
     for bom, encoding in _MARKS:
         if content.startswith(bom):
             try:
-                return _lines(content[len(bom) :].decode(encoding), encoding, bom)
+                return _normalize_line_endings(content[len(bom) :].decode(encoding), encoding, bom)
             except UnicodeDecodeError as error:
                 if encoding != "utf-8":
                     raise BinaryFile(f"not text: it starts as {encoding} but does not go on so") from error
     if b"\0" in content[:_SNIFFED]:
-        return _unmarked_utf16(content)
+        return _decode_unmarked_utf16(content)
     try:
-        return _lines(content.decode("utf-8"), "utf-8", b"")
+        return _normalize_line_endings(content.decode("utf-8"), "utf-8", b"")
     except UnicodeDecodeError:
-        return _lines(content.decode("latin-1"), "latin-1", b"")  # gives every byte a character, and back
+        return _normalize_line_endings(
+            content.decode("latin-1"), "latin-1", b""
+        )  # gives every byte a character, and back
 
 
-def encode(text: str, like: TextFile | None, origins: Sequence[int | None] | None = None) -> bytes:
+def encode_text(text: str, like: TextFile | None, origins: Sequence[int | None] | None = None) -> bytes:
     """Write text in the manner of the file it came from: lines that did not change keep their bytes.
 
     origins: for each line of `text` the file's line (from 0) whose ending it has, None for a new one; without them,
@@ -66,7 +68,7 @@ def encode(text: str, like: TextFile | None, origins: Sequence[int | None] | Non
     """
     like = like or TextFile(text="")
     try:
-        return like.bom + _with_endings(text, like, origins).encode(like.encoding)
+        return like.bom + _restore_line_endings(text, like, origins).encode(like.encoding)
     except UnicodeEncodeError as error:
         missing = str(error.object)[error.start]
         raise NotInEncoding(
@@ -74,14 +76,14 @@ def encode(text: str, like: TextFile | None, origins: Sequence[int | None] | Non
         ) from None
 
 
-def fingerprint(content: bytes) -> str:
+def compute_fingerprint(content: bytes) -> str:
     """Names a file's content: equal for equal bytes."""
     import hashlib
 
     return hashlib.sha256(content).hexdigest()[:_FINGERPRINT_DIGITS]
 
 
-def fingerprint_of(descriptor: int) -> str:
+def fingerprint_descriptor(descriptor: int) -> str:
     """The fingerprint of what a freshly opened file holds."""
     import hashlib
 
@@ -110,19 +112,19 @@ _SNIFFED = 8 << 10
 """Git looks for a NUL byte in as much before it calls a file binary."""
 
 
-def _unmarked_utf16(content: bytes) -> TextFile:
+def _decode_unmarked_utf16(content: bytes) -> TextFile:
     """UTF-16 without a mark: mostly Latin text has its NULs in every second place and nowhere else."""
     even, odd = content[:_SNIFFED:2], content[1:_SNIFFED:2]
     for encoding, zeros, others in (("utf-16-le", odd, even), ("utf-16-be", even, odd)):
         if b"\0" not in others and zeros.count(0) * 2 > len(zeros) and len(content) % 2 == 0:
             try:
-                return _lines(content.decode(encoding), encoding, b"")
+                return _normalize_line_endings(content.decode(encoding), encoding, b"")
             except UnicodeDecodeError:
                 continue
     raise BinaryFile("not text: it holds NUL bytes")
 
 
-def _lines(raw: str, encoding: str, bom: bytes) -> TextFile:
+def _normalize_line_endings(raw: str, encoding: str, bom: bytes) -> TextFile:
     """Take the line endings out of the text."""
     if "\r" not in raw:
         return TextFile(text=raw, encoding=encoding, bom=bom)
@@ -137,7 +139,7 @@ def _lines(raw: str, encoding: str, bom: bytes) -> TextFile:
     return TextFile(text="\n".join(bare), encoding=encoding, bom=bom, newline=newline, exceptions=exceptions)
 
 
-def _with_endings(text: str, like: TextFile, known: Sequence[int | None] | None) -> str:
+def _restore_line_endings(text: str, like: TextFile, known: Sequence[int | None] | None) -> str:
     """Put the line endings back: the old ones on old lines and on those in their place, the usual one on others."""
     if like.newline == "\n" and not like.exceptions:
         return text
@@ -146,7 +148,7 @@ def _with_endings(text: str, like: TextFile, known: Sequence[int | None] | None)
     new = text.split("\n")
     old = like.text.split("\n")
     if known is None:
-        compared = {now: before for before, now in counterparts(old, new)}
+        compared = {now: before for before, now in pair_lines(old, new)}
         known = [compared.get(number) for number in range(len(new))]
     last = len(new) - 1
     pieces = []
@@ -158,7 +160,7 @@ def _with_endings(text: str, like: TextFile, known: Sequence[int | None] | None)
     return "".join(pieces)
 
 
-def counterparts(old: Sequence[str], new: Sequence[str]) -> Iterator[tuple[int, int]]:
+def pair_lines(old: Sequence[str], new: Sequence[str]) -> Iterator[tuple[int, int]]:
     """Pairs (number before, number now) of lines that stayed, and of those that took the place of another."""
     shortest = min(len(old), len(new))
     start = next((i for i in range(shortest) if old[i] != new[i]), shortest)
@@ -168,7 +170,7 @@ def counterparts(old: Sequence[str], new: Sequence[str]) -> Iterator[tuple[int, 
     yield from ((len(old) - i, len(new) - i) for i in range(1, end + 1))
     middle_old, middle_new = old[start : len(old) - end], new[start : len(new) - end]
     if middle_old and middle_new:
-        from sandbox.matching import opcodes
+        from sandbox.matching import compute_opcodes
 
-        for _, a, b, c, d in opcodes(middle_old, middle_new):
+        for _, a, b, c, d in compute_opcodes(middle_old, middle_new):
             yield from ((start + a + i, start + c + i) for i in range(min(b - a, d - c)))

@@ -30,7 +30,7 @@ Trusts = Callable[[Sequence[Definition]], bool]
 """Whether the user trusts exactly these definitions of the repository at hand."""
 
 
-def nothing(definitions: Sequence[Definition]) -> bool:
+def trust_nothing(definitions: Sequence[Definition]) -> bool:
     """Trusts no repository that defines anything: what holds until the user has spoken."""
     return not definitions
 
@@ -44,26 +44,28 @@ class TrustStore:
     def __init__(self, config: Path) -> None:
         self.file = config / "trust.json"
 
-    def of(self, root: Path) -> Trusts:
+    def create_check(self, root: Path) -> Trusts:
         """The user's word on one repository, looked up when it is needed: it may change meanwhile."""
-        return lambda definitions: not definitions or self.known(root) == digest(definitions)
+        return lambda definitions: (
+            not definitions or self.read_trusted_digest(root) == compute_digest(definitions)
+        )
 
-    def known(self, root: Path) -> str:
+    def read_trusted_digest(self, root: Path) -> str:
         """The digest that is trusted at `root`, "" if nothing is."""
-        return self._read().get(_key(root), "")
+        return self._read().get(_build_key(root), "")
 
-    def roots(self) -> list[str]:
+    def list_roots(self) -> list[str]:
         """All repositories that are trusted, by name."""
         return sorted(self._read())
 
     def grant(self, root: Path, definitions: Sequence[Definition]) -> None:
         """Trust these definitions, and no others, at `root`."""
-        self._write(self._read() | {_key(root): digest(definitions)})
+        self._write(self._read() | {_build_key(root): compute_digest(definitions)})
 
     def revoke(self, root: Path) -> bool:
         """Trust `root` no more; whether it was trusted."""
         found = self._read()
-        was = found.pop(_key(root), None) is not None
+        was = found.pop(_build_key(root), None) is not None
         if was:
             self._write(found)
         return was
@@ -106,7 +108,7 @@ class TrustStore:
             ) from None
 
 
-def digest(definitions: Sequence[Definition]) -> str:
+def compute_digest(definitions: Sequence[Definition]) -> str:
     """One digest of several definitions, whatever their order."""
     import hashlib
 
@@ -114,5 +116,5 @@ def digest(definitions: Sequence[Definition]) -> str:
     return hashlib.sha256("\n".join(lines).encode()).hexdigest()
 
 
-def _key(root: Path) -> str:
+def _build_key(root: Path) -> str:
     return str(root.resolve()).encode("utf-8", "backslashreplace").decode()

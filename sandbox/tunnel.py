@@ -10,7 +10,15 @@ from __future__ import annotations
 from asyncio import Event
 from enum import Enum, auto
 
-from sandbox.clienthello import MOST, ClientHello, NotTls, asks_again, before_hello, client_hello, is_tls
+from sandbox.clienthello import (
+    MOST,
+    ClientHello,
+    NotTls,
+    find_second_hello_offset,
+    is_retry_request,
+    is_tls,
+    parse_client_hello,
+)
 from sandbox.hosts import Target
 from sandbox.request import Refused
 
@@ -24,7 +32,7 @@ _MOST_HELD = 2 * MOST
 _SHOWN = 100  # characters of a stranger's text
 
 
-class _Waiting(Enum):
+class _TunnelState(Enum):
     FIRST = auto()
     ANSWER = auto()
     SECOND = auto()
@@ -40,7 +48,7 @@ class Tunnel:
 
     def __init__(self, target: Target) -> None:
         self._target = target
-        self._waiting = _Waiting.FIRST
+        self._waiting = _TunnelState.FIRST
         self._said = b""
         self._answer = b""
         self.goes_on = Event()
@@ -49,83 +57,85 @@ class Tunnel:
     @property
     def is_open(self) -> bool:
         """All that either side says is passed on from here."""
-        return self._waiting is _Waiting.NOTHING
+        return self._waiting is _TunnelState.NOTHING
 
-    def said(self, data: bytes) -> bytes:
+    def receive_from_client(self, data: bytes) -> bytes:
         """Take what the client says; the bytes that may go to the server now. Raises Refused."""
         self._said += data
-        passed = self._first() if self._waiting is _Waiting.FIRST else b""
-        if self._waiting is _Waiting.SECOND:
-            passed += self._second()
+        passed = self._handle_first_hello() if self._waiting is _TunnelState.FIRST else b""
+        if self._waiting is _TunnelState.SECOND:
+            passed += self._handle_second_hello()
         if self.is_open:
             passed, self._said = passed + self._said, b""
         if len(self._said) > _MOST_HELD:
-            raise self._refused("no whole TLS greeting")
+            raise self._build_refusal("no whole TLS greeting")
         return passed
 
-    def answered(self, data: bytes) -> bytes:
+    def receive_from_server(self, data: bytes) -> bytes:
         """Take what the server says; the bytes of the client's that may go to it now. Raises Refused."""
-        if self._waiting is not _Waiting.ANSWER:
+        if self._waiting is not _TunnelState.ANSWER:
             return b""
         self._answer += data
-        again = asks_again(self._answer)
+        again = is_retry_request(self._answer)
         if again is None and len(self._answer) <= MOST:
             return b""
-        self._waiting = _Waiting.SECOND if again else _Waiting.NOTHING
+        self._waiting = _TunnelState.SECOND if again else _TunnelState.NOTHING
         self.goes_on.set()
-        return self.said(b"")
+        return self.receive_from_client(b"")
 
-    def ended(self) -> None:
+    def close_server_side(self) -> None:
         """The server says no more: the client need not wait for an answer, and nothing of its is passed on."""
         self.goes_on.set()
 
-    def close(self) -> None:
+    def close_client_side(self) -> None:
         """The client says no more. Raises Refused if that leaves half a greeting."""
-        if self._waiting in (_Waiting.FIRST, _Waiting.SECOND) and self._said:
-            raise self._refused("no whole TLS greeting")
-        if self._waiting is _Waiting.FIRST:  # it only listens
-            self._waiting = _Waiting.NOTHING
+        if self._waiting in (_TunnelState.FIRST, _TunnelState.SECOND) and self._said:
+            raise self._build_refusal("no whole TLS greeting")
+        if self._waiting is _TunnelState.FIRST:  # it only listens
+            self._waiting = _TunnelState.NOTHING
 
-    def _first(self) -> bytes:
+    def _handle_first_hello(self) -> bytes:
         if not self._said:
             return b""
         if not is_tls(self._said):
             if self._target.port in _ONLY_TLS:
-                raise self._refused("no TLS greeting")
-            self._waiting = _Waiting.NOTHING
+                raise self._build_refusal("no TLS greeting")
+            self._waiting = _TunnelState.NOTHING
             return b""
-        hello = self._hello(self._said)
+        hello = self._check_hello(self._said)
         if hello is None:
             return b""
-        self._waiting = _Waiting.ANSWER
+        self._waiting = _TunnelState.ANSWER
         self.goes_on.clear()
-        return self._take(hello.size)
+        return self._take_bytes(hello.size)
 
-    def _second(self) -> bytes:
-        start = before_hello(self._said)
-        hello = None if start is None else self._hello(self._said[start:])
+    def _handle_second_hello(self) -> bytes:
+        start = find_second_hello_offset(self._said)
+        hello = None if start is None else self._check_hello(self._said[start:])
         if start is None or hello is None:
             return b""
-        self._waiting = _Waiting.NOTHING
-        return self._take(start + hello.size)
+        self._waiting = _TunnelState.NOTHING
+        return self._take_bytes(start + hello.size)
 
-    def _hello(self, data: bytes) -> ClientHello | None:
+    def _check_hello(self, data: bytes) -> ClientHello | None:
         try:
-            hello = client_hello(data)
+            hello = parse_client_hello(data)
         except NotTls as problem:
-            raise self._refused(str(problem)) from None
+            raise self._build_refusal(str(problem)) from None
         if hello is None:
             return None
         if hello.hides:
-            raise self._refused("its TLS greeting hides the server that it asks for (encrypted client hello)")
+            raise self._build_refusal(
+                "its TLS greeting hides the server that it asks for (encrypted client hello)"
+            )
         if hello.name.removesuffix(".") != self._target.host:
             asked = repr(hello.name[:_SHOWN]) if hello.name else "no server"
-            raise self._refused(f"its TLS greeting asks for {asked}")
+            raise self._build_refusal(f"its TLS greeting asks for {asked}")
         return hello
 
-    def _take(self, size: int) -> bytes:
+    def _take_bytes(self, size: int) -> bytes:
         taken, self._said = self._said[:size], self._said[size:]
         return taken
 
-    def _refused(self, reason: str) -> Refused:
+    def _build_refusal(self, reason: str) -> Refused:
         return Refused("403 Forbidden", f"{self._target}: {reason}")

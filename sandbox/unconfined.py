@@ -6,12 +6,12 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
-from sandbox.audit import audit_of
+from sandbox.audit import start_audit
 from sandbox.descendants import Descendants
-from sandbox.guarded import guarded
-from sandbox.limits import limited, processes_beside_others
+from sandbox.guarded import find_protected_paths
+from sandbox.limits import build_limit_prefix, compute_user_process_limit
 from sandbox.process import Command, Completed
-from sandbox.secrets import child_environment
+from sandbox.secrets import build_child_environment
 from sandbox.spawn import (
     Launch,
     check_folder,
@@ -40,10 +40,10 @@ class Unconfined:
         cwd = check_folder(command, self.root)
         tree = Descendants()
         own = {"TMPDIR": os.environ["TMPDIR"]} if "TMPDIR" in os.environ else {}
-        env = child_environment({**own, **command.env, **tree.environment}, self.root)
+        env = build_child_environment({**own, **command.env, **tree.environment}, self.root)
         find_program(command, env)
-        audit = audit_of(command, self.root, guarded(self.root), None)
-        limits = limited(command.limits, processes=processes_beside_others(command.limits))
+        audit = start_audit(command, self.root, find_protected_paths(self.root), None)
+        limits = build_limit_prefix(command.limits, processes=compute_user_process_limit(command.limits))
         argv = (*limits, *command.argv)
         launch = Launch(argv=argv, env=env, cwd=cwd, pass_fds=command.descriptors)
         done = await supervise(command, launch, tree, spill=self._spill, on_output=on_output)

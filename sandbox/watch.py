@@ -16,7 +16,7 @@ LEAST_FREE = 256 << 20
 """Bytes on the disk of the workspace: what the user's editor, our log and git need to end in order."""
 
 
-async def overrun(limits: Limits, folder: Path, *, children: Callable[[], int] | None = None) -> str:
+async def wait_for_overrun(limits: Limits, folder: Path, *, children: Callable[[], int] | None = None) -> str:
     """Return, as a clause, what the command does too much of; never return if it keeps within bounds.
 
     folder: on the disk to keep an eye on
@@ -25,19 +25,19 @@ async def overrun(limits: Limits, folder: Path, *, children: Callable[[], int] |
     import asyncio
 
     counted = limits.processes and os.geteuid() == 0
-    count = children or descendants
-    at_first = threads()
-    had_room = _free(folder) >= LEAST_FREE
+    count = children or count_descendants
+    at_first = count_threads()
+    had_room = _measure_free_space(folder) >= LEAST_FREE
     while True:
         await asyncio.sleep(ROUND_SECONDS)
         # The number of all threads is one read; only when it has grown so much are ours counted.
-        if counted and threads() - at_first > limits.processes and count() > limits.processes:
+        if counted and count_threads() - at_first > limits.processes and count() > limits.processes:
             return f"it had more than {limits.processes} processes"
-        if had_room and _free(folder) < LEAST_FREE:
+        if had_room and _measure_free_space(folder) < LEAST_FREE:
             return f"less than {LEAST_FREE >> 20} MiB were left on the disk"
 
 
-def threads() -> int:
+def count_threads() -> int:
     """How many run on the machine; 0 where it can't be told."""
     try:
         return int(Path("/proc/loadavg").read_text().split()[3].partition("/")[2])
@@ -45,7 +45,7 @@ def threads() -> int:
         return 0
 
 
-def descendants() -> int:
+def count_descendants() -> int:
     """How many processes descend from this one."""
     parents: dict[str, list[str]] = {}
     with os.scandir("/proc") as entries:
@@ -62,7 +62,7 @@ def descendants() -> int:
     return found
 
 
-def _free(folder: Path) -> int:
+def _measure_free_space(folder: Path) -> int:
     try:
         disk = os.statvfs(folder)
     except OSError:  # the command removed it

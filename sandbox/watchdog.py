@@ -34,40 +34,40 @@ PATIENCE = 2.0
 _ROUND = 0.01
 
 
-def ready() -> None:
+def start_watchdog() -> None:
     """Start the watchdog: before a program is, which would have the moment that this takes to itself."""
-    _pipe(os.getpid())
+    _open_pipe(os.getpid())
 
 
 @contextmanager
-def watched(group: int) -> Iterator[None]:
+def watch_group(group: int) -> Iterator[None]:
     """Have a process group killed should we die meanwhile."""
-    pipe = _pipe(os.getpid())
-    _say(pipe, b"add %d\n" % group)
+    pipe = _open_pipe(os.getpid())
+    _send_line(pipe, b"add %d\n" % group)
     try:
         yield
     finally:
-        _say(pipe, b"drop %d\n" % group)
+        _send_line(pipe, b"drop %d\n" % group)
 
 
-def mark(place: Path) -> None:
+def start_death_record(place: Path) -> None:
     """From here on, should we die, the moment is noted in the file `place`: see `died`."""
     name = os.fsencode(place)
     if b"\n" in name:
         return
     with suppress(OSError):  # a full disk, say: then nobody will know
-        _say(_pipe(os.getpid()), b"mark %s\n" % name)
+        _send_line(_open_pipe(os.getpid()), b"mark %s\n" % name)
         place.write_bytes(b"")
 
 
-def unmark(place: Path) -> None:
+def stop_death_record(place: Path) -> None:
     """No longer."""
     with suppress(OSError):
         place.unlink(missing_ok=True)
-        _say(_pipe(os.getpid()), b"unmark %s\n" % os.fsencode(place))
+        _send_line(_open_pipe(os.getpid()), b"unmark %s\n" % os.fsencode(place))
 
 
-def died(place: Path) -> int:
+def read_death_time(place: Path) -> int:
     """When the process died that had marked `place`, in nanoseconds since the epoch; 0 if nobody knows. Blocking:
     a watchdog that is about to write gets a moment."""
     for _ in range(round(PATIENCE / _ROUND)):
@@ -80,13 +80,13 @@ def died(place: Path) -> int:
     return 0
 
 
-def _say(pipe: int, line: bytes) -> None:
+def _send_line(pipe: int, line: bytes) -> None:
     with suppress(OSError):  # somebody ended the watchdog: the commands go on without
         os.write(pipe, line)
 
 
 @cache
-def _pipe(process: int) -> int:
+def _open_pipe(process: int) -> int:
     """The write end. Once for each process: a fork of ours has a watchdog of its own."""
     import subprocess
 

@@ -69,10 +69,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.fixture(scope="session")
 def probed(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     """What the cache remembers of how commands can be confined here: found out once, not by each test's sessions."""
-    from sandbox.backends import choose
+    from sandbox.backends import choose_sandbox
 
     cache = tmp_path_factory.mktemp("probed")
-    choose(cache, cache=cache)
+    choose_sandbox(cache, cache=cache)
     return b"".join(path.read_bytes() for path in cache.glob(PROBE))
 
 

@@ -96,13 +96,13 @@ class Background:
 
     def start(self) -> None:
         """Begin; the running event loop is needed until its end."""
-        from sandbox.terminal import on_terminal, opened
+        from sandbox.terminal import build_terminal_prefix, open_terminal
 
         before: tuple[str, ...] = ()
         if self.terminal:
-            self._input, self._given = opened()
+            self._input, self._given = open_terminal()
             asyncio.get_running_loop().add_reader(self._input, self._readable)
-            before = on_terminal()
+            before = build_terminal_prefix()
         else:
             self._given, self._input = os.pipe()
             os.set_blocking(self._input, False)
@@ -160,12 +160,12 @@ class Background:
 
     async def listening(self, port: int, seconds: float) -> bool:
         """Wait until something listens on a port in its network, or it ends, or the time is over."""
-        from sandbox.listening import listens
+        from sandbox.listening import is_listening
 
         with suppress(TimeoutError):
             async with asyncio.timeout(seconds):
                 while self.alive:
-                    if self.leader and listens(self._inside(), port):
+                    if self.leader and is_listening(self._inside(), port):
                         self.port = port
                         return True
                     await asyncio.sleep(_LOOK_SECONDS)
@@ -189,9 +189,9 @@ class Background:
 
     def _inside(self) -> int:
         """A process in the command's own network: in bubblewrap that of the child."""
-        from sandbox.joining import first_child
+        from sandbox.joining import find_first_child
 
-        return (first_child(self.leader) if self._at.sandbox.name == "bubblewrap" else 0) or self.leader
+        return (find_first_child(self.leader) if self._at.sandbox.name == "bubblewrap" else 0) or self.leader
 
     async def _run(self, command: Command) -> None:
         try:

@@ -41,8 +41,8 @@ class Between:
         if snapshots is None or self._tree in ("", tree) or not (at.changed or at.undone):
             return
         try:
-            changes = snapshots.changed(self._tree, tree)
-            unseen = snapshots.unveiled(self._tree, tree)
+            changes = snapshots.list_changes(self._tree, tree)
+            unseen = snapshots.list_newly_visible(self._tree, tree)
         except LostObjectError:  # whose work these files hold by now, nobody can tell
             at.lost.update(at.changed, at.undone)
             return
@@ -53,8 +53,8 @@ class Between:
             if path not in at.changed and path not in at.undone:
                 continue
             states = (change.before, change.after)
-            if any(state and stat.S_ISREG(state.mode) and not state.kept for state in states):
+            if any(state and stat.S_ISREG(state.mode) and not state.is_kept for state in states):
                 at.lost.add(path)
                 continue
-            edit = Edit(before=change.before, after=change.after, read=snapshots.content)
+            edit = Edit(before=change.before, after=change.after, read=snapshots.read_content)
             at.between.setdefault(path, []).append(edit)

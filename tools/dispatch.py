@@ -13,7 +13,7 @@ from sandbox.effects import Effect
 from sandbox.errors import Fault, UserError
 from sandbox.policy import Approver, Decision, Policy
 from sandbox.secrets import redact
-from sandbox.watchdog import mark, unmark
+from sandbox.watchdog import start_death_record, stop_death_record
 from tools.action import Action, Observation, ToolFailure, current_action
 from tools.aliases import meant
 from tools.following import Followed, Snapshotter
@@ -266,11 +266,13 @@ class Gateway:
         if effect.argv:
             import shlex
 
-            from sandbox.shell import judge
+            from sandbox.shell import judge_command_line
 
             root = self.workspace.root
             line = effect.argv[2] if effect.argv[:2] == ("bash", "-c") else shlex.join(effect.argv)
-            return self.policy.decide_command(judge(line, root=root), root=root, confined=confined)
+            return self.policy.decide_command(
+                judge_command_line(line, root=root), root=root, confined=confined
+            )
         paths = tuple(self._path(each) for each in effect.paths)
         judged = _with_guard(replace(effect, paths=paths), self.workspace.root)
         return self.policy.decide(judged, confined=confined, tool=effect.server_tool or action.tool)
@@ -278,7 +280,7 @@ class Gateway:
     def _path(self, path: str) -> str:
         """As rules know it: relative, links followed."""
         try:
-            return self.workspace.files.relative(path)
+            return self.workspace.files.resolve_relative(path)
         except (ValueError, OSError):  # it leads outside, or nowhere: the tool will say so
             return path
 
@@ -287,7 +289,7 @@ class Gateway:
         self._record_tree(span.before, "before")
         self._writing = True
         self.workspace.written = None
-        mark(self.workspace.at_work)
+        start_death_record(self.workspace.at_work)
 
     async def _end(self, span: _Span) -> None:
         """What is done between two spans is a person's, and so is what is done in one beside a tool that knows exactly
@@ -300,13 +302,13 @@ class Gateway:
     def _written(self) -> None:
         """The log knows what has been written."""
         self._writing = False
-        unmark(self.workspace.at_work)
+        stop_death_record(self.workspace.at_work)
 
     def _after(self, snapshots: Snapshotter, before: str) -> str:
         tree, written = snapshots.take(), self.workspace.written
         if tree == before or written is None or any(path.endswith(_RULES) for path in written):
             return tree
-        return snapshots.narrowed(before, tree, written)
+        return snapshots.narrow_snapshot(before, tree, written)
 
     def _record_tree(self, tree: str, when: Literal["before", "after"]) -> None:
         if tree != self._tree:
@@ -342,9 +344,9 @@ def _with_guard(effect: Effect, root: Path) -> Effect:
     """An edit of what an editor, a shell or a hook acts on reaches outside the workspace, wherever the file lies."""
     if effect.kind != "write":
         return effect
-    from sandbox.guarded import guard_of
+    from sandbox.guarded import find_protected_name
 
-    guards = dict.fromkeys(guard for path in effect.paths if (guard := guard_of(root, path)))
+    guards = dict.fromkeys(guard for path in effect.paths if (guard := find_protected_name(root, path)))
     if not guards:
         return effect
     reason = f"editors, shells, hooks or services act on {', '.join(guards)}"

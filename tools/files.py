@@ -56,7 +56,7 @@ async def list_files(path: str = ".", depth: int = 2, *, at: Workspace) -> Obser
     folder = located(at, "list", path)
     with refusals("list", folder):
         if at.files.is_file(folder):
-            return Observation(text=f"{folder} is a file ({size(at.files.size(folder))})")
+            return Observation(text=f"{folder} is a file ({size(at.files.get_size(folder))})")
         if not at.files.is_dir(folder):
             raise ToolFailure(missing(at, "list", folder))
     if not 1 <= depth <= MAX_DEPTH:
@@ -81,7 +81,7 @@ async def write(path: str, content: str, *, at: Workspace) -> Observation:
 def _read(at: Workspace, path: str, start: int, end: int | None) -> Observation:
     relative = existing_file(at, "read", path)
     with refusals("read", relative):
-        length = at.files.size(relative)
+        length = at.files.get_size(relative)
     if length > HUGE:
         part, facts, content = _huge(at, relative, start, end), [size(length)], None
     else:

@@ -11,18 +11,18 @@ from tools.workspace import Workspace
 
 if TYPE_CHECKING:
     from sandbox.snapshots import Change, State
-    from sandbox.snapshots.restore import Restored
+    from sandbox.snapshots.restore import RestoreResult
 
 
 class Snapshotter(Protocol):
     """Takes trees of the workspace and tells them apart; called in threads."""
 
     def take(self) -> str: ...
-    def changed(self, old: str, new: str) -> Sequence[Change]: ...
-    def unveiled(self, old: str, new: str) -> Collection[str]: ...
-    def narrowed(self, before: str, after: str, written: Mapping[str, bytes | None]) -> str: ...
-    def content(self, state: State) -> bytes | None: ...
-    def restore(self, before: str, after: str) -> Restored: ...
+    def list_changes(self, old: str, new: str) -> Sequence[Change]: ...
+    def list_newly_visible(self, old: str, new: str) -> Collection[str]: ...
+    def narrow_snapshot(self, before: str, after: str, written: Mapping[str, bytes | None]) -> str: ...
+    def read_content(self, state: State) -> bytes | None: ...
+    def restore(self, before: str, after: str) -> RestoreResult: ...
 
 
 class Followed:
@@ -46,7 +46,7 @@ class Followed:
         """The snapshot at its end, "" before that."""
         return self._after
 
-    def take_back(self) -> Restored:
+    def take_back(self) -> RestoreResult:
         return self._snapshots.restore(self._before, self._after)
 
     async def end(self) -> None:
@@ -67,7 +67,7 @@ class Followed:
         after = self._after = self._snapshots.take()
         if after == self._before:
             return
-        for change in self._snapshots.changed(self._before, after):
-            content = self._snapshots.content(change.before) if change.before else None
+        for change in self._snapshots.list_changes(self._before, after):
+            content = self._snapshots.read_content(change.before) if change.before else None
             self._workspace.remember_state(change.path, change.before, content)
             self.paths[change.path] = None

@@ -34,7 +34,7 @@ def refusals(tool: str, path: str) -> Iterator[None]:
 def located(at: Workspace, tool: str, path: str) -> str:
     """The path relative to the workspace, links followed. Raises ToolFailure if it leads outside."""
     with refusals(tool, path):
-        return at.files.relative(path)
+        return at.files.resolve_relative(path)
 
 
 def existing_file(at: Workspace, tool: str, path: str) -> str:

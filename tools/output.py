@@ -25,12 +25,12 @@ class Shown:
 def shown(at: Surroundings, capture: Capture, *, budget: int, keep: bool = False) -> Shown:
     """Shape an output to `budget` characters. `keep`: store it even if it fits, for later questions."""
     text = plain(capture.text()).rstrip("\n")
-    fits = not capture.cut and len(text) <= budget
+    fits = not capture.omitted_bytes and len(text) <= budget
     ref = _store(at, capture) if (not fits or keep) and capture.total else ""
     if fits:
         return Shown(text=_clipped(text), ref=ref)
     head, tail = (plain(part.decode("utf-8", "replace")) for part in (capture.head, capture.tail))
-    if not capture.cut:
+    if not capture.omitted_bytes:
         head = tail = text
     first = _whole_lines(head[: int(budget * HEAD_SHARE)], from_start=True)
     last = _whole_lines(tail.rstrip("\n")[-int(budget * (1 - HEAD_SHARE)) :], from_start=False)
@@ -58,7 +58,7 @@ def _store(at: Surroundings, capture: Capture) -> str:
     try:
         if capture.spill is not None:
             return at.artifacts.adopt(capture.spill)
-        return "" if capture.cut else at.artifacts.save(capture.head + capture.tail)
+        return "" if capture.omitted_bytes else at.artifacts.save(capture.head + capture.tail)
     except OSError:  # disk full: the result matters more than the copy of its output
         return ""
 

@@ -12,7 +12,7 @@ from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
 from sandbox.errors import Fault, UserError
-from sandbox.own_programs import own_path, own_program
+from sandbox.own_programs import build_search_path, require_own_program
 
 TIMEOUT = 60.0
 """Seconds for one command: what is read here is there, and more means a disk that hangs."""
@@ -67,7 +67,7 @@ class Git:
             "GIT_NO_LAZY_FETCH": "1",
             "GIT_ALLOW_PROTOCOL": "none",
             "LC_ALL": "C.UTF-8",
-            "PATH": own_path(root),
+            "PATH": build_search_path(root),
             **extra,
         }
 
@@ -96,7 +96,7 @@ class Git:
         """Standard output of a command. Raises GitFailed when it ends with a code that is not in `ok`."""
         try:
             done = subprocess.run(
-                [own_program("git", self.root), *_HARDENED, *arguments],
+                [require_own_program("git", self.root), *_HARDENED, *arguments],
                 cwd=self.root,
                 env=self._environment,
                 input=stdin,
@@ -118,7 +118,7 @@ class Git:
         """A value of git's configuration, "" if it is not set."""
         typed = (f"--type={kind}",) if kind else ()
         done = subprocess.run(  # not hardened: that would answer with its own values
-            [own_program("git", self.root), "config", *typed, "--get", name],
+            [require_own_program("git", self.root), "config", *typed, "--get", name],
             cwd=self.root,
             env=self._environment,
             stdin=subprocess.DEVNULL,

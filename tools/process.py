@@ -90,9 +90,9 @@ def _since_the_last_call(at: Workspace) -> list[str]:
 def _audit(at: Workspace, aside: Path | None) -> Audit:
     """Of guarded places, as each other command has one. aside: where to what is made there is moved"""
     from sandbox.audit import Audit
-    from sandbox.guarded import guarded, nested_git
+    from sandbox.guarded import find_nested_git_dirs, find_protected_paths
 
-    return Audit(at.root, guarded(at.root, nested_git(at.root)), aside)
+    return Audit(at.root, find_protected_paths(at.root, find_nested_git_dirs(at.root)), aside)
 
 
 async def _talk(at: Workspace, action: str, id: str, input: str, wait: float) -> Observation:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from sandbox.own_programs import own_program
+from sandbox.own_programs import require_own_program
 from tools.action import Observation, ToolFailure
 from tools.locate import located, missing, refusals
 from tools.registry import tool
@@ -87,7 +87,7 @@ def _expressible(text: str) -> bool:
 
 def ripgrep_path(root: Path | None = None) -> str:
     """ripgrep from the PATH, else the one that was installed with us. Raises UserError when there is neither."""
-    return own_program("rg", root)
+    return require_own_program("rg", root)
 
 
 class Ripgrep:

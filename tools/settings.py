@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from sandbox.trust import Trusts, nothing
+from sandbox.trust import Trusts, trust_nothing
 
 
 @dataclass(slots=True, kw_only=True)
@@ -34,6 +34,6 @@ class ToolSettings:
     refuse_syntax_errors: bool = False
     lint: bool = True
     unreadable: tuple[str, ...] = ()
-    trusts: Trusts = nothing
+    trusts: Trusts = trust_nothing
     cache: Path
     shared: Path | None = None

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from sandbox.installation import installation_places
+from sandbox.installation import list_installation_paths
 from sandbox.policy import Mode
 from sandbox.process import Capture, Command, Completed
 from tools.action import Effect, Observation, ToolFailure
@@ -96,7 +96,7 @@ class ShellResult:
 
 
 def _whole(at: Workspace, output: Capture, ref: str) -> str:
-    path = at.artifacts.path(ref) if output.cut else None
+    path = at.artifacts.path(ref) if output.omitted_bytes else None
     if path is None:
         return output.text()
     with path.open("rb") as file:
@@ -129,7 +129,7 @@ def _installation_hint(root: Path, text: str) -> str:
     """Why a package could not be installed into the environment that Patchwright runs from."""
     if not re.search("Read-only file system|Permission denied", text):
         return ""
-    names = (each.relative_to(root).as_posix() for each in installation_places(root))
+    names = (each.relative_to(root).as_posix() for each in list_installation_paths(root))
     name = next((each for each in names if each in text), "")
     return (
         f"Patchwright is installed in {name}, so commands cannot change it: use another environment"

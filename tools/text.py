@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-from sandbox.textfile import fingerprint as fingerprint
 from tools.seen import differing
 
 MAX_LINE = 500

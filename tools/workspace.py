@@ -17,7 +17,7 @@ from tools.settings import ToolSettings
 
 if TYPE_CHECKING:
     from sandbox.snapshots import State
-    from sandbox.snapshots.restore import Restored
+    from sandbox.snapshots.restore import RestoreResult
     from sandbox.transaction import Transactions
     from tools.kernel.protocol import Kernel
     from tools.lsp.servers import Servers
@@ -79,7 +79,7 @@ class Workspace:
     read: dict[str, Version] = field(default_factory=dict)
     plan: list[PlanItem] = field(default_factory=list)
     facts: dict[str, Any] = field(default_factory=dict)
-    take_back: Callable[[], Restored] | None = None
+    take_back: Callable[[], RestoreResult] | None = None
     kernel: Kernel | None = None
     servers: Servers | None = None
     past: Past | None = None
@@ -141,5 +141,5 @@ class Workspace:
         self.changed[path] = content
         if state is not None:
             self.modes[path] = state.mode
-            if stat.S_ISREG(state.mode) and not state.kept:
+            if stat.S_ISREG(state.mode) and not state.is_kept:
                 self.lost.add(path)

@@ -16,7 +16,7 @@ from agent.context import references
 from agent.context.demands import demand, sentences
 from agent.context.masking import touched
 from agent.events import Compaction, Event, MessageEvent, ObservationEvent, PlanEvent, Prompt, Steer
-from sandbox.inert import inert
+from sandbox.inert import sanitize_text
 
 MAX_CONSTRAINTS = 60
 MAX_FILES = 300
@@ -178,7 +178,7 @@ def by_person(text: str) -> str:
 def one_line(text: str, limit: int) -> str:
     """The first line of foreign text, inert and bounded, so that it can stand in a line of ours."""
     line = next((each for each in text.splitlines() if each.strip()), "")
-    line = inert(" ".join(line.split()))
+    line = sanitize_text(" ".join(line.split()))
     return line if len(line) <= limit else line[: limit - 1] + "…"
 
 

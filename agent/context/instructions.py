@@ -6,7 +6,7 @@ import platform
 import re
 from pathlib import Path
 
-from sandbox.inert import name
+from sandbox.inert import quote_name
 from tools.framing import enclosed
 
 MAX_INSTRUCTIONS = 32 << 10
@@ -22,9 +22,9 @@ _OF_THE_PROJECT = (
 def system_prompt(root: Path, working: Path, *, mode: str, sandbox: str, branch: str, commits: bool) -> str:
     """Everything that stands before the first message; fixed for the life of a session."""
     facts = [
-        f"Workspace: {name(str(root))}",
-        f"Working directory: {name(str(working))}" if working != root else "",
-        f"Branch: {name(branch)}" if branch else "Not a git repository.",
+        f"Workspace: {quote_name(str(root))}",
+        f"Working directory: {quote_name(str(working))}" if working != root else "",
+        f"Branch: {quote_name(branch)}" if branch else "Not a git repository.",
         f"System: {platform.system()} {platform.machine()}; commands run in: {sandbox}; mode: {mode}",
     ]
     prompts = ["system.md", "commit.md"] if commits else ["system.md"]
@@ -32,7 +32,7 @@ def system_prompt(root: Path, working: Path, *, mode: str, sandbox: str, branch:
     instructions = project_instructions(root, working)
     parts += [_OF_THE_PROJECT] if instructions else []
     for path, text in instructions:
-        parts.append(enclosed("project-instructions", text.strip(), f" file={name(path)!r}"))
+        parts.append(enclosed("project-instructions", text.strip(), f" file={quote_name(path)!r}"))
     return "\n\n".join(parts)
 
 

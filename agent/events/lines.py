@@ -30,7 +30,7 @@ from agent.events.turn import (
     Verification,
 )
 from sandbox.errors import Fault, UserError
-from sandbox.inert import inert_json
+from sandbox.inert import sanitize_json
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
@@ -140,7 +140,7 @@ def line_of(fields: Mapping[str, Any]) -> bytes:
         text = _dumps(fields)
     except (TypeError, ValueError):  # NaN, or a key that is no text: rare, so only then is all of it walked
         text = _dumps(_tame(fields))
-    return inert_json(text).encode("utf-8", "replace") + b"\n"
+    return sanitize_json(text).encode("utf-8", "replace") + b"\n"
 
 
 def _dumps(value: object) -> str:

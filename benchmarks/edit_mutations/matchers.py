@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Protocol
 
 from benchmarks.edit_mutations.catalogue import Case, Form
-from sandbox.textfile import decode, encode
+from sandbox.textfile import decode_text, encode_text
 from tools.edit import approximate, engine, found
 from tools.edit.changes import Edit, Hunk, Replace
 from tools.edit.endings import untouched
@@ -85,10 +85,10 @@ def _in_short(source: Source, old: str) -> str:
 
 def _written(case: Case, change: Edit) -> bytes:
     """The file's new content, as our tools write it. Raises EditRefused."""
-    file = decode(case.before)
+    file = decode_text(case.before)
     origins = untouched(file.text) if file.exceptions else None
     result = patched(file.text, [change], path=case.draft.source.path, origins=origins)
-    return encode(result.text, file, result.origins)
+    return encode_text(result.text, file, result.origins)
 
 
 def edit(case: Case) -> Edit:
@@ -131,14 +131,14 @@ class Strict:
 
     def answer(self, case: Case) -> Answer:
         old, new = spliced(case)
-        file = decode(case.before)
+        file = decode_text(case.before)
         started = time.perf_counter()
         places = file.text.count(old)
         made = file.text.replace(old, new) if places == 1 else None
         seconds = time.perf_counter() - started
         if made is None:
             return Answer(content=None, why=f"{places} places", seconds=seconds)
-        return Answer(content=encode(made, file), seconds=seconds)
+        return Answer(content=encode_text(made, file), seconds=seconds)
 
     def close(self) -> None:
         """Nothing is held."""

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.repair.cases import Case
-from sandbox.backends import choose
+from sandbox.backends import choose_sandbox
 from sandbox.paths import Tree
 from tools.artifacts import Artifacts
 from tools.repair import engine
@@ -103,7 +103,7 @@ def workspace(folder: Path, files: Mapping[str, str]) -> Workspace:
     return Workspace(
         root=root,
         files=Tree(root),
-        sandbox=choose(root, spill=spill),
+        sandbox=choose_sandbox(root, spill=spill),
         artifacts=Artifacts(folder / "artifacts"),
         journal=folder / "journal",
         settings=ToolSettings(cache=folder / "cache"),

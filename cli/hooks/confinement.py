@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 def confinement(root: Path) -> Sandbox:
     """What the project's own programs run in here: the strongest that works, without network."""
     from agent.home import Home
-    from sandbox.backends import choose
+    from sandbox.backends import choose_sandbox
 
     home = Home.from_environment()
-    return choose(root, cache=home.cache, hidden=(home.data, home.config))
+    return choose_sandbox(root, cache=home.cache, hidden=(home.data, home.config))

@@ -90,7 +90,7 @@ def _failed(name: str, error: Exception) -> int:
 
 
 def _told(text: str, code: int) -> int:
-    from sandbox.inert import inert
+    from sandbox.inert import sanitize_text
 
-    print(inert(f"patchwright: {text}"), file=sys.stderr)
+    print(sanitize_text(f"patchwright: {text}"), file=sys.stderr)
     return code

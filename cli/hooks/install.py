@@ -15,7 +15,7 @@ from cli.hooks.contract import NAMES
 from cli.hooks.managers import refuse_managed
 from cli.own_command import own_command
 from sandbox.errors import Fault, UserError
-from sandbox.inert import inert
+from sandbox.inert import sanitize_text
 from tools.plumbing import Git
 
 DEFAULT = ("pre-commit", "prepare-commit-msg", "commit-msg")
@@ -80,7 +80,7 @@ def install(folder: Path, names: Sequence[str], options: Mapping[str, Sequence[s
             place.path.parent.mkdir(parents=True, exist_ok=True)
             _put(place, _script(place, options.get(place.name, ())))
         kept = f" (runs after {place.earlier.name})" if os.path.lexists(place.earlier) else ""
-        print(inert(f"installed {place.path}{kept}"))
+        print(sanitize_text(f"installed {place.path}{kept}"))
     return 0
 
 
@@ -90,7 +90,7 @@ def uninstall(folder: Path, names: Sequence[str]) -> int:
     for place in _places(Git.here(folder), names or NAMES):
         if not place.ours:
             if names:
-                print(inert(f"{place.path} is not one of ours: left as it is"), file=sys.stderr)
+                print(sanitize_text(f"{place.path} is not one of ours: left as it is"), file=sys.stderr)
             continue
         removed = True
         with _told(place.path):
@@ -99,7 +99,7 @@ def uninstall(folder: Path, names: Sequence[str]) -> int:
                 place.earlier.replace(place.path)
             else:
                 place.path.unlink()
-        print(inert(f"{'restored' if kept else 'removed'} {place.path}"))
+        print(sanitize_text(f"{'restored' if kept else 'removed'} {place.path}"))
     if not removed:
         print("patchwright: no hook of ours is installed here", file=sys.stderr)
     return 0
@@ -108,7 +108,7 @@ def uninstall(folder: Path, names: Sequence[str]) -> int:
 def status(folder: Path) -> int:
     """Say of each hook whether it is there."""
     for name, state in states(folder):
-        print(inert(f"{name:<20}{state}"))
+        print(sanitize_text(f"{name:<20}{state}"))
     return 0
 
 

@@ -30,12 +30,12 @@ def prepare(arguments: Sequence[str]) -> int:
 
 def message_for(git: Git) -> str:
     """A message for what is staged, "" if nothing is."""
-    from sandbox.repository import branch
+    from sandbox.repository import read_branch
     from sandbox.secrets import redact
     from tools.checks.staged import staged
     from tools.messages.summary import summarised
 
-    return redact(summarised(staged(git), learned(git), ticket_of(branch(git.root))))
+    return redact(summarised(staged(git), learned(git), ticket_of(read_branch(git.root))))
 
 
 def check(arguments: Sequence[str]) -> int:
@@ -48,18 +48,18 @@ def check(arguments: Sequence[str]) -> int:
     if not message:
         return OK  # git itself refuses it, in its own words
     errors, warnings = complaints(message, learned(git))
-    from sandbox.redaction import found
+    from sandbox.redaction import find_secrets
 
-    errors += [f"the message holds what looks like a secret: {each.kind}" for each in found(message)]
+    errors += [f"the message holds what looks like a secret: {each.kind}" for each in find_secrets(message)]
     if errors or warnings:
         head = "patchwright: not committed:" if errors else "patchwright: about the message:"
         lines = [head, *(f"  {each}" for each in (*errors, *warnings))]
         if errors:
             kept = os.path.relpath(git.root / arguments[0])
             lines.append(f"  Your message is in {kept}: git commit -eF {kept}; without checks: --no-verify")
-        from sandbox.inert import inert
+        from sandbox.inert import sanitize_text
 
-        print(inert("\n".join(lines)), file=sys.stderr)
+        print(sanitize_text("\n".join(lines)), file=sys.stderr)
     return FOUND if errors else OK
 
 

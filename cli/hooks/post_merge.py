@@ -40,8 +40,8 @@ def post_merge(arguments: Sequence[str]) -> int:
     if migrations:
         told["database migrations"] = migrations[0]
     if told:
-        from sandbox.inert import inert
+        from sandbox.inert import sanitize_text
 
         lines = [f"  {what}: {path}" for what, path in told.items()]
-        print(inert("\n".join(["patchwright: the merge changed", *lines])), file=sys.stderr)
+        print(sanitize_text("\n".join(["patchwright: the merge changed", *lines])), file=sys.stderr)
     return OK

@@ -45,10 +45,10 @@ def pre_commit(arguments: Sequence[str]) -> int:
         print("\n".join(report(found, stops=bool(stops))), file=sys.stderr)
     if model and not stops:
         from cli.committing import opinion
-        from sandbox.inert import inert
+        from sandbox.inert import sanitize_text
 
         print(
-            inert(f"patchwright: {model} says:\n{opinion(change.git, {'model': model}, found)}"),
+            sanitize_text(f"patchwright: {model} says:\n{opinion(change.git, {'model': model}, found)}"),
             file=sys.stderr,
         )
     return FOUND if stops else OK
@@ -61,12 +61,12 @@ def skipped() -> set[str]:
 
 def report(found: Sequence[Finding], *, stops: bool) -> list[str]:
     """Findings as lines: `path:line: check: what`."""
-    from sandbox.inert import inert, name
+    from sandbox.inert import quote_name, sanitize_text
 
     lines = ["patchwright: not committed:" if stops else "patchwright: committed, but look at this:"]
     for each in found[:SHOWN]:
-        place = f"{name(each.path)}:{each.line}" if each.line else name(each.path)
-        lines.append(inert(f"  {place}: {each.check}: {each.message}"))
+        place = f"{quote_name(each.path)}:{each.line}" if each.line else quote_name(each.path)
+        lines.append(sanitize_text(f"  {place}: {each.check}: {each.message}"))
     if len(found) > SHOWN:
         lines.append(f"  and {len(found) - SHOWN} more")
     if stops:

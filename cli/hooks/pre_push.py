@@ -93,7 +93,7 @@ def _run(root: Path, tests: Sequence[str]) -> TestReport:
     """Run tests confined, as a session would."""
     from agent.home import Home
     from cli.settings.layers import load
-    from sandbox.backends import choose
+    from sandbox.backends import choose_sandbox
     from sandbox.paths import Tree
     from tools.artifacts import Artifacts
     from tools.settings import ToolSettings
@@ -107,7 +107,7 @@ def _run(root: Path, tests: Sequence[str]) -> TestReport:
         at = Workspace(
             root=root,
             files=Tree(root),
-            sandbox=choose(
+            sandbox=choose_sandbox(
                 root, settings.sandbox, cache=home.cache, spill=own, hidden=(home.data, home.config)
             ),
             artifacts=Artifacts(own / "artifacts"),
@@ -153,6 +153,6 @@ def _plural(tests: Sequence[str] | None) -> str:
 
 
 def _say(text: str) -> None:
-    from sandbox.inert import inert
+    from sandbox.inert import sanitize_text
 
-    print(inert(f"patchwright: {text}"), file=sys.stderr)
+    print(sanitize_text(f"patchwright: {text}"), file=sys.stderr)

@@ -11,7 +11,7 @@ from cli.init.layout import layout
 from cli.init.purpose import name_and_purpose
 from cli.repl.files import list_files
 from sandbox.errors import Fault, UserError
-from sandbox.inert import inert
+from sandbox.inert import sanitize_text
 
 FILE = "AGENTS.md"
 
@@ -25,7 +25,9 @@ def init(folder: Path, *, force: bool, show: bool) -> int:
         sys.stdout.write(draft(root))
         return 0
     path = write(root, force=force)
-    print(f"{inert(str(path))} is a draft: read it, correct it, fill in what is marked, and commit it.")
+    print(
+        f"{sanitize_text(str(path))} is a draft: read it, correct it, fill in what is marked, and commit it."
+    )
     return 0
 
 
@@ -58,7 +60,7 @@ def draft(root: Path) -> str:
         _section("Conventions", conventions(root, files), "(None could be measured.)"),
         _TO_FILL_IN,
     ]
-    return inert("\n\n".join(sections)) + "\n"
+    return sanitize_text("\n\n".join(sections)) + "\n"
 
 
 def _section(title: str, lines: list[str], otherwise: str) -> str:

@@ -12,7 +12,7 @@ from pathlib import Path
 from cli.init.layout import LANGUAGES
 from cli.init.purpose import table, text_of, toml
 from sandbox.errors import UserError
-from sandbox.own_programs import own_path, own_program
+from sandbox.own_programs import build_search_path, require_own_program
 
 SAMPLE = 60
 """Files of a language that are measured, spread evenly over the sorted list: more change no answer."""
@@ -172,7 +172,7 @@ def _commits(root: Path) -> str:
     try:
         log = subprocess.run(
             [
-                own_program("git", root),
+                require_own_program("git", root),
                 "-C",
                 str(root),
                 "log",
@@ -185,7 +185,7 @@ def _commits(root: Path) -> str:
             stdin=subprocess.DEVNULL,
             timeout=10,
             check=False,
-            env={**os.environ, "PATH": own_path(root)},
+            env={**os.environ, "PATH": build_search_path(root)},
         )
     except (OSError, UserError, subprocess.TimeoutExpired):  # no git: nothing to measure
         return ""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from cli.render.terminal import cells
 from cli.render.theme import sgr
-from sandbox.inert import inert
+from sandbox.inert import sanitize_text
 
 if TYPE_CHECKING:
     from pygments.lexer import Lexer
@@ -65,7 +65,7 @@ class CodePainter:
 def _rows(tokens: Iterable[tuple[str, str]], width: int) -> list[str]:
     rows, row, taken = [], "", 0
     for style, text in tokens:
-        text = inert(text).replace("\t", "    ")
+        text = sanitize_text(text).replace("\t", "    ")
         while text:
             room = max(width, 2) - taken
             part = text if cells(text) <= room else _prefix(text, room)

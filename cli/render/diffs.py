@@ -8,7 +8,7 @@ from difflib import SequenceMatcher
 
 from cli.render.paint import Paint, Style
 from cli.render.terminal import hanging
-from sandbox.inert import inert
+from sandbox.inert import sanitize_text
 
 
 def counts(diff: str) -> tuple[int, int]:
@@ -43,7 +43,7 @@ def _marked(lines: Sequence[str], paint: Paint) -> Iterator[str]:
             yield from (after for _, after in pairs)
             place += len(old) + len(new)
         else:
-            yield _painted(inert(lines[place]), paint)
+            yield _painted(sanitize_text(lines[place]), paint)
             place += 1
 
 
@@ -62,12 +62,12 @@ ALIKE = 0.4
 
 
 def _words(before: str, after: str, paint: Paint) -> tuple[str, str]:
-    old, new = (_WORD.findall(inert(line[1:])) for line in (before, after))
+    old, new = (_WORD.findall(sanitize_text(line[1:])) for line in (before, after))
     if max(len(old), len(new)) > LONGEST:
-        return _painted(inert(before), paint), _painted(inert(after), paint)
+        return _painted(sanitize_text(before), paint), _painted(sanitize_text(after), paint)
     matcher = SequenceMatcher(None, old, new, autojunk=False)
     if matcher.ratio() < ALIKE:
-        return _painted(inert(before), paint), _painted(inert(after), paint)
+        return _painted(sanitize_text(before), paint), _painted(sanitize_text(after), paint)
     left, right = [paint("-", "red")], [paint("+", "green")]
     for kind, a, b, c, d in matcher.get_opcodes():
         left.append(paint("".join(old[a:b]), "red" if kind == "equal" else "removed"))

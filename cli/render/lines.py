@@ -24,8 +24,8 @@ from cli.render.diffs import painted
 from cli.render.paint import MARKS, Style, painter
 from cli.render.summary import Tests, summary
 from cli.render.terminal import cells, fit
-from sandbox.inert import inert
-from sandbox.inert import name as one_name
+from sandbox.inert import quote_name as one_name
+from sandbox.inert import sanitize_text
 
 Texts = Literal["steps", "all", "none"]
 """Which of the model's texts are written: those said before it acts, the answers as well, or neither."""
@@ -86,7 +86,7 @@ class LineView:
         """Write a piece of the model's text as it comes."""
         if isinstance(delta, TextDelta) and delta.text:
             self._streamed = (self._streamed + delta.text)[-1:]
-            self._write(inert(delta.text))
+            self._write(sanitize_text(delta.text))
 
     def event(self, event: Event) -> None:
         """Write what a person should know of an event."""
@@ -116,13 +116,13 @@ class LineView:
                 words = f"context: {event.stage}, {before} to {after} tokens (/context diff {event.id})"
                 return [self._line("quiet", "dim", words)]
             case Signal(name="weakened-tests"):  # one-shot runs say it in their answer
-                rows = inert(event.detail).splitlines() if self._texts != "steps" else []
+                rows = sanitize_text(event.detail).splitlines() if self._texts != "steps" else []
                 return [self._paint(row, "yellow") for row in rows]
             case Signal():
                 return [self._line("quiet", "dim", event.detail or event.name)]
             case ErrorEvent():
-                hint = [f"  {inert(event.hint)}"] if event.hint else []
-                return [self._paint(f"patchwright: {inert(event.message)}", "red"), *hint]
+                hint = [f"  {sanitize_text(event.hint)}"] if event.hint else []
+                return [self._paint(f"patchwright: {sanitize_text(event.message)}", "red"), *hint]
             case End():
                 seconds = event.time - self._started if self._started else 0.0
                 return summary(
@@ -139,7 +139,9 @@ class LineView:
     def _line(self, name: str, style: Style, text: str) -> str:
         """A mark and one line of untrusted text, cut to the width."""
         sign = self._mark(name)
-        return self._paint(fit(f"{sign} {inert(text)}", self.width, ellipsis=self._mark("ellipsis")), style)
+        return self._paint(
+            fit(f"{sign} {sanitize_text(text)}", self.width, ellipsis=self._mark("ellipsis")), style
+        )
 
     def _mark(self, name: str) -> str:
         return MARKS[name][0 if self._unicode else 1]
@@ -154,13 +156,13 @@ class LineView:
             return
         wanted = self._texts == "all" or (self._texts == "steps" and event.actions)
         if wanted and event.text.strip():
-            yield inert(event.text.strip())
+            yield sanitize_text(event.text.strip())
 
     def _observation(self, event: ObservationEvent) -> Iterator[str]:
         if event.tool in _SILENT and not event.failed:
             said = event.data.get("summary")
             if self._texts == "all" and said:
-                yield inert(str(said))
+                yield sanitize_text(str(said))
             return
         yield self._heading(event)
         report = event.data.get("report")
@@ -180,7 +182,7 @@ class LineView:
         if isinstance(files := event.data.get("files"), list | tuple) and files:
             yield self._under(", ".join(one_name(str(each)) for each in files))
         if untrusted := event.data.get("untrusted"):  # whole: it ends with what to do
-            yield self._paint(f"  {inert(str(untrusted))}", "yellow")
+            yield self._paint(f"  {sanitize_text(str(untrusted))}", "yellow")
         for where, code, score in suspects(event.data, SUSPECTS):
             yield self._paint(self._under(f"{score:.2f}  {where}  {code}"), "yellow")
         for where, why in fixes(event.data):
@@ -192,9 +194,9 @@ class LineView:
         if not self._unicode:
             came = came.replace(*MARKS["minus"])
         time = "" if quick else f"({event.seconds:.1f} s)"
-        tail = " ".join(part for part in (inert(came), time) if part)
+        tail = " ".join(part for part in (sanitize_text(came), time) if part)
         tail = f"{':' if came else ''} {tail}" if tail else ""
-        about = inert(self.actions.target(event.call)).replace("\n", " ").replace("\t", " ")
+        about = sanitize_text(self.actions.target(event.call)).replace("\n", " ").replace("\t", " ")
         report = event.data.get("report")
         red = isinstance(report, Mapping) and report.get("outcome") != "passed"
         bad = red or bool(event.data.get("exit"))
@@ -232,7 +234,7 @@ class LineView:
 
     def _under(self, text: str) -> str:
         """One line of detail below an action."""
-        line = inert(text).replace("\n", " ").replace("\t", " ")
+        line = sanitize_text(text).replace("\n", " ").replace("\t", " ")
         return fit(f"  {line}", self.width, ellipsis=self._mark("ellipsis"))
 
     def _changed_plan(self, event: PlanEvent) -> Iterator[str]:

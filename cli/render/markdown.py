@@ -17,7 +17,7 @@ from rich.theme import Theme
 from cli.render.blocks import Blocks, Piece
 from cli.render.code import CodePainter
 from cli.render.theme import coloured, parameters
-from sandbox.inert import inert
+from sandbox.inert import sanitize_text
 
 READABLE_WIDTH = 100
 """Columns of prose at most: longer lines are hard to follow, however wide the terminal is."""
@@ -71,7 +71,7 @@ class MarkdownStream:
 
     def _draw(self, piece: Piece, *, live: bool = False) -> str:
         if piece.kind == "block":
-            what = _Markdown(inert(piece.text))
+            what = _Markdown(sanitize_text(piece.text))
             return rendered(what, self.width, colour=self._colour)
         width = min(self.width, READABLE_WIDTH) - 2
         text = piece.text
@@ -138,7 +138,7 @@ class _Inert:
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         for line in console.render_lines(self._inner, options, pad=False):
             for segment in _without_trailing_space(line):
-                yield Segment(inert(segment.text), segment.style)
+                yield Segment(sanitize_text(segment.text), segment.style)
             yield Segment.line()
 
 

@@ -9,7 +9,7 @@ from agent.events import End
 from cli.render.amounts import duration, price, tokens
 from cli.render.paint import MARKS, Paint, Style
 from cli.render.terminal import cells, fit
-from sandbox.inert import inert
+from sandbox.inert import sanitize_text
 
 _OUTCOMES: dict[str, tuple[str, Style, str]] = {
     "done": ("good", "green", "done"),
@@ -42,7 +42,7 @@ def summary(
     column = 0 if unicode else 1
     name, style, words = _OUTCOMES.get(end.outcome, ("bad", "red", f"failed: {end.outcome}"))
     if end.outcome == "limit" and end.summary:
-        words = f"{words}: {inert(end.summary)}"
+        words = f"{words}: {sanitize_text(end.summary)}"
     parts = [f"{MARKS[name][column]} {words}", *_facts(end, seconds, unpriced), *filter(None, more)]
     lines: list[str] = []
     between = MARKS["between"][column]
@@ -90,7 +90,7 @@ def _facts(end: End, seconds: float, unpriced: bool) -> list[str]:
         f"{tokens(used)} tokens" if used else "",
         price(end.usage, unpriced=unpriced) if used else "",
     ]
-    return [inert(fact) for fact in facts if fact]
+    return [sanitize_text(fact) for fact in facts if fact]
 
 
 def _checked(verification: str) -> str:

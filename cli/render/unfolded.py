@@ -9,7 +9,7 @@ from cli.render.diffs import painted
 from cli.render.lines import LineView
 from cli.render.paint import painter
 from cli.render.terminal import wrapped
-from sandbox.inert import inert
+from sandbox.inert import sanitize_text
 
 MOST = 2_000
 """Lines of one observation or diff."""
@@ -77,4 +77,4 @@ class Unfolded:
         return ["", *f"{stream.feed(text)}{stream.close()}".rstrip("\n").split("\n"), ""]
 
     def _rows(self, text: str, indent: int) -> list[str]:
-        return wrapped(inert(text).replace("\t", "    "), self._width - indent)
+        return wrapped(sanitize_text(text).replace("\t", "    "), self._width - indent)

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from cli.render.paint import painter
 from cli.render.terminal import Terminal, broken
-from sandbox.inert import inert
+from sandbox.inert import sanitize_text
 
 if TYPE_CHECKING:
     from prompt_toolkit.completion import Completer
@@ -122,7 +122,7 @@ def _go(front: Screen | Plain) -> None:
 
 def _greeting(opening: Opening, terminal: Terminal) -> str:
     paint = painter(colour=terminal.colour)
-    words = broken(f"{NAME} · {inert(_from_home(opening.root))} · /help", terminal.columns)
+    words = broken(f"{NAME} · {sanitize_text(_from_home(opening.root))} · /help", terminal.columns)
     return paint(NAME, "bold") + "\n".join(
         paint(line, "dim") for line in words.removeprefix(NAME).split("\n")
     )

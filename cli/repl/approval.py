@@ -11,7 +11,7 @@ from agent.home import Home
 from cli.repl.front import Answer, Front, Question
 from sandbox.effects import Effect
 from sandbox.errors import UserError
-from sandbox.inert import exact, inert, name
+from sandbox.inert import quote_name, sanitize_for_approval, sanitize_text
 from sandbox.policy import Decision, Policy
 
 Arguments = Mapping[str, Any]
@@ -52,11 +52,11 @@ class Asker:
         asked = (*key, change)
         if self._last is not None and self._last[0] == asked:
             return self._last[1]
-        shown = f"Allow {inert(tool)}: {what}" if what else f"Allow {inert(tool)}?"
+        shown = f"Allow {sanitize_text(tool)}: {what}" if what else f"Allow {sanitize_text(tool)}?"
         shown = f"{shown}\n{change}" if change else shown
-        rules = tuple(f"shell({exact(each)})" for each in question.always)
+        rules = tuple(f"shell({sanitize_for_approval(each)})" for each in question.always)
         self.front.alert("an action waits for your answer")
-        answer = await self.front.ask(Question(what=shown, why=inert(question.reason), rules=rules))
+        answer = await self.front.ask(Question(what=shown, why=sanitize_text(question.reason), rules=rules))
         decision = self._decided(answer, key)
         self._last = (asked, decision)
         return decision
@@ -82,26 +82,28 @@ class Asker:
         try:
             parsed = [parse_rule(each, "allow") for each in rules]
         except UserError as error:  # edited into something that is none: it holds for this once
-            self.front.print(inert(f"no rule was stored: {error.message}") + "\n")
+            self.front.print(sanitize_text(f"no rule was stored: {error.message}") + "\n")
             return Decision(verdict="allow", reason="the user allowed it")
         patterns = [each.pattern for each in parsed if each.kind == "shell"]
-        self.policy.rules = self.policy.rules.allowing(patterns)
+        self.policy.rules = self.policy.rules.with_allowed_commands(patterns)
         try:
             store_rules(self.home, patterns)
         except UserError as error:  # it holds for this session at least
-            self.front.print(inert(f"not stored: {error.message}") + "\n")
+            self.front.print(sanitize_text(f"not stored: {error.message}") + "\n")
         return Decision(verdict="allow", reason="the user allows it always")
 
 
 def _what(effect: Effect) -> str:
     """All that would run or be touched, as it stands."""
     if effect.call:
-        return exact(effect.call)
+        return sanitize_for_approval(effect.call)
     if effect.argv:
         import shlex
 
-        return exact(effect.argv[2] if effect.argv[:2] == ("bash", "-c") else shlex.join(effect.argv))
-    return exact(", ".join(name(each) for each in effect.paths or effect.hosts))
+        return sanitize_for_approval(
+            effect.argv[2] if effect.argv[:2] == ("bash", "-c") else shlex.join(effect.argv)
+        )
+    return sanitize_for_approval(", ".join(quote_name(each) for each in effect.paths or effect.hosts))
 
 
 def _change(arguments: Arguments) -> str:
@@ -110,4 +112,4 @@ def _change(arguments: Arguments) -> str:
     if not isinstance(new, str):
         return ""
     lines = [f"- {line}" for line in old.splitlines()] + [f"+ {line}" for line in new.splitlines()]
-    return "\n".join(exact(line) for line in lines)
+    return "\n".join(sanitize_for_approval(line) for line in lines)

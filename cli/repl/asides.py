@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from sandbox.inert import inert
+from sandbox.inert import sanitize_text
 from tools.framing import enclosed
 
 if TYPE_CHECKING:
@@ -18,16 +18,16 @@ TOLD_CHARACTERS = 8_000
 
 async def run_shell(chat: Conversation, command: str) -> None:
     """Run what the user typed as the user's own command, unconfined; the model is told with the next prompt."""
-    from sandbox.own_programs import own_program
+    from sandbox.own_programs import require_own_program
     from sandbox.process import Command
     from sandbox.unconfined import Unconfined
     from tools.text import plain
 
     runtime = chat.runtime
-    chat.front.busy(inert(command).replace("\n", " "))
+    chat.front.busy(sanitize_text(command).replace("\n", " "))
     # Not the session's sandbox: the user means the shell that they could as well open beside this one.
     sandbox = Unconfined(runtime.workspace.root, spill=runtime.session.folder)
-    bash = own_program("bash", runtime.workspace.root)
+    bash = require_own_program("bash", runtime.workspace.root)
     done = await sandbox.run(
         Command(argv=(bash, "-c", command), cwd=runtime.workspace.root, timeout=3600, env=dict(os.environ)),
         lambda chunk: chat.view.progress(_last_line(chunk)),
@@ -35,7 +35,7 @@ async def run_shell(chat: Conversation, command: str) -> None:
     if done.stdout.spill is not None:
         done.stdout.spill.unlink(missing_ok=True)
     output = plain(done.stdout.text()).rstrip("\n")
-    lines = inert(output).split("\n") if output else []
+    lines = sanitize_text(output).split("\n") if output else []
     if len(lines) > SHOWN_LINES:
         lines = [f"({len(lines) - SHOWN_LINES} lines above)", *lines[-SHOWN_LINES:]]
     verdict = "" if done.returncode == 0 else f"exit {done.returncode}"

@@ -21,7 +21,7 @@ from cli.repl.proposal import offer_proposal
 from cli.repl.view import View
 from cli.settings.shape import Settings
 from sandbox.errors import UserError
-from sandbox.inert import inert
+from sandbox.inert import sanitize_text
 from sandbox.secrets import redact
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ class Chat:
         self.home = home
         self.settings = settings
         self._ledger: Ledger | None = None
-        self.view = View(front, lambda: inert(self.runtime.model.name), self._facts)
+        self.view = View(front, lambda: sanitize_text(self.runtime.model.name), self._facts)
         self.planning = Planning(self)
         self.note = ""
         self.next: str | None = None
@@ -175,7 +175,7 @@ class Chat:
     def tell(self, text: str, style: Style | None = None) -> None:
         """A line or more from the program itself; untrusted parts are made inert here."""
         terminal = self.front.terminal
-        text = broken(inert(text), terminal.columns)
+        text = broken(sanitize_text(text), terminal.columns)
         self.view.note(painter(colour=terminal.colour)(text, style) if style else text)
 
     async def turn(self, prompt: str, *, shown: str | None = None) -> None:
@@ -213,7 +213,7 @@ class Chat:
             runtime.model.name,
             *self._facts(),
         ]
-        return inert(" · ".join(parts))
+        return sanitize_text(" · ".join(parts))
 
     def _facts(self) -> list[str]:
         """The share of the model's window that the history fills; more than fits is shortened before it is sent."""
@@ -274,7 +274,7 @@ class Chat:
             self.view.said(text)
 
     def _waiting(self) -> str:
-        return f"waiting for {inert(self.runtime.model.name)}"
+        return f"waiting for {sanitize_text(self.runtime.model.name)}"
 
     def _start(self, work: Coroutine[Any, Any, None], doing: str) -> None:
         """Begin; that it has begun is seen with the first frame that shows what was asked for."""

@@ -17,7 +17,7 @@ from cli.repl.files import list_files
 from cli.repl.fuzzy import ranked
 from cli.repl.symbols import Names
 from sandbox.errors import UserError
-from sandbox.inert import inert
+from sandbox.inert import sanitize_text
 from tools.search import closed
 
 if TYPE_CHECKING:
@@ -59,14 +59,14 @@ class Completions(Completer):
         close = [path for path in files if query.lower() in path.rpartition("/")[2].lower()]
         start = -len(query)
         for path in close:
-            yield Completion(f"{path} ", start_position=start, display=inert(path))
+            yield Completion(f"{path} ", start_position=start, display=sanitize_text(path))
         for each in self._names.matching(query, SHOWN) if "/" not in query else ():
-            where = inert(f"{each.kind} · {each.path}:{each.line}")
+            where = sanitize_text(f"{each.kind} · {each.path}:{each.line}")
             text = f"{each.path}:{each.name} "
-            yield Completion(text, start_position=start, display=inert(each.name), display_meta=where)
+            yield Completion(text, start_position=start, display=sanitize_text(each.name), display_meta=where)
         for path in files:
             if path not in close:
-                yield Completion(f"{path} ", start_position=start, display=inert(path))
+                yield Completion(f"{path} ", start_position=start, display=sanitize_text(path))
 
     def _commands(self, text: str) -> Iterator[Completion]:
         commands = self._all()
@@ -91,7 +91,10 @@ class Completions(Completer):
         for index in [*first, *(each for each in meant if each not in first)][:SHOWN]:
             text, about = choices[index]
             yield Completion(
-                text, start_position=-len(argument), display=inert(text), display_meta=inert(about)
+                text,
+                start_position=-len(argument),
+                display=sanitize_text(text),
+                display_meta=sanitize_text(about),
             )
 
     def _all(self) -> list[Command]:

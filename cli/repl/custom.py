@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from agent.home import Home
 from cli.repl.commands.base import Command
-from sandbox.inert import inert
+from sandbox.inert import sanitize_text
 
 if TYPE_CHECKING:
     from cli.repl.conversation import Conversation
@@ -44,8 +44,8 @@ def _command(name: str, text: str) -> Command:
     return Command(
         name=name,
         argument="[TEXT]",
-        help=inert(title or f"your own: {first[:50]}"),
-        details=inert(body),
+        help=sanitize_text(title or f"your own: {first[:50]}"),
+        details=sanitize_text(body),
         run=run,
         while_working=False,
     )

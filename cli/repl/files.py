@@ -7,7 +7,7 @@ import subprocess
 from pathlib import Path
 
 from sandbox.errors import UserError
-from sandbox.own_programs import own_path, own_program
+from sandbox.own_programs import build_search_path, require_own_program
 
 MOST_FILES = 200_000
 """Files listed at most: beyond that, matching would lag behind the typing."""
@@ -19,7 +19,7 @@ def list_files(root: Path) -> list[str]:
         done = subprocess.run(
             # A monitor that the repository names would be started to say what has changed.
             [
-                own_program("git", root),
+                require_own_program("git", root),
                 "-C",
                 str(root),
                 "-c",
@@ -33,7 +33,7 @@ def list_files(root: Path) -> list[str]:
             capture_output=True,
             stdin=subprocess.DEVNULL,
             timeout=5,
-            env={**os.environ, "PATH": own_path(root)},
+            env={**os.environ, "PATH": build_search_path(root)},
             check=False,
         )
     except (

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from agent.events import ObservationEvent
 from cli.render.terminal import fit
-from sandbox.inert import inert
+from sandbox.inert import sanitize_text
 
 LOOKING = {"read", "list", "search", "recall", "git_status", "git_diff", "symbols", "map", "outline"}
 """Tools of which one wants to know that they were used, seldom what came of it."""
@@ -25,7 +25,7 @@ class Folds:
         """Whether the action belongs here; if so, it is kept. `place`: in the order in which they were asked for."""
         if event.failed or event.tool not in LOOKING:
             return False
-        about = inert(target).replace("\n", " ").replace("\t", " ")
+        about = sanitize_text(target).replace("\n", " ").replace("\t", " ")
         self._targets.setdefault(event.tool, {}).setdefault(about, place)
         return True
 

@@ -13,7 +13,7 @@ from agent.runtime import Runtime
 from cli.repl.chat import Chat
 from cli.repl.front import Front
 from cli.settings.shape import Settings
-from sandbox.installation import exposure_warning
+from sandbox.installation import build_exposure_warning
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,7 +40,7 @@ def converse(opened: Opened, front: Front) -> Chat:
         chat.view.said(prompts[-1].text)
         chat.view.recall(*_last_answer(chat))
     unnamed = not chat.settings.model and runtime.model.name == "offline"
-    warnings = (runtime.workspace.sandbox.warning, exposure_warning(runtime.workspace.root))
+    warnings = (runtime.workspace.sandbox.warning, build_exposure_warning(runtime.workspace.root))
     for line in filter(None, (opened.notice if unnamed else "", *warnings)):
         chat.tell(line, "yellow")
     chat.resume()

@@ -15,7 +15,7 @@ from prompt_toolkit.styles import Attrs, Style
 from cli.render.amounts import duration
 from cli.render.terminal import Terminal, fit
 from cli.render.theme import coloured, parameters
-from sandbox.inert import inert
+from sandbox.inert import sanitize_text
 
 if TYPE_CHECKING:
     from cli.repl.asking import Asking
@@ -129,7 +129,7 @@ class Live:
             done = sum(status == "done" for _, status in self.plan)
             now = next((text for text, status in self.plan if status == "doing"), "")
             words = f"plan {done}/{len(self.plan)}" + (f": {now}" if now else "")
-            lines.append(("class:plan", "\n  " + fit(inert(words).replace("\n", " "), columns - 4)))
+            lines.append(("class:plan", "\n  " + fit(sanitize_text(words).replace("\n", " "), columns - 4)))
         return lines
 
     def _question_lines(self) -> StyleAndTextTuples:
@@ -137,7 +137,7 @@ class Live:
 
     def _queued_lines(self) -> StyleAndTextTuples:
         columns = self.terminal().columns
-        first = [inert(text).partition("\n")[0] for text in self.queued[-QUEUED_ROWS:]]
+        first = [sanitize_text(text).partition("\n")[0] for text in self.queued[-QUEUED_ROWS:]]
         hint = "  (↑ edits)" if columns >= 60 else ""
         lines = [fit(f"queued: {text}", columns - 1 - len(hint)) for text in first]
         lines[-1] += hint

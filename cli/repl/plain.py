@@ -13,7 +13,7 @@ from typing import Literal
 
 from cli.render.terminal import Terminal
 from cli.repl.front import Answer, Choice, Host, Pages, Question
-from sandbox.inert import inert
+from sandbox.inert import sanitize_text
 
 ANSWERS: Mapping[str, Literal["once", "session", "rule", "no"]] = {
     "y": "once",
@@ -141,10 +141,10 @@ class Plain:
 
     def queued(self, texts: Sequence[str]) -> None:
         if texts:
-            self.print(f"(queued: {inert(texts[-1])})\n")
+            self.print(f"(queued: {sanitize_text(texts[-1])})\n")
 
     def refill(self, text: str) -> None:
-        self.print(f"(not delivered: {inert(text)})\n")
+        self.print(f"(not delivered: {sanitize_text(text)})\n")
 
     async def ask(self, question: Question) -> Answer:
         lasting = f", r(ule: {'; '.join(question.rules)})" if question.rules else ""

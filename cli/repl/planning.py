@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from agent.events import End
 from cli.repl.front import Choice
-from sandbox.inert import inert
+from sandbox.inert import sanitize_text
 from sandbox.policy import Mode
 
 if TYPE_CHECKING:
@@ -68,6 +68,6 @@ class Planning:
         if chosen == 0:
             await self._chat.turn(text, shown="carry out the plan")  # which stands just above
         elif chosen == 1:
-            self._chat.front.refill(inert(text))
+            self._chat.front.refill(sanitize_text(text))
         elif chosen == 3:
             self._chat.tell("plan mode is off", "dim")

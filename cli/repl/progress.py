@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from sandbox.inert import inert
+from sandbox.inert import sanitize_text
 
 
 class TestProgress:
@@ -26,7 +26,7 @@ class TestProgress:
             if share := _SHARE.search(line):
                 self._share = f"{share[1]} %"
         counts = [self._share, f"{self._failed} failed so far" if self._failed else ""]
-        return " · ".join([part for part in counts if part] + [inert(line).replace("\t", " ")])
+        return " · ".join([part for part in counts if part] + [sanitize_text(line).replace("\t", " ")])
 
 
 def _failures(line: str) -> int:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from agent.events import Prompt
 from cli.repl.front import Choice
-from sandbox.inert import inert
+from sandbox.inert import sanitize_text
 
 if TYPE_CHECKING:
     from cli.repl.conversation import Conversation
@@ -64,7 +64,7 @@ async def _files(chat: Conversation, first: int) -> bool:
     for line in await asyncio.to_thread(
         describe_uncovered, chat.runtime.workspace.root, chat.runtime.session.folder
     ):
-        chat.tell(inert(line), "yellow")
+        chat.tell(sanitize_text(line), "yellow")
     return not outcome.clashes
 
 
@@ -75,8 +75,8 @@ def _conversation(chat: Conversation, point: Prompt) -> None:
 
 
 def _line(text: str) -> str:
-    return inert(text.strip().partition("\n")[0])
+    return sanitize_text(text.strip().partition("\n")[0])
 
 
 def _whole(point: Prompt) -> Callable[[], str]:
-    return lambda: inert(point.text.strip())
+    return lambda: sanitize_text(point.text.strip())

@@ -25,7 +25,7 @@ from cli.render.terminal import fit, hanging, wrapped
 from cli.repl.folds import Folds
 from cli.repl.front import Front
 from cli.repl.progress import TestProgress
-from sandbox.inert import inert
+from sandbox.inert import sanitize_text
 
 if TYPE_CHECKING:
     from cli.render.markdown import MarkdownStream
@@ -77,7 +77,7 @@ class View:
 
     def said(self, text: str) -> None:
         """What the user sent, as it stays in the scrollback; a long paste by its beginning."""
-        lines = inert(text).split("\n")
+        lines = sanitize_text(text).split("\n")
         shown = lines[:ECHOED_LINES]
         if len(lines) > ECHOED_LINES:
             shown.append(f"({len(lines) - ECHOED_LINES} more lines)")
@@ -99,7 +99,7 @@ class View:
         if len(lines) > RECALLED_LINES:
             lines = ["…", *lines[-RECALLED_LINES:]]
         if answer.strip():
-            self._say("\n".join(lines)) if self._front.redraws else self.note(inert("\n".join(lines)))
+            self._say("\n".join(lines)) if self._front.redraws else self.note(sanitize_text("\n".join(lines)))
         if end is not None:
             self._lines.event(end)
         self._last = ""
@@ -159,7 +159,7 @@ class View:
 
     def progress(self, line: str) -> None:
         """The last line that a command has written."""
-        self._front.tail(self._tests.line(line) if self._tests else inert(line).replace("\t", " "))
+        self._front.tail(self._tests.line(line) if self._tests else sanitize_text(line).replace("\t", " "))
 
     def _told_later(self, event: Event) -> bool:
         """Whether the line that ends the turn will say it: that the tests passed, and how many."""
@@ -169,7 +169,7 @@ class View:
         match event:
             case ActionEvent():
                 target = self._lines.actions.target(event.call)
-                self._front.busy(inert(f"{event.tool} {target}".strip()).replace("\n", " "))
+                self._front.busy(sanitize_text(f"{event.tool} {target}".strip()).replace("\n", " "))
                 self._tests = TestProgress() if event.tool == "run_tests" else None
             case PlanEvent():
                 self._front.plan(event.items)
@@ -229,7 +229,7 @@ class View:
         if self._folds:
             parts.append(self._fold_line())
         if self._thought:
-            lines = [line for line in inert(self._thought).splitlines() if line.strip()]
+            lines = [line for line in sanitize_text(self._thought).splitlines() if line.strip()]
             rows = [row for line in lines[-THOUGHT_ROWS:] for row in wrapped(line, terminal.columns - 3)]
             paint = painter(colour=terminal.colour)
             parts += [paint(f"  {fit(row, terminal.columns - 3)}", "dim") for row in rows[-THOUGHT_ROWS:]]

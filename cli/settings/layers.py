@@ -32,7 +32,7 @@ def load(
         values = merged(values, read_project(home, root))
     values = merged(values, from_environment(env))
     settings = check(values, None)
-    settings.rules = rules_of(settings.permissions, user_file).allowing(stored_rules(home))
+    settings.rules = rules_of(settings.permissions, user_file).with_allowed_commands(stored_rules(home))
     for key in AS_THEY_ARE:
         if text := env.get(variable_of(key)):
             setattr(settings, key, text)

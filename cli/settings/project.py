@@ -73,9 +73,9 @@ def _refuse_personal(values: Mapping[str, Any], path: Path, home: Home) -> None:
 
 def _trusted(home: Home, root: Path, found: tuple[Definition, ...]) -> bool:
     """Here, or where this is a linked work tree of: attempts and checks of a push work in such."""
-    from sandbox.repository import main_work_tree
-    from sandbox.trust import digest
+    from sandbox.repository import find_main_work_tree
+    from sandbox.trust import compute_digest
 
-    store, word = TrustStore(home.config), digest(found)
-    places = [root, main_work_tree(root)]
-    return any(each is not None and store.known(each / PROJECT_FILE) == word for each in places)
+    store, word = TrustStore(home.config), compute_digest(found)
+    places = [root, find_main_work_tree(root)]
+    return any(each is not None and store.read_trusted_digest(each / PROJECT_FILE) == word for each in places)

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from sandbox.shell.judging import Judgement, Segment, judge, suggest_rule
+from sandbox.shell.judging import Judgement, Segment, judge_command_line, suggest_rule
 
-__all__ = ["Judgement", "Segment", "judge", "suggest_rule"]
+__all__ = ["Judgement", "Segment", "judge_command_line", "suggest_rule"]

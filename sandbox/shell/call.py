@@ -10,9 +10,9 @@ from typing import Literal
 from sandbox.effects import Effect, EffectKind
 from sandbox.shell import options
 from sandbox.shell.expansion import Arg
-from sandbox.shell.options import Spec, Use
-from sandbox.shell.places import NOWHERE, Places
-from sandbox.shell.syntax import wordset
+from sandbox.shell.options import ParsedArguments, Spec
+from sandbox.shell.places import NOWHERE, PathClassifier
+from sandbox.shell.syntax import parse_word_set
 
 MAX_WRAPPERS = 12
 """`nice nice nice …`: more are no honest command."""
@@ -40,7 +40,7 @@ _HOST = re.compile(r"(?:[a-z][a-z0-9+.-]*:)?(?://)?(?:[^/@\s]*@)?(\[[0-9a-fA-F:]
 ScriptReader = Literal["itself", "bash", "sh"]
 """Who reads a script: the shell at hand, which knows its functions; a bash of its own; or any other shell."""
 
-Special = Callable[["Call", Spec, Use, Sequence[Arg]], None]
+Special = Callable[["Call", Spec, ParsedArguments, Sequence[Arg]], None]
 """Judges a command that the table leaves to code: its line, the arguments sorted, the arguments as they stand."""
 
 
@@ -53,7 +53,7 @@ class Call:
 
     def __init__(
         self,
-        places: Places,
+        places: PathClassifier,
         *,
         functions: Iterable[str],
         surely: Iterable[str],
@@ -78,154 +78,164 @@ class Call:
 
     # ── What a command does ──────────────────────────────────────────────────────────────────────
 
-    def add(self, effect: Effect) -> None:
+    def add_effect(self, effect: Effect) -> None:
         if effect.kind != "none" and effect not in self.effects:
             self.effects.append(effect)
 
-    def does(self, kind: str, reason: str = "", *args: Arg) -> None:
+    def add_effect_of_kind(self, kind: str, reason: str = "", *args: Arg) -> None:
         """One effect without paths."""
         hosts = (
-            tuple(dict.fromkeys(host for arg in args if (host := _host(arg)))) if kind == "network" else ()
+            tuple(dict.fromkeys(host for arg in args if (host := _extract_host(arg))))
+            if kind == "network"
+            else ()
         )
-        argv = tuple(arg.shown() for arg in args) if kind == "execute" else ()
-        self.add(Effect(kind=_KINDS[kind], hosts=hosts, argv=argv, reason=reason or _REASONS.get(kind, "")))
+        argv = tuple(arg.to_display() for arg in args) if kind == "execute" else ()
+        self.add_effect(
+            Effect(kind=_KINDS[kind], hosts=hosts, argv=argv, reason=reason or _REASONS.get(kind, ""))
+        )
 
-    def unknown(self, reason: str) -> None:
-        self.does("unknown", reason)
+    def add_unknown(self, reason: str) -> None:
+        self.add_effect_of_kind("unknown", reason)
 
-    def read(self, arg: Arg) -> None:
-        self.add(self.places.read(arg))
+    def add_read(self, arg: Arg) -> None:
+        self.add_effect(self.places.classify_read(arg))
 
-    def write(self, arg: Arg) -> None:
-        self.add(self.places.write(arg))
+    def add_write(self, arg: Arg) -> None:
+        self.add_effect(self.places.classify_write(arg))
 
-    def entry(self, arg: Arg) -> None:
-        self.add(self.places.remove(arg))
+    def add_entry_change(self, arg: Arg) -> None:
+        self.add_effect(self.places.classify_removal(arg))
 
-    def script(self, args: Sequence[Arg], *, reader: ScriptReader) -> None:
+    def add_script(self, args: Sequence[Arg], *, reader: ScriptReader) -> None:
         """Words that are joined and read as shell source."""
         if any(arg.text is None for arg in args):
-            self.unknown("runs a script that is not known before it runs")
+            self.add_unknown("runs a script that is not known before it runs")
         elif len(self.scripts) < MAX_WRAPPERS:
             self.scripts.append((" ".join(arg.text or "" for arg in args), reader))
         else:
-            self.unknown("runs too many scripts")
+            self.add_unknown("runs too many scripts")
 
     # ── Commands ─────────────────────────────────────────────────────────────────────────────────
 
-    def command(self, args: Sequence[Arg]) -> None:
+    def judge_command(self, args: Sequence[Arg]) -> None:
         """Judge `args` as a command: its name and its arguments."""
         self._wrappers += 1
         if not args:
             return
         name = args[0].text
         if name is None or self._wrappers > MAX_WRAPPERS:
-            self.unknown(f"the command's name, {args[0].source}, is not known before it runs")
+            self.add_unknown(f"the command's name, {args[0].source}, is not known before it runs")
             return
         folder, base = posixpath.split(name)
         if folder and name not in self._functions:
             if folder not in STANDARD_FOLDERS:
-                self._form(args, name)
-                self.does("execute", f"runs {name!r}", *args)
+                self._add_plain_form(args, name)
+                self.add_effect_of_kind("execute", f"runs {name!r}", *args)
                 return
             name = base
         self.program = name
-        self._form(args, name)
-        spec = options.command(name)
+        self._add_plain_form(args, name)
+        spec = options.find_spec(name)
         if name in self._functions and (spec is not None or folder):
-            self.unknown(f"{name!r} is defined as a function, and is a command too")
+            self.add_unknown(f"{name!r} is defined as a function, and is a command too")
             return
         if self._wrappers == 1 and name in self._surely:
             return  # its body is judged where it stands
         if spec is None:
-            self.does("execute", f"runs {name!r}, which is not known", *args)
+            self.add_effect_of_kind("execute", f"runs {name!r}, which is not known", *args)
             return
-        self.apply(spec, args)
+        self.apply_spec(spec, args)
 
-    def apply(self, spec: Spec, args: Sequence[Arg]) -> None:
+    def apply_spec(self, spec: Spec, args: Sequence[Arg]) -> None:
         """Judge a call by its line of the table."""
-        use = options.use(spec, args[1:])
+        use = options.parse_arguments(spec, args[1:])
         if use.problem and spec.name not in _READS_ITS_OWN_OPTIONS:
-            self.unknown(use.problem)
+            self.add_unknown(use.problem)
         self._honest = self._honest and not use.problem and not use.done and spec.kinds == ("none",)
         replaced = {does for _, does, _ in use.done}
         if "own" in spec.roles:
             self._specials[spec.name](self, spec, use, args)
         elif "reading" in replaced:
             for arg in use.operands + use.inner:
-                self.read(arg)
+                self.add_read(arg)
             if not use.operands:
-                self.add(Effect(kind="read"))
+                self.add_effect(Effect(kind="read"))
         else:
-            self._kinds(spec, use, args)
-            self._operands(spec, use, replaced)
-        self.done(use)
+            self._add_kinds(spec, use, args)
+            self._judge_operands(spec, use, replaced)
+        self.apply_options(use)
 
-    def _kinds(self, spec: Spec, use: Use, args: Sequence[Arg]) -> None:
+    def _add_kinds(self, spec: Spec, use: ParsedArguments, args: Sequence[Arg]) -> None:
         for kind in spec.kinds:
             if kind == "read":
-                self.add(Effect(kind="read"))
+                self.add_effect(Effect(kind="read"))
             elif kind == "network":
-                self.does("network", "", *(use.operands if spec.roles[-1] in ("url", "host") else ()))
+                self.add_effect_of_kind(
+                    "network", "", *(use.operands if spec.roles[-1] in ("url", "host") else ())
+                )
             elif kind not in ("none", "write"):
-                self.does(kind, "", *args)
+                self.add_effect_of_kind(kind, "", *args)
 
-    def done(self, use: Use) -> None:
+    def apply_options(self, use: ParsedArguments) -> None:
         """What the options do."""
         for name, does, value in use.done:
             if does in ("write", "target"):
                 if value is None:
-                    self.unknown(f"the option {name} lacks its file")
+                    self.add_unknown(f"the option {name} lacks its file")
                 else:
-                    self.write(value)
+                    self.add_write(value)
             elif does == "read":
                 if value is not None:
-                    self.read(value)
+                    self.add_read(value)
             elif does == "writes-name":
-                self.write(Arg(text=".", source="."))
+                self.add_write(Arg(text=".", source="."))
             elif does == "reshapes":
                 self.reshapes = True
             elif does == "script" and value is not None:
-                self.script([value], reader="sh")
+                self.add_script([value], reader="sh")
             elif does in _REASONS:
-                self.does(does, f"the option {name} {_REASONS[does]}", *([value] if value else []))
+                self.add_effect_of_kind(
+                    does, f"the option {name} {_REASONS[does]}", *([value] if value else [])
+                )
 
     # ── Operands ─────────────────────────────────────────────────────────────────────────────────
 
-    def _operands(self, spec: Spec, use: Use, replaced: set[str]) -> None:
+    def _judge_operands(self, spec: Spec, use: ParsedArguments, replaced: set[str]) -> None:
         role = spec.roles[0]
         if role in ("to", "move", "link"):
-            self._to_last(role, use, replaced)
+            self._judge_transfer(role, use, replaced)
         else:
             for place, arg in enumerate(use.operands):
                 if arg.shape != "one" and _SHIFTS.intersection(spec.roles[place + 1 :]):
-                    self.unknown(f"{arg.source} may become more arguments than one")
-                self._operand(spec.roles[min(place, len(spec.roles) - 1)], arg, replaced)
+                    self.add_unknown(f"{arg.source} may become more arguments than one")
+                self._judge_operand(spec.roles[min(place, len(spec.roles) - 1)], arg, replaced)
         if "script" in spec.roles:
-            self.script(use.inner, reader="itself" if spec.name == "eval" else "sh")
-        elif spec.stops:
-            self.command(use.inner)
+            self.add_script(use.inner, reader="itself" if spec.name == "eval" else "sh")
+        elif spec.has_inner_command:
+            self.judge_command(use.inner)
 
-    def _operand(self, role: str, arg: Arg, replaced: set[str]) -> None:
+    def _judge_operand(self, role: str, arg: Arg, replaced: set[str]) -> None:
         if "inplace" in replaced or role == "entry":
-            self.entry(arg)
-            if "recursive" in replaced and self.places.broad(arg):
-                self.does("destructive", f"removes {arg.shown()!r} with all that is inside")
+            self.add_entry_change(arg)
+            if "recursive" in replaced and self.places.is_broad_removal(arg):
+                self.add_effect_of_kind(
+                    "destructive", f"removes {arg.to_display()!r} with all that is inside"
+                )
         elif role == "read" or (role == "text" and "reading" in replaced):
-            self.read(arg)
+            self.add_read(arg)
         elif role == "write":
-            self.write(arg)
+            self.add_write(arg)
         elif role == "format" and not arg.prefix.startswith("+"):
-            self.unknown(f"{arg.shown()!r} may be a value to set")
+            self.add_unknown(f"{arg.to_display()!r} may be a value to set")
 
-    def _to_last(self, role: str, use: Use, replaced: set[str]) -> None:
+    def _judge_transfer(self, role: str, use: ParsedArguments, replaced: set[str]) -> None:
         """`cp a b c/`, `mv a b`, `ln -s a b`."""
         sources, target = list(use.operands), None
         if "target" in replaced:
             target = next(value for _, does, value in use.done if does == "target")
         elif "writing" in replaced:
             for arg in sources:
-                self.write(arg)
+                self.add_write(arg)
             return
         elif role == "link" and len(sources) == 1:
             target = Arg(text=".", source=".")
@@ -233,19 +243,21 @@ class Call:
             target = sources.pop()
         if target is None:
             return
-        self.write(target)
+        self.add_write(target)
         for arg in sources:
             if role == "move":
-                self.entry(arg)
+                self.add_entry_change(arg)
             elif role == "link":
-                self._linked(arg, target)
+                self._judge_link_target(arg, target)
             else:
-                self.read(arg)
+                self.add_read(arg)
         if role != "link":
-            self._landing(sources, target, replaced)
-        self.reshapes = self.reshapes or role == "link" or any(not self._is_file(arg) for arg in sources)
+            self._judge_landing_names(sources, target, replaced)
+        self.reshapes = (
+            self.reshapes or role == "link" or any(not self._is_surely_file(arg) for arg in sources)
+        )
 
-    def _landing(self, sources: Sequence[Arg], target: Arg, replaced: set[str]) -> None:
+    def _judge_landing_names(self, sources: Sequence[Arg], target: Arg, replaced: set[str]) -> None:
         """In a folder the files get names of their own, and a link may have one of those already."""
         if target.text is None:
             return
@@ -255,25 +267,25 @@ class Call:
                 continue
             for arg in sources:
                 if arg.text is None:
-                    self.unknown(f"puts {arg.source} into {target.text!r}, over names that are not known")
+                    self.add_unknown(f"puts {arg.source} into {target.text!r}, over names that are not known")
                     continue
                 name = posixpath.basename(arg.text.rstrip("/"))
                 landing = posixpath.join(target.text, name)
-                self.write(Arg(text=landing, source=landing))
+                self.add_write(Arg(text=landing, source=landing))
                 if "reshapes" in replaced and posixpath.lexists(posixpath.join(place, name)):
-                    self.unknown(f"merges {arg.text!r} into the folder {landing!r}")
+                    self.add_unknown(f"merges {arg.text!r} into the folder {landing!r}")
 
-    def _linked(self, arg: Arg, target: Arg) -> None:
+    def _judge_link_target(self, arg: Arg, target: Arg) -> None:
         """Where a link leads must lie inside, seen from the link and from where the command runs."""
         if arg.text is None or target.text is None:
-            self.unknown("makes a link to a place that is not known")
+            self.add_unknown("makes a link to a place that is not known")
             return
         folder = posixpath.dirname(target.text)
         seen = [arg.text, posixpath.join(folder, arg.text), posixpath.join(target.text, arg.text)]
-        if not all(self.places.inside(each) for each in seen):
-            self.unknown(f"makes a link to {arg.text!r}, which leads out of the workspace")
+        if not all(self.places.is_inside_workspace(each) for each in seen):
+            self.add_unknown(f"makes a link to {arg.text!r}, which leads out of the workspace")
 
-    def _is_file(self, arg: Arg) -> bool:
+    def _is_surely_file(self, arg: Arg) -> bool:
         """Whether it surely is an ordinary file, which can't put a link anywhere."""
         if arg.text is None or None in self.places.folders:
             return False
@@ -282,10 +294,10 @@ class Call:
 
     # ── Spellings ────────────────────────────────────────────────────────────────────────────────
 
-    def _form(self, args: Sequence[Arg], name: str) -> None:
-        self.form([name, *(arg.shown() for arg in args[1:])], honest=True)
+    def _add_plain_form(self, args: Sequence[Arg], name: str) -> None:
+        self.add_form([name, *(arg.to_display() for arg in args[1:])], honest=True)
 
-    def form(self, words: Sequence[str], *, honest: bool) -> None:
+    def add_form(self, words: Sequence[str], *, honest: bool) -> None:
         """A spelling under which rules may know the command. `honest`: taken off was nothing that matters."""
         text = " ".join(words)
         if text not in self.forms:
@@ -294,7 +306,7 @@ class Call:
                 self.trusted.append(text)
 
 
-_READS_ITS_OWN_OPTIONS = wordset("find dd tar bsdtar gtar cd pushd popd unzip printf test [ read")
+_READS_ITS_OWN_OPTIONS = parse_word_set("find dd tar bsdtar gtar cd pushd popd unzip printf test [ read")
 """Theirs are not spelled like everybody's."""
 
 
@@ -302,7 +314,7 @@ _SHIFTS = frozenset(("write", "entry", "command"))
 """Roles that an argument must not come into because one before it became several."""
 
 
-def _host(arg: Arg) -> str:
+def _extract_host(arg: Arg) -> str:
     match = _HOST.match(arg.text or arg.prefix)
     return match[1].strip("[]") if match and "." in match[1] + "." else ""
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from sandbox.shell.syntax import PartKind, Word, as_text
+from sandbox.shell.syntax import PartKind, Word, decode_source
 
 MAX_ALTERNATIVES = 256
 """Of one word with braces. More are written by no one, and `{1..9999999}` would fill the memory."""
@@ -41,7 +41,7 @@ class Arg:
             return self.source not in _NEVER_NEGATIVE
         return self.prefix.startswith("-")
 
-    def shown(self) -> str:
+    def to_display(self) -> str:
         return self.source if self.text is None else self.text
 
 
@@ -49,25 +49,27 @@ UNKNOWN_ARGS = Arg(text=None, shape="many", source="…")
 """What xargs and find append."""
 
 
-def static(text: str) -> Arg:
+def make_static_arg(text: str) -> Arg:
     return Arg(text=text, prefix=text, source=text)
 
 
-def arguments(words: Sequence[Word], source: str, known: Mapping[str, str]) -> list[Arg]:
+def expand_arguments(words: Sequence[Word], source: str, known: Mapping[str, str]) -> list[Arg]:
     """All the arguments of a command. `known`: values of variables, written as `$NAME`."""
-    return [arg for word in words for arg in expand(word, source, known)]
+    return [arg for word in words for arg in expand_word(word, source, known)]
 
 
-def expand(word: Word, source: str, known: Mapping[str, str]) -> list[Arg]:
+def expand_word(word: Word, source: str, known: Mapping[str, str]) -> list[Arg]:
     """The arguments that one word becomes."""
-    written = as_text(source[word.start : word.end])
+    written = decode_source(source[word.start : word.end])
     if len(word.parts) == 1 and word.parts[0][0] == "text" and _INERT.fullmatch(word.parts[0][1]):
         return [Arg(text=written, prefix=written, source=written)]
-    alternatives = _braces(word.parts)
+    alternatives = _expand_braces(word.parts)
     if alternatives is None:
         return [Arg(text=None, shape="many", source=written)]
     # `{a,}`: an alternative of nothing at all is no argument, unless it was quoted.
-    return [_one(parts, written, known) for parts in alternatives if parts or len(alternatives) == 1]
+    return [
+        _build_argument(parts, written, known) for parts in alternatives if parts or len(alternatives) == 1
+    ]
 
 
 _NEVER_NEGATIVE = frozenset(("$?", "$#", "$$", "$!", '"$?"', '"$#"', '"$$"', '"$!"'))
@@ -77,8 +79,8 @@ _TILDE = re.compile(r"~(?=/|\Z)")
 _ASSIGNED_TILDE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\+?=(?:.*:)?~", re.DOTALL)
 
 
-def _one(parts: Sequence[Part], written: str, known: Mapping[str, str]) -> Arg:
-    parts = [("quoted", known[text.strip("{}$")]) if _is_known(text, kind, known) else (kind, text)
+def _build_argument(parts: Sequence[Part], written: str, known: Mapping[str, str]) -> Arg:
+    parts = [("quoted", known[text.strip("{}$")]) if _is_known_variable(text, kind, known) else (kind, text)
              for kind, text in parts]  # fmt: skip
     prefix, shape = "", ""
     active = "".join(text if kind == "text" else "\0" for kind, text in parts)
@@ -93,7 +95,7 @@ def _one(parts: Sequence[Part], written: str, known: Mapping[str, str]) -> Arg:
             if (place == 0 and _ASSIGNED_TILDE.match(text)) or (
                 place and text.startswith("~") and "=" in prefix
             ):
-                return Arg(text=None, prefix=as_text(prefix), source=written)
+                return Arg(text=None, prefix=decode_source(prefix), source=written)
             if globs and (match := _GLOB.search(text)):
                 prefix, shape = prefix + text[: match.start()], shape or "glob"
                 break
@@ -107,13 +109,13 @@ def _one(parts: Sequence[Part], written: str, known: Mapping[str, str]) -> Arg:
     if any(kind in ("split", "list") for kind, _ in parts):
         shape = "many"
     if not shape:
-        text = as_text(prefix)
+        text = decode_source(prefix)
         return Arg(text=text, prefix=text, source=written)
     final: Literal["one", "glob", "many"] = "many" if shape == "many" else "glob" if globs else "one"
-    return Arg(text=None, prefix=as_text(prefix), shape=final, source=written)
+    return Arg(text=None, prefix=decode_source(prefix), shape=final, source=written)
 
 
-def _is_known(text: str, kind: PartKind, known: Mapping[str, str]) -> bool:
+def _is_known_variable(text: str, kind: PartKind, known: Mapping[str, str]) -> bool:
     if kind not in ("split", "value") or text.strip("{}$") not in known:
         return False
     return kind == "value" or _INERT.fullmatch(known[text.strip("{}$")]) is not None
@@ -124,21 +126,21 @@ def _is_known(text: str, kind: PartKind, known: Mapping[str, str]) -> bool:
 _SEQUENCE = re.compile(r"(-?[0-9]{1,6})\.\.(-?[0-9]{1,6})|([A-Za-z])\.\.([A-Za-z])")
 
 
-def _braces(parts: Sequence[Part]) -> list[list[Part]] | None:
+def _expand_braces(parts: Sequence[Part]) -> list[list[Part]] | None:
     """The alternatives of a word with `{a,b}`, in bash's order. None: not a form that is surely understood."""
     if not any(kind == "text" and "{" in text for kind, text in parts):
         return [list(parts)]
-    units = list(_units(parts))
-    opened = _groups(units)
+    units = list(_split_units(parts))
+    opened = _match_braces(units)
     if opened is None:
         return None
-    found = _expanded(units, 0, len(units), opened)
+    found = _expand_range(units, 0, len(units), opened)
     if found is None:
         return None
-    return [_joined(each) for each in found]
+    return [_join_units(each) for each in found]
 
 
-def _units(parts: Sequence[Part]) -> Iterator[Part]:
+def _split_units(parts: Sequence[Part]) -> Iterator[Part]:
     """Active text a character each, so that places can be counted."""
     for kind, text in parts:
         if kind == "text":
@@ -147,7 +149,7 @@ def _units(parts: Sequence[Part]) -> Iterator[Part]:
             yield kind, text
 
 
-def _groups(units: Sequence[Part]) -> dict[int, int] | None:
+def _match_braces(units: Sequence[Part]) -> dict[int, int] | None:
     """Where each brace closes. None when they don't match: bash has rules for that, nobody knows them."""
     opened: list[int] = []
     pairs: dict[int, int] = {}
@@ -161,7 +163,7 @@ def _groups(units: Sequence[Part]) -> dict[int, int] | None:
     return None if opened else pairs
 
 
-def _expanded(
+def _expand_range(
     units: Sequence[Part], start: int, end: int, pairs: Mapping[int, int]
 ) -> list[list[Part]] | None:
     found: list[list[Part]] = [[]]
@@ -172,7 +174,7 @@ def _expanded(
                 each.append(units[place])
             place += 1
             continue
-        choices = _choices(units, place, pairs[place], pairs)
+        choices = _expand_group(units, place, pairs[place], pairs)
         if choices is None or len(found) * len(choices) > MAX_ALTERNATIVES:
             return None
         if len(found) * len(choices) * len(units) > MAX_UNITS:
@@ -182,7 +184,7 @@ def _expanded(
     return found
 
 
-def _choices(
+def _expand_group(
     units: Sequence[Part], opening: int, closing: int, pairs: Mapping[int, int]
 ) -> list[list[Part]] | None:
     commas, place = [opening], opening + 1
@@ -193,17 +195,17 @@ def _choices(
             commas.append(place)
         place += 1
     if len(commas) == 1:
-        return _sequence(units[opening : closing + 1])
+        return _expand_sequence(units[opening : closing + 1])
     found: list[list[Part]] = []
     for left, right in zip(commas, [*commas[1:], closing], strict=True):
-        inner = _expanded(units, left + 1, right, pairs)
+        inner = _expand_range(units, left + 1, right, pairs)
         if inner is None:
             return None
         found += inner
     return found
 
 
-def _sequence(group: Sequence[Part]) -> list[list[Part]] | None:
+def _expand_sequence(group: Sequence[Part]) -> list[list[Part]] | None:
     """`{1..3}`; a group that is neither a list nor a sequence stays as it is (`{}`, `HEAD@{1}`)."""
     inner = "".join(text for _, text in group[1:-1])
     if any(kind != "text" for kind, _ in group) or "{" in inner or "$" in inner:
@@ -221,7 +223,7 @@ def _sequence(group: Sequence[Part]) -> list[list[Part]] | None:
     return [[("text", str(value) if match[1] else chr(value))] for value in values]
 
 
-def _joined(units: Sequence[Part]) -> list[Part]:
+def _join_units(units: Sequence[Part]) -> list[Part]:
     parts: list[Part] = []
     for kind, text in units:
         if kind == "text" and parts and parts[-1][0] == "text":

@@ -6,7 +6,7 @@ What isn't listed may be an alias, and runs something that is not known.
 
 from __future__ import annotations
 
-from sandbox.shell.syntax import wordset
+from sandbox.shell.syntax import parse_word_set
 
 GLOBAL_OPTIONS = r"""
 git | none | command | -P --no-pager --no-optional-locks --no-lazy-fetch --no-replace-objects --no-advice
@@ -18,7 +18,7 @@ git | none | command | -P --no-pager --no-optional-locks --no-lazy-fetch --no-re
 """
 """Before the subcommand. "config" and "folder" are judged by code."""
 
-HARMLESS_CONFIG = wordset(
+HARMLESS_CONFIG = parse_word_set(
     "advice.detachedhead color.ui core.abbrev core.autocrlf core.quotepath diff.algorithm diff.context diff.renames"
     " init.defaultbranch log.date log.decorate merge.conflictstyle user.email user.name"
 )
@@ -126,29 +126,31 @@ NOUNS = {
 """Subcommands with a second verb, by what it does; a blank at the beginning stands for no verb at all."""
 
 LISTING = {
-    "branch": wordset(
+    "branch": parse_word_set(
         "-a -r -v -vv -l -i -q --all --remotes --verbose --list --show-current --ignore-case --no-color --no-column"
         " --color --column --quiet -av -avv -rv -va -vva -ra -ar --no-abbrev --omit-empty"
     ),
-    "tag": wordset("-l --list -n -i --ignore-case --no-column --column --no-color --color --omit-empty"),
+    "tag": parse_word_set(
+        "-l --list -n -i --ignore-case --no-column --column --no-color --color --omit-empty"
+    ),
 }
 """Options of `git branch` and `git tag` that only list."""
 
-LISTING_WITH_VALUE = wordset(
+LISTING_WITH_VALUE = parse_word_set(
     "--sort= --format= --contains= --no-contains= --merged= --no-merged= --points-at= --abbrev= --color= --column="
 )
 """Those of them that have a value."""
 
 LOSING = {
-    "branch": wordset("-D -f --force -M -C -d --delete"),
-    "tag": wordset("-d --delete -f --force"),
+    "branch": parse_word_set("-D -f --force -M -C -d --delete"),
+    "tag": parse_word_set("-d --delete -f --force"),
 }
 """Those that lose a name, and with it history that nothing else holds."""
 
-CONFIG_READS = wordset(
+CONFIG_READS = parse_word_set(
     "--get --get-all --get-regexp --get-urlmatch --list -l get list --get-color --get-colorbool"
 )
-CONFIG_SHOWS = wordset(
+CONFIG_SHOWS = parse_word_set(
     "--global --local --system --worktree --show-origin --show-scope --null -z --name-only --all --includes"
     " --no-includes --bool --int --path --type=bool --type=int --type=path --bool-or-int --regexp"
 )

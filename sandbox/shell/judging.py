@@ -10,15 +10,23 @@ from pathlib import Path
 from sandbox.effects import Effect
 from sandbox.shell.builtins import BUILTINS
 from sandbox.shell.call import Call, ScriptReader
-from sandbox.shell.expansion import Arg, arguments, expand
+from sandbox.shell.expansion import Arg, expand_arguments, expand_word
 from sandbox.shell.git import GIT_SPECIALS
-from sandbox.shell.places import Places, places
-from sandbox.shell.reader import read
-from sandbox.shell.rules import suggestion
-from sandbox.shell.syntax import Assignment, Reading, Redirect, Simple, as_source, as_text, wordset
+from sandbox.shell.places import PathClassifier, create_classifier
+from sandbox.shell.reader import parse_source
+from sandbox.shell.rules import suggest_pattern
+from sandbox.shell.syntax import (
+    Assignment,
+    ParsedSource,
+    Redirect,
+    SimpleCommand,
+    decode_source,
+    encode_source,
+    parse_word_set,
+)
 from sandbox.shell.utilities import UTILITIES
-from sandbox.shell.variables import decides, harmless
-from sandbox.shell.witness import disagreement
+from sandbox.shell.variables import changes_execution, is_harmless_variable
+from sandbox.shell.witness import explain_disagreement
 
 MAX_LENGTH = 100_000
 """Characters. The longest honest lines write a file by a here-document; reading takes 2 µs a character."""
@@ -61,9 +69,9 @@ class Segment:
     trusted_forms: tuple[str, ...] = ()
 
     @property
-    def harmless(self) -> bool:
+    def is_harmless(self) -> bool:
         """Whether it only reads, and writes inside the workspace."""
-        return all(_is_harmless(effect) for effect in self.effects)
+        return all(_is_harmless_effect(effect) for effect in self.effects)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,16 +87,16 @@ class Judgement:
         return tuple(dict.fromkeys(found)) or (Effect(kind="none"),)
 
     @property
-    def harmless(self) -> bool:
+    def is_harmless(self) -> bool:
         """Whether it is understood, only reads, and writes inside the workspace."""
-        return not self.problems and all(segment.harmless for segment in self.segments)
+        return not self.problems and all(segment.is_harmless for segment in self.segments)
 
 
-def judge(command: str, *, root: Path, cwd: Path | None = None) -> Judgement:
+def judge_command_line(command: str, *, root: Path, cwd: Path | None = None) -> Judgement:
     """Judge a line for `bash -c`, run in `cwd` (the workspace's root if None)."""
-    if trouble := _unfit(command):
-        return _not_understood(command, trouble)
-    start = places(root, cwd)
+    if trouble := _explain_unfit(command):
+        return _judge_unreadable(command, trouble)
+    start = create_classifier(root, cwd)
     line = _Line(command, start)
     found, after = line.run()
     if line.jumps and set(after.folders) != set(start.folders):
@@ -100,25 +108,25 @@ def judge(command: str, *, root: Path, cwd: Path | None = None) -> Judgement:
             found, _ = line.run()
     problems = tuple(line.problems)
     if problems:
-        found.append(_segment(command, None, [_unknown("; ".join(problems))]))
-    return Judgement(segments=tuple(_without_reshaping(found, line.reshaping)), problems=problems)
+        found.append(_build_segment(command, None, [_build_unknown_effect("; ".join(problems))]))
+    return Judgement(segments=tuple(_mark_reshaped_writes(found, line.reshaping)), problems=problems)
 
 
 def suggest_rule(segment: Segment) -> str | None:
     """What "always allow" stores for a segment: a pattern, or None where nothing wider than itself is wise."""
     plain = segment.argv is not None and len(segment.forms) == 1
-    return suggestion(segment.argv or (), segment.effects, plain=plain)
+    return suggest_pattern(segment.argv or (), segment.effects, plain=plain)
 
 
-def _is_harmless(effect: Effect) -> bool:
+def _is_harmless_effect(effect: Effect) -> bool:
     return effect.kind in ("none", "read") or (effect.kind == "write" and not effect.outside)
 
 
-def _unknown(reason: str) -> Effect:
+def _build_unknown_effect(reason: str) -> Effect:
     return Effect(kind="unknown", reason=reason)
 
 
-def _unfit(command: str) -> str:
+def _explain_unfit(command: str) -> str:
     if len(command) > MAX_LENGTH:
         return f"it is longer than {MAX_LENGTH} characters"
     try:
@@ -132,15 +140,17 @@ def _unfit(command: str) -> str:
     return ""
 
 
-def _not_understood(command: str, trouble: str) -> Judgement:
-    return Judgement(segments=(_segment(command, None, [_unknown(trouble)]),), problems=(trouble,))
+def _judge_unreadable(command: str, trouble: str) -> Judgement:
+    return Judgement(
+        segments=(_build_segment(command, None, [_build_unknown_effect(trouble)]),), problems=(trouble,)
+    )
 
 
-def _segment(
+def _build_segment(
     text: str, argv: tuple[str, ...] | None, effects: list[Effect], call: Call | None = None
 ) -> Segment:
-    reasons = [effect.reason or f"{effect.kind}s" for effect in effects if not _is_harmless(effect)]
-    why = "; ".join(dict.fromkeys(reasons)) or _plainly(effects)
+    reasons = [effect.reason or f"{effect.kind}s" for effect in effects if not _is_harmless_effect(effect)]
+    why = "; ".join(dict.fromkeys(reasons)) or _describe_harmless(effects)
     return Segment(
         text=text,
         argv=argv,
@@ -151,7 +161,7 @@ def _segment(
     )
 
 
-def _plainly(effects: list[Effect]) -> str:
+def _describe_harmless(effects: list[Effect]) -> str:
     kinds = {effect.kind for effect in effects}
     return (
         "writes inside the workspace"
@@ -162,14 +172,14 @@ def _plainly(effects: list[Effect]) -> str:
     )
 
 
-def _without_reshaping(found: list[Segment], reshaping: list[int]) -> Iterator[Segment]:
+def _mark_reshaped_writes(found: list[Segment], reshaping: list[int]) -> Iterator[Segment]:
     """Where one command may have put a link, no path that another writes is known any more."""
     for place, segment in enumerate(found):
         if any(each != place for each in reshaping) and any(
             effect.kind == "write" for effect in segment.effects
         ):
             reason = "another command of the line may have put a link into the path that this one writes"
-            yield replace(segment, effects=(*segment.effects, _unknown(reason)), why=reason)
+            yield replace(segment, effects=(*segment.effects, _build_unknown_effect(reason)), why=reason)
         else:
             yield segment
 
@@ -178,7 +188,7 @@ class _Line:
     """One source and what its scripts run. Places change from command to command."""
 
     def __init__(
-        self, command: str, start: Places, *, level: int = 0, functions: frozenset[str] = frozenset()
+        self, command: str, start: PathClassifier, *, level: int = 0, functions: frozenset[str] = frozenset()
     ) -> None:
         self._command = command
         self._places = start
@@ -189,68 +199,76 @@ class _Line:
         self.reshaping: list[int] = []
         self.jumps = False
 
-    def run(self) -> tuple[list[Segment], Places]:
-        reading = read(as_source(self._command))
+    def run(self) -> tuple[list[Segment], PathClassifier]:
+        reading = parse_source(encode_source(self._command))
         self.problems += reading.problems
         too_many = (
             sum(1 + len(each.redirects) + len(each.assignments) for each in reading.commands) > MAX_SEGMENTS
         )
         if too_many:
             self.problems.append(f"it has more than {MAX_SEGMENTS} parts")
-        elif not reading.problems and (reason := disagreement(reading)):
+        elif not reading.problems and (reason := explain_disagreement(reading)):
             self.problems.append(reason)
-        self._functions = self._inherited | frozenset(map(as_text, reading.functions))
+        self._functions = self._inherited | frozenset(map(decode_source, reading.functions))
         self.calculated = set(reading.calculated)
-        self._known = _known(reading, self._places)
-        self._bound: set[str] = reading.bound | _not_integers(reading)
+        self._known = _collect_known_variables(reading, self._places)
+        self._bound: set[str] = reading.bound | _find_noninteger_names(reading)
         self.jumps = bool(reading.functions) or any(command.repeated for command in reading.commands)
         for command in () if too_many else reading.commands:
-            self._simple(reading, command)
-        self._variables(reading)
+            self._judge_simple(reading, command)
+        self._check_variables(reading)
         return self.segments, self._places
 
     # ── One command ──────────────────────────────────────────────────────────────────────────────
 
-    def _simple(self, reading: Reading, command: Simple) -> None:
-        args = arguments(command.words, reading.source, self._known)
+    def _judge_simple(self, reading: ParsedSource, command: SimpleCommand) -> None:
+        args = expand_arguments(command.words, reading.source, self._known)
         names = [assignment.name for assignment in command.assignments]
         if command.words:
-            self._called(reading, command, args, names)
+            self._judge_call(reading, command, args, names)
         for assignment in command.assignments:
-            self._assigned(reading, assignment, args)
+            self._judge_assignment(reading, assignment, args)
         for redirect in command.redirects:
-            self._redirected(reading, redirect)
+            self._judge_redirect(reading, redirect)
 
-    def _called(self, reading: Reading, command: Simple, args: list[Arg], names: list[str]) -> None:
-        surely = {as_text(name) for name, place in reading.functions.items() if 0 <= place < command.start}
+    def _judge_call(
+        self, reading: ParsedSource, command: SimpleCommand, args: list[Arg], names: list[str]
+    ) -> None:
+        surely = {
+            decode_source(name) for name, place in reading.functions.items() if 0 <= place < command.start
+        }
         call = Call(
             self._places,
             functions=self._functions,
             surely=surely,
             specials=_SPECIALS,
-            fed=_fed(reading, command),
+            fed=_find_input_text(reading, command),
         )
-        call.command(args)
+        call.judge_command(args)
         self._bound.update(call.bound)
-        foreign = [name for name in names if not harmless(name) and not decides(name)]
-        if foreign and call.program not in _BUILTINS and all(_is_harmless(effect) for effect in call.effects):
-            call.unknown(f"sets {foreign[0]} for a command, which may change what it does")
+        foreign = [name for name in names if not is_harmless_variable(name) and not changes_execution(name)]
+        if (
+            foreign
+            and call.program not in _BUILTINS
+            and all(_is_harmless_effect(effect) for effect in call.effects)
+        ):
+            call.add_unknown(f"sets {foreign[0]} for a command, which may change what it does")
         known = all(arg.text is not None for arg in args)
         argv = tuple(arg.text or "" for arg in args) if known else None
         first, last = command.words[0].start, command.words[-1].end
-        text = as_text(reading.source[first:last])
+        text = decode_source(reading.source[first:last])
         if call.reshapes:
             self.reshaping.append(len(self.segments))
         if call.scripts and not call.effects:
             call.effects.append(Effect(kind="none", reason="runs the script that is judged with it"))
-        self.segments.append(_segment(text, argv, call.effects, call))
+        self.segments.append(_build_segment(text, argv, call.effects, call))
         self._places = replace(self._places, folders=call.folders)
         for script, reader in call.scripts:
-            self._script(script, reader)
+            self._judge_script(script, reader)
 
-    def _script(self, script: str, reader: ScriptReader) -> None:
+    def _judge_script(self, script: str, reader: ScriptReader) -> None:
         """Source that a command runs is judged like the line itself."""
-        trouble = _unfit(script)
+        trouble = _explain_unfit(script)
         if not trouble and self._level >= MAX_SCRIPTS:
             trouble = "scripts run scripts run scripts"
         if not trouble and reader == "sh" and _NOT_POSIX.search(script):
@@ -274,21 +292,23 @@ class _Line:
             self._functions |= inner._functions
         self.jumps = self.jumps or inner.jumps
 
-    def _assigned(self, reading: Reading, assignment: Assignment, args: list[Arg]) -> None:
-        name = as_text(assignment.name)
-        if not decides(name) or (name == "IFS" and args and args[0].text == "read"):
+    def _judge_assignment(self, reading: ParsedSource, assignment: Assignment, args: list[Arg]) -> None:
+        name = decode_source(assignment.name)
+        if not changes_execution(name) or (name == "IFS" and args and args[0].text == "read"):
             return
-        text = as_text(reading.source[assignment.start : assignment.end])
-        self.segments.append(_segment(text, (), [_unknown(f"sets {name}, which changes what commands do")]))
+        text = decode_source(reading.source[assignment.start : assignment.end])
+        self.segments.append(
+            _build_segment(text, (), [_build_unknown_effect(f"sets {name}, which changes what commands do")])
+        )
 
-    def _redirected(self, reading: Reading, redirect: Redirect) -> None:
-        if redirect.variable and decides(redirect.variable):
+    def _judge_redirect(self, reading: ParsedSource, redirect: Redirect) -> None:
+        if redirect.variable and changes_execution(redirect.variable):
             self.problems.append(f"a redirection sets {redirect.variable}")
         self._bound.add(redirect.variable)
         if redirect.target is None or redirect.operator == "<<<":
             return
-        text = as_text(reading.source[redirect.start : redirect.end])
-        found = expand(redirect.target, reading.source, self._known)
+        text = decode_source(reading.source[redirect.start : redirect.end])
+        found = expand_word(redirect.target, reading.source, self._known)
         target = found[0] if len(found) == 1 else Arg(text=None, shape="many", source=text)
         if (
             redirect.operator in (">&", "<&")
@@ -302,21 +322,21 @@ class _Line:
         elif target.prefix == "/dev/fd/" and target.source[:2] in ("<(", ">("):
             return
         elif redirect.operator not in ("<", "<&"):
-            effect = self._places.write(target)
+            effect = self._places.classify_write(target)
         elif target.text is None and (not target.prefix or target.prefix.startswith("/")):
-            effect = _unknown(f"reads {target.source}, which may name a connection")
+            effect = _build_unknown_effect(f"reads {target.source}, which may name a connection")
         else:
-            effect = self._places.read(target)
+            effect = self._places.classify_read(target)
         if effect.kind != "none":
-            self.segments.append(_segment(text, (), [effect]))
+            self.segments.append(_build_segment(text, (), [effect]))
 
     # ── Variables ────────────────────────────────────────────────────────────────────────────────
 
-    def _variables(self, reading: Reading) -> None:
+    def _check_variables(self, reading: ParsedSource) -> None:
         """Arithmetic runs what stands in the variables it looks at; some variables must never be set."""
         assigned = {assignment.name for command in reading.commands for assignment in command.assignments}
         for name in sorted((self._bound - assigned) | self.calculated):
-            if name and decides(as_text(name)):
+            if name and changes_execution(decode_source(name)):
                 self.problems.append(f"sets or calculates with {name}, which changes what commands do")
         suspect = sorted(self.calculated & self._bound)
         if suspect:
@@ -325,41 +345,41 @@ class _Line:
 
 _DESCRIPTOR = re.compile(r"[0-9]+-?|-")
 
-_BUILTINS = wordset(
+_BUILTINS = parse_word_set(
     "echo printf true false : test [ cd pwd read exit return break continue shift wait set unset export local"
     " declare readonly typeset mapfile readarray type hash umask"
 )
 """They ignore the environment that an assignment before them makes."""
 
 
-def _fed(reading: Reading, command: Simple) -> str | None:
+def _find_input_text(reading: ParsedSource, command: SimpleCommand) -> str | None:
     """The text on a command's input, when it is known."""
     for redirect in reversed(command.redirects):
         word = redirect.body or (redirect.target if redirect.operator == "<<<" else None)
         if reading.source[redirect.start] != "<":
             return None  # another descriptor, or all of the input from elsewhere
         if redirect.operator in ("<<", "<<<") and word is not None:
-            literal = word.literal()
-            return None if literal is None else as_text(literal)
+            literal = word.to_literal()
+            return None if literal is None else decode_source(literal)
         if redirect.operator in ("<", "<>", "<&", "<<-"):
             return None
     return None
 
 
-def _known(reading: Reading, start: Places) -> Mapping[str, str]:
+def _collect_known_variables(reading: ParsedSource, start: PathClassifier) -> Mapping[str, str]:
     """Variables whose value we know: those that come from outside and are not touched."""
     touched = {assignment.name for command in reading.commands for assignment in command.assignments}
     known = {"HOME": start.home}
     return {name: value for name, value in known.items() if name not in touched | reading.bound}
 
 
-def _not_integers(reading: Reading) -> set[str]:
+def _find_noninteger_names(reading: ParsedSource) -> set[str]:
     """Names that the source gives something else than an integer."""
     found: set[str] = set()
     for command in reading.commands:
         for assignment in command.assignments:
             value = assignment.value
-            literal = value.literal() if value else None
+            literal = value.to_literal() if value else None
             calculated = value is not None and all(kind == "number" for kind, _ in value.parts)
             if not (calculated or (literal is not None and re.fullmatch(r"-?[0-9]*", literal))):
                 found.add(assignment.name)

@@ -35,17 +35,17 @@ class Spec:
     tolerant: bool
 
     @property
-    def stops(self) -> bool:
+    def has_inner_command(self) -> bool:
         """Whether options end where an inner command or script begins."""
         return "command" in self.roles or "script" in self.roles
 
     @property
-    def any_option(self) -> bool:
+    def has_only_harmless_options(self) -> bool:
         """Whether no option whatever changes what the command does."""
         return self.tolerant and all(option.does in ("", "read") for option in self.options.values())
 
     @property
-    def only_removes(self) -> bool:
+    def can_only_remove(self) -> bool:
         """Whether the worst that an option (a file's name that looks like one) does is to remove folders too."""
         return self.roles == ("entry",) and all(
             option.does in ("", "recursive", "destructive") for option in self.options.values()
@@ -53,7 +53,7 @@ class Spec:
 
 
 @dataclass(slots=True, kw_only=True)
-class Use:
+class ParsedArguments:
     """How a command is called.
 
     done: what its options do, each with the option's argument (None: it has none)
@@ -67,25 +67,25 @@ class Use:
     problem: str = ""
 
 
-def command(name: str) -> Spec | None:
+def find_spec(name: str) -> Spec | None:
     """What is known about a program or builtin."""
-    return _lookup(name, "commands")
+    return _look_up_spec(name, "commands")
 
 
-def git_subcommand(name: str) -> Spec | None:
-    return _lookup(name, "git")
+def find_git_subcommand(name: str) -> Spec | None:
+    return _look_up_spec(name, "git")
 
 
-def git_itself() -> Spec:
-    return _parsed(GLOBAL_OPTIONS.strip().replace("\n    ", " "))
+def parse_git_spec() -> Spec:
+    return _parse_line(GLOBAL_OPTIONS.strip().replace("\n    ", " "))
 
 
-def names() -> frozenset[str]:
+def list_command_names() -> frozenset[str]:
     """Of all commands in the table."""
-    return frozenset(_lines("commands"))
+    return frozenset(_index_lines("commands"))
 
 
-def use(spec: Spec, args: Sequence[Arg]) -> Use:
+def parse_arguments(spec: Spec, args: Sequence[Arg]) -> ParsedArguments:
     """Sort arguments into options and operands."""
     return _Parser(spec, args).parse()
 
@@ -94,7 +94,7 @@ _TABLES = {"commands": COMMANDS, "git": SUBCOMMANDS}
 
 
 @cache
-def _lines(table: str) -> dict[str, str]:
+def _index_lines(table: str) -> dict[str, str]:
     found: dict[str, str] = {}
     for line in _TABLES[table].strip().replace("\n    ", " ").splitlines():
         for name in line.partition(" | ")[0].split():
@@ -103,25 +103,25 @@ def _lines(table: str) -> dict[str, str]:
 
 
 @cache
-def _lookup(name: str, table: str) -> Spec | None:
-    line = _lines(table).get(name)
-    return _parsed(line, name if table == "commands" else f"git {name}") if line else None
+def _look_up_spec(name: str, table: str) -> Spec | None:
+    line = _index_lines(table).get(name)
+    return _parse_line(line, name if table == "commands" else f"git {name}") if line else None
 
 
 @cache
-def _parsed(line: str, name: str = "") -> Spec:
+def _parse_line(line: str, name: str = "") -> Spec:
     names, kinds, roles, options = (each.strip() for each in f"{line} ".split(" | "))
     words = options.split()
     return Spec(
         name=name or names,
         kinds=tuple(kinds.split()),
         roles=tuple(roles.split(",")),
-        options={key: option for word in words if word != "*" for key, option in _options(word)},
+        options={key: option for word in words if word != "*" for key, option in _parse_option_word(word)},
         tolerant="*" in words,
     )
 
 
-def _options(word: str) -> Iterator[tuple[str, Option]]:
+def _parse_option_word(word: str) -> Iterator[tuple[str, Option]]:
     name, _, does = word.partition(">")
     if name.startswith("--"):
         takes: Literal["no", "yes", "attached"] = (
@@ -141,17 +141,17 @@ class _Parser:
         self._spec = spec
         self._args = list(args)
         self._at = 0
-        self._use = Use()
+        self._use = ParsedArguments()
         self._ended = False
 
-    def parse(self) -> Use:
+    def parse(self) -> ParsedArguments:
         while self._at < len(self._args):
             arg = self._args[self._at]
             self._at += 1
             if not self._ended and arg.may_be_option:
-                self._option(arg)
+                self._parse_option(arg)
                 continue
-            if self._spec.stops and self._is_inner():
+            if self._spec.has_inner_command and self._is_inner():
                 self._use.inner = self._args[self._at - 1 :]
                 break
             self._use.operands.append(arg)
@@ -164,26 +164,26 @@ class _Parser:
             "script",
         )
 
-    def _option(self, arg: Arg) -> None:
+    def _parse_option(self, arg: Arg) -> None:
         text = arg.text
         if text == "--":
             # A table that is not complete may miss that an option took this word as its value.
-            self._ended = not (self._spec.tolerant and not self._spec.any_option)
+            self._ended = not (self._spec.tolerant and not self._spec.has_only_harmless_options)
         elif text is not None and text.startswith("--"):
-            self._long(arg, text)
+            self._parse_long_option(arg, text)
         elif text is not None:
-            self._cluster(text)
-        elif self._spec.any_option:
+            self._parse_cluster(text)
+        elif self._spec.has_only_harmless_options:
             self._use.operands.append(arg)
-        elif arg.shape == "glob" and not arg.prefix and self._spec.only_removes:
+        elif arg.shape == "glob" and not arg.prefix and self._spec.can_only_remove:
             self._use.operands.append(arg)
             self._use.done.append((arg.source, "recursive", None))
         elif arg.prefix.startswith("--") and "=" in arg.prefix and arg.shape == "one":
-            self._long(arg, arg.prefix)
+            self._parse_long_option(arg, arg.prefix)
         else:
-            self._trouble(f"{arg.source} may become an option")
+            self._note_problem(f"{arg.source} may become an option")
 
-    def _long(self, arg: Arg, text: str) -> None:
+    def _parse_long_option(self, arg: Arg, text: str) -> None:
         name, equals, attached = text.partition("=")
         candidates = (
             [name]
@@ -192,53 +192,53 @@ class _Parser:
         )
         if not candidates:
             if not self._spec.tolerant:
-                self._trouble(f"the option {name} is not known")
+                self._note_problem(f"the option {name} is not known")
             return
         takes_next = False
         for each in candidates:
             option = self._spec.options[each]
             takes_next = takes_next or (option.takes == "yes" and not equals)
-        value = _attached(arg, attached) if equals else self._next() if takes_next else None
+        value = _build_attached_arg(arg, attached) if equals else self._take_next() if takes_next else None
         for each in candidates:
-            self._does(each, self._spec.options[each], value)
+            self._record_option(each, self._spec.options[each], value)
 
-    def _cluster(self, text: str) -> None:
+    def _parse_cluster(self, text: str) -> None:
         for place, letter in enumerate(text[1:], 1):
             option = self._spec.options.get(f"-{letter}")
             if option is None:
                 if not self._spec.tolerant:
-                    self._trouble(f"the option -{letter} is not known")
+                    self._note_problem(f"the option -{letter} is not known")
                     return
                 continue
             rest = text[place + 1 :]
             if option.takes == "no":
-                self._does(f"-{letter}", option, None)
+                self._record_option(f"-{letter}", option, None)
                 continue
             if rest:
                 value: Arg | None = Arg(text=rest, prefix=rest, source=rest)
             else:
-                value = self._next() if option.takes == "yes" else None
-            self._does(f"-{letter}", option, value)
+                value = self._take_next() if option.takes == "yes" else None
+            self._record_option(f"-{letter}", option, value)
             return
 
-    def _does(self, name: str, option: Option, value: Arg | None) -> None:
+    def _record_option(self, name: str, option: Option, value: Arg | None) -> None:
         if option.does:
             self._use.done.append((name, option.does, value))
 
-    def _next(self) -> Arg | None:
+    def _take_next(self) -> Arg | None:
         if self._at >= len(self._args):
             return None
         arg = self._args[self._at]
         self._at += 1
-        if arg.shape != "one" and not self._spec.any_option:
-            self._trouble(f"{arg.source} may become more than one argument")
+        if arg.shape != "one" and not self._spec.has_only_harmless_options:
+            self._note_problem(f"{arg.source} may become more than one argument")
         return arg
 
-    def _trouble(self, problem: str) -> None:
+    def _note_problem(self, problem: str) -> None:
         self._use.problem = self._use.problem or problem
 
 
-def _attached(arg: Arg, text: str) -> Arg:
+def _build_attached_arg(arg: Arg, text: str) -> Arg:
     if arg.text is not None:
         return Arg(text=text, prefix=text, source=text)
     return Arg(text=None, prefix=text, shape=arg.shape, source=arg.source)

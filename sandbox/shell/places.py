@@ -34,7 +34,7 @@ NOWHERE = Effect(kind="none")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Places:
+class PathClassifier:
     """Tells paths apart.
 
     root: the workspace, links resolved
@@ -46,15 +46,15 @@ class Places:
     folders: tuple[str | None, ...]
     home: str
 
-    def read(self, arg: Arg) -> Effect:
+    def classify_read(self, arg: Arg) -> Effect:
         """What reading a path amounts to. Not knowing the path doesn't hurt: the kernel hides secrets."""
         if arg.text is None or None in self.folders:
             return Effect(kind="read", reason="" if arg.text is None else "in a folder that is not known")
         text = arg.text
-        found = [self._resolved(text, each) for each in self.folders if each is not None]
-        return self._effect("read", found)
+        found = [self._resolve_path(text, each) for each in self.folders if each is not None]
+        return self._build_effect("read", found)
 
-    def write(self, arg: Arg) -> Effect:
+    def classify_write(self, arg: Arg) -> Effect:
         """What writing to a path (its links followed) amounts to."""
         if arg.source.startswith((">(", "<(")):
             return NOWHERE  # a pipe to a command that is judged by itself
@@ -62,18 +62,18 @@ class Places:
             return Effect(kind="unknown", reason=f"writes to {arg.source}, which is not known before it runs")
         if arg.text in HARMLESS_DEVICES:
             return NOWHERE
-        return self._written(arg.text, follow=True)
+        return self._classify_change(arg.text, follow=True)
 
-    def remove(self, arg: Arg) -> Effect:
+    def classify_removal(self, arg: Arg) -> Effect:
         """What removing, or replacing, a path amounts to. A link there is not followed."""
         if arg.text is not None:
-            return self._written(arg.text, follow=False)
+            return self._classify_change(arg.text, follow=False)
         if arg.shape != "glob" or "/" in arg.source[len(arg.prefix) :] or "$" in arg.source:
             return Effect(kind="unknown", reason=f"changes {arg.source}, which is not known before it runs")
         folder = arg.prefix[: arg.prefix.rfind("/") + 1]
-        return self._written(f"{folder}.", follow=True)
+        return self._classify_change(f"{folder}.", follow=True)
 
-    def broad(self, arg: Arg) -> bool:
+    def is_broad_removal(self, arg: Arg) -> bool:
         """Whether removing it with all that is inside takes the whole workspace, or more."""
         text = arg.text
         if text is None:
@@ -84,17 +84,19 @@ class Places:
         for base in self.folders:
             if base is None and not text.startswith("/"):
                 return True
-            path = self._resolved(text, base or "/")
+            path = self._resolve_path(text, base or "/")
             if self.root == path or self.root.startswith(path.rstrip("/") + "/") or path == self.home:
                 return True
         return False
 
-    def inside(self, text: str) -> bool:
+    def is_inside_workspace(self, text: str) -> bool:
         """Whether a path surely lies in the workspace."""
-        found = [each is not None and self._inside(self._resolved(text, each)) for each in self.folders]
+        found = [
+            each is not None and self._is_below_root(self._resolve_path(text, each)) for each in self.folders
+        ]
         return all(found)
 
-    def moved(self, text: str) -> tuple[str | None, ...]:
+    def list_folders_after_cd(self, text: str) -> tuple[str | None, ...]:
         """Where the command may stand after `cd TEXT`, which may also fail."""
         after: list[str | None] = list(self.folders)
         for folder in self.folders:
@@ -105,54 +107,54 @@ class Places:
         unique = tuple(dict.fromkeys(after))
         return unique if len(unique) <= MAX_FOLDERS else (None,)
 
-    def repository(self) -> str:
+    def explain_other_repository(self) -> str:
         """Why git may find another repository here than the workspace's own; "" if it doesn't."""
         for folder in self.folders:
             if folder is None:
                 return "git runs in a folder that is not known"
             path = posixpath.realpath(folder)
-            if not self._inside(path):
+            if not self._is_below_root(path):
                 return "git runs outside the workspace"
             while path != self.root:
-                if posixpath.lexists(posixpath.join(path, GIT)) or _is_bare(path):
+                if posixpath.lexists(posixpath.join(path, GIT)) or _is_bare_repository(path):
                     return f"git runs in another repository: {path!r}"
                 path = posixpath.dirname(path)
         return ""
 
-    def _written(self, text: str, *, follow: bool) -> Effect:
+    def _classify_change(self, text: str, *, follow: bool) -> Effect:
         if None in self.folders and not text.startswith("/"):
             return Effect(kind="unknown", reason=f"writes {text!r} in a folder that is not known")
-        resolve = self._resolved if follow else self._entry
+        resolve = self._resolve_path if follow else self._resolve_entry
         found = [resolve(text, folder or "/") for folder in self.folders]
-        return self._effect("write", found)
+        return self._build_effect("write", found)
 
-    def _effect(self, kind: Literal["read", "write"], paths: Sequence[str]) -> Effect:
+    def _build_effect(self, kind: Literal["read", "write"], paths: Sequence[str]) -> Effect:
         unique = list(dict.fromkeys(paths))
-        outside = [path for path in unique if not self._inside(path)]
+        outside = [path for path in unique if not self._is_below_root(path)]
         guarded = [path for path in unique if kind == "write" and self._is_protected(path)]
         reason = "outside the workspace" if outside else "protected" if guarded else ""
         shown = tuple(outside or guarded) or tuple(posixpath.relpath(path, self.root) for path in unique)
         bad = bool(outside or guarded)
         return Effect(kind=kind, paths=shown, outside=bad, reason=reason)
 
-    def _resolved(self, text: str, folder: str) -> str:
+    def _resolve_path(self, text: str, folder: str) -> str:
         joined = posixpath.normpath(posixpath.join(folder, text))
         if joined.startswith(_UNSTABLE) and joined.startswith(tuple(f"{each}/" for each in _UNSTABLE)):
             return joined
         return posixpath.realpath(posixpath.join(folder, text))
 
-    def _entry(self, text: str, folder: str) -> str:
+    def _resolve_entry(self, text: str, folder: str) -> str:
         """The place of a name itself, with the links in its folder resolved, not the name's own."""
         parent, name = posixpath.split(text.rstrip("/") or "/")
         if name in ("", ".", ".."):
-            return self._resolved(text, folder)
-        return posixpath.join(self._resolved(parent or ".", folder), name)
+            return self._resolve_path(text, folder)
+        return posixpath.join(self._resolve_path(parent or ".", folder), name)
 
-    def _inside(self, path: str) -> bool:
+    def _is_below_root(self, path: str) -> bool:
         return path == self.root or path.startswith(self.root.rstrip("/") + "/")
 
     def _is_protected(self, path: str) -> bool:
-        if not self._inside(path):
+        if not self._is_below_root(path):
             return False
         if is_own_file(Path(path), Path(self.root)):
             return True
@@ -160,14 +162,14 @@ class Places:
         return any(name.translate(_IGNORED).rstrip(". ").casefold() in _PROTECTED for name in names if name)
 
 
-def places(root: Path, cwd: Path | None) -> Places:
+def create_classifier(root: Path, cwd: Path | None) -> PathClassifier:
     """For commands that start in `cwd` (the root, if None)."""
-    return Places(
+    return PathClassifier(
         root=posixpath.realpath(root),
         folders=(posixpath.realpath(cwd if cwd is not None else root),),
         home=posixpath.realpath(posixpath.expanduser("~")),
     )
 
 
-def _is_bare(path: str) -> bool:
+def _is_bare_repository(path: str) -> bool:
     return posixpath.isfile(posixpath.join(path, "HEAD")) and posixpath.isdir(posixpath.join(path, "objects"))

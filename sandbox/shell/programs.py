@@ -17,12 +17,12 @@ _AWK_SUSPECT = re.compile(r"system|getline|@|\||>|close|fflush|ENVIRON|PROCINFO|
 _AWK_HARMLESS = re.compile(r"\|\||>=")
 
 
-def sed_trouble(script: str) -> str:
+def explain_sed_risk(script: str) -> str:
     """Why a sed script is not known to only print, "" if it is."""
-    return _Sed(script).trouble()
+    return _SedReader(script).find_problem()
 
 
-def awk_trouble(program: str) -> str:
+def explain_awk_risk(program: str) -> str:
     """Why an awk program is not known to only print, "" if it is.
 
     Strings and regular expressions are not told from code: what looks like a string may stand between two
@@ -32,93 +32,95 @@ def awk_trouble(program: str) -> str:
     return f"its program may run commands or write files ({match[0]!r})" if match else ""
 
 
-class _Sed:
+class _SedReader:
     """Reads one command after the other; at the first that isn't surely understood, it gives up."""
 
     def __init__(self, script: str) -> None:
         self._script = script
         self._at = 0
 
-    def trouble(self) -> str:
+    def find_problem(self) -> str:
         if "\0" in self._script or "\r" in self._script:
             return "its script is not understood"
         while True:
-            self._take(re.compile(r"[\s;{}]*"))
+            self._take_match(re.compile(r"[\s;{}]*"))
             if self._at >= len(self._script):
                 return ""
-            if reason := self._command():
+            if reason := self._read_command():
                 return reason
 
-    def _command(self) -> str:
-        if self._char() == "#":
+    def _read_command(self) -> str:
+        if self._peek() == "#":
             end = self._script.find("\n", self._at)
             self._at = end if end >= 0 else len(self._script)
             return ""
-        if not self._addresses():
+        if not self._read_addresses():
             return "an address in its script is not understood"
-        self._take(re.compile(r"[ \t!]*"))
-        name = self._char()
+        self._take_match(re.compile(r"[ \t!]*"))
+        name = self._peek()
         self._at += 1
         if name == "{":
             return ""
         if name in _PLAIN_COMMANDS and name:
-            return self._ended()
+            return self._check_end()
         if name in ("q", "Q", "l", "L") and name:
-            self._take(_NUMBER)
-            return self._ended()
+            self._take_match(_NUMBER)
+            return self._check_end()
         if name in (":", "b", "t", "T") and name:
             return (
-                self._ended() if self._take(_LABEL) is not None else "a label in its script is not understood"
+                self._check_end()
+                if self._take_match(_LABEL) is not None
+                else "a label in its script is not understood"
             )
         if name in ("s", "y") and name:
-            return self._substitution(name)
+            return self._read_substitution(name)
         if name in ("a", "i", "c") and name:
-            return self._text()
+            return self._read_text()
         if name in ("w", "W", "e", "r", "R", "v") and name:
             return f"its script has the command {name!r}"
         return "its script is not understood"
 
-    def _char(self) -> str:
+    def _peek(self) -> str:
         return self._script[self._at : self._at + 1]
 
-    def _take(self, pattern: re.Pattern[str]) -> str | None:
+    def _take_match(self, pattern: re.Pattern[str]) -> str | None:
         match = pattern.match(self._script, self._at)
         if not match:
             return None
         self._at = match.end()
         return match[0]
 
-    def _ended(self) -> str:
-        return "" if self._take(_AFTER) is not None else "its script is not understood"
+    def _check_end(self) -> str:
+        return "" if self._take_match(_AFTER) is not None else "its script is not understood"
 
-    def _addresses(self) -> bool:
-        if not self._address():
-            return self._char() not in ("/", "\\", "$", ",") and not self._char().isdigit()
+    def _read_addresses(self) -> bool:
+        if not self._read_address():
+            return self._peek() not in ("/", "\\", "$", ",") and not self._peek().isdigit()
         match = _SECOND.match(self._script, self._at)
         if not match:
             return True
         self._at = match.end()
-        return match["other"] is None or self._address()
+        return match["other"] is None or self._read_address()
 
-    def _address(self) -> bool:
-        if self._take(_ADDRESS):
+    def _read_address(self) -> bool:
+        if self._take_match(_ADDRESS):
             return True
-        if self._char() == "/":
+        if self._peek() == "/":
             self._at += 1
-            found = self._until("/")
-        elif self._char() == "\\" and self._script[self._at + 1 : self._at + 2] not in ("", "\n", "\\"):
+            found = self._skip_until("/")
+        elif self._peek() == "\\" and self._script[self._at + 1 : self._at + 2] not in ("", "\n", "\\"):
             delimiter = self._script[self._at + 1]
             self._at += 2
-            found = self._until(delimiter)
+            found = self._skip_until(delimiter)
         else:
             return False
-        self._take(_ADDRESS_FLAGS)
+        self._take_match(_ADDRESS_FLAGS)
         return found
 
-    def _until(self, delimiter: str) -> bool:
+    def _skip_until(self, delimiter: str) -> bool:
         """Step over a part and its delimiter. In brackets a delimiter means one thing to one sed, another to others."""
         start = self._at
-        while (char := self._char()) != "":
+        while (char := self._peek()) != "":
             if char == "\\":
                 self._at += 2
             elif char == delimiter:
@@ -131,20 +133,20 @@ class _Sed:
                 self._at += 1
         return False
 
-    def _substitution(self, name: str) -> str:
-        delimiter = self._char()
+    def _read_substitution(self, name: str) -> str:
+        delimiter = self._peek()
         self._at += 1
         if delimiter in ("", "\\", "\n", " ", ";", "[", "]") or delimiter.isalnum():
             return "its script is not understood"
-        if not self._until(delimiter) or not self._until(delimiter):
+        if not self._skip_until(delimiter) or not self._skip_until(delimiter):
             return "its script is not understood"
         if name == "s":
-            self._take(_FLAGS)
-            if self._char() in ("e", "w"):
-                return f"its script has the flag {self._char()!r}, which runs or writes"
-        return self._ended()
+            self._take_match(_FLAGS)
+            if self._peek() in ("e", "w"):
+                return f"its script has the flag {self._peek()!r}, which runs or writes"
+        return self._check_end()
 
-    def _text(self) -> str:
+    def _read_text(self) -> str:
         r"""`a`, `i` and `c`: the rest of the line, and further lines after a backslash each."""
         while True:
             end = self._script.find("\n", self._at)

@@ -6,9 +6,9 @@ import re
 from collections.abc import Sequence
 
 from sandbox.effects import Effect
-from sandbox.shell.syntax import wordset
+from sandbox.shell.syntax import parse_word_set
 
-BANNED = wordset("""
+BANNED = parse_word_set("""
     bash sh dash ash zsh ksh fish csh tcsh pwsh powershell cmd busybox toybox
     python python2 python3 pypy pypy3 node nodejs deno bun ruby perl php lua luajit java groovy julia R Rscript
     tclsh guile racket elixir erl swift osascript sqlite3 ts-node tsx irb
@@ -55,7 +55,7 @@ _VERBS = 3
 """`npm run test`, `uv run pytest`: nothing needs more to be told apart."""
 
 
-def suggestion(words: Sequence[str], effects: Sequence[Effect], *, plain: bool) -> str | None:
+def suggest_pattern(words: Sequence[str], effects: Sequence[Effect], *, plain: bool) -> str | None:
     """A pattern that covers this command and its like, None where only the exact line may be allowed.
 
     words: the arguments as they are when all is known
@@ -63,7 +63,7 @@ def suggestion(words: Sequence[str], effects: Sequence[Effect], *, plain: bool) 
     """
     if not words or not plain or any(effect.kind in _NEVER or effect.outside for effect in effects):
         return None
-    count = _verb_count(words)
+    count = _count_verb_words(words)
     prefix = " ".join(words[:count])
     if prefix in BANNED or prefix in _BANNED_PAIRS:
         return None
@@ -72,7 +72,7 @@ def suggestion(words: Sequence[str], effects: Sequence[Effect], *, plain: bool) 
     return f"{prefix} *"
 
 
-def _verb_count(words: Sequence[str]) -> int:
+def _count_verb_words(words: Sequence[str]) -> int:
     wanted = WORDS.get(words[0], 1)
     count = 1
     while count < min(wanted, len(words)) and _WORD.fullmatch(words[count]):

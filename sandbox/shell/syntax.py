@@ -18,7 +18,7 @@ number: something unknown that is digits: an exit status, a length, a result of 
 """
 
 
-class Misread(Exception):
+class UnsupportedSyntax(Exception):
     """The source is not bash that we understand. What was read before still stands."""
 
 
@@ -30,7 +30,7 @@ class Word:
     end: int = 0
     parts: list[tuple[PartKind, str]] = field(default_factory=list)
 
-    def literal(self) -> str | None:
+    def to_literal(self) -> str | None:
         """Its text, when nothing in it is expanded; None otherwise."""
         if any(kind not in ("text", "quoted") for kind, _ in self.parts):
             return None
@@ -65,7 +65,7 @@ class Redirect:
 
 
 @dataclass(slots=True, kw_only=True)
-class Simple:
+class SimpleCommand:
     """A command with its words, or what stands in the place of one.
 
     words: empty for a bare assignment, and for the redirections of a compound command
@@ -81,7 +81,7 @@ class Simple:
 
 
 @dataclass(slots=True, kw_only=True)
-class Reading:
+class ParsedSource:
     """Everything found in one source, nested sources included, in the order of the text.
 
     source: the UTF-8 bytes of the command, a character each: places are the same for every reader
@@ -93,29 +93,29 @@ class Reading:
     """
 
     source: str
-    commands: list[Simple] = field(default_factory=list)
+    commands: list[SimpleCommand] = field(default_factory=list)
     functions: dict[str, int] = field(default_factory=dict)
     bound: set[str] = field(default_factory=set)
     calculated: set[str] = field(default_factory=set)
     problems: list[str] = field(default_factory=list)
 
 
-def wordset(text: str) -> frozenset[str]:
+def parse_word_set(text: str) -> frozenset[str]:
     """Words written with blanks between them, as a set: for tables."""
     return frozenset(text.split())
 
 
-def as_source(command: str) -> str:
+def encode_source(command: str) -> str:
     """UTF-8 bytes as characters. Raises UnicodeEncodeError for a lone surrogate."""
     return command.encode().decode("latin-1")
 
 
-def as_text(source: str) -> str:
+def decode_source(source: str) -> str:
     """Back again; what is not UTF-8 (`$'\\xff'`) becomes a lone surrogate, as everywhere in Python."""
     if source.isascii():
         return source
     return source.encode("latin-1").decode("utf-8", "surrogateescape")
 
 
-def texts(sources: Sequence[str]) -> tuple[str, ...]:
-    return tuple(as_text(each) for each in sources)
+def decode_sources(sources: Sequence[str]) -> tuple[str, ...]:
+    return tuple(decode_source(each) for each in sources)

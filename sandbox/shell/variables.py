@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 
-from sandbox.shell.syntax import wordset
+from sandbox.shell.syntax import parse_word_set
 
 PLAIN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
-_NAMES = wordset("""
+_NAMES = parse_word_set("""
     PATH HOME IFS ENV PWD OLDPWD CDPATH SHELL SHELLOPTS SHELLFLAGS PS0 PS1 PS2 PS3 PS4 PROMPT_COMMAND
     POSIXLY_CORRECT GLOBIGNORE GLOBSORT EXECIGNORE FIGNORE HISTFILE HISTCMD INPUTRC MAILPATH MAIL
     FUNCNEST FUNCNAME DIRSTACK GROUPS OPTIND OPTERR OPTARG RANDOM SRANDOM SECONDS LINENO EPOCHSECONDS UID
@@ -33,18 +33,18 @@ _PREFIXES = (
     "GCC_", "COMPILER_", "LESS_", "PATCHWRIGHT", "OPENAI_", "ANTHROPIC_", "AWS_", "PYENV_", "NVM_", "SUDO_", "DBUS_",
 )  # fmt: skip
 
-_HARMLESS = wordset("""
+_HARMLESS = parse_word_set("""
     LANG LANGUAGE TZ TERM COLORTERM NO_COLOR FORCE_COLOR CLICOLOR CLICOLOR_FORCE COLUMNS LINES CI DEBUG VERBOSE
     NODE_ENV RUST_BACKTRACE RUST_LOG PYTHONDONTWRITEBYTECODE PYTHONUNBUFFERED PYTHONHASHSEED PYTHONUTF8
     PYTHONIOENCODING SOURCE_DATE_EPOCH
     """)
 
 
-def decides(name: str) -> bool:
+def changes_execution(name: str) -> bool:
     """Whether giving this variable a value changes what later commands run, or what bash makes of them."""
     return name not in _HARMLESS and (name in _NAMES or name.startswith(_PREFIXES))
 
 
-def harmless(name: str) -> bool:
+def is_harmless_variable(name: str) -> bool:
     """Whether any program can be given this variable."""
     return name in _HARMLESS or (name.startswith("LC_") and PLAIN_NAME.fullmatch(name) is not None)

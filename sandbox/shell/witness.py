@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from functools import cache
 from typing import TYPE_CHECKING
 
-from sandbox.shell.syntax import Reading, wordset
+from sandbox.shell.syntax import ParsedSource, parse_word_set
 
 if TYPE_CHECKING:
     from tree_sitter import Node, Parser
@@ -19,32 +19,32 @@ if TYPE_CHECKING:
 Span = tuple[int, int]
 
 
-def disagreement(reading: Reading) -> str:
+def explain_disagreement(reading: ParsedSource) -> str:
     """Why the two readings of a source differ, or "" if they don't."""
-    tree = _parser().parse(reading.source.encode("latin-1"))
+    tree = _load_parser().parse(reading.source.encode("latin-1"))
     if tree.root_node.has_error:
         return "the syntax is not understood"
-    names, words = _seen(tree.root_node)
-    if names ^ _named(reading):
+    names, words = _collect_tree_spans(tree.root_node)
+    if names ^ _collect_command_spans(reading):
         return "two readings find different commands"
-    if words ^ _worded(reading):
+    if words ^ _collect_word_spans(reading):
         return "two readings find different words"
     return ""
 
 
 @cache
-def _parser() -> Parser:
+def _load_parser() -> Parser:
     import tree_sitter_bash
     from tree_sitter import Language, Parser
 
     return Parser(Language(tree_sitter_bash.language()))
 
 
-def _named(reading: Reading) -> set[Span]:
+def _collect_command_spans(reading: ParsedSource) -> set[Span]:
     return {(command.words[0].start, command.words[0].end) for command in reading.commands if command.words}
 
 
-def _worded(reading: Reading) -> set[Span]:
+def _collect_word_spans(reading: ParsedSource) -> set[Span]:
     found: set[Span] = set()
     for command in reading.commands:
         if not (command.words and reading.source[command.words[0].start : command.words[0].end] == "["):
@@ -55,29 +55,29 @@ def _worded(reading: Reading) -> set[Span]:
     return found
 
 
-def _seen(root: Node) -> tuple[set[Span], set[Span]]:
+def _collect_tree_spans(root: Node) -> tuple[set[Span], set[Span]]:
     names: set[Span] = set()
     words: set[Span] = set()
-    for node in _nodes(root):
+    for node in _iterate_nodes(root):
         if node.type in _COMMANDS:
-            _command(node, names, words)
+            _add_command_spans(node, names, words)
         elif node.type in ("file_redirect", "herestring_redirect", "heredoc_redirect"):
             # Words that follow a redirection stand in it, whoever they belong to.
-            words.update(_span(child) for child in node.named_children if child.type not in _NOT_WORDS)
+            words.update(_get_span(child) for child in node.named_children if child.type not in _NOT_WORDS)
         elif node.type == "test_command" and node.children[0].type == "[":
-            names.add(_span(node.children[0]))
+            names.add(_get_span(node.children[0]))
     return names, words
 
 
 _COMMANDS = frozenset(("command", "declaration_command", "unset_command"))
-_NOT_WORDS = wordset(
+_NOT_WORDS = parse_word_set(
     "command_name variable_assignment file_redirect herestring_redirect heredoc_redirect file_descriptor comment"
     " heredoc_start heredoc_body heredoc_end pipeline list"
 )
 _REDIRECTS = frozenset(("file_redirect", "herestring_redirect", "heredoc_redirect"))
 
 
-def _command(node: Node, names: set[Span], words: set[Span]) -> None:
+def _add_command_spans(node: Node, names: set[Span], words: set[Span]) -> None:
     if node.type == "command":
         name = node.child_by_field_name("name")
         if name is None:
@@ -85,20 +85,20 @@ def _command(node: Node, names: set[Span], words: set[Span]) -> None:
         children = [child for child in node.named_children if child.type not in _NOT_WORDS]
         if name.text == b"time" and children:  # reserved; to tree-sitter a command like any other
             name, *children = children[1:] if children[0].text == b"-p" and len(children) > 1 else children
-        names.add(_span(name))
-        words.update(_span(child) for child in children)
+        names.add(_get_span(name))
+        words.update(_get_span(child) for child in children)
     else:
-        names.add(_span(node.children[0]))
+        names.add(_get_span(node.children[0]))
         words.update(
-            _span(child) for child in node.children[1:] if child.type not in _REDIRECTS | {"comment"}
+            _get_span(child) for child in node.children[1:] if child.type not in _REDIRECTS | {"comment"}
         )
 
 
-def _span(node: Node) -> Span:
+def _get_span(node: Node) -> Span:
     return node.start_byte, node.end_byte
 
 
-def _nodes(root: Node) -> Iterator[Node]:
+def _iterate_nodes(root: Node) -> Iterator[Node]:
     """All nodes, by a stack of our own: the source may be nested deeper than Python's."""
     stack = [root]
     while stack:

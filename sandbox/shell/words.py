@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from abc import ABC, abstractmethod
 
-from sandbox.shell.syntax import Misread, PartKind, Reading, Word
+from sandbox.shell.syntax import ParsedSource, PartKind, UnsupportedSyntax, Word
 
 MAX_DEPTH = 40
 """Nobody nests deeper by hand, and each level costs a few Python frames."""
@@ -38,7 +38,7 @@ _ANSI = re.compile(
 class WordReader(ABC):
     """Reads at `at` up to `end`, and moves `at`."""
 
-    def __init__(self, reading: Reading) -> None:
+    def __init__(self, reading: ParsedSource) -> None:
         self.reading = reading
         self.source = reading.source
         self.at = 0
@@ -46,24 +46,24 @@ class WordReader(ABC):
         self.depth = 0
 
     @abstractmethod
-    def script(self, closer: str) -> None:
+    def read_script(self, closer: str) -> None:
         """Read commands up to a closing parenthesis (or the end, if `closer` is "") and step over it."""
 
-    def problem(self, text: str) -> None:
+    def note_problem(self, text: str) -> None:
         """Note something that is not understood, and read on."""
         if text not in self.reading.problems:
             self.reading.problems.append(text)
 
-    def deeper(self) -> None:
+    def enter_level(self) -> None:
         self.depth += 1
         if self.depth > MAX_DEPTH:
-            raise Misread("it is nested too deeply")
+            raise UnsupportedSyntax("it is nested too deeply")
 
-    def char(self, ahead: int = 0) -> str:
+    def peek(self, ahead: int = 0) -> str:
         place = self.at + ahead
         return self.source[place] if place < self.end else ""
 
-    def word(self) -> Word:
+    def read_word(self) -> Word:
         """A word, which may be empty when the next character cannot begin one."""
         word = Word(start=self.at)
         while self.at < self.end:
@@ -73,43 +73,43 @@ class WordReader(ABC):
                 continue
             char = self.source[self.at]
             if char in _META:
-                if char in "<>" and self.char(1) == "(":
-                    self._process(word)
+                if char in "<>" and self.peek(1) == "(":
+                    self._read_process_substitution(word)
                     continue
                 break
-            self._special(word, char)
+            self._read_special(word, char)
         word.end = self.at
         return word
 
-    def _special(self, word: Word, char: str) -> None:
+    def _read_special(self, word: Word, char: str) -> None:
         if char == "\\":
-            following = self.char(1)
+            following = self.peek(1)
             if following in ("\n", ""):
-                raise Misread("a line is continued inside a word")
+                raise UnsupportedSyntax("a line is continued inside a word")
             word.parts.append(("quoted", following))
             self.at += 2
         elif char == "'":
-            close = self._find("'", self.at + 1)
+            close = self._find_closing("'", self.at + 1)
             word.parts.append(("quoted", self.source[self.at + 1 : close]))
             self.at = close + 1
         elif char == '"':
             self.at += 1
             word.parts.append(("quoted", ""))
-            self._double(word, self.end)
+            self._read_double_quotes(word, self.end)
         elif char == "$":
-            self._dollar(word, quoted=False)
+            self._read_dollar(word, quoted=False)
         elif char == "`":
-            self._backticks(word, "split")
+            self._read_backticks(word, "split")
         else:
-            raise Misread(f"the character {char!r} is not expected here")
+            raise UnsupportedSyntax(f"the character {char!r} is not expected here")
 
-    def _find(self, what: str, start: int) -> int:
+    def _find_closing(self, what: str, start: int) -> int:
         place = self.source.find(what, start, self.end)
         if place < 0:
-            raise Misread(f"the closing {what} is missing")
+            raise UnsupportedSyntax(f"the closing {what} is missing")
         return place
 
-    def _double(self, word: Word, end: int) -> None:
+    def _read_double_quotes(self, word: Word, end: int) -> None:
         """The inside of double quotes, and the closing one."""
         while self.at < end:
             if match := _PLAIN_IN_DOUBLE.match(self.source, self.at, end):
@@ -119,10 +119,10 @@ class WordReader(ABC):
                 self.at += 1
                 return
             else:
-                self._in_double(word, '$`"\\')
-        raise Misread('the closing " is missing')
+                self._read_in_double(word, '$`"\\')
+        raise UnsupportedSyntax('the closing " is missing')
 
-    def body(self, end: int) -> Word:
+    def read_expanded_body(self, end: int) -> Word:
         """The lines of a here-document with expansions."""
         word, outer = Word(start=self.at), self.end
         self.end = end
@@ -131,15 +131,15 @@ class WordReader(ABC):
                 word.parts.append(("quoted", match[0]))
                 self.at = match.end()
             else:
-                self._in_double(word, "$`\\")
+                self._read_in_double(word, "$`\\")
         self.end = outer
         word.end = self.at
         return word
 
-    def _in_double(self, word: Word, escapable: str) -> None:
+    def _read_in_double(self, word: Word, escapable: str) -> None:
         char = self.source[self.at]
         if char == "\\":
-            following = self.char(1)
+            following = self.peek(1)
             if following == "\n":
                 self.at += 2
             elif following and following in escapable:
@@ -149,11 +149,11 @@ class WordReader(ABC):
                 word.parts.append(("quoted", "\\"))
                 self.at += 1
         elif char == "$":
-            self._dollar(word, quoted=True)
+            self._read_dollar(word, quoted=True)
         else:
-            self._backticks(word, "value")
+            self._read_backticks(word, "value")
 
-    def _dollar(self, word: Word, *, quoted: bool) -> None:
+    def _read_dollar(self, word: Word, *, quoted: bool) -> None:
         unknown: PartKind = "value" if quoted else "split"
         if match := _SIMPLE_PARAMETER.match(self.source, self.at, self.end):
             self.at = match.end()
@@ -161,78 +161,80 @@ class WordReader(ABC):
             kind: PartKind = "number" if name in _NUMERIC else unknown
             word.parts.append(("list" if name == "@" and quoted else kind, match[0]))
             return
-        following, start = self.char(1), self.at
+        following, start = self.peek(1), self.at
         if following == "(":
-            if self.char(2) == "(":
+            if self.peek(2) == "(":
                 self.at += 3
-                self.arithmetic()
+                self.read_arithmetic()
                 unknown = "number"
             else:
                 self.at += 2
-                self._nested(")")
+                self._read_nested(")")
             word.parts.append((unknown, self.source[start : self.at]))
         elif following == "{":
-            word.parts.append((self._braced(unknown, quoted=quoted), self.source[start : self.at]))
+            word.parts.append(
+                (self._read_braced_parameter(unknown, quoted=quoted), self.source[start : self.at])
+            )
         elif following == "'" and not quoted:
-            self._ansi(word)
+            self._read_ansi_quotes(word)
         elif (following == '"' and not quoted) or following in ("[", "\\", "\n"):
-            raise Misread(f"${following} is not expected here")
+            raise UnsupportedSyntax(f"${following} is not expected here")
         else:
             word.parts.append(("quoted", "$"))
             self.at += 1
 
-    def _nested(self, closer: str) -> None:
-        self.deeper()
-        self.script(closer)
+    def _read_nested(self, closer: str) -> None:
+        self.enter_level()
+        self.read_script(closer)
         self.depth -= 1
 
-    def _process(self, word: Word) -> None:
+    def _read_process_substitution(self, word: Word) -> None:
         if word.parts:
-            raise Misread("a process substitution inside a word")
+            raise UnsupportedSyntax("a process substitution inside a word")
         start = self.at
         self.at += 2
-        self._nested(")")
+        self._read_nested(")")
         if self.at < self.end and self.source[self.at] not in _META:
-            raise Misread("a process substitution inside a word")
+            raise UnsupportedSyntax("a process substitution inside a word")
         word.parts += [("quoted", "/dev/fd/"), ("number", self.source[start : self.at])]
 
-    def _backticks(self, word: Word, kind: PartKind) -> None:
+    def _read_backticks(self, word: Word, kind: PartKind) -> None:
         start, outer = self.at, self.end
-        close = self._find("`", start + 1)
+        close = self._find_closing("`", start + 1)
         if "\\" in self.source[start:close]:
-            raise Misread("a backslash between backticks")
+            raise UnsupportedSyntax("a backslash between backticks")
         self.at, self.end = start + 1, close
-        self._nested("")
+        self._read_nested("")
         self.at, self.end = close + 1, outer
         word.parts.append((kind, self.source[start : self.at]))
 
-    def _ansi(self, word: Word) -> None:
+    def _read_ansi_quotes(self, word: Word) -> None:
         r"""`$'…'`."""
         start = place = self.at + 2
         while self.source[place : place + 1] not in ("'", "") and place < self.end:
             place += 2 if self.source[place] == "\\" else 1
         if place >= self.end:
-            raise Misread("the closing ' is missing")
-        value = _ANSI.sub(_decoded, self.source[start:place])
+            raise UnsupportedSyntax("the closing ' is missing")
+        value = _ANSI.sub(_decode_escape, self.source[start:place])
         if "\0" in value or "\\c" in self.source[start:place] or "\\x{" in self.source[start:place]:
-            raise Misread("a control character between $' and '")
+            raise UnsupportedSyntax("a control character between $' and '")
         word.parts.append(("quoted", value))
         self.at = place + 1
 
-    def _braced(self, unknown: PartKind, *, quoted: bool) -> PartKind:
+    def _read_braced_parameter(self, unknown: PartKind, *, quoted: bool) -> PartKind:
         r"""`${…}`: the kind of part that it makes."""
         match = _BRACED.match(self.source, self.at, self.end)
         if not match:
-            raise Misread("${…} in a form that can run code")
+            raise UnsupportedSyntax("${…} in a form that can run code")
         length, name, subscript = match[1], match[2], match[3] or ""
         self.at = match.end()
         if length or name in _NUMERIC:
-            if self.char() == "}":
+            if self.peek() == "}":
                 self.at += 1
                 return "number"
-            raise Misread("${…} in a form that is not understood")
+            raise UnsupportedSyntax("${…} in a form that is not understood")
         kind: PartKind = "list" if quoted and "@" in (name, subscript[1:2]) else unknown
-        if self.char() == "}":
+        if self.peek() == "}":
             self.at += 1
         elif match := _SLICE.match(self.source, self.at, self.end):
             self.at = match.end()
@@ -240,14 +242,14 @@ class WordReader(ABC):
             self.at = match.end()
             if "=" in match[0]:
                 self.reading.bound.add(name)
-            self.deeper()
-            self._alternative(quoted=quoted)
+            self.enter_level()
+            self._skip_alternative(quoted=quoted)
             self.depth -= 1
         else:
-            raise Misread("${…} in a form that can run code")
+            raise UnsupportedSyntax("${…} in a form that can run code")
         return kind
 
-    def _alternative(self, *, quoted: bool) -> None:
+    def _skip_alternative(self, *, quoted: bool) -> None:
         """The word after an operator in `${…}`, up to the brace. Its value is not known, its commands count."""
         inner = Word(start=self.at)
         while self.at < self.end:
@@ -259,11 +261,11 @@ class WordReader(ABC):
                 self.at += 1
                 return
             if char == "{" or (quoted and char in "'\""):
-                raise Misread(f"{char} between ${{ and }}")
-            self._special(inner, char)
-        raise Misread("the closing } is missing")
+                raise UnsupportedSyntax(f"{char} between ${{ and }}")
+            self._read_special(inner, char)
+        raise UnsupportedSyntax("the closing } is missing")
 
-    def arithmetic(self, closer: str = "))") -> None:
+    def read_arithmetic(self, closer: str = "))") -> None:
         """Arithmetic up to its closer (`))` or, between the parts of a for loop, `;`), and step over it."""
         open_parentheses = 0
         while self.at < self.end:
@@ -283,11 +285,11 @@ class WordReader(ABC):
                 self.at += len(closer)
                 return
             else:
-                raise Misread("arithmetic that can run code")
-        raise Misread(f"the closing {closer} is missing")
+                raise UnsupportedSyntax("arithmetic that can run code")
+        raise UnsupportedSyntax(f"the closing {closer} is missing")
 
 
-def _decoded(match: re.Match[str]) -> str:
+def _decode_escape(match: re.Match[str]) -> str:
     escape, octal, byte, short, long = match.groups()
     if escape:
         return _ESCAPES[escape]

@@ -15,7 +15,7 @@ _CLOCK_TICK_NS = 20_000_000
 """Kernels stamp files with a clock that may stand up to so far behind the one that programs read."""
 
 
-def written_within(
+def find_writes_within(
     root: Path, before: View, changes: Iterable[Change], moments: Moments, surely: Collection[str] = ()
 ) -> Mapping[str, bytes | None]:
     """Content by path (None: removed) of those changes that were certainly made, and ended, within these moments.
@@ -30,9 +30,11 @@ def written_within(
         states = (change.before, change.after)
         if any(state is not None and state.mode == GIT_NESTED for state in states):
             continue
-        if change.path in surely or _is_within(_latest(root, before, change), moments):
+        if change.path in surely or _is_within(_find_latest_moment(root, before, change), moments):
             state = change.after
-            found[change.path] = None if state is None else before.store.read(state.id) if state.kept else b""
+            found[change.path] = (
+                None if state is None else before.store.read(state.id) if state.is_kept else b""
+            )
     return found
 
 
@@ -40,7 +42,7 @@ def _is_within(moment: int, moments: Moments) -> bool:
     return moments[0] - _CLOCK_TICK_NS <= moment <= moments[1]
 
 
-def _latest(root: Path, before: View, change: Change) -> int:
+def _find_latest_moment(root: Path, before: View, change: Change) -> int:
     """The moment of the last thing that happened to a path, and to the folders that are new with it; -1 unknown."""
     path = PurePosixPath(change.path)
     try:

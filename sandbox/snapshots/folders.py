@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import PurePosixPath
 
-from sandbox.snapshots.present import Workspace
+from sandbox.snapshots.present import WorkingTree
 from sandbox.snapshots.state import Change
 from sandbox.snapshots.view import View
 
@@ -18,23 +18,28 @@ Spans = Sequence[tuple[View, View, Sequence[Change]]]
 
 
 @contextmanager
-def permitted(workspace: Workspace, spans: Spans) -> Iterator[dict[str, int]]:
+def restore_folder_modes(workspace: WorkingTree, spans: Spans) -> Iterator[dict[str, int]]:
     """While files are taken back: folders that were closed meanwhile are open.
 
     Gives the permissions that folders are to get afterwards; without them (they may be cleared) all get those that
     they had. A folder of which somebody has changed the permissions since keeps them.
     """
     wanted, closed = {}, {}
-    for path in sorted(_candidates(spans)):  # what lies higher first, so that what is below can be looked at
-        history = [(before.folder(path), after.folder(path)) for before, after, _ in reversed(spans)]
-        now = workspace.folder(path)
-        mode = _without(history, now)
+    for path in sorted(
+        _find_candidates(spans)
+    ):  # what lies higher first, so that what is below can be looked at
+        history = [
+            (before.get_folder_mode(path), after.get_folder_mode(path))
+            for before, after, _ in reversed(spans)
+        ]
+        now = workspace.read_folder_mode(path)
+        mode = _remove_mode_changes(history, now)
         if mode is None or mode == now:
             continue
         wanted[path] = mode
         if now is not None and now & _OWNER != _OWNER:
             closed[path] = now
-            workspace.set_folder(path, now | _OWNER)
+            workspace.set_folder_mode(path, now | _OWNER)
     try:
         yield wanted
     finally:
@@ -42,11 +47,11 @@ def permitted(workspace: Workspace, spans: Spans) -> Iterator[dict[str, int]]:
         for path, mode in sorted(
             modes.items(), reverse=True
         ):  # what lies deeper first: the way there may be closed
-            if workspace.folder(path) not in (None, mode):
-                workspace.set_folder(path, mode)
+            if workspace.read_folder_mode(path) not in (None, mode):
+                workspace.set_folder_mode(path, mode)
 
 
-def _candidates(spans: Spans) -> set[str]:
+def _find_candidates(spans: Spans) -> set[str]:
     """Folders that may have come, gone, or got other permissions; none where a snapshot does not know these."""
     found: set[str] = set()
     for before, after, changes in spans:
@@ -59,12 +64,12 @@ def _candidates(spans: Spans) -> set[str]:
         found |= {
             path
             for path in old.folders.keys() | new.folders.keys()
-            if before.folder(path) != after.folder(path)
+            if before.get_folder_mode(path) != after.get_folder_mode(path)
         }
     return {"" if path == "." else path for path in found}
 
 
-def _without(history: Sequence[tuple[int | None, int | None]], now: int | None) -> int | None:
+def _remove_mode_changes(history: Sequence[tuple[int | None, int | None]], now: int | None) -> int | None:
     """Permissions with the changes (the newest first) taken out of them; None for no folder."""
     mode = now
     for before, after in history:

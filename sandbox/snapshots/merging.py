@@ -9,8 +9,8 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from sandbox.own_programs import own_path, own_program
-from sandbox.snapshots.present import Workspace
+from sandbox.own_programs import build_search_path, require_own_program
+from sandbox.snapshots.present import WorkingTree
 from sandbox.snapshots.state import GIT_NESTED, Change, State
 from sandbox.snapshots.store import Store
 
@@ -22,8 +22,8 @@ class Clash(Exception):
     """The change cannot be taken back without touching what somebody else did since."""
 
 
-def without(
-    workspace: Workspace,
+def compute_reverted_state(
+    workspace: WorkingTree,
     store: Store,
     path: str,
     changes: Sequence[Change],
@@ -39,12 +39,12 @@ def without(
     """
     wanted = now
     for change in changes:
-        wanted = _without(workspace, store, path, change, wanted, merge=merge)
+        wanted = _revert_state(workspace, store, path, change, wanted, merge=merge)
     return wanted
 
 
-def _without(
-    workspace: Workspace, store: Store, path: str, change: Change, now: State | None, *, merge: bool
+def _revert_state(
+    workspace: WorkingTree, store: Store, path: str, change: Change, now: State | None, *, merge: bool
 ) -> State | None:
     before, after = change.before, change.after
     if GIT_NESTED in (state.mode for state in (before, after, now) if state):
@@ -52,8 +52,8 @@ def _without(
     if now == before:  # already as it was: by hand, or by an undo that was killed half-way
         return now
     if now == after:
-        return _kept(before)
-    if not (merge and before and after and now and all(map(_plain, (before, after, now)))):
+        return _require_kept(before)
+    if not (merge and before and after and now and all(map(_is_plain_file, (before, after, now)))):
         raise Clash("changed since")
     mode = before.mode if now.mode == after.mode else now.mode
     if before.id == after.id:
@@ -62,7 +62,7 @@ def _without(
         content = before.id
     else:
         mine = workspace.read(path, now) if not store.has(now.id) else store.read(now.id)
-        merged = merged_lines(store.read(after.id), mine, store.read(before.id))
+        merged = merge_lines(store.read(after.id), mine, store.read(before.id))
         if merged is None:
             raise Clash("changed since, in the same lines")
         content = store.write("blob", merged)
@@ -71,17 +71,17 @@ def _without(
     return State(mode=mode, id=content)
 
 
-def _kept(state: State | None) -> State | None:
-    if state is not None and not state.kept:
+def _require_kept(state: State | None) -> State | None:
+    if state is not None and not state.is_kept:
         raise Clash("its earlier content was too large to keep")
     return state
 
 
-def _plain(state: State) -> bool:
-    return stat.S_ISREG(state.mode) and state.kept
+def _is_plain_file(state: State) -> bool:
+    return stat.S_ISREG(state.mode) and state.is_kept
 
 
-def merged_lines(base: bytes, ours: bytes, theirs: bytes) -> bytes | None:
+def merge_lines(base: bytes, ours: bytes, theirs: bytes) -> bytes | None:
     """The three-way merge of texts, None where both sides changed the same lines, one is binary, or it takes long."""
     if any(b"\0" in content for content in (base, ours, theirs)):
         return None
@@ -91,10 +91,10 @@ def merged_lines(base: bytes, ours: bytes, theirs: bytes) -> bytes | None:
             Path(name).write_bytes(content)
         try:
             done = subprocess.run(
-                [own_program("git"), "merge-file", "-p", "-q", "--", *names],
+                [require_own_program("git"), "merge-file", "-p", "-q", "--", *names],
                 cwd=folder,
                 env={
-                    "PATH": own_path(),
+                    "PATH": build_search_path(),
                     "LC_ALL": "C",
                     "GIT_CONFIG_GLOBAL": os.devnull,
                     "GIT_CONFIG_NOSYSTEM": "1",

@@ -50,13 +50,15 @@ class PackWriter:
         return len(self._found)
 
     @property
-    def full(self) -> bool:
+    def is_full(self) -> bool:
         """No more may be added: the rest belongs into another one."""
         return self._offset > _LARGEST // 2
 
     def add(self, name: str, kind: str, content: bytes) -> None:
         """Add an object whose id is `name`."""
-        self.add_raw(name, _head(KINDS[kind], len(content)) + zlib.compress(content, self._compression))
+        self.add_raw(
+            name, _encode_object_header(KINDS[kind], len(content)) + zlib.compress(content, self._compression)
+        )
 
     def add_raw(self, name: str, data: bytes) -> None:
         """Add an object as another pack has it."""
@@ -76,7 +78,7 @@ class PackWriter:
             checksum = hashlib.file_digest(file, lambda: hashlib.sha1(usedforsecurity=False)).digest()
             file.seek(0, os.SEEK_END)
             file.write(checksum)
-        self._index.write_bytes(_index(self._found, checksum))
+        self._index.write_bytes(_build_index(self._found, checksum))
         name = f"pack-{checksum.hex()}"
         self._temporary.replace(self._folder / f"{name}.pack")
         self._index.replace(self._folder / f"{name}.idx")
@@ -118,15 +120,15 @@ class Pack:
 
     def __iter__(self) -> Iterator[str]:
         for number in range(len(self)):
-            yield self._name(number).hex()
+            yield self._read_name(number).hex()
 
-    def offset(self, name: str) -> int | None:
+    def find_offset(self, name: str) -> int | None:
         """Where an object begins, None if it is not in here."""
         wanted = bytes.fromhex(name)
         low, high = (self._fan[wanted[0] - 1] if wanted[0] else 0), self._fan[wanted[0]]
         while low < high:
             middle = (low + high) // 2
-            found = self._name(middle)
+            found = self._read_name(middle)
             if found == wanted:
                 return int(struct.unpack_from(">I", self._data, self._offsets + 4 * middle)[0])
             low, high = (middle + 1, high) if found < wanted else (low, middle)
@@ -136,7 +138,7 @@ class Pack:
         """The content of the object there. Raises OSError, and zlib.error when it is damaged."""
         with self.file.open("rb", buffering=0) as file:
             head = os.pread(file.fileno(), _LONGEST_HEAD, offset)
-            size, start = _size(head)
+            size, start = _parse_object_header(head)
             # As many bytes as it can have at most (zlib's compressBound): what comes behind is another's.
             stored = os.pread(file.fileno(), size + size // 1000 + 64, offset + start)
         reader = zlib.decompressobj()
@@ -145,16 +147,16 @@ class Pack:
             raise zlib.error("the object is not whole")
         return content
 
-    def holds(self, name: str) -> bool:
+    def can_read(self, name: str) -> bool:
         """Whether an object is in here and can be read."""
         try:
-            return (offset := self.offset(name)) is not None and self.read(offset) is not None
+            return (offset := self.find_offset(name)) is not None and self.read(offset) is not None
         except (OSError, zlib.error):
             return False
 
-    def copy(self, keep: Collection[str], to: PackWriter) -> None:
+    def copy_objects(self, keep: Collection[str], to: PackWriter) -> None:
         """Add those objects to another pack, as they are."""
-        places = sorted((offset, name) for name in self if (offset := self.offset(name)) is not None)
+        places = sorted((offset, name) for name in self if (offset := self.find_offset(name)) is not None)
         ends = [offset for offset, _ in places[1:]] + [self._end]
         with self.file.open("rb") as file:
             for (start, name), end in zip(places, ends, strict=True):
@@ -162,7 +164,7 @@ class Pack:
                     file.seek(start)
                     to.add_raw(name, file.read(end - start))
 
-    def _name(self, number: int) -> bytes:
+    def _read_name(self, number: int) -> bytes:
         start = self._names + _ID * number
         return self._data[start : start + _ID]
 
@@ -177,21 +179,21 @@ class Packs:
 
     def find(self, name: str) -> tuple[Pack, int] | None:
         """The pack that holds an object, and where."""
-        self._look()
+        self._refresh()
         for pack in self._packs:
-            if (offset := pack.offset(name)) is not None:
+            if (offset := pack.find_offset(name)) is not None:
                 return pack, offset
         return None
 
     def prune(self, keep: Collection[str], compression: int) -> int:
         """Delete packs of which nothing is kept, and halve those of which most is not. Returns the objects deleted."""
-        self._look()
+        self._refresh()
         removed = 0
         for pack in self._packs:
             kept = {name for name in pack if name in keep}
             if 2 * len(kept) >= len(pack):
                 continue
-            removed += self._reduce(pack, kept, compression)
+            removed += self._shrink_pack(pack, kept, compression)
         self.close()
         known = {path.stem for path in self.folder.glob("*.idx")}
         for path in self.folder.glob("*"):  # what a kill left behind
@@ -199,22 +201,22 @@ class Packs:
                 path.unlink()
         return removed
 
-    def mend(self, compression: int) -> int:
+    def drop_damaged(self, compression: int) -> int:
         """Drop the objects that cannot be read, each of them; the others stay. Returns how many."""
-        self._look()
+        self._refresh()
         removed = 0
         for pack in self._packs:
-            whole = {name for name in pack if pack.holds(name)}
+            whole = {name for name in pack if pack.can_read(name)}
             if len(whole) < len(pack):
-                removed += self._reduce(pack, whole, compression)
+                removed += self._shrink_pack(pack, whole, compression)
         self.close()
         return removed
 
-    def _reduce(self, pack: Pack, kept: Collection[str], compression: int) -> int:
+    def _shrink_pack(self, pack: Pack, kept: Collection[str], compression: int) -> int:
         """Put another in a pack's place, with those objects alone, if any. Returns how many it has less."""
         if kept:
             writer = PackWriter(self.folder, compression)
-            pack.copy(kept, writer)
+            pack.copy_objects(kept, writer)
             writer.finish()
         pack.index.unlink()
         pack.file.unlink()
@@ -224,7 +226,7 @@ class Packs:
         """Forget what is known of them."""
         self._packs, self._seen = [], -1
 
-    def _look(self) -> None:
+    def _refresh(self) -> None:
         try:
             now = self.folder.stat().st_mtime_ns
         except FileNotFoundError:  # nothing was ever packed
@@ -244,7 +246,7 @@ _LONGEST_HEAD = 10
 """Bytes: kind and size of an object of 64 bits' length."""
 
 
-def _size(head: bytes) -> tuple[int, int]:
+def _parse_object_header(head: bytes) -> tuple[int, int]:
     """Bytes of an object's content, and of the head that says so. Raises zlib.error."""
     size, shift = head[0] & 0xF if head else 0, 4
     for place, byte in enumerate(head):
@@ -256,7 +258,7 @@ def _size(head: bytes) -> tuple[int, int]:
     raise zlib.error("the object has no head")
 
 
-def _head(kind: int, size: int) -> bytes:
+def _encode_object_header(kind: int, size: int) -> bytes:
     """Kind and size: four bits of the size, then seven in each byte that follows, the lowest first."""
     byte, size = kind << 4 | size & 0xF, size >> 4
     found = bytearray()
@@ -267,7 +269,7 @@ def _head(kind: int, size: int) -> bytes:
     return bytes(found)
 
 
-def _index(found: dict[str, tuple[int, int]], checksum: bytes) -> bytes:
+def _build_index(found: dict[str, tuple[int, int]], checksum: bytes) -> bytes:
     """Version 2 of git's index: ids in order, how many begin with each byte, checksums, offsets."""
     entries = sorted((bytes.fromhex(name), *place) for name, place in found.items())
     counts = [0] * _FAN

@@ -19,7 +19,7 @@ _MARK = b"patchwright stat-cache 1 %d.%d\n" % sys.version_info[:2]
 """marshal's format is one of a Python version."""
 
 
-def save(store: Path, facts: tuple[Any, ...]) -> None:
+def save_cache(store: Path, facts: tuple[Any, ...]) -> None:
     """Write facts: of tuples, lists, sets, dicts, texts, bytes and numbers. A disk that is full keeps the old ones."""
     content = marshal.dumps(facts)
     temporary = store / f"{NAME}-{os.getpid()}"
@@ -28,7 +28,7 @@ def save(store: Path, facts: tuple[Any, ...]) -> None:
         temporary.replace(store / NAME)
 
 
-def load(store: Path) -> tuple[Any, ...] | None:
+def load_cache(store: Path) -> tuple[Any, ...] | None:
     """What was saved last; None if there is nothing that can be relied upon."""
     try:
         data = (store / NAME).read_bytes()
@@ -42,7 +42,7 @@ def load(store: Path) -> tuple[Any, ...] | None:
     return found if isinstance(found, tuple) else None
 
 
-def forget(store: Path) -> None:
+def delete_cache(store: Path) -> None:
     """Remove it: what it names is about to be deleted."""
     with suppress(FileNotFoundError):
         (store / NAME).unlink()

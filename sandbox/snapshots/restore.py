@@ -7,17 +7,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
-from sandbox.snapshots.folders import permitted
-from sandbox.snapshots.merging import Clash, without
-from sandbox.snapshots.present import Workspace
+from sandbox.snapshots.folders import restore_folder_modes
+from sandbox.snapshots.merging import Clash, compute_reverted_state
+from sandbox.snapshots.present import WorkingTree
 from sandbox.snapshots.state import Change, State
-from sandbox.snapshots.store import Store, told
-from sandbox.snapshots.unveiled import differing
+from sandbox.snapshots.store import Store, translate_store_errors
+from sandbox.snapshots.unveiled import compute_changes
 from sandbox.snapshots.view import View
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Restored:
+class RestoreResult:
     """What came of an undo.
 
     changes: what was taken back (each one's `before` is what is there now)
@@ -37,8 +37,8 @@ class Span:
     changes: Sequence[Change]
 
     @staticmethod
-    def of(before: View, after: View) -> Span:
-        return Span(before=before, after=after, changes=differing(before, after))
+    def from_views(before: View, after: View) -> Span:
+        return Span(before=before, after=after, changes=compute_changes(before, after))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,26 +51,28 @@ class _Step:
     folder: bool
 
 
-def restore(root: Path, store: Store, spans: Sequence[Span], *, skip_clashes: bool, merge: bool) -> Restored:
+def revert_spans(
+    root: Path, store: Store, spans: Sequence[Span], *, skip_clashes: bool, merge: bool
+) -> RestoreResult:
     """See `Snapshots.revert`. spans: the oldest first"""
-    workspace = Workspace(root)
+    workspace = WorkingTree(root)
     with (
-        told(root),
-        permitted(workspace, [(span.before, span.after, span.changes) for span in spans]) as modes,
+        translate_store_errors(root),
+        restore_folder_modes(workspace, [(span.before, span.after, span.changes) for span in spans]) as modes,
     ):
-        steps, clashes = _plan(workspace, store, spans, merge=merge)
+        steps, clashes = _plan_steps(workspace, store, spans, merge=merge)
         if clashes and not skip_clashes:
             modes.clear()
-            return Restored(changes=(), clashes=clashes)
-        _apply(workspace, store, steps)
+            return RestoreResult(changes=(), clashes=clashes)
+        _apply_steps(workspace, store, steps)
         for span in reversed(spans):
-            _tidy(workspace, span)
-    changes = (Change.of(step.path, step.wanted, step.present) for step in steps)
-    return Restored(changes=tuple(changes), clashes=clashes)
+            _tidy_folders(workspace, span)
+    changes = (Change.from_states(step.path, step.wanted, step.present) for step in steps)
+    return RestoreResult(changes=tuple(changes), clashes=clashes)
 
 
-def _plan(
-    workspace: Workspace, store: Store, spans: Sequence[Span], *, merge: bool
+def _plan_steps(
+    workspace: WorkingTree, store: Store, spans: Sequence[Span], *, merge: bool
 ) -> tuple[list[_Step], dict[str, str]]:
     histories: dict[str, list[Change]] = {}
     for span in reversed(spans):
@@ -79,11 +81,11 @@ def _plan(
     steps: dict[str, _Step] = {}
     clashes: dict[str, str] = {}
     for path, changes in sorted(histories.items()):
-        now = workspace.state(path)
+        now = workspace.read_state(path)
         folder = now is not None and now.mode == stat.S_IFDIR
         present = None if folder else now
         try:
-            wanted = without(workspace, store, path, changes, present, merge=merge)
+            wanted = compute_reverted_state(workspace, store, path, changes, present, merge=merge)
         except Clash as clash:
             clashes[path] = str(clash)
             continue
@@ -91,36 +93,38 @@ def _plan(
             steps[path] = _Step(path=path, wanted=wanted, present=present, folder=folder)
     # One clash may block another path: a folder cannot become a file while something of the user's is in it.
     while blocked := {
-        path: why for path, step in steps.items() if (why := _blocked(workspace, step, steps, spans))
+        path: why for path, step in steps.items() if (why := _explain_block(workspace, step, steps, spans))
     }:
         clashes |= blocked
         steps = {path: step for path, step in steps.items() if path not in blocked}
     return list(steps.values()), clashes
 
 
-def _blocked(workspace: Workspace, step: _Step, steps: dict[str, _Step], spans: Sequence[Span]) -> str:
+def _explain_block(
+    workspace: WorkingTree, step: _Step, steps: dict[str, _Step], spans: Sequence[Span]
+) -> str:
     if step.wanted is None:
         return ""
     vacated = {path for path, each in steps.items() if each.wanted is None}
     if step.folder:
-        others = sorted(set(workspace.files_below(step.path)) - vacated)
+        others = sorted(set(workspace.iterate_files_below(step.path)) - vacated)
         if others:
             return f"a folder with {others[0]!r} stands in its place"
-        if not all(_made(path, spans) for path in workspace.folders_from(step.path)):
+        if not all(_was_created_in_spans(path, spans) for path in workspace.iterate_folders_from(step.path)):
             return "a folder that somebody else has made stands in its place"
-    for parent in _parents(step.path):
-        state = workspace.state(parent)
+    for parent in _list_parents(step.path):
+        state = workspace.read_state(parent)
         if state is not None and state.mode != stat.S_IFDIR and parent not in vacated:
             return f"{parent!r} is no longer a folder"
     return ""
 
 
-def _made(path: str, spans: Sequence[Span]) -> bool:
+def _was_created_in_spans(path: str, spans: Sequence[Span]) -> bool:
     """Whether it was in one of the spans that the folder at `path` came to be."""
     return any(span.after.has_folder(path) and not span.before.has_folder(path) for span in spans)
 
 
-def _apply(workspace: Workspace, store: Store, steps: Sequence[_Step]) -> None:
+def _apply_steps(workspace: WorkingTree, store: Store, steps: Sequence[_Step]) -> None:
     """Removals first: they make room where a file became a folder or the reverse."""
     for step in steps:
         if step.wanted is None:
@@ -129,25 +133,25 @@ def _apply(workspace: Workspace, store: Store, steps: Sequence[_Step]) -> None:
         if step.wanted is None:
             continue
         if step.folder:
-            workspace.clear(step.path)
+            workspace.remove_empty_folders(step.path)
         workspace.write(step.path, step.wanted, store.read(step.wanted.id))
 
 
-def _tidy(workspace: Workspace, span: Span) -> None:
+def _tidy_folders(workspace: WorkingTree, span: Span) -> None:
     """Bring back folders that are gone, remove those that are new and empty."""
     before, after = span.before, span.after
     hollow = after.extra.empty - before.extra.empty
     added = {
         each.path for each in span.changes if each.before is None
     }  # also what somebody has removed since
-    made = hollow | {parent for path in added | hollow for parent in _parents(path)}
+    made = hollow | {parent for path in added | hollow for parent in _list_parents(path)}
     for path in sorted(made, reverse=True):  # what lies deeper comes first
         if not before.has_folder(path):
-            workspace.remove_empty(path)
+            workspace.remove_if_empty(path)
     for path in sorted(before.extra.empty - after.extra.empty):
-        if not after.has_folder(path) and workspace.state(path) is None:
+        if not after.has_folder(path) and workspace.read_state(path) is None:
             workspace.make_folder(path)
 
 
-def _parents(path: str) -> list[str]:
+def _list_parents(path: str) -> list[str]:
     return [str(parent) for parent in PurePosixPath(path).parents][:-1]

@@ -24,12 +24,12 @@ class State:
     id: str
 
     @property
-    def kept(self) -> bool:
+    def is_kept(self) -> bool:
         """The content is in the store."""
         return self.mode != GIT_NESTED and "@" not in self.id
 
     @property
-    def link(self) -> bool:
+    def is_link(self) -> bool:
         return stat.S_ISLNK(self.mode)
 
 
@@ -43,7 +43,7 @@ class Change:
     after: State | None
 
     @staticmethod
-    def of(path: str, before: State | None, after: State | None) -> Change:
+    def from_states(path: str, before: State | None, after: State | None) -> Change:
         kind: Literal["added", "modified", "mode", "deleted"]
         if before is None or after is None:
             kind = "added" if before is None else "deleted"
@@ -53,7 +53,7 @@ class Change:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Extra:
+class SnapshotMetadata:
     """What a snapshot knows beyond git's tree, so that undo is exact in modes, large files and folders.
 
     usual: permission bits of most plain and most executable files (follows the user's umask)
@@ -70,7 +70,7 @@ class Extra:
     folder: int = 0
     folders: Mapping[str, int] = field(default_factory=dict)
 
-    def state(self, path: str, git_mode: int, object_id: str) -> State:
+    def build_state(self, path: str, git_mode: int, object_id: str) -> State:
         """The full state of a tree's entry."""
         if git_mode == GIT_LINK:
             return State(mode=stat.S_IFLNK | 0o777, id=object_id)
@@ -92,10 +92,10 @@ class Extra:
         return json.dumps(facts, separators=(",", ":")).encode()
 
     @staticmethod
-    def decode(content: bytes) -> Extra:
+    def decode(content: bytes) -> SnapshotMetadata:
         facts = json.loads(content)
         plain, executable = facts["usual"]
-        return Extra(
+        return SnapshotMetadata(
             usual=(plain, executable),
             modes=facts["modes"],
             large={path: (mode, mark) for path, (mode, mark) in facts["large"].items()},
@@ -105,7 +105,7 @@ class Extra:
         )
 
 
-def git_mode(mode: int) -> int:
+def to_git_mode(mode: int) -> int:
     """The mode that git's tree has for an st_mode."""
     if stat.S_ISLNK(mode):
         return GIT_LINK

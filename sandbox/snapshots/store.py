@@ -34,9 +34,9 @@ _SKELETON = {
 }
 
 
-def object_id(kind: str, content: bytes) -> str:
+def compute_object_id(kind: str, content: bytes) -> str:
     """The id git gives to an object."""
-    return _hash(_framed(kind, content))
+    return _compute_hash(_add_object_header(kind, content))
 
 
 class LostObjectError(UserError):
@@ -61,26 +61,26 @@ class Store:
 
     def write(self, kind: str, content: bytes) -> str:
         """Store an object, if it is not there yet, and return its id."""
-        framed = _framed(kind, content)
-        name = _hash(framed)
-        with told(self.folder):
+        framed = _add_object_header(kind, content)
+        name = _compute_hash(framed)
+        with translate_store_errors(self.folder):
             self._open()
             if self._packing is not None:
-                self._pack(self._packing, name, kind, content)
+                self._add_to_pack(self._packing, name, kind, content)
             elif not self.has(name):
-                self._put(_place(name), zlib.compress(framed, _COMPRESSION))
+                self._write_file(_format_object_path(name), zlib.compress(framed, _COMPRESSION))
         return name
 
     @contextmanager
-    def packing(self) -> Iterator[None]:
+    def pack_writes(self) -> Iterator[None]:
         """Let what is written meanwhile become one file: for many objects at once. They are there when it ends."""
-        with told(self.folder):
+        with translate_store_errors(self.folder):
             self._open()
             self._packs.folder.mkdir(mode=0o700, exist_ok=True)
             self._packing = PackWriter(self._packs.folder, _COMPRESSION)
         try:
             yield
-            with told(self.folder):
+            with translate_store_errors(self.folder):
                 self._packing.finish()
         except BaseException:  # a full disk, an interrupt: do not leave half of it
             self._packing.abort()
@@ -89,10 +89,10 @@ class Store:
             self._packing = None
             self._packs.close()
 
-    def _pack(self, writer: PackWriter, name: str, kind: str, content: bytes) -> None:
+    def _add_to_pack(self, writer: PackWriter, name: str, kind: str, content: bytes) -> None:
         if name in writer or self.has(name):
             return
-        if writer.full:
+        if writer.is_full:
             writer.finish()
             self._packing = writer = PackWriter(self._packs.folder, _COMPRESSION)
         writer.add(name, kind, content)
@@ -102,7 +102,7 @@ class Store:
         if name == EMPTY_TREE or self._packs.find(name) is not None:
             return True
         try:
-            return os.stat(f"{self._root}/{_place(name)}").st_size > 0  # noqa: PTH116 - asked for every file of a tree
+            return os.stat(f"{self._root}/{_format_object_path(name)}").st_size > 0  # noqa: PTH116 - asked for every file of a tree
         except FileNotFoundError:
             return False
 
@@ -113,7 +113,7 @@ class Store:
         try:
             if (packed := self._packs.find(name)) is not None:
                 return packed[0].read(packed[1])
-            return _unpacked(self.folder / _place(name))
+            return _read_loose_object(self.folder / _format_object_path(name))
         except (OSError, zlib.error) as reason:
             self.damaged |= not isinstance(reason, FileNotFoundError)
             message = f"the snapshot object {name!r} is missing or damaged in {str(self.folder)!r}"
@@ -122,14 +122,14 @@ class Store:
     def write_tree(self, entries: Mapping[str, Entry]) -> str:
         """Store a folder's entries as a tree object."""
 
-        def order(item: tuple[bytes, Entry]) -> bytes:  # git sorts a folder as if its name ended in "/"
+        def sort_key(item: tuple[bytes, Entry]) -> bytes:  # git sorts a folder as if its name ended in "/"
             return item[0] + b"/" if item[1][0] == GIT_TREE else item[0]
 
-        named = sorted(((os.fsencode(name), entry) for name, entry in entries.items()), key=order)
+        named = sorted(((os.fsencode(name), entry) for name, entry in entries.items()), key=sort_key)
         content = b"".join(b"%o %s\0" % (mode, name) + bytes.fromhex(entry) for name, (mode, entry) in named)
         return self.write("tree", content)
 
-    def tree(self, name: str) -> dict[str, Entry]:
+    def read_tree(self, name: str) -> dict[str, Entry]:
         """The entries of a tree object."""
         content, start, entries = self.read(name), 0, {}
         while start < len(content):
@@ -139,41 +139,41 @@ class Store:
             start = end + 21
         return entries
 
-    def differing(self, old: str, new: str, prefix: str = "") -> Iterator[tuple[str, Pair]]:
+    def iterate_differences(self, old: str, new: str, prefix: str = "") -> Iterator[tuple[str, Pair]]:
         """Every file that is not the same in two trees; equal sub-trees are not even read."""
         if old == new:
             return
-        left, right = self.tree(old), self.tree(new)
+        left, right = self.read_tree(old), self.read_tree(new)
         for name in sorted(left.keys() | right.keys()):
             a, b = left.get(name), right.get(name)
             if a == b:
                 continue
             path = prefix + name
             folders = [entry[1] if entry and entry[0] == GIT_TREE else EMPTY_TREE for entry in (a, b)]
-            yield from self.differing(folders[0], folders[1], path + "/")
+            yield from self.iterate_differences(folders[0], folders[1], path + "/")
             a, b = (None if entry and entry[0] == GIT_TREE else entry for entry in (a, b))
             if a or b:
                 yield path, (a, b)
 
-    def find(self, tree: str, path: str) -> Entry | None:
+    def find_entry(self, tree: str, path: str) -> Entry | None:
         """The entry at `path` below a tree."""
         entry: Entry | None = (GIT_TREE, tree)
         for part in path.split("/"):
             if entry is None or entry[0] != GIT_TREE:
                 return None
-            entry = self.tree(entry[1]).get(part)
+            entry = self.read_tree(entry[1]).get(part)
         return entry
 
     def prune(self, keep: Sequence[str]) -> int:
         """Delete every object that no tree of `keep` leads to; 0 while another process uses the store."""
-        with told(self.folder):
+        with translate_store_errors(self.folder):
             self._open()
             try:
                 fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:  # another session may rely on any object: leave all of them
                 return 0
             try:
-                return self._sweep(self._reachable(keep))
+                return self._delete_unreachable(self._collect_reachable(keep))
             finally:
                 fcntl.flock(self._lock, fcntl.LOCK_SH)
 
@@ -187,7 +187,7 @@ class Store:
 
     def open(self) -> None:
         """Make the folder, if needed, and hold it against pruning by other processes."""
-        with told(self.folder):
+        with translate_store_errors(self.folder):
             self._open()
 
     def _open(self) -> None:
@@ -199,19 +199,19 @@ class Store:
         if self._handle < 0:
             self._handle = os.open(self.folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         for name, text in _SKELETON.items():
-            if not self._has(name):
-                self._put(name, text.encode())
+            if not self._has_file(name):
+                self._write_file(name, text.encode())
         lock = os.open("lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600, dir_fd=self._handle)
         fcntl.flock(lock, fcntl.LOCK_SH)
         self._lock = lock
 
-    def _has(self, name: str) -> bool:
+    def _has_file(self, name: str) -> bool:
         try:
             return os.stat(name, dir_fd=self._handle).st_size > 0
         except FileNotFoundError:
             return False
 
-    def _put(self, name: str, content: bytes) -> None:
+    def _write_file(self, name: str, content: bytes) -> None:
         """Write beside, then rename: a kill leaves at most a temporary file, which pruning removes."""
         folder, _, _ = name.rpartition("/")
         temporary = f"{folder or '.'}/tmp-{os.getpid()}-{next(self._numbers)}"
@@ -231,7 +231,7 @@ class Store:
                 os.unlink(temporary, dir_fd=self._handle)
             raise
 
-    def _reachable(self, keep: Sequence[str]) -> set[str]:
+    def _collect_reachable(self, keep: Sequence[str]) -> set[str]:
         seen: set[str] = set()
         waiting = [name for name in keep if self.has(name)]
         while waiting:
@@ -239,20 +239,20 @@ class Store:
             if name in seen:
                 continue
             seen.add(name)
-            for mode, entry in self.tree(name).values():
+            for mode, entry in self.read_tree(name).values():
                 if mode == GIT_TREE:
                     waiting.append(entry)
                 elif mode != GIT_NESTED:
                     seen.add(entry)
         return seen
 
-    def mend(self) -> int:
+    def drop_damaged(self) -> int:
         """Delete every object that cannot be read, so that it is stored again when it is next met. Returns how many."""
-        with told(self.folder):
-            removed = self._packs.mend(_COMPRESSION)
+        with translate_store_errors(self.folder):
+            removed = self._packs.drop_damaged(_COMPRESSION)
         for path in self.folder.glob("objects/??/*"):
             try:
-                _unpacked(path)
+                _read_loose_object(path)
             except (OSError, zlib.error):
                 with suppress(OSError):
                     path.unlink()
@@ -260,7 +260,7 @@ class Store:
         self.damaged = False
         return removed
 
-    def _sweep(self, keep: set[str]) -> int:
+    def _delete_unreachable(self, keep: set[str]) -> int:
         removed = self._packs.prune(keep, _COMPRESSION) if self._packs.folder.is_dir() else 0
         for folder in (self.folder / "objects").iterdir():
             for path in folder.iterdir() if folder != self._packs.folder else ():
@@ -284,7 +284,7 @@ _HINTS = {
 
 
 @contextmanager
-def told(folder: Path) -> Iterator[None]:
+def translate_store_errors(folder: Path) -> Iterator[None]:
     """A full disk and missing permissions become one clear line; anything else is a bug and stays one."""
     try:
         yield
@@ -297,18 +297,18 @@ def told(folder: Path) -> Iterator[None]:
         raise UserError(fault, f"cannot write {where!r}: {error.strerror}", _HINTS[fault]) from None
 
 
-def _place(name: str) -> str:
+def _format_object_path(name: str) -> str:
     return f"objects/{name[:2]}/{name[2:]}"
 
 
-def _unpacked(path: Path) -> bytes:
+def _read_loose_object(path: Path) -> bytes:
     """The content of a loose object. Raises OSError and zlib.error."""
     return zlib.decompress(path.read_bytes()).partition(b"\0")[2]
 
 
-def _hash(framed: bytes) -> str:
+def _compute_hash(framed: bytes) -> str:
     return hashlib.sha1(framed, usedforsecurity=False).hexdigest()
 
 
-def _framed(kind: str, content: bytes) -> bytes:
+def _add_object_header(kind: str, content: bytes) -> bytes:
     return b"%s %d\0" % (kind.encode(), len(content)) + content

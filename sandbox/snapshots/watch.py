@@ -38,7 +38,7 @@ _BUFFER = 1 << 20
 
 
 @dataclass(slots=True)
-class Happened:
+class FolderChanges:
     """touched: folders with a change directly in them; anew: folders that came, went or moved, with all below"""
 
     touched: set[str] = field(default_factory=set)
@@ -53,9 +53,9 @@ class Watch:
 
     def __init__(self, root: Path) -> None:
         self._root = root
-        self._forget()
+        self._reset()
 
-    def _forget(self) -> None:
+    def _reset(self) -> None:
         self._close: Callable[[], object] = lambda: None
         self._descriptor = -1
         self._most = 0
@@ -73,8 +73,8 @@ class Watch:
             return
         self._close = weakref.finalize(self, os.close, descriptor)
         self._add = libc.inotify_add_watch
-        self._descriptor, self._most = descriptor, _allowed()
-        self._identity = _identity(self._root)
+        self._descriptor, self._most = descriptor, _read_watch_limit()
+        self._identity = _read_identity(self._root)
 
     def add(self, folder: str) -> None:
         """Watch a folder ("" is the root) from now on. To be called before it is listed."""
@@ -89,14 +89,14 @@ class Watch:
         elif ctypes.get_errno() not in (errno.ENOENT, errno.ENOTDIR, errno.EACCES):
             self.stop()  # one folder that is not watched, and nothing can be said of any
 
-    def happened(self) -> Happened | None:
+    def read_changes(self) -> FolderChanges | None:
         """What happened since the last call (or since folders were added); None if that is not known."""
-        if self._descriptor < 0 or self._identity is None or _identity(self._root) != self._identity:
+        if self._descriptor < 0 or self._identity is None or _read_identity(self._root) != self._identity:
             return None
-        found = Happened()
+        found = FolderChanges()
         with suppress(BlockingIOError):  # all has been read
             while True:
-                if not self._read(os.read(self._descriptor, _BUFFER), found):
+                if not self._parse_events(os.read(self._descriptor, _BUFFER), found):
                     self.stop()
                     return None
         return found
@@ -104,9 +104,9 @@ class Watch:
     def stop(self) -> None:
         """Watch nothing any more. Safe to call twice."""
         self._close()
-        self._forget()
+        self._reset()
 
-    def _read(self, data: bytes, found: Happened) -> bool:
+    def _parse_events(self, data: bytes, found: FolderChanges) -> bool:
         """Take in events; False when some were lost, or the tree itself went away."""
         at = 0
         while at < len(data):
@@ -133,7 +133,7 @@ class Watch:
         return True
 
 
-def _identity(root: Path) -> tuple[int, int] | None:
+def _read_identity(root: Path) -> tuple[int, int] | None:
     try:
         info = root.stat()
     except OSError:  # gone
@@ -141,7 +141,7 @@ def _identity(root: Path) -> tuple[int, int] | None:
     return info.st_dev, info.st_ino
 
 
-def _allowed() -> int:
+def _read_watch_limit() -> int:
     try:
         return int(Path("/proc/sys/fs/inotify/max_user_watches").read_text()) // MOST_SHARE
     except (OSError, ValueError):  # not told: as much as old kernels allowed
@@ -158,7 +158,7 @@ def _is_local(root: Path) -> bool:
     kind, nearest = "", -1
     for line in lines:
         fields = line.split(" ")
-        point = _unescaped(fields[4])
+        point = _unescape_mount_path(fields[4])
         if point != place and point.startswith(place.rstrip("/") + "/"):
             return False
         if (place == point or place.startswith(point.rstrip("/") + "/")) and len(point) >= nearest:
@@ -166,7 +166,7 @@ def _is_local(root: Path) -> bool:
     return kind in LOCAL
 
 
-def _unescaped(text: str) -> str:
+def _unescape_mount_path(text: str) -> str:
     """A path of mountinfo: blanks and backslashes are octal there."""
     for code, character in (("\\040", " "), ("\\011", "\t"), ("\\012", "\n"), ("\\134", "\\")):
         text = text.replace(code, character)

@@ -22,12 +22,19 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from sandbox.paths import Tree
-from sandbox.transaction.changes import Conflict, Left, Recovery, Remove, Write
-from sandbox.transaction.doing import check, finish, is_done, prepare, settle, undo
-from sandbox.transaction.planning import plan
+from sandbox.transaction.changes import Conflict, Recovery, Remove, UnresolvedFile, Write
+from sandbox.transaction.doing import (
+    check_targets,
+    finish_steps,
+    is_step_done,
+    prepare_files,
+    sync_folders,
+    undo_steps,
+)
+from sandbox.transaction.planning import plan_transaction
 from sandbox.transaction.record import Journal
 
-__all__ = ["Conflict", "Left", "Recovery", "Remove", "Transactions", "Write"]
+__all__ = ["Conflict", "Recovery", "Remove", "Transactions", "UnresolvedFile", "Write"]
 
 
 class Transactions:
@@ -42,7 +49,7 @@ class Transactions:
         self._holder: int | None = None
 
     @contextmanager
-    def exclusive(self) -> Iterator[Recovery | None]:
+    def lock_tree(self) -> Iterator[Recovery | None]:
         """Be the only one, of all threads and processes, who reads files in order to change them.
 
         Waits for its turn. Ends first what a killed process left: gives what was done about it.
@@ -68,17 +75,17 @@ class Transactions:
             raise RuntimeError("commit() has to be called inside exclusive()")
         if not changes:
             return
-        record = plan(self._tree, changes)
+        record = plan_transaction(self._tree, changes)
         several = len(changes) > 1
         try:
             self._journal.write(record, durable=several)
-            prepare(self._tree, record, changes)
-            check(self._tree, record, changes)
+            prepare_files(self._tree, record, changes)
+            check_targets(self._tree, record, changes)
             if several:
-                self._journal.mark()
-            left = finish(self._tree, record)
+                self._journal.mark_commit()
+            left = finish_steps(self._tree, record)
             if several:
-                settle(self._tree, record)
+                sync_folders(self._tree, record)
             self._journal.clear()
         except BaseException as error:  # an interrupt, too: the journal says which way out is right
             recovery = self._recover()
@@ -90,11 +97,11 @@ class Transactions:
 
     def recover(self) -> Recovery | None:
         """Finish or undo what a killed process left, if any; waits for those who are at work."""
-        with self.exclusive() as recovery:
+        with self.lock_tree() as recovery:
             return recovery
 
     def _recover(self) -> Recovery | None:
-        found = self._journal.find()
+        found = self._journal.find_record()
         if found is None:
             return None
         stage, record = found
@@ -104,13 +111,13 @@ class Transactions:
             return Recovery(outcome="abandoned", reason=f"{why} (kept as {place})")
         paths = tuple(step.path for step in record.steps)
         if stage == "commit":
-            left = finish(self._tree, record)
-            settle(self._tree, record)
+            left = finish_steps(self._tree, record)
+            sync_folders(self._tree, record)
             recovery = Recovery(outcome="finished", paths=paths, left=left)
         else:
             alone = len(record.steps) == 1  # then the file's own rename was what decided
-            done = alone and is_done(self._tree, record.steps[0])
-            left = undo(self._tree, record)
+            done = alone and is_step_done(self._tree, record.steps[0])
+            left = undo_steps(self._tree, record)
             recovery = Recovery(outcome="finished" if done else "undone", paths=paths, left=left)
         self._journal.clear()
         return recovery

@@ -47,14 +47,14 @@ class Conflict(ValueError):
         self.paths = tuple(paths)
 
     @classmethod
-    def of(cls, reasons: Mapping[str, str]) -> Conflict:
+    def from_reasons(cls, reasons: Mapping[str, str]) -> Conflict:
         """Nothing was written. reasons: by path, a predicate ("has changed")."""
         found = "; ".join(f"{path!r} {reason}" for path, reason in reasons.items())
         return cls(f"nothing was written: {found}", list(reasons))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Left:
+class UnresolvedFile:
     """A file of a transaction that could not be brought to where it should be.
 
     reason: a predicate: "was changed by somebody else"
@@ -82,7 +82,7 @@ class Recovery:
 
     outcome: Literal["finished", "undone", "abandoned"]
     paths: tuple[str, ...] = ()
-    left: tuple[Left, ...] = ()
+    left: tuple[UnresolvedFile, ...] = ()
     reason: str = ""
 
     def __str__(self) -> str:

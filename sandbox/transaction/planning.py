@@ -10,19 +10,19 @@ from collections.abc import Iterable, Sequence
 from sandbox.paths import Tree
 from sandbox.places import (
     READ_FLAGS,
+    FolderEntry,
     NotAFile,
-    Place,
-    as_user_errors,
-    ask_to_write,
-    kind,
-    temporary_name,
+    describe_file_type,
+    make_temporary_name,
+    probe_write_access,
+    translate_write_errors,
 )
-from sandbox.textfile import fingerprint, fingerprint_of
+from sandbox.textfile import compute_fingerprint, fingerprint_descriptor
 from sandbox.transaction.changes import Conflict, Remove, Write
 from sandbox.transaction.record import Record, Step
 
 
-def plan(tree: Tree, changes: Sequence[Write | Remove]) -> Record:
+def plan_transaction(tree: Tree, changes: Sequence[Write | Remove]) -> Record:
     """A step for each change, in their order. Nothing is written.
 
     Raises Conflict when a file is not as the change expects it, ValueError when two changes are of one file
@@ -34,40 +34,40 @@ def plan(tree: Tree, changes: Sequence[Write | Remove]) -> Record:
     claims = _Claims()
     for change in changes:
         writes = isinstance(change, Write)
-        with tree.place(change.path, follow_last=writes) as place, as_user_errors(change.path):
-            claims.add(change, {place.path, _name(tree, change.path, place)}, place.stat())
+        with tree.open_entry(change.path, follow_last=writes) as place, translate_write_errors(change.path):
+            claims.add(change, {place.path, _resolve_named_path(tree, change.path, place)}, place.stat())
             step = (
-                _to_write(tree, change, place)
+                _plan_write(tree, change, place)
                 if isinstance(change, Write)
-                else _to_remove(tree, change, place)
+                else _plan_removal(tree, change, place)
             )
-            if reason := unlike(step.before, content_at(place)):
+            if reason := explain_difference(step.before, fingerprint_entry(place)):
                 conflicts[change.path] = reason
             steps.append(step)
             folders |= dict.fromkeys(place.missing if writes else ())
     claims.refuse_files_as_folders(step.path for step in steps if step.temporary)
     if conflicts:
-        raise Conflict.of(conflicts)
+        raise Conflict.from_reasons(conflicts)
     return Record(steps=tuple(steps), folders=tuple(folders))
 
 
-def content_at(place: Place) -> str | None:
+def fingerprint_entry(place: FolderEntry) -> str | None:
     """Fingerprint of a file's content or of a link's text; None when nothing stands there."""
     found = place.stat()
     if found is None:
         return None
     if stat.S_ISLNK(found.st_mode):
-        return fingerprint(os.fsencode(os.readlink(place.name, dir_fd=place.folder)))
+        return compute_fingerprint(os.fsencode(os.readlink(place.name, dir_fd=place.folder)))
     if not stat.S_ISREG(found.st_mode):
         return _NO_FILE
     descriptor = os.open(place.name, READ_FLAGS, dir_fd=place.folder)
     try:
-        return fingerprint_of(descriptor)
+        return fingerprint_descriptor(descriptor)
     finally:
         os.close(descriptor)
 
 
-def unlike(before: str | None, now: str | None) -> str:
+def explain_difference(before: str | None, now: str | None) -> str:
     """How a file differs from what a change expects, as a predicate; "" if it does not."""
     if before == now:
         return ""
@@ -107,59 +107,63 @@ class _Claims:
                 parent = parent.rpartition("/")[0]
 
 
-def _name(tree: Tree, given: str, place: Place) -> str:
+def _resolve_named_path(tree: Tree, given: str, place: FolderEntry) -> str:
     """What the path itself names: the link, when it leads to `place` by one."""
     if given == place.path:
         return given
-    with tree.place(given, follow_last=False) as entry:
+    with tree.open_entry(given, follow_last=False) as entry:
         return entry.path
 
 
-def _to_write(tree: Tree, change: Write, place: Place) -> Step:
+def _plan_write(tree: Tree, change: Write, place: FolderEntry) -> Step:
     tree.check_writable(place.path)
     found = place.stat()
     if found and not stat.S_ISREG(found.st_mode):
-        raise NotAFile(f"{change.path!r} is {kind(found.st_mode)}, not a file, so it cannot be written")
+        raise NotAFile(
+            f"{change.path!r} is {describe_file_type(found.st_mode)}, not a file, so it cannot be written"
+        )
     if found:
-        ask_to_write(place)
-    after = fingerprint(change.content)
-    return Step(path=place.path, temporary=temporary_name(), before=change.before, after=after)
+        probe_write_access(place)
+    after = compute_fingerprint(change.content)
+    return Step(path=place.path, temporary=make_temporary_name(), before=change.before, after=after)
 
 
-def _to_remove(tree: Tree, change: Remove, place: Place) -> Step:
+def _plan_removal(tree: Tree, change: Remove, place: FolderEntry) -> Step:
     tree.check_writable(place.path)
     before = change.before
     if found := place.stat():
         link = stat.S_ISLNK(found.st_mode)
         if not link and not stat.S_ISREG(found.st_mode):
-            raise NotAFile(f"{change.path!r} is {kind(found.st_mode)}, not a file, so it is not removed")
-        _ask_to_remove(place, found)
-        if link and content_at(place) != before and _leads_to(tree, change.path, before):
-            before = content_at(place) or ""
+            raise NotAFile(
+                f"{change.path!r} is {describe_file_type(found.st_mode)}, not a file, so it is not removed"
+            )
+        _probe_removal_access(place, found)
+        if link and fingerprint_entry(place) != before and _links_to_content(tree, change.path, before):
+            before = fingerprint_entry(place) or ""
     return Step(path=place.path, temporary="", before=before, after=None)
 
 
-def _leads_to(tree: Tree, link: str, content: str) -> bool:
+def _links_to_content(tree: Tree, link: str, content: str) -> bool:
     """The link leads to a file, inside the tree, that has this fingerprint."""
-    return tree.is_file(link) and fingerprint(tree.read(link)) == content
+    return tree.is_file(link) and compute_fingerprint(tree.read(link)) == content
 
 
-def _ask_to_remove(place: Place, found: os.stat_result) -> None:
+def _probe_removal_access(place: FolderEntry, found: os.stat_result) -> None:
     """Fail as unlinking would, while nothing is changed yet."""
     if not os.access(".", os.W_OK | os.X_OK, dir_fd=place.folder, effective_ids=True):
         sealed = os.fstatvfs(place.folder).f_flag & os.ST_RDONLY
-        raise _failure(errno.EROFS if sealed else errno.EACCES, place)
+        raise _build_os_error(errno.EROFS if sealed else errno.EACCES, place)
     folder = os.fstat(place.folder)
     user = os.geteuid()
     if folder.st_mode & stat.S_ISVTX and user not in (0, folder.st_uid, found.st_uid):
-        raise _failure(errno.EPERM, place)
+        raise _build_os_error(errno.EPERM, place)
     if stat.S_ISREG(found.st_mode):
         try:
-            ask_to_write(place)
+            probe_write_access(place)
         except PermissionError as error:
             if error.errno == errno.EPERM:  # it is immutable; a mode without "w" (EACCES) does not matter
                 raise
 
 
-def _failure(number: int, place: Place) -> OSError:
+def _build_os_error(number: int, place: FolderEntry) -> OSError:
     return OSError(number, os.strerror(number), place.path)

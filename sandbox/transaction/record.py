@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, Literal, NamedTuple
 
-from sandbox.places import as_user_errors
-from sandbox.textfile import fingerprint
+from sandbox.places import translate_write_errors
+from sandbox.textfile import compute_fingerprint
 
 Stage = Literal["intent", "commit"]
 """The name of the record's file. intent: nothing is changed yet; commit: everything is to be."""
@@ -39,13 +39,13 @@ class Record:
     def dump(self) -> bytes:
         """A line with the fingerprint of the rest, then JSON."""
         body = json.dumps({"steps": self.steps, "folders": self.folders}).encode()
-        return f"{fingerprint(body)}\n".encode() + body
+        return f"{compute_fingerprint(body)}\n".encode() + body
 
     @staticmethod
     def load(raw: bytes) -> Record:
         """What `dump` wrote. Raises ValueError for anything else."""
         seal, _, body = raw.partition(b"\n")
-        if seal != fingerprint(body).encode():
+        if seal != compute_fingerprint(body).encode():
             raise ValueError("the record is damaged")
         fields = json.loads(body)
         try:
@@ -65,9 +65,9 @@ class Journal:
         """Wait until nobody else works on the tree; closing what is returned lets the next one in."""
         import fcntl
 
-        with as_user_errors(str(self._folder)):
+        with translate_write_errors(str(self._folder)):
             self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            lock = open(self._folder / "lock", "ab", opener=_private)  # noqa: SIM115 - the caller closes it
+            lock = open(self._folder / "lock", "ab", opener=_open_private)  # noqa: SIM115 - the caller closes it
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX)
             except BaseException:  # an interrupt while waiting
@@ -78,17 +78,17 @@ class Journal:
     def write(self, record: Record, *, durable: bool) -> None:
         """Put the record down as an intent. durable: also for a machine that loses power right after."""
         draft = self._folder / _DRAFT
-        with as_user_errors(str(self._folder)):
-            with open(draft, "wb", opener=_private) as file:
+        with translate_write_errors(str(self._folder)):
+            with open(draft, "wb", opener=_open_private) as file:
                 file.write(record.dump())
                 file.flush()
                 if durable:
                     os.fsync(file.fileno())
             draft.rename(self._folder / "intent")
 
-    def mark(self) -> None:
+    def mark_commit(self) -> None:
         """From here on the transaction is to be finished: one rename, and it lasts."""
-        with as_user_errors(str(self._folder)):
+        with translate_write_errors(str(self._folder)):
             (self._folder / "intent").rename(self._folder / "commit")
             handle = os.open(self._folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
             try:
@@ -96,7 +96,7 @@ class Journal:
             finally:
                 os.close(handle)
 
-    def find(self) -> tuple[Stage, Record | ValueError] | None:
+    def find_record(self) -> tuple[Stage, Record | ValueError] | None:
         """The record that a transaction left, or why it cannot be read."""
         names = os.listdir(self._folder)
         if _DRAFT in names:
@@ -114,18 +114,18 @@ class Journal:
     def set_aside(self, stage: Stage) -> str:
         """Give the record a name that is not looked for; returns its path."""
         place = self._folder / f"{stage}-{os.urandom(6).hex()}"
-        with as_user_errors(str(self._folder)):
+        with translate_write_errors(str(self._folder)):
             (self._folder / stage).rename(place)
         return str(place)
 
     def clear(self) -> None:
         """The transaction has ended: drop its record."""
-        with as_user_errors(str(self._folder)):
+        with translate_write_errors(str(self._folder)):
             for stage in _STAGES:
                 (self._folder / stage).unlink(missing_ok=True)
 
     def _clear_draft(self) -> None:
-        with as_user_errors(str(self._folder)):
+        with translate_write_errors(str(self._folder)):
             (self._folder / _DRAFT).unlink(missing_ok=True)
 
 
@@ -135,5 +135,5 @@ _DRAFT = "intent.tmp"
 """A record that is being written: until it has its real name nothing else was touched."""
 
 
-def _private(path: str, flags: int) -> int:
+def _open_private(path: str, flags: int) -> int:
     return os.open(path, flags, 0o600)

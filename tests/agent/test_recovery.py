@@ -8,10 +8,10 @@ import pytest
 
 from agent.home import Home
 from sandbox.paths import Tree
-from sandbox.textfile import fingerprint
+from sandbox.textfile import compute_fingerprint
 from sandbox.transaction import Write
-from sandbox.transaction.doing import prepare
-from sandbox.transaction.planning import plan
+from sandbox.transaction.doing import prepare_files
+from sandbox.transaction.planning import plan_transaction
 from sandbox.transaction.record import Journal
 from tests.support.cli import run, script
 from tests.support.repo import Repo
@@ -22,13 +22,16 @@ pytestmark = pytest.mark.slow
 def half_written(root: Path) -> None:
     """What a process leaves that is killed between its decision to write two files and the writing."""
     tree = Tree(root)
-    writes = [Write(path=name, content=b"new\n", before=fingerprint(b"old\n")) for name in ("a.txt", "b.txt")]
-    record = plan(tree, writes)
+    writes = [
+        Write(path=name, content=b"new\n", before=compute_fingerprint(b"old\n"))
+        for name in ("a.txt", "b.txt")
+    ]
+    record = plan_transaction(tree, writes)
     journal = Journal(Home.from_environment().project(root) / "journal")
     journal.lock().close()
     journal.write(record, durable=False)
-    prepare(tree, record, writes)
-    journal.mark()
+    prepare_files(tree, record, writes)
+    journal.mark_commit()
 
 
 def test_it_is_finished_and_told_once(tmp_path: Path) -> None:

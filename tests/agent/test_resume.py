@@ -24,7 +24,7 @@ from agent.resume import ended_already, restore_changes, unfollowed
 from agent.session import Session, read, unanswered
 from sandbox.errors import UserError
 from sandbox.snapshots import Snapshots
-from sandbox.watchdog import died
+from sandbox.watchdog import read_death_time
 from tests.support.bench import workspace
 from tests.support.cli import PATCHWRIGHT, call, environment, git, run, script
 from tests.support.repo import Repo
@@ -96,7 +96,7 @@ def kill_at_work(cwd: Path, model: str, until: Path) -> None:
         time.sleep(0.01)
     process.kill()
     process.wait()
-    assert died(the_log().with_name("at-work")) > until.stat().st_ctime_ns
+    assert read_death_time(the_log().with_name("at-work")) > until.stat().st_ctime_ns
 
 
 def test_what_the_user_did_after_an_interrupted_command_stays_the_users(tmp_path: Path) -> None:
@@ -144,7 +144,7 @@ def test_what_may_be_the_work_of_an_interrupted_command_or_the_users_is_left_to_
     assert (found.tree, at.changed) == (before, {})
     ended = restore_changes(session.replayed.deeds(), at, snapshots, ["b.txt", "c.txt"])
     assert ended is not None
-    assert [each.path for each in snapshots.changed(before, ended.tree)] == ["b.txt"]
+    assert [each.path for each in snapshots.list_changes(before, ended.tree)] == ["b.txt"]
     assert at.changed == {"b.txt": None}, "an edit that was brought to its end by us is the session's"
 
 

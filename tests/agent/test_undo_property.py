@@ -120,7 +120,7 @@ def take_back(session: Session) -> None:
 
 def check(world: World, spans: Sequence[tuple[str, str]], before: Image, after: Image) -> None:
     """What an undo of these spans may have done to the files, and what it has to have done."""
-    changes = [change.path for span in spans for change in world.snapshots.changed(*span)]
+    changes = [change.path for span in spans for change in world.snapshots.list_changes(*span)]
     for path in before.keys() | after.keys():
         if path.endswith("/"):
             _check_folder(world, path, spans, before, after)
@@ -152,9 +152,9 @@ def _check_folder(
 
 
 def _folder(world: World, path: str, tree: str) -> int | None:
-    return View.load(world.store, tree).folder("" if path == "./" else path[:-1])
+    return View.load(world.store, tree).get_folder_mode("" if path == "./" else path[:-1])
 
 
 def _state(world: World, path: str, tree: str) -> State:
-    state = world.snapshots.state_at(tree, path)
-    return None if state is None else (state.mode, world.snapshots.content(state) or b"")
+    state = world.snapshots.find_state(tree, path)
+    return None if state is None else (state.mode, world.snapshots.read_content(state) or b"")

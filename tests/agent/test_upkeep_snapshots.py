@@ -25,9 +25,9 @@ def test_what_a_log_names_is_kept_and_the_rest_is_deleted(tmp_path: Path) -> Non
     session.close()
     assert prune_snapshots(project) > 0
     again = Snapshots(root, project / "snapshots")
-    state = again.state_at(kept, "a.txt")
+    state = again.find_state(kept, "a.txt")
     assert state is not None
-    assert again.content(state) == b"one\n"
+    assert again.read_content(state) == b"one\n"
     assert again.take() == gone, "it is recorded anew"
     again.close()
     assert prune_snapshots(tmp_path / "nowhere") == 0

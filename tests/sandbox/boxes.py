@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from sandbox import landlock
-from sandbox.backends import _programs
-from sandbox.bounds import Bounds
-from sandbox.bubblewrap import Bubblewrap, works
+from sandbox.backends import _iterate_bwrap_programs
+from sandbox.bounds import Constraints
+from sandbox.bubblewrap import Bubblewrap, probe_bubblewrap
 from sandbox.landlock import Landlock
 from sandbox.process import Command, Completed, Sandbox
 from sandbox.unconfined import Unconfined
@@ -19,8 +19,8 @@ from sandbox.unconfined import Unconfined
 
 def bwrap() -> Path:
     """The bubblewrap to test with; the tests that need it are skipped where none works."""
-    for program in _programs():
-        if not works(program, privilege()):
+    for program in _iterate_bwrap_programs():
+        if not probe_bubblewrap(program, privilege()):
             return program
     pytest.skip("no bubblewrap that works on this machine")
 
@@ -30,18 +30,18 @@ def privilege() -> str:
 
 
 def needs_landlock() -> None:
-    if reason := landlock.works():
+    if reason := landlock.explain_unavailability():
         pytest.skip(reason)
 
 
 def make(name: str, root: Path, spill: Path | None = None, *, network: bool = False) -> Sandbox:
     if name == "landlock":
         needs_landlock()
-        return Landlock(Bounds(root, spill=spill, network=network))
+        return Landlock(Constraints(root, spill=spill, network=network))
     if name == "unconfined":
         return Unconfined(root, spill=spill)
     chosen = "user" if name == "bubblewrap-user" else privilege()
-    return Bubblewrap(Bounds(root, spill=spill, network=network), program=bwrap(), privilege=chosen)
+    return Bubblewrap(Constraints(root, spill=spill, network=network), program=bwrap(), privilege=chosen)
 
 
 CONFINED = ("bubblewrap", "bubblewrap-user", "landlock")

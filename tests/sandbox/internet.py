@@ -15,8 +15,8 @@ from typing import TypeVar
 
 import pytest
 
-from sandbox.hosts import host_rules
-from sandbox.proxy import Bounds, Proxy, connected
+from sandbox.hosts import parse_host_rules
+from sandbox.proxy import Proxy, TrafficLimits, connect_to_address
 
 PUBLIC = "93.184.216.34"
 NAMES = {"shop.example": [PUBLIC], "a.b.cdn.example": ["2606:2800:220:1::1"], "other.example": [PUBLIC]}
@@ -55,8 +55,8 @@ class Internet:
         self.answers: dict[str, bytes] = {}
         self.port = 0
 
-    def proxy(self, hosts: Sequence[str] = HOSTS, bounds: Bounds | None = None) -> Proxy:
-        return Proxy(host_rules(hosts), resolve=self._resolve, dial=self._dial, bounds=bounds)
+    def proxy(self, hosts: Sequence[str] = HOSTS, bounds: TrafficLimits | None = None) -> Proxy:
+        return Proxy(parse_host_rules(hosts), resolve=self._resolve, dial=self._dial, bounds=bounds)
 
     async def _resolve(self, host: str, port: int) -> Sequence[str]:
         self.asked.append(host)
@@ -66,7 +66,7 @@ class Internet:
 
     async def _dial(self, address: str, port: int) -> tuple[StreamReader, StreamWriter]:
         self.dialled.append((address, port))
-        return await connected("127.0.0.1", self.port)
+        return await connect_to_address("127.0.0.1", self.port)
 
     async def _serve(self, reader: StreamReader, writer: StreamWriter) -> None:
         """Answers once, then says nothing more; keeps what comes until the other side is done."""
@@ -113,12 +113,14 @@ def _length(request: bytes) -> int:
     return int(found[0].split(b":")[1]) if found else 0
 
 
-def ask(internet: Internet, *said: bytes, bounds: Bounds | None = None) -> tuple[list[bytes], list[str]]:
+def ask(
+    internet: Internet, *said: bytes, bounds: TrafficLimits | None = None
+) -> tuple[list[bytes], list[str]]:
     """What the proxy answers to each, on connections of their own open at once, and what it noticed."""
     noticed: list[str] = []
 
     async def one(port: int, words: bytes) -> bytes:
-        reader, writer = await connected("127.0.0.1", port)
+        reader, writer = await connect_to_address("127.0.0.1", port)
         writer.write(words)
         answer = b""
         with suppress(ConnectionResetError):  # closed with something of ours unread

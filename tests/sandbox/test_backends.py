@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from sandbox import landlock
-from sandbox.backends import choose
+from sandbox.backends import choose_sandbox
 from sandbox.errors import Fault, UserError
 from tests.sandbox.boxes import bwrap, run
 
@@ -31,7 +31,7 @@ def no_bubblewrap(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_bubblewrap_comes_first_and_needs_no_warning(workspace: Path) -> None:
     bwrap()
-    box = choose(workspace)
+    box = choose_sandbox(workspace)
     assert (box.name, box.warning) == ("bubblewrap", "")
     assert run(box, workspace, "true").returncode == 0
 
@@ -39,7 +39,7 @@ def test_bubblewrap_comes_first_and_needs_no_warning(workspace: Path) -> None:
 def test_the_probe_is_remembered_until_the_machine_restarts(workspace: Path, tmp_path: Path) -> None:
     bwrap()
     cache = tmp_path / "cache"
-    choose(workspace, cache=cache)
+    choose_sandbox(workspace, cache=cache)
     file = cache / "bubblewrap.json"
     saved = json.loads(file.read_text())
     fake = tmp_path / "remembered"
@@ -47,11 +47,11 @@ def test_the_probe_is_remembered_until_the_machine_restarts(workspace: Path, tmp
     saved["program"] = str(fake)
     saved["for"] |= {"changed": fake.stat().st_mtime_ns, "size": fake.stat().st_size}
     file.write_text(json.dumps(saved))
-    choose(workspace, cache=cache)
+    choose_sandbox(workspace, cache=cache)
     assert json.loads(file.read_text())["program"] == str(fake)
     saved["for"]["boot"] = "an earlier one"
     file.write_text(json.dumps(saved))
-    choose(workspace, cache=cache)
+    choose_sandbox(workspace, cache=cache)
     assert json.loads(file.read_text())["program"] != str(fake)
 
 
@@ -59,21 +59,21 @@ def test_the_probe_is_remembered_until_the_machine_restarts(workspace: Path, tmp
 def test_a_damaged_memory_is_made_anew(workspace: Path, tmp_path: Path, content: str) -> None:
     bwrap()
     (tmp_path / "bubblewrap.json").write_text(content)
-    assert choose(workspace, cache=tmp_path).name == "bubblewrap"
+    assert choose_sandbox(workspace, cache=tmp_path).name == "bubblewrap"
     assert json.loads((tmp_path / "bubblewrap.json").read_text())["privilege"]
 
 
 def test_a_memory_that_cannot_be_written_is_done_without(workspace: Path, tmp_path: Path) -> None:
     bwrap()
     (tmp_path / "file").touch()
-    assert choose(workspace, cache=tmp_path / "file").name == "bubblewrap"
+    assert choose_sandbox(workspace, cache=tmp_path / "file").name == "bubblewrap"
 
 
 @pytest.mark.usefixtures("no_bubblewrap")
 def test_landlock_comes_second_and_says_what_it_lacks(workspace: Path) -> None:
-    if reason := landlock.works():
+    if reason := landlock.explain_unavailability():
         pytest.skip(reason)
-    box = choose(workspace)
+    box = choose_sandbox(workspace)
     assert box.name == "landlock"
     assert "bubblewrap: No permissions to create new namespace" in box.warning
     assert "\n" not in box.warning
@@ -82,25 +82,25 @@ def test_landlock_comes_second_and_says_what_it_lacks(workspace: Path) -> None:
 @pytest.mark.usefixtures("no_bubblewrap")
 def test_asking_for_one_that_does_not_work_is_one_clear_line(workspace: Path) -> None:
     with pytest.raises(UserError, match="does not work here: bubblewrap: No permissions") as caught:
-        choose(workspace, "bubblewrap")
+        choose_sandbox(workspace, "bubblewrap")
     assert caught.value.fault is Fault.CONFIGURATION
 
 
 def test_unconfined_is_loud(workspace: Path) -> None:
-    box = choose(workspace, "unconfined")
+    box = choose_sandbox(workspace, "unconfined")
     assert box.name == "unconfined"
     assert "WITHOUT a sandbox" in box.warning
 
 
 def test_an_unknown_name_is_one_clear_line(workspace: Path) -> None:
     with pytest.raises(UserError, match="unknown sandbox: 'jail'") as caught:
-        choose(workspace, "jail")
+        choose_sandbox(workspace, "jail")
     assert "auto, bubblewrap, landlock, seatbelt, unconfined, container" in caught.value.hint
 
 
 def test_a_container_is_made_only_of_an_image_that_is_named(workspace: Path) -> None:
     with pytest.raises(UserError, match="container: no image is set"):
-        choose(workspace, "container")
+        choose_sandbox(workspace, "container")
 
 
 def test_choosing_imports_nothing_heavy(workspace: Path, tmp_path: Path) -> None:
@@ -110,9 +110,9 @@ def test_choosing_imports_nothing_heavy(workspace: Path, tmp_path: Path) -> None
 import sys
 before = set(sys.modules)
 from pathlib import Path
-from sandbox.backends import choose
+from sandbox.backends import choose_sandbox
 from sandbox.paths import Tree
-choose(Path({str(workspace)!r}), cache=Path({str(tmp_path)!r}))
+choose_sandbox(Path({str(workspace)!r}), cache=Path({str(tmp_path)!r}))
 Tree(Path({str(workspace)!r})).read_text("src/cart.py")
 heavy = ("subprocess", "asyncio", "ctypes", "shutil", "tempfile", "difflib")
 print([name for name in heavy if name in set(sys.modules) - before])

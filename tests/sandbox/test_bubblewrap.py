@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from sandbox.bounds import Bounds
+from sandbox.bounds import Constraints
 from sandbox.bubblewrap import Bubblewrap, _Namespace
 from sandbox.errors import Fault, UserError
-from sandbox.joining import first_child, network_of
+from sandbox.joining import find_first_child, open_network_namespace
 from sandbox.process import Command, Sandbox
 from tests.sandbox.boxes import bwrap, living, make, privilege, run, sh
 
@@ -48,7 +48,7 @@ def test_a_workspace_inside_a_hidden_folder_is_seen(home: Path) -> None:
     copy = data / "attempts" / "1"
     copy.mkdir(parents=True)
     (data / "log").write_text("very-secret")
-    box = Bubblewrap(Bounds(copy, hidden=(data,)), program=bwrap(), privilege=privilege())
+    box = Bubblewrap(Constraints(copy, hidden=(data,)), program=bwrap(), privilege=privilege())
     done = sh(box, copy, f"echo x > file; cat {data}/log")
     assert (copy / "file").read_text() == "x\n"
     assert "very-secret" not in done.stdout.text()
@@ -96,7 +96,7 @@ def test_setting_up_that_fails_is_told_from_a_command_that_fails(workspace: Path
     broken = tmp_path / "bwrap"
     broken.write_text("#!/bin/sh\necho 'bwrap: No permissions to create a new namespace' >&2\nexit 1\n")
     broken.chmod(0o755)
-    box = Bubblewrap(Bounds(workspace), program=broken, privilege="user")
+    box = Bubblewrap(Constraints(workspace), program=broken, privilege="user")
     with pytest.raises(UserError, match="could not be set up: No permissions") as caught:
         run(box, workspace, "true")
     assert caught.value.fault is Fault.CONFIGURATION
@@ -174,7 +174,7 @@ def test_a_process_in_the_machines_own_network_has_none_to_share() -> None:
         shell.stdin.write(b"x")
         shell.stdin.flush()
         assert shell.stdout.read(1) == b"x", "its child runs"
-        assert first_child(shell.pid) != 0
-        with network_of(shell.pid) as descriptor:
+        assert find_first_child(shell.pid) != 0
+        with open_network_namespace(shell.pid) as descriptor:
             assert descriptor == -1
         shell.stdin.close()

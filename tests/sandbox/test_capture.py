@@ -36,7 +36,7 @@ def test_an_output_that_fits_makes_no_file(tmp_path: Path) -> None:
     recorder = Recorder(tmp_path / "spill")
     recorder.feed(b"x" * (HEAD + TAIL))
     kept = recorder.finish()
-    assert (kept.cut, kept.spill, kept.note) == (0, None, "")
+    assert (kept.omitted_bytes, kept.spill, kept.note) == (0, None, "")
     assert not (tmp_path / "spill").exists()
 
 
@@ -46,7 +46,7 @@ def test_one_byte_more_spills_the_whole_to_a_private_file(tmp_path: Path) -> Non
     recorder.feed(whole[:100])
     recorder.feed(whole[100:])
     kept = recorder.finish()
-    assert kept.cut == 1
+    assert kept.omitted_bytes == 1
     assert kept.spill is not None
     assert kept.spill.read_bytes() == whole
     assert kept.spill.stat().st_mode & 0o777 == 0o600

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from sandbox.bounds import Bounds
+from sandbox.bounds import Constraints
 from sandbox.process import Limits, Sandbox
 from sandbox.secrets import HIDDEN_IN_HOME
 from tests.sandbox.boxes import CONFINED, make, run, sh
@@ -172,17 +172,17 @@ def test_keys_in_the_home_folder_cannot_be_read(confined: Sandbox, workspace: Pa
 
 def test_our_own_folders_cannot_be_read(workspace: Path, home: Path) -> None:
     from sandbox.bubblewrap import Bubblewrap
-    from sandbox.landlock import Landlock, works
+    from sandbox.landlock import Landlock, explain_unavailability
     from tests.sandbox.boxes import bwrap, privilege
 
     data = home / ".local" / "share" / "patchwright"
     data.mkdir(parents=True)
     (data / "session").write_text("very-secret")
     boxes: list[Sandbox] = [
-        Bubblewrap(Bounds(workspace, hidden=(data,)), program=bwrap(), privilege=privilege())
+        Bubblewrap(Constraints(workspace, hidden=(data,)), program=bwrap(), privilege=privilege())
     ]
-    if not works():
-        boxes.append(Landlock(Bounds(workspace, hidden=(data,))))
+    if not explain_unavailability():
+        boxes.append(Landlock(Constraints(workspace, hidden=(data,))))
     for box in boxes:
         assert "very-secret" not in sh(box, workspace, f"cat {data}/session").stdout.text()
 

@@ -7,15 +7,15 @@ from pathlib import Path
 import pytest
 
 from sandbox.snapshots import Snapshots
-from sandbox.watchdog import PATIENCE, died
+from sandbox.watchdog import PATIENCE, read_death_time
 
 
 def now(folder: Path) -> int:
     """A moment as a watchdog notes it; whatever is done from here on gets a later one."""
     stamp = folder / "stamp"
     stamp.write_text("killed\n")
-    noted = died(stamp)
-    while died(stamp) <= noted:
+    noted = read_death_time(stamp)
+    while read_death_time(stamp) <= noted:
         stamp.write_text("killed\n")
     return noted
 
@@ -45,7 +45,7 @@ def test_what_was_done_within_some_moments_is_told_from_what_was_done_since(tmp_
 
     def within(**other: list[str]) -> dict[str, str]:
         tree = snapshots.take_within(before, (since, until), **other)
-        return {each.path: each.kind for each in snapshots.changed(before, tree)}
+        return {each.path: each.kind for each in snapshots.list_changes(before, tree)}
 
     work = {
         "added": "added",
@@ -68,6 +68,6 @@ def test_without_a_watchdogs_word_nobody_knows_when_a_process_died(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("sandbox.watchdog.PATIENCE", PATIENCE / 20)
-    assert died(tmp_path / "stamp") == 0
+    assert read_death_time(tmp_path / "stamp") == 0
     (tmp_path / "stamp").touch()
-    assert died(tmp_path / "stamp") == 0
+    assert read_death_time(tmp_path / "stamp") == 0

@@ -8,36 +8,36 @@ import subprocess
 from pathlib import Path
 
 from sandbox.audit import Audit
-from sandbox.guarded import guard_of, guarded, nested_git
-from sandbox.placeholders import held, is_placeholder
+from sandbox.guarded import find_nested_git_dirs, find_protected_name, find_protected_paths
+from sandbox.placeholders import hold_placeholders, is_placeholder
 from tests.sandbox.boxes import make, sh
 
 
 def test_the_folder_of_hooks_that_the_settings_name_is_guarded(workspace: Path) -> None:
     (workspace / "tools" / "hooks").mkdir(parents=True)
     subprocess.run(["git", "-C", str(workspace), "config", "core.hooksPath", "tools/hooks"], check=True)
-    places = guarded(workspace)
+    places = find_protected_paths(workspace)
     assert workspace / "tools" / "hooks" in places.there
-    assert places.pinned(workspace) == [workspace / "tools"]
+    assert places.list_enclosing_folders(workspace) == [workspace / "tools"]
 
 
 def test_repositories_inside_are_found_and_large_folders_of_others_passed_over(workspace: Path) -> None:
     for name in ("lib/one", "node_modules/two"):
         subprocess.run(["git", "init", "--quiet", str(workspace / name)], check=True)
     subprocess.run(["git", "init", "--quiet", "--bare", str(workspace / "bare")], check=True)
-    assert sorted(nested_git(workspace)) == [workspace / "bare", workspace / "lib" / "one" / ".git"]
+    assert sorted(find_nested_git_dirs(workspace)) == [workspace / "bare", workspace / "lib" / "one" / ".git"]
 
 
 def test_a_link_to_the_top_itself_closes_nothing(workspace: Path) -> None:
     (workspace / ".vscode").symlink_to(".")
-    assert workspace not in guarded(workspace).there
+    assert workspace not in find_protected_paths(workspace).there
     assert sh(make("bubblewrap", workspace), workspace, "touch new").returncode == 0
 
 
 def test_placeholders_vanish_with_the_last_of_those_who_hold_them(workspace: Path) -> None:
     folders = [workspace / ".vscode", workspace / ".idea"]
-    with held(workspace, folders) as first:
-        with held(workspace, folders) as second:
+    with hold_placeholders(workspace, folders) as first:
+        with hold_placeholders(workspace, folders) as second:
             assert first == second == folders
             assert all(map(is_placeholder, folders))
         assert all(map(is_placeholder, folders))
@@ -45,18 +45,18 @@ def test_placeholders_vanish_with_the_last_of_those_who_hold_them(workspace: Pat
 
 
 def test_a_placeholder_that_somebody_fills_is_theirs(workspace: Path) -> None:
-    with held(workspace, [workspace / ".vscode"]):
+    with hold_placeholders(workspace, [workspace / ".vscode"]):
         (workspace / ".vscode" / "settings.json").write_text("{}")
     assert (workspace / ".vscode" / "settings.json").read_text() == "{}"
 
 
 def test_what_a_killed_process_left_is_removed_by_the_next(workspace: Path) -> None:
-    with held(workspace, [workspace / ".vscode"]):
+    with hold_placeholders(workspace, [workspace / ".vscode"]):
         top = os.open(workspace, os.O_RDONLY)
         fcntl.flock(top, fcntl.LOCK_SH)  # as if a command still ran
     assert is_placeholder(workspace / ".vscode")
     os.close(top)
-    with held(workspace, [workspace / ".vscode"]):
+    with hold_placeholders(workspace, [workspace / ".vscode"]):
         pass
     assert not (workspace / ".vscode").exists()
 
@@ -65,7 +65,7 @@ def test_a_command_that_hogs_the_lock_stops_nothing(workspace: Path, tmp_path: P
     top = os.open(workspace, os.O_RDONLY)
     fcntl.flock(top, fcntl.LOCK_EX)
     try:
-        with held(workspace, [workspace / ".vscode"]) as mine:
+        with hold_placeholders(workspace, [workspace / ".vscode"]) as mine:
             assert mine == []
         box = make("bubblewrap", workspace, tmp_path / "spill")
         assert sh(box, workspace, "mkdir .vscode; echo x > src/x").returncode == 0
@@ -88,7 +88,7 @@ def test_a_new_guarded_file_is_moved_aside_and_told(workspace: Path, tmp_path: P
 
 def test_an_audit_tells_changes_by_content_and_touches_nothing_old(workspace: Path, tmp_path: Path) -> None:
     (workspace / ".envrc").write_text("mine")
-    audit = Audit(workspace, guarded(workspace), tmp_path / "aside")
+    audit = Audit(workspace, find_protected_paths(workspace), tmp_path / "aside")
     (workspace / ".envrc").write_text("mine")  # the same again
     assert audit.finish() == ()
     (workspace / ".envrc").write_text("other")
@@ -106,7 +106,7 @@ def test_nothing_is_told_of_an_ordinary_command(workspace: Path) -> None:
 
 
 def test_the_workspace_itself_has_no_guarded_name(workspace: Path) -> None:
-    assert [guard_of(workspace, path) for path in ("", ".", "src/..", "src/.GitHub/x")] == [
+    assert [find_protected_name(workspace, path) for path in ("", ".", "src/..", "src/.GitHub/x")] == [
         "",
         "",
         "",

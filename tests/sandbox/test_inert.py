@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from sandbox.inert import LONGEST_LINE, exact, inert, inert_json, name
+from sandbox.inert import LONGEST_LINE, quote_name, sanitize_for_approval, sanitize_json, sanitize_text
 
 WOMAN_WITH_LAPTOP = "\U0001f469\u200d\U0001f4bb"
 
@@ -41,30 +41,33 @@ WOMAN_WITH_LAPTOP = "\U0001f469\u200d\U0001f4bb"
     ],
 )
 def test_what_could_steer_or_deceive_is_spelled_out(text: str, shown: str) -> None:
-    assert inert(text) == shown.replace("\\xad", "<U+00AD>")
+    assert sanitize_text(text) == shown.replace("\\xad", "<U+00AD>")
 
 
 @given(st.text())
 @example("\x1b]8;;http://x\x1b\\link\x1b]8;;\x1b\\")
 def test_no_hidden_character_survives_and_nothing_is_lost(text: str) -> None:
-    shown = inert(text)
+    shown = sanitize_text(text)
     assert not [c for c in shown if unicodedata.category(c) in ("Cc", "Cs", "Zl", "Zp") and c not in "\t\n"]
     shown.encode()
-    assert inert(shown) == shown
+    assert sanitize_text(shown) == shown
     assert len(shown) >= len(text.replace("\r\n", "\n"))
 
 
 def test_an_overlong_line_is_clipped_and_says_so() -> None:
-    shown = inert("first\n" + "x" * 1_000_000 + "\nlast")
+    shown = sanitize_text("first\n" + "x" * 1_000_000 + "\nlast")
     assert shown.startswith("first\nxxx")
     assert shown.endswith(f"[… {1_000_000 - LONGEST_LINE:,} more characters]\nlast")
     assert len(shown) < LONGEST_LINE + 100
-    assert inert("x" * 1_000_000) == "x" * LONGEST_LINE + f"[… {1_000_000 - LONGEST_LINE:,} more characters]"
+    assert (
+        sanitize_text("x" * 1_000_000)
+        == "x" * LONGEST_LINE + f"[… {1_000_000 - LONGEST_LINE:,} more characters]"
+    )
 
 
 @given(st.text())
 def test_what_is_to_be_agreed_to_is_shown_whole_and_unambiguous(text: str) -> None:
-    shown = exact(text)
+    shown = sanitize_for_approval(text)
     hidden = [
         c for c in shown if (c.isspace() and c != " ") or unicodedata.category(c) in ("Cc", "Cs", "Zl", "Zp")
     ]
@@ -73,8 +76,8 @@ def test_what_is_to_be_agreed_to_is_shown_whole_and_unambiguous(text: str) -> No
 
 def test_what_is_to_be_agreed_to_is_never_cut() -> None:
     command = "echo " + "x" * 50_000 + "; rm -rf ~"
-    assert exact(command) == command
-    assert exact("rm -rf a\u00a0b\t\r\n") == "rm -rf a<U+00A0>b\\t\\x0d\n"
+    assert sanitize_for_approval(command) == command
+    assert sanitize_for_approval("rm -rf a\u00a0b\t\r\n") == "rm -rf a<U+00A0>b\\t\\x0d\n"
 
 
 @pytest.mark.parametrize(
@@ -90,12 +93,12 @@ def test_what_is_to_be_agreed_to_is_never_cut() -> None:
     ],
 )
 def test_a_name_stays_on_one_line(text: str, shown: str) -> None:
-    assert name(text) == shown
+    assert quote_name(text) == shown
 
 
 @given(st.text())
 @example("\x7f\x9b\u202e\U000e0041")
 def test_json_keeps_its_value_and_shows_no_control_character(text: str) -> None:
-    line = inert_json(json.dumps(text, ensure_ascii=False))
+    line = sanitize_json(json.dumps(text, ensure_ascii=False))
     assert json.loads(line) == text
     assert not [c for c in line if unicodedata.category(c) == "Cc" or c in "\u202e\u2066\u200b\U000e0041"]

@@ -7,7 +7,7 @@ import sys
 import uuid
 from pathlib import Path
 
-from sandbox.landlock import around
+from sandbox.landlock import subtract_holes
 from tests.sandbox.boxes import make, run, sh
 
 
@@ -17,9 +17,9 @@ def test_places_around_holes_hold_everything_else(tmp_path: Path) -> None:
         (top / name).mkdir(parents=True)
     (top / "link").symlink_to("/etc")
     holes = [top / ".git", top / "a" / "y"]
-    assert sorted(around(top, holes)) == [top / "a" / "x", top / "b"]
-    assert around(top, []) == [top]
-    assert around(top, [top]) == []
+    assert sorted(subtract_holes(top, holes)) == [top / "a" / "x", top / "b"]
+    assert subtract_holes(top, []) == [top]
+    assert subtract_holes(top, [top]) == []
 
 
 def test_a_folder_that_is_no_repository_is_writable_at_its_top(tmp_path: Path) -> None:

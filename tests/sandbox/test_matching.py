@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sandbox import matching
-from sandbox.matching import opcodes
+from sandbox.matching import compute_opcodes
 
 TEXTS = st.lists(st.sampled_from(["", "}", "a", "b", "c", "d", "e", "f", "g"]), max_size=40)
 
@@ -18,7 +18,7 @@ def applied(old: list[str], new: list[str]) -> list[str]:
     """The new lines, made of those of the old that the opcodes keep and of what they put in."""
     made: list[str] = []
     at_old = at_new = 0
-    for tag, a, b, c, d in opcodes(old, new):
+    for tag, a, b, c, d in compute_opcodes(old, new):
         assert (a, c) == (at_old, at_new), "no gap"
         assert {"equal": a < b and c < d, "replace": a < b and c < d, "delete": c == d, "insert": a == b}[tag]
         made += old[a:b] if tag == "equal" else new[c:d]
@@ -29,7 +29,10 @@ def applied(old: list[str], new: list[str]) -> list[str]:
 
 @given(TEXTS, TEXTS)
 def test_short_texts_are_compared_as_difflib_does(old: list[str], new: list[str]) -> None:
-    assert list(opcodes(old, new)) == difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
+    assert (
+        list(compute_opcodes(old, new))
+        == difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
+    )
 
 
 @given(TEXTS, TEXTS, st.integers(0, 60))
@@ -44,7 +47,7 @@ def test_cut_into_pieces_they_still_make_the_new_lines(old: list[str], new: list
 def test_lines_that_stand_alone_are_found_again_wherever_they_moved_together() -> None:
     old = [f"line {number}" for number in range(5000)]
     new = [*old[:1000], "new", *old[2000:4000], *(["}"] * 10), *old[4000:]]
-    assert list(opcodes(old, new)) == [
+    assert list(compute_opcodes(old, new)) == [
         ("equal", 0, 1000, 0, 1000),
         ("replace", 1000, 2000, 1000, 1001),
         ("equal", 2000, 4000, 1001, 3001),

@@ -9,17 +9,17 @@ from pathlib import Path
 import pytest
 
 from sandbox import container, seatbelt
-from sandbox.bounds import Bounds
+from sandbox.bounds import Constraints
 from sandbox.container import Container
-from sandbox.guarded import guarded
+from sandbox.guarded import find_protected_paths
 from sandbox.process import Command, Limits
 from tests.sandbox.boxes import sh
 
 
 def test_the_profile_closes_what_the_others_close(workspace: Path, home: Path) -> None:
     (home / ".ssh").mkdir()
-    text = seatbelt.profile(
-        writable=[workspace], guards=guarded(workspace), closed=[home / ".ssh"], network=False
+    text = seatbelt.build_profile(
+        writable=[workspace], guards=find_protected_paths(workspace), closed=[home / ".ssh"], network=False
     )
     lines = text.splitlines()
     assert lines[:2] == ["(version 1)", "(deny default)"]
@@ -39,7 +39,9 @@ def test_the_profile_closes_what_the_others_close(workspace: Path, home: Path) -
 
 def test_the_profile_of_a_granted_network_and_of_a_name_with_quotes(workspace: Path) -> None:
     odd = workspace / 'a"b\\c'
-    text = seatbelt.profile(writable=[odd], guards=guarded(workspace), closed=[], network=True)
+    text = seatbelt.build_profile(
+        writable=[odd], guards=find_protected_paths(workspace), closed=[], network=True
+    )
     assert f'(allow file-write* (subpath "{workspace}/a\\"b\\\\c"))' in text
     assert "(allow network*)" in text
 
@@ -47,18 +49,20 @@ def test_the_profile_of_a_granted_network_and_of_a_name_with_quotes(workspace: P
 def test_seatbelt_says_why_it_does_not_work_here() -> None:
     if Path("/usr/bin/sandbox-exec").exists():
         pytest.skip("this is macOS")
-    assert seatbelt.works() == "this is not macOS"
+    assert seatbelt.explain_unavailability() == "this is not macOS"
 
 
 def test_a_container_is_as_closed_as_it_can_be(workspace: Path, tmp_path: Path) -> None:
     (workspace / ".env").write_text("very-secret")
     box = Container(
-        Bounds(workspace, denied=[workspace / ".env"]), engine=Path("/usr/bin/docker"), image="python:3.12"
+        Constraints(workspace, denied=[workspace / ".env"]),
+        engine=Path("/usr/bin/docker"),
+        image="python:3.12",
     )
     command = Command(
         argv=("true",), cwd=workspace, env={"COLOUR": "red"}, limits=Limits(processes=7, memory=1 << 30)
     )
-    argv = box.arguments(command, workspace / "src", guarded(workspace), "name")
+    argv = box.build_command_line(command, workspace / "src", find_protected_paths(workspace), "name")
     line = " ".join(argv)
     for part in (
         "run --rm --init --interactive --pull=never --name name",
@@ -78,21 +82,21 @@ def test_a_container_is_as_closed_as_it_can_be(workspace: Path, tmp_path: Path) 
 
 
 def test_a_read_only_command_gets_a_read_only_workspace(workspace: Path) -> None:
-    box = Container(Bounds(workspace), engine=Path("/usr/bin/podman"), image="x")
+    box = Container(Constraints(workspace), engine=Path("/usr/bin/podman"), image="x")
     command = Command(argv=("true",), cwd=workspace, scope="read-only")
-    argv = box.arguments(command, workspace, guarded(workspace), "name")
+    argv = box.build_command_line(command, workspace, find_protected_paths(workspace), "name")
     assert f"type=bind,source={workspace},target={workspace},readonly" in argv
 
 
 @pytest.mark.slow
 def test_a_command_runs_in_a_real_container(workspace: Path) -> None:
-    engine = container.engine()
+    engine = container.find_engine()
     if isinstance(engine, str):
         pytest.skip(engine)
     images = subprocess.run([engine, "images", "-q", "busybox"], capture_output=True, text=True, check=False)
     if not images.stdout.strip():
         pytest.skip("no image busybox here")
-    box = Container(Bounds(workspace), engine=engine, image="busybox")
+    box = Container(Constraints(workspace), engine=engine, image="busybox")
     done = sh(box, workspace, "echo x > src/made; echo x > .git/evil; echo x > /evil; cat src/made")
     assert done.stdout.text().startswith("x\n") or "x\n" in done.stdout.text()
     assert (workspace / "src" / "made").exists()

@@ -42,7 +42,7 @@ def tree(tmp_path: Path) -> Tree:
     ],
 )
 def test_paths_are_normalised(tree: Tree, path: str, expected: str) -> None:
-    assert tree.relative(path) == expected
+    assert tree.resolve_relative(path) == expected
 
 
 def test_absolute_paths_inside_are_accepted_however_the_root_is_spelled(tree: Tree, tmp_path: Path) -> None:
@@ -50,8 +50,8 @@ def test_absolute_paths_inside_are_accepted_however_the_root_is_spelled(tree: Tr
     through_link = Tree(tmp_path / "link")
     for each in (tree, through_link):
         for root in (tree.root, tmp_path / "link"):
-            assert each.relative(f"{root}/src/cart.py") == "src/cart.py"
-            assert each.relative(str(root)) == "."
+            assert each.resolve_relative(f"{root}/src/cart.py") == "src/cart.py"
+            assert each.resolve_relative(str(root)) == "."
 
 
 @pytest.mark.parametrize(
@@ -70,7 +70,15 @@ def test_absolute_paths_inside_are_accepted_however_the_root_is_spelled(tree: Tr
     ],
 )
 def test_paths_that_lead_outside_or_are_none_are_refused_for_everything(tree: Tree, path: str) -> None:
-    for use in (tree.relative, tree.is_file, tree.is_dir, tree.read, tree.size, tree.remove, tree.read_text):
+    for use in (
+        tree.resolve_relative,
+        tree.is_file,
+        tree.is_dir,
+        tree.read,
+        tree.get_size,
+        tree.remove,
+        tree.read_text,
+    ):
         with pytest.raises(OutsideWorkspace):
             use(path)
     for pair in ((path, "new"), ("src/cart.py", path)):
@@ -102,9 +110,9 @@ def test_links_inside_are_followed_to_what_they_mean(tree: Tree) -> None:
     (tree.root / "absolute").symlink_to(tree.root / "src")
     (tree.root / "dangling").symlink_to("src/new.py")
     for path in ("src/same", "up/cart.py", "absolute/same"):
-        assert tree.relative(path) == "src/cart.py"
+        assert tree.resolve_relative(path) == "src/cart.py"
         assert tree.read(path) == b"total = 0\n"
-    assert tree.relative("dangling") == "src/new.py"
+    assert tree.resolve_relative("dangling") == "src/new.py"
     tree.write("absolute/same", b"1")
     tree.write("dangling", b"2")
     assert (tree.root / "src" / "same").is_symlink()
@@ -138,7 +146,7 @@ def test_the_walk_agrees_with_the_system_or_refuses(tmp_path: Path, names: list[
     path = "/".join(names) or "."
     where = Path(os.path.realpath(root / path.lstrip("/")))
     try:
-        found = tree.relative(path.lstrip("/") or ".")
+        found = tree.resolve_relative(path.lstrip("/") or ".")
     except OutsideWorkspace:
         return  # refusing is always safe; what must be accepted has its own tests
     assert (root / found).resolve().is_relative_to(root)
@@ -176,7 +184,7 @@ def test_writing_makes_parents_and_follows_the_umask(tree: Tree) -> None:
     path = tree.root / "new" / "folder" / "file"
     assert path.read_bytes() == b"content"
     assert stat.S_IMODE(path.stat().st_mode) == 0o640
-    assert tree.size("new/folder/file") == 7
+    assert tree.get_size("new/folder/file") == 7
 
 
 @pytest.mark.parametrize("mode", [0o755, 0o600, 0o664])

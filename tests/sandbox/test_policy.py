@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from sandbox.effects import Effect, EffectKind
-from sandbox.policy import Approval, Decision, Mode, Policy, strictest
+from sandbox.policy import Approval, Decision, Mode, Policy, pick_strictest
 from sandbox.rules import Rules, Verdict, parse_rule
-from sandbox.shell import judge
+from sandbox.shell import judge_command_line
 
 
 @pytest.mark.parametrize(
@@ -81,7 +81,7 @@ def decided(
     confined: bool = True,
 ) -> Decision:
     policy = Policy(mode, approval, Rules(tuple(parse_rule(text, verdict) for text, verdict in rules)))
-    return policy.decide_command(judge(command, root=root), root=root, confined=confined)
+    return policy.decide_command(judge_command_line(command, root=root), root=root, confined=confined)
 
 
 @pytest.mark.parametrize(("name", "verdicts"), rows())
@@ -155,5 +155,5 @@ def test_what_would_ask_is_denied_when_nobody_is_there() -> None:
 
 def test_the_strictest_of_several_decisions_wins() -> None:
     allow, ask, deny = (Decision(verdict=v, reason=v) for v in ("allow", "ask", "deny"))
-    assert strictest([allow, deny, ask]) is deny
-    assert strictest([allow, ask]) is ask
+    assert pick_strictest([allow, deny, ask]) is deny
+    assert pick_strictest([allow, ask]) is ask

@@ -13,11 +13,11 @@ from pathlib import Path
 
 import pytest
 
-from sandbox.clienthello import NotTls, asks_again, client_hello
+from sandbox.clienthello import NotTls, is_retry_request, parse_client_hello
 from sandbox.errors import Fault, UserError
-from sandbox.hosts import Target, host_rules, is_public, target_of
-from sandbox.proxy import Bounds, connected
-from sandbox.request import Refused, read_request
+from sandbox.hosts import Target, is_public, parse_host_rules, parse_target
+from sandbox.proxy import TrafficLimits, connect_to_address
+from sandbox.request import Refused, parse_request
 from sandbox.tunnel import Tunnel
 from tests.sandbox.internet import PUBLIC, Internet, ask, certified
 
@@ -40,8 +40,8 @@ from tests.sandbox.internet import PUBLIC, Internet, ask, certified
     ],
 )
 def test_an_entry_means_one_host_or_those_below_it(entry: str, host: str, port: int, fits: bool) -> None:
-    (rule,) = host_rules([entry])
-    assert rule.fits(Target(host=host, port=port)) is fits
+    (rule,) = parse_host_rules([entry])
+    assert rule.matches(Target(host=host, port=port)) is fits
 
 
 @pytest.mark.parametrize(
@@ -50,7 +50,7 @@ def test_an_entry_means_one_host_or_those_below_it(entry: str, host: str, port: 
 )  # fmt: skip
 def test_an_entry_that_names_no_host_is_quoted(entry: str) -> None:
     with pytest.raises(UserError) as caught:
-        host_rules([entry])
+        parse_host_rules([entry])
     assert caught.value.fault is Fault.CONFIGURATION
     assert repr(entry) in caught.value.message
 
@@ -62,18 +62,18 @@ ADDRESSES = ("127.0.0.1", "127.1", "2130706433", "0x7f000001", "0x7f.1", "0177.0
 
 @pytest.mark.parametrize("host", ADDRESSES)
 def test_an_address_is_no_name_in_any_spelling(host: str) -> None:
-    assert target_of(f"{host}:443") is None
+    assert parse_target(f"{host}:443") is None
 
 
 @pytest.mark.parametrize("authority", ["user@shop.example:80", "shop.example:", "shop.example:0", "shop.example:65536",
                                        "shop.example:8 0", "shop.example", ":80", "shop.example:٤٤٣", "a" * 64 + ".b:1",
                                        "shop.example..:80", "shop.example:80:80"])  # fmt: skip
 def test_an_authority_that_could_be_read_twice_is_none(authority: str) -> None:
-    assert target_of(authority) is None
+    assert parse_target(authority) is None
 
 
 def test_case_and_a_dot_at_the_end_do_not_make_another_host() -> None:
-    assert target_of("Shop.Example.:443") == Target(host="shop.example", port=443)
+    assert parse_target("Shop.Example.:443") == Target(host="shop.example", port=443)
 
 
 PRIVATE = ("127.0.0.1", "10.1.2.3", "172.16.0.1", "192.168.1.1", "169.254.169.254", "100.64.0.1", "0.0.0.0",
@@ -132,7 +132,7 @@ def test_a_greeting_that_asks_for_another_server_goes_nowhere() -> None:
     ]
     internet = Internet()
     _, told = ask(internet, *(tunnel + each for each in others))
-    ask(internet, tunnel + greeting("shop.example")[:40], bounds=Bounds(idle=0.2))
+    ask(internet, tunnel + greeting("shop.example")[:40], bounds=TrafficLimits(idle=0.2))
     assert all(not served for served in internet.served)
     assert "network: refused: shop.example:443: its TLS greeting asks for 'other.example'" in told
     assert "network: refused: shop.example:443: its TLS greeting asks for no server" in told
@@ -142,10 +142,10 @@ def test_a_greeting_is_read_however_it_is_cut_into_records() -> None:
     whole = greeting("shop.example")
     for size in (1, 5, 100):
         cut = in_records(whole, size)
-        hello = client_hello(cut)
+        hello = parse_client_hello(cut)
         assert hello is not None
         assert (hello.name, hello.hides, hello.size) == ("shop.example", False, len(cut))
-        assert all(client_hello(cut[:end]) is None for end in range(0, len(cut), 31))
+        assert all(parse_client_hello(cut[:end]) is None for end in range(0, len(cut), 31))
 
 
 def test_a_greeting_in_thousands_of_pieces_is_refused() -> None:
@@ -153,7 +153,7 @@ def test_a_greeting_in_thousands_of_pieces_is_refused() -> None:
     message = b"\x01" + (4000).to_bytes(3, "big") + whole[9:] + bytes(4000)
     tunnel = Tunnel(Target(host="shop.example", port=443))
     with pytest.raises(Refused, match="too many pieces"):
-        tunnel.said(in_records(whole[:5] + message, 1))
+        tunnel.receive_from_client(in_records(whole[:5] + message, 1))
 
 
 def test_no_broken_greeting_is_read_as_anything_but_refused() -> None:
@@ -163,7 +163,7 @@ def test_no_broken_greeting_is_read_as_anything_but_refused() -> None:
         at = draw.randrange(len(whole))
         broken = whole[:at] + bytes([draw.randrange(256)]) + whole[at + 1 :]
         with contextlib.suppress(NotTls):
-            hello = client_hello(broken)
+            hello = parse_client_hello(broken)
             assert hello is None or 0 < hello.size <= len(broken)
 
 
@@ -205,7 +205,7 @@ def asked_again(folder: Path) -> tuple[bytes, bytes, bytes]:
     client, server = Talking("shop.example"), Talking(serves=folder)
     first = client.says()
     again = server.says(first)
-    assert asks_again(again)
+    assert is_retry_request(again)
     return first, again, client.says(again)
 
 
@@ -214,26 +214,26 @@ def test_a_second_greeting_has_to_ask_for_the_same_server(certificate: Path) -> 
     early = b"\x17\x03\x03\x00\x05early"
     for between in (b"", early):
         tunnel = Tunnel(Target(host="shop.example", port=443))
-        assert tunnel.said(first + between + second) == first
+        assert tunnel.receive_from_client(first + between + second) == first
         assert not tunnel.goes_on.is_set()
-        assert tunnel.answered(again[:20]) == b""
-        assert tunnel.answered(again[20:]) == between + second
+        assert tunnel.receive_from_server(again[:20]) == b""
+        assert tunnel.receive_from_server(again[20:]) == between + second
         assert tunnel.is_open
     other = second.replace(b"shop.example", b"evil.example")
     for said in (other, early + other, second.replace(b"shop.example", b"\0\0\0\0.example")):
         tunnel = Tunnel(Target(host="shop.example", port=443))
-        assert tunnel.said(first) == first
-        assert tunnel.answered(again) == b""
+        assert tunnel.receive_from_client(first) == first
+        assert tunnel.receive_from_server(again) == b""
         with pytest.raises(Refused, match="its TLS greeting asks for"):
-            tunnel.said(said)
+            tunnel.receive_from_client(said)
 
 
 def test_a_second_greeting_is_seen_however_the_bytes_come(certificate: Path) -> None:
     first, again, second = asked_again(certificate)
     tunnel = Tunnel(Target(host="shop.example", port=443))
-    passed = b"".join(tunnel.said(first[at : at + 1]) for at in range(len(first)))
-    passed += b"".join(tunnel.answered(again[at : at + 1]) for at in range(len(again)))
-    passed += b"".join(tunnel.said(second[at : at + 1]) for at in range(len(second)))
+    passed = b"".join(tunnel.receive_from_client(first[at : at + 1]) for at in range(len(first)))
+    passed += b"".join(tunnel.receive_from_server(again[at : at + 1]) for at in range(len(again)))
+    passed += b"".join(tunnel.receive_from_client(second[at : at + 1]) for at in range(len(second)))
     assert passed == first + second
     assert tunnel.is_open
 
@@ -241,8 +241,8 @@ def test_a_second_greeting_is_seen_however_the_bytes_come(certificate: Path) -> 
 def test_a_server_that_does_not_ask_again_opens_the_tunnel() -> None:
     for answer in (b"\x15\x03\x03\x00\x02\x02\x28", b"\x16\x03\x03\x00\x2a\x02\x00\x00\x26" + b"\x03" * 38):
         tunnel = Tunnel(Target(host="shop.example", port=443))
-        tunnel.said(greeting("shop.example") + b"more")
-        assert tunnel.answered(answer) == b"more"
+        tunnel.receive_from_client(greeting("shop.example") + b"more")
+        assert tunnel.receive_from_server(answer) == b"more"
         assert tunnel.is_open
 
 
@@ -252,11 +252,13 @@ def test_a_warning_before_the_answer_does_not_open_the_tunnel(certificate: Path)
     other = second.replace(b"shop.example", b"evil.example")
     for cut in range(len(warning) + 2):
         tunnel = Tunnel(Target(host="shop.example", port=443))
-        tunnel.said(first)
-        passed = tunnel.answered((warning + again)[:cut]) + tunnel.answered((warning + again)[cut:])
+        tunnel.receive_from_client(first)
+        passed = tunnel.receive_from_server((warning + again)[:cut]) + tunnel.receive_from_server(
+            (warning + again)[cut:]
+        )
         assert passed == b""
         with pytest.raises(Refused, match="its TLS greeting asks for"):
-            tunnel.said(other)
+            tunnel.receive_from_client(other)
 
 
 def test_a_server_that_hangs_up_on_a_greeting_holds_no_connection() -> None:
@@ -267,15 +269,15 @@ def test_a_server_that_hangs_up_on_a_greeting_holds_no_connection() -> None:
         writer.close()
 
     async def story() -> int:
-        proxy = internet.proxy(bounds=Bounds(idle=600, connections=1))
+        proxy = internet.proxy(bounds=TrafficLimits(idle=600, connections=1))
         listener = socket.create_server(("127.0.0.1", 0))
         serving = asyncio.create_task(proxy.serve(listener, noticed))
         for _ in range(3):
-            reader, writer = await connected(*listener.getsockname()[:2])
+            reader, writer = await connect_to_address(*listener.getsockname()[:2])
             writer.write(b"CONNECT shop.example:443 HTTP/1.1\r\n\r\n" + greeting("shop.example"))
             assert await reader.read() == b"HTTP/1.1 200 Connection established\r\n\r\n"
             writer.close()
-            while any("_answer" in repr(task) for task in asyncio.all_tasks()):
+            while any("_handle_connection" in repr(task) for task in asyncio.all_tasks()):
                 await asyncio.sleep(0)
         serving.cancel()
         await asyncio.wait([serving])
@@ -292,7 +294,7 @@ def test_a_greeting_with_another_one_in_its_record_is_refused() -> None:
     both = hello[5:] + other[5:]
     tunnel = Tunnel(Target(host="shop.example", port=443))
     with pytest.raises(Refused, match="something follows the greeting"):
-        tunnel.said(hello[:3] + len(both).to_bytes(2, "big") + both)
+        tunnel.receive_from_client(hello[:3] + len(both).to_bytes(2, "big") + both)
 
 
 def test_a_greeting_that_hides_a_server_is_refused() -> None:
@@ -307,7 +309,7 @@ def test_a_greeting_that_hides_a_server_is_refused() -> None:
     body = b"\x01" + len(message).to_bytes(3, "big") + message
     tunnel = Tunnel(Target(host="shop.example", port=443))
     with pytest.raises(Refused, match="hides the server"):
-        tunnel.said(hello[:3] + len(body).to_bytes(2, "big") + body)
+        tunnel.receive_from_client(hello[:3] + len(body).to_bytes(2, "big") + body)
 
 
 def test_plain_http_does_not_hide_in_a_tunnel() -> None:
@@ -377,7 +379,7 @@ MALFORMED = (
 @pytest.mark.parametrize("head", MALFORMED)
 def test_a_head_that_could_be_read_twice_is_refused(head: bytes) -> None:
     with pytest.raises(Refused):
-        read_request(head + b"\r\n\r\n")
+        parse_request(head + b"\r\n\r\n")
 
 
 PIECES = (b"\r\n", b"\n", b"\r", b"\x00", b" ", b"\t", b":", b",", b"/", b"@", b"#", b"\\", b"[", b"%0d%0a", b"\xb2",
@@ -388,7 +390,7 @@ PIECES = (b"\r\n", b"\n", b"\r", b"\x00", b" ", b"\t", b":", b",", b"/", b"@", b
 def test_a_head_takes_no_longer_to_read_than_it_is_long() -> None:
     """White space inside a header line that is none: with two ways to read each blank it would take hours."""
     with pytest.raises(Refused):
-        read_request(b"GET http://shop.example/ HTTP/1.1\r\nX:" + b" " * 16_000 + b"\0\r\n\r\n")
+        parse_request(b"GET http://shop.example/ HTTP/1.1\r\nX:" + b" " * 16_000 + b"\0\r\n\r\n")
 
 
 def test_what_is_passed_on_says_what_was_judged_however_the_head_is_broken() -> None:
@@ -404,7 +406,7 @@ def test_what_is_passed_on_says_what_was_judged_however_the_head_is_broken() -> 
             at, drop = draw.randint(0, len(head)), draw.choice((0, 0, 1, 5))
             head = head[:at] + draw.choice(PIECES) + head[at + drop :]
         try:
-            request = read_request(head.split(b"\r\n\r\n")[0] + b"\r\n\r\n")
+            request = parse_request(head.split(b"\r\n\r\n")[0] + b"\r\n\r\n")
         except Refused:
             continue
         if request.method == "CONNECT":
@@ -431,7 +433,7 @@ def test_chunks_that_could_be_read_twice_end_the_connection(chunks: bytes) -> No
 
 @pytest.mark.slow
 def test_what_is_too_much_is_refused() -> None:
-    bounds = Bounds(head=2048, waiting=0.5, connections=3, total=1 << 20, idle=0.5)
+    bounds = TrafficLimits(head=2048, waiting=0.5, connections=3, total=1 << 20, idle=0.5)
     internet = Internet()
     tunnel = b"CONNECT shop.example:443 HTTP/1.1\r\n\r\n"
     (long,), _ = ask(internet, b"GET http://shop.example/ HTTP/1.1\r\nX: " + b"x" * 4000, bounds=bounds)

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from sandbox.backends import choose
+from sandbox.backends import choose_sandbox
 from sandbox.errors import UserError
-from sandbox.masking import masked, unreadable
+from sandbox.masking import apply_read_denials, find_denied_paths
 from sandbox.paths import Tree
 from sandbox.process import Command
-from sandbox.rules import Rules, Verdict, check_examples, matches, parse_rule
-from sandbox.shell import judge
+from sandbox.rules import Rules, Verdict, check_examples, matches_pattern, parse_rule
+from sandbox.shell import judge_command_line
 
 
 @pytest.mark.parametrize(
@@ -33,7 +33,7 @@ from sandbox.shell import judge
 @pytest.mark.parametrize("verdict", ["allow", "deny"])
 def test_what_a_rule_matches(rule: str, yes: list[str], no: list[str], verdict: Verdict) -> None:
     found = parse_rule(rule, verdict)
-    assert [each for each in (*yes, *no) if matches(found, each)] == yes
+    assert [each for each in (*yes, *no) if matches_pattern(found, each)] == yes
 
 
 @pytest.mark.parametrize("text", ["git push", "Bash(ls)", "shell()", "shell( )", "edit(../x)", "read"])
@@ -63,13 +63,15 @@ def test_no_rule_allows_every_command() -> None:
 )
 def test_a_rule_that_denies_sees_through_other_spellings(line: str, tmp_path: Path) -> None:
     rules = Rules((parse_rule("shell(git push *)", "deny"),))
-    assert any(rules.of_segment(each) for each in judge(line, root=tmp_path).segments)
+    assert any(rules.match_segment(each) for each in judge_command_line(line, root=tmp_path).segments)
 
 
 def test_a_rule_that_allows_is_not_fooled_by_what_stands_in_front(tmp_path: Path) -> None:
     rules = Rules((parse_rule("shell(ls *)", "allow"),))
     for line in ("LD_PRELOAD=./e.so ls", "env PATH=. ls", "sudo ls"):
-        assert not all(rules.of_segment(each) for each in judge(line, root=tmp_path).segments), line
+        assert not all(
+            rules.match_segment(each) for each in judge_command_line(line, root=tmp_path).segments
+        ), line
 
 
 def test_examples_are_checked() -> None:
@@ -101,15 +103,15 @@ def test_a_file_that_may_not_be_read_is_refused_by_the_tree_also_through_a_link(
     ],
 )
 def test_the_kernel_masks_what_may_not_be_read(command: str, workspace: Path) -> None:
-    sandbox = choose(workspace)
+    sandbox = choose_sandbox(workspace)
     if sandbox.name == "unconfined":
         pytest.skip("nothing confines commands here")
     (workspace / ".env").write_text("HIDDEN=1")
     (workspace / "sub").mkdir()
     (workspace / "sub" / "b.pem").write_text("HIDDEN=2")
     rules = Rules((parse_rule("read(./.env)", "deny"), parse_rule("read(*.pem)", "deny")))
-    assert {path.name for path in unreadable(workspace, rules)} == {".env", "b.pem"}
+    assert {path.name for path in find_denied_paths(workspace, rules)} == {".env", "b.pem"}
     argv = ("bash", "-c", f"{command}; cat sub/b.pem; echo end")
-    done = asyncio.run(masked(sandbox, workspace, rules).run(Command(argv=argv, cwd=workspace)))
+    done = asyncio.run(apply_read_denials(sandbox, workspace, rules).run(Command(argv=argv, cwd=workspace)))
     assert "HIDDEN" not in done.stdout.text()
     assert "end" in done.stdout.text()

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from sandbox.seccomp import _ARCHITECTURES, call_filter
+from sandbox.seccomp import _ARCHITECTURES, build_call_filter
 
 ALLOW, REFUSE = 0x7FFF0000, 0x00050000
 
@@ -68,7 +68,7 @@ def test_calls_are_answered_by_number_and_argument(
     machine: str, call: str, arguments: tuple[int, ...], expected: int
 ) -> None:
     architecture = _ARCHITECTURES[machine]
-    program = call_filter("machine", machine)
+    program = build_call_filter("machine", machine)
     assert answer(program, architecture.audit, architecture.numbers[call], arguments) == expected
 
 
@@ -76,7 +76,7 @@ def test_calls_are_answered_by_number_and_argument(
 def test_ordinary_calls_and_other_architectures(machine: str) -> None:
     architecture = _ARCHITECTURES[machine]
     refused = set(architecture.numbers.values())
-    program = call_filter("none", machine)
+    program = build_call_filter("none", machine)
     for number in set(range(470)) - refused:
         assert answer(program, architecture.audit, number) == ALLOW
     assert answer(program, 0x40000003, 1) == REFUSE | errno.EPERM  # a 32-bit program
@@ -90,4 +90,4 @@ def test_ordinary_calls_and_other_architectures(machine: str) -> None:
 
 
 def test_an_unknown_architecture_has_no_filter() -> None:
-    assert call_filter("none", "pdp11") == b""
+    assert build_call_filter("none", "pdp11") == b""

@@ -17,12 +17,12 @@ from hypothesis import strategies as st
 from sandbox import secrets
 from sandbox.secrets import (
     Redactor,
-    child_environment,
+    build_child_environment,
+    explain_overwrite,
+    list_secret_paths,
     redact,
     redact_bytes,
     redact_file,
-    secret_places,
-    would_overwrite,
 )
 
 
@@ -42,7 +42,7 @@ def test_only_listed_variables_are_passed_on(monkeypatch: pytest.MonkeyPatch) ->
         "TZ",
     ):
         monkeypatch.setenv(name, f"value of {name}")
-    env = child_environment({"MINE": "1", "LANG": "C"})
+    env = build_child_environment({"MINE": "1", "LANG": "C"})
     assert not private & set(env)
     assert env["JAVA_HOME"] == "value of JAVA_HOME"
     assert env["LC_ALL"] == "value of LC_ALL"
@@ -51,14 +51,14 @@ def test_only_listed_variables_are_passed_on(monkeypatch: pytest.MonkeyPatch) ->
 
 def test_a_missing_path_is_filled_in(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("PATH")
-    assert "/bin" in child_environment({})["PATH"]
+    assert "/bin" in build_child_environment({})["PATH"]
 
 
 def test_secret_places_are_those_that_exist(home: Path) -> None:
     (home / ".ssh").mkdir()
     (home / "elsewhere").mkdir()
     (home / ".aws").symlink_to(home / "elsewhere")
-    found = [path for path in secret_places([home / "absent"]) if home in path.parents]
+    found = [path for path in list_secret_paths([home / "absent"]) if home in path.parents]
     assert found == [home / ".ssh", home / "elsewhere"]
 
 
@@ -66,7 +66,7 @@ def test_the_home_of_the_account_counts_whatever_home_says(monkeypatch: pytest.M
     account = Path(pwd.getpwuid(os.getuid()).pw_dir).resolve()
     for odd in ("", "relative", "/nonexistent"):
         monkeypatch.setenv("HOME", odd)
-        assert account in secrets.homes()
+        assert account in secrets.list_homes()
 
 
 def test_nothing_that_steers_or_reaches_out_is_passed_on(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -78,14 +78,14 @@ def test_nothing_that_steers_or_reaches_out_is_passed_on(monkeypatch: pytest.Mon
         OPENAI_API_KEY OPENAI_BASE_URL PATCHWRIGHT_HOME"""
     for name in steering.split():
         monkeypatch.setenv(name, "x")
-    assert not set(steering.split()) & set(child_environment({}))
+    assert not set(steering.split()) & set(build_child_environment({}))
 
 
 def test_the_user_may_name_more_variables(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATCHWRIGHT_PASS_ON", "SHOP_REGION, SHOP_STAGE")
     monkeypatch.setenv("SHOP_REGION", "eu")
     monkeypatch.setenv("SHOP_OTHER", "x")
-    env = child_environment({})
+    env = build_child_environment({})
     assert env["SHOP_REGION"] == "eu"
     assert not {"SHOP_OTHER", "SHOP_STAGE", "PATCHWRIGHT_PASS_ON"} & set(env)
 
@@ -101,12 +101,12 @@ def test_the_path_names_no_program_that_came_with_the_workspace(
     planted = ["", ".", "bin", "./tools", str(root), f"{root}/tools", str(tmp_path / "link")]
     kept = [f"{root}/.venv/bin", "/usr/local/bin", f"{root}-evil/bin", "/usr/bin"]
     monkeypatch.setenv("PATH", ":".join([*planted, *kept]))
-    assert child_environment({}, root)["PATH"] == ":".join(kept)
+    assert build_child_environment({}, root)["PATH"] == ":".join(kept)
 
 
 def test_a_path_with_nothing_of_use_is_the_systems(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", ".:bin")
-    assert child_environment({})["PATH"] == os.defpath
+    assert build_child_environment({})["PATH"] == os.defpath
 
 
 R = "aB3dE5fG7hJ9kL2mN4pQ6rS8tU1vW3xY5zA7bC9dE2fG4hJ6kL8mN1pQ3rS5tU7vW9xY2zA4bC6dE8"
@@ -352,7 +352,7 @@ def test_a_file_without_secrets_is_not_replaced(tmp_path: Path) -> None:
 def test_a_marker_may_not_be_written_over_the_value_it_stands_for(
     before: str, after: str, refused: bool
 ) -> None:
-    reason = would_overwrite(before, after)
+    reason = explain_overwrite(before, after)
     assert bool(reason) == refused
     assert TOKENS[0] not in reason
     assert not refused or reason.startswith("line 1 has ")
@@ -393,4 +393,4 @@ def test_no_text_takes_longer_than_its_length_warrants() -> None:
 def test_home_is_the_real_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "link").symlink_to(tmp_path)
     monkeypatch.setenv("HOME", str(tmp_path / "link"))
-    assert secrets.home() == tmp_path.resolve()
+    assert secrets.find_home() == tmp_path.resolve()

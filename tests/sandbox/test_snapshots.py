@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from sandbox.errors import Fault, UserError
-from sandbox.placeholders import held, is_placeholder
+from sandbox.placeholders import hold_placeholders, is_placeholder
 from sandbox.snapshots import Snapshots
 from tests.support.repo import Repo
 
@@ -38,7 +38,7 @@ def snapshots(repo: Repo, tmp_path: Path) -> Iterator[Snapshots]:
 
 
 def kinds(snapshots: Snapshots, old: str, new: str) -> dict[str, str]:
-    return {change.path: change.kind for change in snapshots.changed(old, new)}
+    return {change.path: change.kind for change in snapshots.list_changes(old, new)}
 
 
 def image(root: Path) -> dict[str, tuple[int, bytes]]:
@@ -93,9 +93,9 @@ def test_every_kind_of_change_is_told(repo: Repo, snapshots: Snapshots) -> None:
         "new\nname ünï.py": "added",
         "run.sh": "mode",
     }
-    change = next(each for each in snapshots.changed(first, second) if each.path == "a.py")
+    change = next(each for each in snapshots.list_changes(first, second) if each.path == "a.py")
     assert change.before is not None
-    assert snapshots.content(change.before) == b"one\n"
+    assert snapshots.read_content(change.before) == b"one\n"
 
 
 def test_git_can_read_the_store_and_finds_it_whole(repo: Repo, snapshots: Snapshots, tmp_path: Path) -> None:
@@ -169,12 +169,12 @@ def test_another_repository_inside_is_recorded_and_not_entered(repo: Repo, snaps
     commit = inner.commit_all()
     Repo(repo.root / "unborn").write("y.py", "y\n")
     first = snapshots.take()
-    assert snapshots.left_out == {"unborn": "a nested repository without a commit"}
+    assert snapshots.omitted_paths == {"unborn": "a nested repository without a commit"}
     inner.write("x.py", "changed\n")
     assert snapshots.take() == first
     inner.commit_all()
     second = snapshots.take()
-    (change,) = snapshots.changed(first, second)
+    (change,) = snapshots.list_changes(first, second)
     assert (change.path, change.before and change.before.id) == ("vendor/inner", commit)
     undone = snapshots.restore(first, second)
     assert list(undone.clashes) == ["vendor/inner"]
@@ -186,7 +186,7 @@ def test_a_large_file_is_noted_and_its_creation_can_be_undone(repo: Repo, snapsh
     repo.write("dump.bin", b"\0" * 10_000_001)
     repo.write("a.py", b"\0" * 10_000_001)
     second = snapshots.take()
-    assert snapshots.left_out == {"a.py": "larger than 10 MB", "dump.bin": "larger than 10 MB"}
+    assert snapshots.omitted_paths == {"a.py": "larger than 10 MB", "dump.bin": "larger than 10 MB"}
     assert kinds(snapshots, first, second) == {"a.py": "modified", "dump.bin": "added"}
     assert not snapshots.restore(first, second).clashes
     assert repo.read("a.py") == "one\n"
@@ -272,7 +272,7 @@ def test_a_place_held_for_a_running_command_is_no_folder_of_the_workspace(
     repo: Repo, snapshots: Snapshots
 ) -> None:
     first = snapshots.take()
-    with held(repo.root, [repo.root / ".vscode"]):
+    with hold_placeholders(repo.root, [repo.root / ".vscode"]):
         assert is_placeholder(repo.root / ".vscode")
         assert snapshots.take() == first
         repo.write(".vscode/settings.json", "{}\n")
@@ -390,7 +390,7 @@ def test_pruning_keeps_what_the_named_snapshots_need(repo: Repo, snapshots: Snap
     third = snapshots.take()
     assert snapshots.prune([first, third]) > 0
     with pytest.raises(UserError, match="missing or damaged"):
-        snapshots.changed(first, second)
+        snapshots.list_changes(first, second)
     assert snapshots.take() == third
     snapshots.restore(first, third)
     assert repo.read("a.py") == "one\n"
@@ -408,7 +408,7 @@ def test_pruning_waits_while_another_session_uses_the_store(
     other = Snapshots(repo.root, tmp_path / "store")
     tree = other.take()
     assert snapshots.prune([]) == 0
-    assert other.changed(tree, snapshots.take()) == []
+    assert other.list_changes(tree, snapshots.take()) == []
     other.close()
     assert snapshots.prune([]) > 0
 
@@ -475,7 +475,7 @@ def test_what_cannot_be_read_or_written_is_told(repo: Repo, tmp_path: Path) -> N
     repo.write("private.txt", "x\n").chmod(0)
     snapshots = Snapshots(repo.root, tmp_path / "store")
     snapshots.take()
-    assert snapshots.left_out == {"private.txt": "permission denied"}
+    assert snapshots.omitted_paths == {"private.txt": "permission denied"}
     snapshots.close()
     locked = tmp_path / "locked"
     locked.mkdir(mode=0o500)

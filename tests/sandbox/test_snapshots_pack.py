@@ -43,7 +43,7 @@ def files(folder: Path) -> set[str]:
 
 def test_git_and_another_process_read_what_was_packed(store: Store) -> None:
     loose = store.write("blob", b"alone")
-    with store.packing():
+    with store.pack_writes():
         names = {store.write("blob", content(size)): size for size in SIZES}
         assert store.write("blob", b"alone") == loose
         tree = store.write_tree({f"f{size}": (0o100644, name) for name, size in names.items()})
@@ -54,28 +54,28 @@ def test_git_and_another_process_read_what_was_packed(store: Store) -> None:
     for name, size in names.items():
         assert other.read(name) == content(size) == git(store.folder, "cat-file", "blob", name)
     assert other.read(loose) == b"alone"
-    assert len(other.tree(tree)) == len(SIZES)
+    assert len(other.read_tree(tree)) == len(SIZES)
     assert not other.has("0" * 40)
     with pytest.raises(UserError, match="missing or damaged"):
         other.read("0" * 40)
 
 
 def test_a_packed_object_is_not_written_again_and_is_found_at_once(store: Store) -> None:
-    with store.packing():
+    with store.pack_writes():
         name = store.write("blob", b"x")
         again = Store(store.folder)
         assert not again.has(name), "not before the pack is whole"
     assert store.has(name)
     before = files(store.folder)
     assert store.write("blob", b"x") == name
-    with store.packing():
+    with store.pack_writes():
         store.write("blob", b"x")
     assert files(store.folder) == before
 
 
 def test_a_failure_leaves_nothing_behind_and_what_a_kill_left_is_pruned(store: Store) -> None:
     def fails() -> None:
-        with store.packing():
+        with store.pack_writes():
             store.write("blob", b"x")
             raise ZeroDivisionError
 
@@ -89,12 +89,12 @@ def test_a_failure_leaves_nothing_behind_and_what_a_kill_left_is_pruned(store: S
     kept = store.write_tree({"f": (0o100644, store.write("blob", b"kept"))})
     assert store.prune([kept]) == 0
     assert {path.suffix for path in pack.iterdir()} <= {".idx"}
-    assert store.read(store.tree(kept)["f"][1]) == b"kept"
+    assert store.read(store.read_tree(kept)["f"][1]) == b"kept"
 
 
 @pytest.mark.parametrize("kept", [0, 3, 12, 20])
 def test_pruning_deletes_a_pack_or_keeps_the_part_that_is_needed(store: Store, kept: int) -> None:
-    with store.packing():
+    with store.pack_writes():
         names = [store.write("blob", content(100 + number)) for number in range(20)]
         tree = store.write_tree({f"f{number}": (0o100644, name) for number, name in enumerate(names[:kept])})
     size = len(files(store.folder))
@@ -111,7 +111,7 @@ def test_pruning_deletes_a_pack_or_keeps_the_part_that_is_needed(store: Store, k
 def test_a_large_pack_is_continued_in_another(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sandbox.snapshots.pack._LARGEST", 2_000)
     monkeypatch.setattr(stores, "_COMPRESSION", 0)
-    with store.packing():
+    with store.pack_writes():
         names = [store.write("blob", bytes([number]) * 300) for number in range(20)]
     assert len(list((store.folder / "objects/pack").glob("*.pack"))) > 3
     assert [store.read(name)[0] for name in names] == list(range(20))
@@ -119,7 +119,7 @@ def test_a_large_pack_is_continued_in_another(store: Store, monkeypatch: pytest.
 
 
 def test_a_damaged_pack_is_told_as_missing_objects(store: Store) -> None:
-    with store.packing():
+    with store.pack_writes():
         name = store.write("blob", content(5_000))
     pack = next((store.folder / "objects/pack").glob("*.pack"))
     data = pack.read_bytes()
@@ -130,7 +130,7 @@ def test_a_damaged_pack_is_told_as_missing_objects(store: Store) -> None:
 
 @pytest.mark.parametrize("left", [0.0, 0.5, 0.99])
 def test_a_pack_of_which_only_a_part_was_written_counts_as_missing(store: Store, left: float) -> None:
-    with store.packing():
+    with store.pack_writes():
         name = store.write("blob", random.Random(1).randbytes(50_000))
     pack = next((store.folder / "objects/pack").glob("*.pack"))
     data = pack.read_bytes()
@@ -144,7 +144,7 @@ def test_a_pack_of_which_only_a_part_was_written_counts_as_missing(store: Store,
 
 
 def test_an_object_is_never_read_in_part(store: Store) -> None:
-    with store.packing():
+    with store.pack_writes():
         name = store.write("blob", random.Random(1).randbytes(50_000))
     other = Store(store.folder)
     assert other.has(name)
@@ -155,20 +155,20 @@ def test_an_object_is_never_read_in_part(store: Store) -> None:
 
 
 def test_what_was_found_can_be_read_while_another_thread_writes_a_pack(store: Store) -> None:
-    with store.packing():
+    with store.pack_writes():
         name = store.write("blob", b"x" * 100)
     packs = Packs(store.folder / "objects/pack")
     found = packs.find(name)
     assert found
     packs.close()  # as at the end of a snapshot that became a pack
-    assert found[0].offset(name) == found[1]
+    assert found[0].find_offset(name) == found[1]
     assert found[0].read(found[1]) == b"x" * 100
 
 
 def test_there_may_be_more_packs_than_open_files(store: Store) -> None:
     names = []
     for number in range(60):
-        with store.packing():
+        with store.pack_writes():
             names.append(store.write("blob", b"%d" % number))
     limits = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (len(os.listdir("/dev/fd")) + 40, limits[1]))
@@ -181,7 +181,7 @@ def test_there_may_be_more_packs_than_open_files(store: Store) -> None:
 
 def test_two_packs_of_one_process_do_not_share_a_file(store: Store) -> None:
     other = Store(store.folder)
-    with store.packing(), other.packing():
+    with store.pack_writes(), other.pack_writes():
         first = store.write("blob", b"first" * 1000)
         second = other.write("blob", b"second" * 1000)
     assert (Store(store.folder).read(first), Store(store.folder).read(second)) == (
@@ -248,7 +248,7 @@ def test_what_cannot_be_read_is_dropped_and_stored_again_by_the_next_snapshot(
     snapshots = Snapshots(root, tmp_path / "store", pack_from=pack_from)
     first = snapshots.take()
     snapshots.close()
-    state = snapshots.state_at(first, "b")
+    state = snapshots.find_state(first, "b")
     assert state is not None
     objects = tmp_path / "store" / "objects"
     if pack_from == 1:
@@ -262,10 +262,10 @@ def test_what_cannot_be_read_is_dropped_and_stored_again_by_the_next_snapshot(
         (objects / state.id[:2] / state.id[2:]).write_bytes(b"\0" * 40)
     later = Snapshots(root, tmp_path / "store", pack_from=pack_from)
     with pytest.raises(LostObjectError):
-        later.content(state)
-    assert later.damaged
-    assert later.mend() == 1
-    assert not later.damaged
+        later.read_content(state)
+    assert later.is_damaged
+    assert later.drop_damaged() == 1
+    assert not later.is_damaged
     assert later.take() == first
-    assert later.content(state) == (root / "b").read_bytes()
+    assert later.read_content(state) == (root / "b").read_bytes()
     git(tmp_path / "store", "fsck", "--strict")

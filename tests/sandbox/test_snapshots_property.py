@@ -107,7 +107,7 @@ def test_undo_restores_what_the_agent_did_and_loses_nothing_of_the_users(
         for deed in agent:
             deed.do(root)
         after, new = image(root), snapshots.take()
-        changed = {change.path for change in snapshots.changed(old, new)}
+        changed = {change.path for change in snapshots.list_changes(old, new)}
         paths = files(before).keys() | files(after).keys()
         assert changed == {path for path in paths if files(before).get(path) != files(after).get(path)}
         for deed in user:

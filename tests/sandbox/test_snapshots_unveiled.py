@@ -27,7 +27,7 @@ def snapshots(repo: Repo, tmp_path: Path) -> Iterator[Snapshots]:
 
 
 def kinds(snapshots: Snapshots, old: str, new: str) -> dict[str, str]:
-    return {change.path: change.kind for change in snapshots.changed(old, new)}
+    return {change.path: change.kind for change in snapshots.list_changes(old, new)}
 
 
 @pytest.mark.parametrize("rules", ["*.pyc\n", None])

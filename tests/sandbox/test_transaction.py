@@ -12,7 +12,7 @@ import pytest
 
 from sandbox.errors import Fault, UserError
 from sandbox.paths import NotAFile, OutsideWorkspace, ProtectedPath
-from sandbox.textfile import fingerprint
+from sandbox.textfile import compute_fingerprint
 from sandbox.transaction import Conflict, Remove, Write
 from tests.sandbox.trees import Place
 
@@ -45,11 +45,11 @@ def test_several_files_are_written_made_and_removed_at_once(place: Place) -> Non
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
-        (Write(path="src/order.py", content=b"x", before=fingerprint(b"other")), "has changed since"),
+        (Write(path="src/order.py", content=b"x", before=compute_fingerprint(b"other")), "has changed since"),
         (Write(path="src/order.py", content=b"x", before=None), "exists already"),
-        (Write(path="nowhere/x.py", content=b"x", before=fingerprint(b"x")), "is gone"),
-        (Remove(path="src/order.py", before=fingerprint(b"other")), "has changed since"),
-        (Remove(path="missing.py", before=fingerprint(b"")), "is gone"),
+        (Write(path="nowhere/x.py", content=b"x", before=compute_fingerprint(b"x")), "is gone"),
+        (Remove(path="src/order.py", before=compute_fingerprint(b"other")), "has changed since"),
+        (Remove(path="missing.py", before=compute_fingerprint(b"")), "is gone"),
     ],
 )
 @pytest.mark.parametrize("company", ["alone", "with others"])
@@ -68,7 +68,8 @@ def test_a_file_that_is_not_as_expected_keeps_everything_as_it_is(
 def test_every_file_in_conflict_is_named(place: Place) -> None:
     with pytest.raises(Conflict) as caught:
         place.commit(
-            Write(path="cart.py", content=b"", before=None), Remove(path="gone.py", before=fingerprint(b""))
+            Write(path="cart.py", content=b"", before=None),
+            Remove(path="gone.py", before=compute_fingerprint(b"")),
         )
     assert caught.value.paths == ("cart.py", "gone.py")
     assert str(caught.value) == "nothing was written: 'cart.py' exists already; 'gone.py' is gone"
@@ -112,7 +113,7 @@ def test_of_a_link_the_file_that_it_leads_to_is_written(place: Place) -> None:
 @pytest.mark.parametrize("seen", [b"src/order.py", b"lines = []\n"], ids=["its text", "its target"])
 def test_a_link_is_removed_itself(place: Place, seen: bytes) -> None:
     (place.root / "link.py").symlink_to("src/order.py")
-    place.commit(Remove(path="link.py", before=fingerprint(seen)), place.write("cart.py", b""))
+    place.commit(Remove(path="link.py", before=compute_fingerprint(seen)), place.write("cart.py", b""))
     assert not (place.root / "link.py").is_symlink()
     assert (place.root / "src/order.py").read_bytes() == b"lines = []\n"
 
@@ -123,7 +124,7 @@ def test_links_that_lead_outside_are_refused(place: Place, tmp_path: Path) -> No
     (place.root / "secret").symlink_to(tmp_path / "secret")
     before = place.image()
     for path in ("way/secret", "secret", "../secret", "way/new"):
-        change = Write(path=path, content=b"x", before=fingerprint(b"precious"))
+        change = Write(path=path, content=b"x", before=compute_fingerprint(b"precious"))
         with pytest.raises(OutsideWorkspace):
             place.commit(place.write("cart.py", b"1"), change)
     assert place.image() == before
@@ -158,7 +159,7 @@ def test_two_changes_of_one_place_are_refused(place: Place, first: str, second: 
     (place.root / "folder").symlink_to("src")
     before = place.image()
     for one, other in ((first, second), (second, first)):
-        now = fingerprint(b"total = 0\n") if (place.root / one).is_file() else None
+        now = compute_fingerprint(b"total = 0\n") if (place.root / one).is_file() else None
         changes = [Write(path=path, content=b"x", before=now) for path in (one, other)]
         with pytest.raises(ValueError, match=r"one file|cannot be a file and the folder"):
             place.commit(*changes)
@@ -227,9 +228,9 @@ def test_a_commit_needs_the_lock_and_one_thread_takes_it_once(place: Place) -> N
     transactions = place.transactions()
     with pytest.raises(RuntimeError, match="inside exclusive"):
         transactions.commit([place.write("cart.py", b"1")])
-    with transactions.exclusive(), pytest.raises(RuntimeError, match="entered twice"):
+    with transactions.lock_tree(), pytest.raises(RuntimeError, match="entered twice"):
         transactions.recover()
-    with transactions.exclusive() as recovery:
+    with transactions.lock_tree() as recovery:
         transactions.commit([])
     assert recovery is None
 
@@ -353,12 +354,12 @@ def test_threads_wait_for_each_other(place: Place) -> None:
 
     def other() -> None:
         inside.wait(30)
-        with shared.exclusive():
+        with shared.lock_tree():
             order.append("other")
 
     thread = threading.Thread(target=other)
     thread.start()
-    with shared.exclusive():
+    with shared.lock_tree():
         inside.set()
         order.append("first in")
         shared.commit([place.write("cart.py", b"1")])

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sandbox.textfile import fingerprint
+from sandbox.textfile import compute_fingerprint
 from sandbox.transaction import Remove, Write
 from tests.sandbox.trees import Image, Place, image
 
@@ -51,10 +51,10 @@ def build(folder: Path, files: dict[str, bytes]) -> Place:
 def change(place: Place, wanted: Wanted) -> Write | Remove:
     path, content, belief, mode = wanted
     target = place.root / path
-    now = fingerprint(target.read_bytes()) if target.is_file() else None
-    before = {"now": now, "nothing": None, "other": fingerprint(b"other")}[belief]
+    now = compute_fingerprint(target.read_bytes()) if target.is_file() else None
+    before = {"now": now, "nothing": None, "other": compute_fingerprint(b"other")}[belief]
     if content is None:
-        return Remove(path=path, before=before or fingerprint(b"nothing"))
+        return Remove(path=path, before=before or compute_fingerprint(b"nothing"))
     return Write(path=path, content=content, before=before, mode=mode)
 
 

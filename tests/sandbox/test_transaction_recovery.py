@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from sandbox.errors import UserError
-from sandbox.textfile import fingerprint
+from sandbox.textfile import compute_fingerprint
 from sandbox.transaction import Recovery
 from tests.sandbox.trees import Place
 from tests.support.tracing import forked
@@ -62,7 +62,7 @@ def test_who_next_asks_for_the_tree_undoes_what_was_not_decided(place: Place) ->
     before = place.image()
     die(place, renames=MARK)
     assert len(files(place)) == 8, "there is something to undo"
-    with place.transactions().exclusive() as recovery:
+    with place.transactions().lock_tree() as recovery:
         assert place.image() == before
     assert recovery == Recovery(outcome="undone", paths=PATHS)
     assert str(recovery) == "an interrupted edit of 5 files was undone"
@@ -72,7 +72,7 @@ def test_who_next_asks_for_the_tree_undoes_what_was_not_decided(place: Place) ->
 @pytest.mark.parametrize("done", range(5))
 def test_who_next_asks_for_the_tree_finishes_what_was_decided(place: Place, done: int) -> None:
     die(place, renames=MARK + 1 + done)
-    with place.transactions().exclusive() as recovery:
+    with place.transactions().lock_tree() as recovery:
         assert files(place) == NEW
     assert recovery in (Recovery(outcome="finished", paths=PATHS), None)
     assert (recovery is None) == (done == 4)
@@ -141,7 +141,7 @@ def test_a_folder_that_became_a_link_is_not_followed(place: Place, tmp_path: Pat
 
 def sealed(body: object) -> bytes:
     raw = json.dumps(body).encode()
-    return fingerprint(raw).encode() + b"\n" + raw
+    return compute_fingerprint(raw).encode() + b"\n" + raw
 
 
 @pytest.mark.parametrize("stage", ["intent", "commit"])
@@ -154,7 +154,7 @@ def sealed(body: object) -> bytes:
         sealed({"steps": [["a.py"]], "folders": []}),
         sealed({"what": "is this"}),
         sealed(["of another version"]),
-        fingerprint(b"\xff").encode() + b"\n\xff",
+        compute_fingerprint(b"\xff").encode() + b"\n\xff",
     ],
     ids=["empty", "zeros", "text", "short", "fields", "list", "bytes"],
 )

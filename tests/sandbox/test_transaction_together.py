@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from sandbox.textfile import fingerprint
+from sandbox.textfile import compute_fingerprint
 from sandbox.transaction import Conflict, Write
 from tests.sandbox.trees import Place
 
@@ -95,10 +95,10 @@ def test_a_writer_that_asks_nobody_is_noticed_and_loses_nothing(tmp_path: Path) 
         for number in range(60 * STRESS):
             before, a = (place.root / "theirs").read_bytes(), (place.root / "a").read_bytes()
             changes = [
-                Write(path="a", content=b"%d" % number, before=fingerprint(a)),
-                Write(path="theirs", content=before + b" and ours", before=fingerprint(before)),
+                Write(path="a", content=b"%d" % number, before=compute_fingerprint(a)),
+                Write(path="theirs", content=before + b" and ours", before=compute_fingerprint(before)),
             ]
-            with transactions.exclusive():
+            with transactions.lock_tree():
                 try:
                     transactions.commit(changes)
                 except Conflict as conflict:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from sandbox.errors import UserError
-from sandbox.trust import Definition, TrustStore, digest, nothing
+from sandbox.trust import Definition, TrustStore, compute_digest, trust_nothing
 
 
 def hook(name: str, says: str) -> Definition:
@@ -16,9 +16,9 @@ def hook(name: str, says: str) -> Definition:
 
 
 def test_nothing_is_trusted_before_the_user_says_so(tmp_path: Path) -> None:
-    trusts = TrustStore(tmp_path / "config").of(tmp_path)
+    trusts = TrustStore(tmp_path / "config").create_check(tmp_path)
     assert not trusts([hook("pre-commit", "1")])
-    assert not nothing([hook("pre-commit", "1")])
+    assert not trust_nothing([hook("pre-commit", "1")])
     assert not (tmp_path / "config").exists()
 
 
@@ -26,11 +26,11 @@ def test_a_word_holds_for_what_was_there_and_not_for_a_change_or_another_folder(
     store = TrustStore(tmp_path / "config")
     one, two = hook("pre-commit", "1"), hook("commit-msg", "2")
     store.grant(tmp_path, [one, two])
-    trusts = store.of(tmp_path)
+    trusts = store.create_check(tmp_path)
     assert trusts([two, one])
     for other in ([one], [one, hook("commit-msg", "3")], [one, two, hook("post-commit", "4")]):
         assert not trusts(other)
-    assert not store.of(tmp_path / "config")([one, two])
+    assert not store.create_check(tmp_path / "config")([one, two])
 
 
 def test_the_word_is_the_users_alone_and_can_be_taken_back(tmp_path: Path) -> None:
@@ -38,11 +38,11 @@ def test_the_word_is_the_users_alone_and_can_be_taken_back(tmp_path: Path) -> No
     store.grant(tmp_path, [hook("pre-commit", "1")])
     assert stat.S_IMODE(store.file.stat().st_mode) == 0o600
     assert [path.name for path in store.file.parent.iterdir()] == ["trust.json"]
-    trusts = store.of(tmp_path)
+    trusts = store.create_check(tmp_path)
     assert store.revoke(tmp_path)
     assert not store.revoke(tmp_path)
     assert not trusts([hook("pre-commit", "1")])
-    assert store.roots() == []
+    assert store.list_roots() == []
 
 
 @pytest.mark.parametrize("content", ["", "[]", "{", "\udcff"])
@@ -50,9 +50,11 @@ def test_a_file_that_is_broken_trusts_nobody_and_is_named(tmp_path: Path, conten
     store = TrustStore(tmp_path)
     store.file.write_bytes(content.encode("utf-8", "surrogateescape"))
     with pytest.raises(UserError, match=r"trust\.json"):
-        store.of(tmp_path)([hook("pre-commit", "1")])
+        store.create_check(tmp_path)([hook("pre-commit", "1")])
 
 
 def test_names_and_contents_cannot_be_shifted_into_each_other() -> None:
-    assert digest([hook("a", "b\nc")]) != digest([hook("a\nb", "c")])
-    assert digest([hook("a", "1"), hook("b", "2")]) != digest([hook("a", "2"), hook("b", "1")])
+    assert compute_digest([hook("a", "b\nc")]) != compute_digest([hook("a\nb", "c")])
+    assert compute_digest([hook("a", "1"), hook("b", "2")]) != compute_digest(
+        [hook("a", "2"), hook("b", "1")]
+    )

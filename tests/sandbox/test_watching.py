@@ -85,7 +85,7 @@ def test_what_is_found_by_watching_is_what_is_there(tmp_path: Path) -> None:
             (repo.root / "tracked.log").write_text(str(number))
         fresh = Walker(repo.root, tmp_path / "store", watch_from=1 << 30)
         assert seen(watching) == seen(fresh), f"round {number}, seed {SEED}"
-    watching.forget()
+    watching.reset()
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="inotify is Linux's")
@@ -96,13 +96,13 @@ def test_where_nothing_happened_the_last_scan_is_handed_out(tmp_path: Path) -> N
     first = snapshots.take()
     walker = Walker(repo.root, tmp_path / "store", watch_from=0)
     scan = walker.scan()
-    if Watch(repo.root).happened() is None and walker._watch.happened() is None:
+    if Watch(repo.root).read_changes() is None and walker._watch.read_changes() is None:
         pytest.skip("the file system of this machine is none that can be watched")
     assert walker.scan() is scan
     repo.write("sub/b.txt", "y\n")
     assert walker.scan().files.keys() == {"sub/a.txt", "sub/b.txt"}
     assert snapshots.take() != first
-    walker.forget()
+    walker.reset()
     snapshots.close()
 
 
@@ -118,7 +118,7 @@ def test_what_is_written_by_a_name_that_a_file_got_meanwhile_is_seen(tmp_path: P
     (repo.root / "two/c.txt").write_text("longer than before\n")
     after = walker.scan().files
     assert after["one/a.txt"] == after["two/c.txt"] != before
-    walker.forget()
+    walker.reset()
 
 
 def test_the_next_process_reads_only_what_changed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -160,7 +160,7 @@ def test_a_cache_that_is_torn_or_names_what_is_gone_is_not_believed(
         cache.write_bytes(cache.read_bytes()[:40] + damage)
     second = Snapshots(repo.root, tmp_path / "store")
     assert second.take() == tree
-    assert second.state_at(tree, "a.txt") is not None
+    assert second.find_state(tree, "a.txt") is not None
     second.prune([])
     assert not cache.exists()
     second.close()

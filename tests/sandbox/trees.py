@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sandbox.paths import Tree
-from sandbox.textfile import fingerprint
+from sandbox.textfile import compute_fingerprint
 from sandbox.transaction import Remove, Transactions, Write
 
 Image = dict[str, tuple[int, bytes]]
@@ -51,7 +51,7 @@ class Place:
 
     def commit(self, *changes: Write | Remove) -> None:
         transactions = self.transactions()
-        with transactions.exclusive():
+        with transactions.lock_tree():
             transactions.commit(changes)
 
     def write(self, path: str, content: bytes, mode: int | None = None) -> Write:
@@ -63,7 +63,7 @@ class Place:
         return Remove(path=path, before=self.seen(path))
 
     def seen(self, path: str) -> str:
-        return fingerprint((self.root / path).read_bytes())
+        return compute_fingerprint((self.root / path).read_bytes())
 
     def image(self) -> Image:
         return image(self.root)

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from sandbox.backends import choose
+from sandbox.backends import choose_sandbox
 from sandbox.process import Command, Limits
 
 
@@ -18,7 +18,7 @@ def attempt(box: str, root: Path, attacks: Sequence[Sequence[str]], options: Map
 
     options: denied (paths), hidden (paths), limits (of `Limits`), timeout
     """
-    sandbox = choose(
+    sandbox = choose_sandbox(
         root,
         box,
         spill=root.parent / "spill",

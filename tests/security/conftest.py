@@ -148,7 +148,7 @@ def scene(
     request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, readable_code: Path
 ) -> Iterator[Scene]:
     box, _, ordinary = request.param.partition("-")
-    if box == "landlock" and (reason := landlock.works()):
+    if box == "landlock" and (reason := landlock.explain_unavailability()):
         pytest.skip(reason)
     if box == "bubblewrap":
         bwrap()

@@ -34,7 +34,7 @@ def lines(box: str) -> list[str]:
     fit = [each for each in fit if not _WAITS.search(each) and each.encode(errors="replace").decode() == each]
     if box == "landlock":
         fit = [each for each in fit if not _MODES.search(each)]
-        fit = [each for each in fit if landlock.abi() >= 6 or not _SIGNALS.search(each)]
+        fit = [each for each in fit if landlock.query_abi_version() >= 6 or not _SIGNALS.search(each)]
     return fit if STRESS > 1 else random.Random(SEED).sample(fit, SLICE)
 
 

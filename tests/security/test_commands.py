@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from sandbox.shell import Judgement, judge
+from sandbox.shell import Judgement, judge_command_line
 
 # ── Never harmless ───────────────────────────────────────────────────────────────────────────────────
 # Under each heading the kinds that must be found, a line each ("\n" in a line is a newline of the command).
@@ -1318,13 +1318,13 @@ def kinds(judgement: Judgement) -> set[str]:
 
 @pytest.mark.parametrize(("kind", "line"), _cases(ATTACKS))
 def test_an_attack_is_seen_for_what_it_is(root: Path, kind: str, line: str) -> None:
-    judgement = judge(line, root=root)
-    assert not judgement.harmless
+    judgement = judge_command_line(line, root=root)
+    assert not judgement.is_harmless
     assert kind in kinds(judgement), (judgement.effects, judgement.problems)
 
 
 @pytest.mark.parametrize(("kind", "line"), _cases(HARMLESS))
 def test_an_ordinary_line_needs_nobody_to_be_asked(root: Path, kind: str, line: str) -> None:
-    judgement = judge(line, root=root)
-    assert judgement.harmless, ([segment.why for segment in judgement.segments], judgement.problems)
+    judgement = judge_command_line(line, root=root)
+    assert judgement.is_harmless, ([segment.why for segment in judgement.segments], judgement.problems)
     assert max(kinds(judgement), key=("none", "read", "write").index) == kind

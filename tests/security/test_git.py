@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from sandbox.errors import UserError
-from sandbox.shell import judge
+from sandbox.shell import judge_command_line
 from sandbox.snapshots import Snapshots
 from sandbox.trust import Definition, TrustStore
 from tests.sandbox import boxes
@@ -57,7 +57,7 @@ def repo(tmp_path: Path) -> Repo:
 
 @pytest.mark.parametrize("command", DESTRUCTIVE)
 def test_a_command_that_can_lose_work_is_known_as_such(command: str, tmp_path: Path) -> None:
-    assert not judge(command, root=tmp_path).harmless
+    assert not judge_command_line(command, root=tmp_path).is_harmless
 
 
 @pytest.mark.slow
@@ -222,7 +222,7 @@ def test_trust_is_shown_given_and_taken_back_on_the_command_line(repo: Repo, tmp
 def strange(repo: Repo, tmp_path: Path) -> tuple[Workspace, TrustStore]:
     """A workspace that trusts what the user trusts: nothing yet."""
     at, store = repo.workspace(), TrustStore(tmp_path / "config")
-    at.settings.trusts = store.of(repo.root)
+    at.settings.trusts = store.create_check(repo.root)
     return at, store
 
 

@@ -17,8 +17,8 @@ import pytest
 
 from agent.home import Home
 from cli.settings.layers import load
-from sandbox.backends import choose
-from sandbox.bounds import Bounds
+from sandbox.backends import choose_sandbox
+from sandbox.bounds import Constraints
 from sandbox.bubblewrap import Bubblewrap
 from sandbox.errors import Fault, UserError
 from sandbox.process import Command, Completed
@@ -55,7 +55,9 @@ def rights(request: pytest.FixtureRequest) -> str:
 
 
 def box(root: Path, internet: Internet, rights: str = "") -> Bubblewrap:
-    return Bubblewrap(Bounds(root), program=bwrap(), privilege=rights or privilege(), proxy=internet.proxy())
+    return Bubblewrap(
+        Constraints(root), program=bwrap(), privilege=rights or privilege(), proxy=internet.proxy()
+    )
 
 
 def sh(
@@ -227,7 +229,7 @@ def _wheel() -> bytes:
 def test_a_command_finds_itself_as_without_a_list(root: Path) -> None:
     bwrap()
     look = "env | grep -iv proxy | sort; grep Sig[BI] /proc/self/status; ls -l /proc/self/fd | grep -c socket; exit 3"
-    without = Bubblewrap(Bounds(root), program=bwrap(), privilege=privilege())
+    without = Bubblewrap(Constraints(root), program=bwrap(), privilege=privilege())
     before = asyncio.run(without.run(Command(argv=("/bin/sh", "-c", look), cwd=root)))
     (after,) = sh(root, Internet(), look)
     assert after.stdout.text() == before.stdout.text()
@@ -266,7 +268,7 @@ def test_a_tunnel_ends_with_its_command(root: Path) -> None:
 def test_a_list_is_refused_where_it_cannot_be_held(root: Path) -> None:
     for name in ("landlock", "unconfined"):
         with pytest.raises(UserError, match="needs bubblewrap") as caught:
-            choose(root, name, hosts=["pypi.org"])
+            choose_sandbox(root, name, hosts=["pypi.org"])
         assert caught.value.fault is Fault.CONFIGURATION
 
 

@@ -13,9 +13,9 @@ import pytest
 
 from agent.outcome import Exit
 from sandbox import landlock, own_programs
-from sandbox.backends import choose
+from sandbox.backends import choose_sandbox
 from sandbox.errors import UserError
-from sandbox.own_programs import own_path, own_program
+from sandbox.own_programs import build_search_path, require_own_program
 from tests.sandbox.boxes import bwrap
 from tests.support.cli import Result, call, run, script
 from tests.support.repo import Repo
@@ -99,7 +99,7 @@ def work(folder: Path, *first: dict[str, Any]) -> str:
 @pytest.mark.slow
 @pytest.mark.parametrize("box", ["bubblewrap", "landlock"])
 def test_what_a_command_plants_on_the_path_never_runs_outside_the_sandbox(shop: Shop, box: str) -> None:
-    if box == "landlock" and (reason := landlock.works()):
+    if box == "landlock" and (reason := landlock.explain_unavailability()):
         pytest.skip(reason)
     (shop.root / "node_modules/.bin").mkdir(parents=True)
     shop.repo.write("setup_shop.py", PLANTING.format(folders=FOLDERS, names=NAMES, home=shop.home))
@@ -176,14 +176,14 @@ def test_a_bubblewrap_that_was_remembered_is_not_taken_in_the_workspace_that_pla
     elsewhere = shop.base / "elsewhere"
     elsewhere.mkdir()
     cache = shop.base / "cache"
-    choose(elsewhere, cache=cache)
+    choose_sandbox(elsewhere, cache=cache)
     kept = json.loads((cache / "bubblewrap.json").read_text())
     planted = shop.root / ".venv/bin/bwrap"
     status = planted.stat()
     circumstances = kept["for"] | {"changed": status.st_mtime_ns, "size": status.st_size}
     kept |= {"program": str(planted), "for": circumstances}
     (cache / "bubblewrap.json").write_text(json.dumps(kept))
-    box = choose(shop.root, "bubblewrap", cache=cache)
+    box = choose_sandbox(shop.root, "bubblewrap", cache=cache)
     assert box.name == "bubblewrap"
     assert json.loads((cache / "bubblewrap.json").read_text())["program"] != str(planted)
     assert shop.ran() == []
@@ -209,11 +209,11 @@ def test_a_program_is_not_reached_through_a_workspace_either(
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("PATH", os.pathsep.join(ways))
     with pytest.raises(UserError, match=r"passed over: .*/to-bin/git"):
-        own_program("git", shop)
+        require_own_program("git", shop)
     monkeypatch.setenv("PATH", os.pathsep.join([*ways, str(real)]))
-    assert own_program("git", shop) == f"{real}/git"
+    assert require_own_program("git", shop) == f"{real}/git"
     # A folder of links alone is not ours to judge: what matters is the program that is reached.
-    assert own_path(shop).split(os.pathsep) == [str(tmp_path / "links"), str(real)]
+    assert build_search_path(shop).split(os.pathsep) == [str(tmp_path / "links"), str(real)]
 
 
 def test_a_linked_work_tree_and_a_submodule_take_none_from_the_project_around(
@@ -227,4 +227,4 @@ def test_a_linked_work_tree_and_a_submodule_take_none_from_the_project_around(
     monkeypatch.setenv("PATH", f"{program.parent}:/usr/bin:/bin")
     for root in (tmp_path / "beside", inner.root):
         monkeypatch.setattr(own_programs, "_excluded", set())
-        assert own_program("git", root) != str(program)
+        assert require_own_program("git", root) != str(program)

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from sandbox.backends import choose
+from sandbox.backends import choose_sandbox
 
 
 def needs_confinement(root: Path) -> None:
     """Skip the test on a machine that confines no commands."""
-    if choose(root).name == "unconfined":
+    if choose_sandbox(root).name == "unconfined":
         pytest.skip("no sandbox works on this machine")

@@ -18,10 +18,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
-from sandbox.backends import choose
+from sandbox.backends import choose_sandbox
 from sandbox.effects import Effect
 from sandbox.policy import Approval, Decision, Mode, Policy
-from sandbox.repository import common_dir, git_dir
+from sandbox.repository import find_common_dir, find_git_dir
 from sandbox.snapshots import WORTH_PACKING, Snapshots
 from sandbox.snapshots.store import Store
 from tests.support.repo import Repo
@@ -147,9 +147,9 @@ def image(root: Path) -> Image:
 
 def git_state(repo: Repo) -> dict[str, bytes]:
     """The user's index, HEAD, references, stash and reflogs, byte for byte."""
-    folder = git_dir(repo.root)
+    folder = find_git_dir(repo.root)
     assert folder is not None
-    shared = common_dir(folder)
+    shared = find_common_dir(folder)
     places = {folder / "index", folder / "HEAD", shared / "packed-refs"}
     for each in (shared / "refs", shared / "logs", folder / "logs"):
         places |= {path for path in each.rglob("*") if path.is_file()}
@@ -352,7 +352,7 @@ def world(place: Path, draw: random.Random, traits: Sequence[str], told: Told) -
     """place: a new folder for the repository and all that belongs to it"""
     repo = repository(place / "root", draw, *traits)
     at = repo.workspace()
-    at.sandbox = choose(repo.root, cache=place.parent, spill=place / "spill")
+    at.sandbox = choose_sandbox(repo.root, cache=place.parent, spill=place / "spill")
     snapshots = Snapshots(repo.root, place / "store", pack_from=draw.choice((1, 4, WORTH_PACKING)))
     gateway = Gateway(
         toolbox=Toolbox([read, write, shell, git_commit]),

@@ -13,7 +13,7 @@ import pytest
 from sandbox.errors import Fault, UserError
 from tests.support.repo import Repo, agent_writes
 from tools.action import Observation, ToolFailure
-from tools.git import branch, find_root, git_commit, git_diff, git_status, head
+from tools.git import find_root, git_commit, git_diff, git_status, read_branch, read_head_commit
 from tools.git.broker import Broker
 from tools.registry import Tool
 from tools.workspace import Workspace
@@ -201,18 +201,18 @@ def test_without_git_one_clear_line_says_so(repo: Repo, monkeypatch: pytest.Monk
 def test_root_branch_and_head_are_read_without_git(repo: Repo, tmp_path: Path) -> None:
     (repo.root / "deep/er").mkdir(parents=True)
     assert find_root(repo.root / "deep/er") == repo.root
-    assert (head(repo.root), branch(repo.root)) == (repo.head(), "main")
+    assert (read_head_commit(repo.root), read_branch(repo.root)) == (repo.head(), "main")
     repo.git("pack-refs", "--all")
-    assert head(repo.root) == repo.head()
+    assert read_head_commit(repo.root) == repo.head()
     repo.git("worktree", "add", "-q", "-b", "side/branch", str(tmp_path / "tree"))
     tree = Repo(tmp_path / "tree", init=False)
     tree.write("x", "x")
     tree.commit_all()
     assert find_root(tree.root) == tree.root
-    assert (head(tree.root), branch(tree.root)) == (tree.head(), "side/branch")
+    assert (read_head_commit(tree.root), read_branch(tree.root)) == (tree.head(), "side/branch")
     tree.git("checkout", "-q", "--detach")
-    assert (head(tree.root), branch(tree.root)) == (tree.head(), "")
-    assert head(Repo(tmp_path / "new").root) == ""
+    assert (read_head_commit(tree.root), read_branch(tree.root)) == (tree.head(), "")
+    assert read_head_commit(Repo(tmp_path / "new").root) == ""
     assert find_root(tmp_path) is None
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from sandbox.trust import nothing
+from sandbox.trust import trust_nothing
 from tests.support.repo import Repo
 from tools.action import Observation, ToolFailure
 from tools.defaults import understood_tools
@@ -33,7 +33,7 @@ def repo(tmp_path: Path) -> Repo:
 
 def call(tool: Tool, repo: Repo, **arguments: Any) -> Observation:
     at = repo.workspace()
-    at.settings.trusts = nothing
+    at.settings.trusts = trust_nothing
     return asyncio.run(tool.run(**arguments, at=at))
 
 

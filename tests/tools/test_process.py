@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from sandbox.shell import judge
+from sandbox.shell import judge_command_line
 from tests.sandbox.boxes import CONFINED, living, make
 from tests.support.bench import workspace
 from tools import background
@@ -229,7 +229,7 @@ def test_a_line_that_is_sent_in_pieces_is_judged_whole(tmp_path: Path, pieces: l
         for piece in pieces[:-1]:
             await call("send", id="p1", input=piece, wait=0)
         line = _effect({"action": "send", "id": "p1", "input": pieces[-1]}, at).argv[2]
-        found = judge(line, root=at.root)
+        found = judge_command_line(line, root=at.root)
         assert "destructive" in {effect.kind for segment in found.segments for effect in segment.effects}
         await call("send", id="p1", input=pieces[-1], wait=0)
         assert _effect({"action": "send", "id": "p1", "input": "ls\n"}, at).argv[2] == "ls\n"

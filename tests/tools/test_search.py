@@ -150,17 +150,17 @@ def test_ripgrep_is_found_on_the_path_or_beside_our_python(
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     assert os.access(ripgrep_path(), os.X_OK)
-    own_programs._search.cache_clear()
+    own_programs._search_folders.cache_clear()
     program = tmp_path / "rg"
     program.write_text("#!/bin/sh\n")
     program.chmod(0o755)
     assert ripgrep_path() == str(program)
-    own_programs._search.cache_clear()
+    own_programs._search_folders.cache_clear()
     program.unlink()
     monkeypatch.setattr(sys, "executable", str(tmp_path / "python"))
     with pytest.raises(UserError, match="ripgrep"):
         ripgrep_path()
-    own_programs._search.cache_clear()
+    own_programs._search_folders.cache_clear()
 
 
 def test_what_may_not_be_read_is_not_found(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from sandbox.backends import choose
+from sandbox.backends import choose_sandbox
 from sandbox.paths import Tree
 from tools.action import Observation, ToolFailure
 from tools.artifacts import Artifacts
@@ -30,7 +30,7 @@ def workspace(folder: Path, files: Mapping[str, str | bytes] = {}, **settings: A
     return Workspace(
         root=root,
         files=Tree(root),
-        sandbox=choose(root, cache=Path(os.environ["PATCHWRIGHT_HOME"], "cache"), spill=spill),
+        sandbox=choose_sandbox(root, cache=Path(os.environ["PATCHWRIGHT_HOME"], "cache"), spill=spill),
         artifacts=Artifacts(folder / "artifacts"),
         journal=folder / "journal",
         settings=ToolSettings(cache=folder / "cache", **settings),

@@ -73,6 +73,10 @@ async def _asked(change: Change, sandbox: Sandbox, file: File, found: Found) -> 
         done = await sandbox.run(command)
     except UserError:  # it cannot be started: the other checks stand
         return []
-    if done.ended != "exited" or done.stdout.cut or (found.linter.role == "format" and done.returncode):
+    if (
+        done.ended != "exited"
+        or done.stdout.omitted_bytes
+        or (found.linter.role == "format" and done.returncode)
+    ):
         return []
     return found.linter.read(text, done.stdout.text())

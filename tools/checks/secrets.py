@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from sandbox.redaction import found
+from sandbox.redaction import find_secrets
 from tools.checks.diff import Hunk
 from tools.checks.finding import Finding
 from tools.checks.staged import Change
@@ -29,7 +29,7 @@ def check(change: Change) -> Iterator[Finding]:
 def new_secrets(hunk: Hunk, removed: str) -> Iterator[tuple[int, str]]:
     """(line, kind) of each secret that is not merely moved (it stands in `removed`), and that no comment allows."""
     text = "\n".join(hunk.added)
-    for each in found(text):
+    for each in find_secrets(text):
         before = text.count("\n", 0, each.start)
         if text[each.start : each.end] not in removed and not _ALLOWED.search(hunk.added[before]):
             yield hunk.line + before, each.kind

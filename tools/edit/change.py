@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from sandbox.textfile import decode, fingerprint
+from sandbox.textfile import compute_fingerprint, decode_text
 from sandbox.transaction import Conflict, Transactions
 from tools import syntax
 from tools.action import ToolFailure
@@ -55,7 +55,7 @@ def perform(at: Workspace, tool: str, changes: Sequence[FileChange]) -> list[Cha
     """
     at.written = {}
     transactions = at.transactions
-    with transactions.exclusive() as recovery:
+    with transactions.lock_tree() as recovery:
         try:
             made = _performed(at, tool, changes, transactions)
             if recovery is not None:
@@ -141,7 +141,7 @@ def _write(at: Workspace, transactions: Transactions, tool: str, planned: Sequen
 
 def _real(at: Workspace, planned: Planned) -> str:
     """Where the file lies: what is written through a link lies elsewhere; of what is removed the link itself goes."""
-    with at.files.place(planned.path, follow_last=planned.after is not None) as place:
+    with at.files.open_entry(planned.path, follow_last=planned.after is not None) as place:
         return place.path
 
 
@@ -189,9 +189,9 @@ def _foreign(
 ) -> tuple[list[str], list[tuple[int, int]]] | None:
     """A file's lines, and the ranges of those that the model has not seen; None if it knows all, or never knew any."""
     seen = at.read.get(path)
-    if seen is None or content is None or seen.fingerprint == fingerprint(content):
+    if seen is None or content is None or seen.fingerprint == compute_fingerprint(content):
         return None
-    text = decode(content).text
+    text = decode_text(content).text
     foreign = changed_since(seen, text)
     return (text.split("\n"), foreign) if foreign else None
 
@@ -226,9 +226,9 @@ def _shown(lines: Sequence[str], first: int, end: int) -> str:
 
 def _secrets(tool: str, planned: Planned) -> None:
     """What the model was shown redacted must not be written back over what stands there."""
-    from sandbox.secrets import MARKER, would_overwrite
+    from sandbox.secrets import MARKER, explain_overwrite
 
-    if MARKER in planned.new_text and (why := would_overwrite(planned.old_text, planned.new_text)):
+    if MARKER in planned.new_text and (why := explain_overwrite(planned.old_text, planned.new_text)):
         raise ToolFailure(f"{tool}: {planned.path}: nothing was written: {why}")
 
 
@@ -247,7 +247,7 @@ def _note_as_seen(at: Workspace, planned: Planned, seen: Version | None, *, stal
     if planned.after is not None and seen is not None and stale:
         at.read[planned.path] = after_edit(seen, planned.old_text, planned.new_text)
     elif planned.after is not None and (seen or (planned.before is None and not planned.source)):
-        at.read[planned.path] = version(fingerprint(planned.after), planned.new_text)
+        at.read[planned.path] = version(compute_fingerprint(planned.after), planned.new_text)
     else:
         at.read.pop(planned.path, None)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from sandbox.matching import opcodes
+from sandbox.matching import compute_opcodes
 from tools.edit.changes import Line
 
 LARGEST = 40_000
@@ -13,7 +13,7 @@ LARGEST = 40_000
 
 def diffed(old: Sequence[str], new: Sequence[str]) -> Iterator[Line]:
     """What both have is context."""
-    for tag, a, b, c, d in opcodes(old, new):
+    for tag, a, b, c, d in compute_opcodes(old, new):
         if tag == "equal":
             yield from (Line(" ", text) for text in old[a:b])
         else:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sandbox.textfile import counterparts
+from sandbox.textfile import pair_lines
 from tools.edit.splicing import TextSplice
 
 Origins = tuple[int | None, ...]
@@ -33,7 +33,7 @@ def carried(origins: Origins, text: str, splices: Sequence[TextSplice]) -> Origi
         line += untouched_ends
         old, new = text[splice.start : splice.end].split("\n"), splice.new.split("\n")
         ended = len(old) - 1  # the last piece goes on behind the splice, and so has its ending there
-        of = {now: before for before, now in counterparts(old, new) if before < ended}
+        of = {now: before for before, now in pair_lines(old, new) if before < ended}
         found += [origins[line + of[now]] if now in of else None for now in range(len(new) - 1)]
         line += ended
         offset = splice.end

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sandbox.errors import UserError
-from sandbox.matching import opcodes
+from sandbox.matching import compute_opcodes
 from sandbox.process import Command
 from tools.linters import MAX_CHARACTERS, Complaint, Found, of_file
 
@@ -72,7 +72,7 @@ async def _run(at: Workspace, found: Found, path: str, text: str) -> list[Compla
         done = await at.sandbox.run(command)
     except UserError:  # it cannot be started here: advice is not worth a failure
         return []
-    if done.ended != "exited" or done.stdout.cut:
+    if done.ended != "exited" or done.stdout.omitted_bytes:
         return []
     return found.linter.read(text, done.stdout.text())
 
@@ -82,7 +82,7 @@ def _changed_lines(before: str, after: str) -> set[int]:
     old, new = before.split("\n"), after.split("\n")
     return {
         row + 1
-        for tag, _, _, first, last in opcodes(old, new)
+        for tag, _, _, first, last in compute_opcodes(old, new)
         if tag != "equal"
         for row in range(first, last)
     }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sandbox.textfile import TextFile, decode, fingerprint
+from sandbox.textfile import TextFile, compute_fingerprint, decode_text
 from tools.locate import refusals
 from tools.workspace import Workspace
 
@@ -26,8 +26,8 @@ def load(at: Workspace, tool: str, path: str) -> Loaded:
     """The file's text. Raises ToolFailure for one that is binary."""
     with refusals(tool, path):
         content = at.files.read(path)
-        file = decode(content)
-    now = fingerprint(content)
+        file = decode_text(content)
+    now = compute_fingerprint(content)
     seen = at.read.get(path)
     stale = seen is not None and seen.fingerprint != now
     return Loaded(file=file, text=file.text, fingerprint=now, stale=stale)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sandbox.textfile import fingerprint
+from sandbox.textfile import compute_fingerprint
 from sandbox.transaction.changes import Remove, Write
 from tools.edit.engine import Place
 
@@ -78,7 +78,7 @@ def as_writes(planned: Sequence[Planned]) -> list[Write | Remove]:
     """What a transaction has to do for a plan."""
     writes: list[Write | Remove] = []
     for each in planned:
-        before = None if each.before is None else fingerprint(each.before)
+        before = None if each.before is None else compute_fingerprint(each.before)
         if not each.changes:
             continue
         if each.after is not None:

@@ -11,7 +11,7 @@ from typing import TypeVar
 
 from sandbox.paths import Tree
 from sandbox.places import NotAFile
-from sandbox.textfile import BinaryFile, TextFile, decode, encode
+from sandbox.textfile import BinaryFile, TextFile, decode_text, encode_text
 from tools.edit.changes import Create, Delete, Edit, FileChange, Hunk, Line, Update
 from tools.edit.endings import Origins, untouched
 from tools.edit.engine import EditRefused, Place, patched
@@ -114,7 +114,7 @@ class _Planner:
         elif state.like and state.text == state.like.text and not state.source:
             after = state.before
         else:
-            after = encode(state.text, state.like, state.origins)
+            after = encode_text(state.text, state.like, state.origins)
         result = Planned(
             path=path,
             before=state.before,
@@ -177,14 +177,14 @@ class _Planner:
 
     def _moved_already(self, change: Update) -> bool:
         """The file that is to move stands at its target, with all edits made."""
-        target = self._files.relative(plain(change.to))
+        target = self._files.resolve_relative(plain(change.to))
         if not self._files.is_file(target):
             return False
-        text = decode(self._files.read(target)).text if change.edits else ""
+        text = decode_text(self._files.read(target)).text if change.edits else ""
         return all(self._made(text, each, target) for each in change.edits)
 
     def _move(self, path: str, state: _State, to: str) -> None:
-        target = self._files.relative(plain(to))
+        target = self._files.resolve_relative(plain(to))
         if target == path:
             return
         self._files.check_writable(target)
@@ -211,7 +211,7 @@ class _Planner:
         self.states[target] = moved
 
     def _create(self, change: Create) -> None:
-        path = self._files.relative(plain(change.path))
+        path = self._files.resolve_relative(plain(change.path))
         self._files.check_writable(path)
         if self._files.is_dir(path):
             raise Refused(Problem(path=path, text="is a folder", folder=True))
@@ -274,7 +274,7 @@ class _Planner:
         if content is None:
             return _State(before=None)
         try:
-            like = decode(content)
+            like = decode_text(content)
         except BinaryFile as problem:  # it can be moved and removed all the same
             return _State(before=content, text="", unreadable=str(problem), kept=content)
         return _State(before=content, like=like, text=like.text)
@@ -298,7 +298,7 @@ class _Planner:
     def _link(self, path: str) -> tuple[str, bytes] | None:
         """Path and text of the link that is named, None if it is none."""
         for candidate in spellings(path, self._files.root.name):
-            with suppress(ValueError), self._files.place(candidate, follow_last=False) as place:
+            with suppress(ValueError), self._files.open_entry(candidate, follow_last=False) as place:
                 found = place.stat()
                 if found and stat.S_ISLNK(found.st_mode):
                     return place.path, os.fsencode(os.readlink(place.name, dir_fd=place.folder))
@@ -308,7 +308,7 @@ class _Planner:
         """The file that is meant, and a note if the path is not quite its own."""
         for candidate in spellings(path, self._files.root.name):
             try:
-                relative = self._files.relative(candidate)
+                relative = self._files.resolve_relative(candidate)
             except (
                 ValueError
             ):  # another spelling may be inside; if none is, the error of the last line is told
@@ -320,7 +320,7 @@ class _Planner:
                 return relative, note
             if self._files.is_dir(relative) and relative != ".":
                 raise Refused(Problem(path=path, text="is a folder", folder=True))
-        self._files.relative(plain(path))
+        self._files.resolve_relative(plain(path))
         raise self._missing(path)
 
     def _known_or_there(self, path: str) -> bool:

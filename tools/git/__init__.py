@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sandbox.repository import branch, find_root, head
+from sandbox.repository import find_root, read_branch, read_head_commit
 from tools.action import Observation
 from tools.registry import tool
 from tools.text import listed, plural, unified
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from tools.git.broker import Broker
     from tools.git.commit import CommittedFile
 
-__all__ = ["branch", "find_root", "git_commit", "git_diff", "git_status", "head"]
+__all__ = ["find_root", "git_commit", "git_diff", "git_status", "read_branch", "read_head_commit"]
 
 # Names of one group that are shown: more says nothing but "many".
 _MAX_NAMES = 40
@@ -49,7 +49,7 @@ async def git_diff(path: str = "", staged: bool = False, *, at: Workspace) -> Ob
     """Show uncommitted changes, your new files too."""
     from tools.git.broker import Broker
 
-    relative = at.files.relative(path) if path not in ("", ".") else ""
+    relative = at.files.resolve_relative(path) if path not in ("", ".") else ""
     if find_root(at.root) is None:
         return _bounded(at, _session_diff(at, relative), "No git repository here: only your own changes.")
     broker = Broker.of(at.root, at.settings.trusts)

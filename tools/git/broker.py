@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from sandbox.errors import Fault, UserError
-from sandbox.own_programs import own_path, own_program
-from sandbox.repository import common_dir, find_root, git_dir
-from sandbox.trust import Definition, Trusts, nothing
+from sandbox.own_programs import build_search_path, require_own_program
+from sandbox.repository import find_common_dir, find_git_dir, find_root
+from sandbox.trust import Definition, Trusts, trust_nothing
 from tools.action import ToolFailure
 from tools.git import definitions
 from tools.git.output import Output
@@ -52,19 +52,19 @@ class Broker:
     trusts: the user's word on what the repository defines; without it nothing of that runs
     """
 
-    def __init__(self, root: Path, trusts: Trusts = nothing) -> None:
-        folder = git_dir(root)
+    def __init__(self, root: Path, trusts: Trusts = trust_nothing) -> None:
+        folder = find_git_dir(root)
         if folder is None:
             raise UserError(Fault.NOT_A_REPOSITORY, f"{str(root)!r} is not a git repository", _INIT)
         self.root = root
         self.folder = folder
-        self.shared = common_dir(folder)
+        self.shared = find_common_dir(folder)
         self._trusts = trusts
         self._running: subprocess.Popen[bytes] | None = None
         self._interrupted = False
 
     @classmethod
-    def of(cls, path: Path, trusts: Trusts = nothing) -> Broker:
+    def of(cls, path: Path, trusts: Trusts = trust_nothing) -> Broker:
         """The broker of the repository that holds `path`."""
         root = find_root(path)
         if root is None:
@@ -220,19 +220,19 @@ class Broker:
     def _start(self, arguments: Iterable[str], environment: Mapping[str, str]) -> subprocess.Popen[bytes]:
         import subprocess
 
-        program = own_program("git", self.root)
+        program = require_own_program("git", self.root)
         git = _gitpython(program)(str(self.root))
 
         # GitPython always starts from our own environment, so what must go is taken away by env(1).
         dropped = [part for name in _foreign_variables() for part in ("-u", name)]
-        prefix = [own_program("env", self.root), *dropped] if dropped else []
+        prefix = [require_own_program("env", self.root), *dropped] if dropped else []
         started = git.execute(
             [*prefix, program, *arguments],
             istream=subprocess.PIPE,
             as_process=True,
             env={
                 **_ENVIRONMENT,
-                "PATH": own_path(self.root),
+                "PATH": build_search_path(self.root),
                 "GIT_CEILING_DIRECTORIES": str(self.root.parent),
                 **environment,
             },

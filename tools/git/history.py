@@ -98,7 +98,7 @@ def _path(at: Workspace, path: str) -> list[str]:
     if path in ("", "."):
         return []
     try:
-        relative = at.files.relative(path)
+        relative = at.files.resolve_relative(path)
     except ValueError as error:
         raise ToolFailure(str(error)) from None
     broker = Broker.of(at.root, at.settings.trusts)

@@ -7,8 +7,8 @@ from contextlib import suppress
 from pathlib import Path
 
 from sandbox.errors import UserError
-from sandbox.guarded import GIT, nested_git
-from sandbox.repository import git_dir
+from sandbox.guarded import GIT, find_nested_git_dirs
+from sandbox.repository import find_git_dir
 from tools.action import ToolFailure
 from tools.git.broker import LITERAL, Broker
 
@@ -19,9 +19,9 @@ def changed_inside(root: Path, since: float) -> Mapping[str, Sequence[str]]:
     What a repository ignores is left out, and so is one that git cannot read.
     """
     found: dict[str, list[str]] = {}
-    for entry in nested_git(root):
+    for entry in find_nested_git_dirs(root):
         folder = entry.parent
-        if entry.name != GIT or git_dir(folder) is None:
+        if entry.name != GIT or find_git_dir(folder) is None:
             continue
         with suppress(UserError, ToolFailure):
             if paths := [path for path in _uncommitted(folder) if _changed(folder / path) > since]:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
 
-from sandbox.inert import name
+from sandbox.inert import quote_name
 from tools.action import ToolFailure
 from tools.checks.diff import files_of
 from tools.checks.secrets import new_secrets
@@ -24,7 +24,7 @@ def refuse_new(broker: Broker, old: str, index: Path, allowed: Sequence[str]) ->
     files = list(files_of(_diff(broker, old, index)))
     removed = "\n".join(line for hunks in files for hunk in hunks for line in hunk.removed)
     places = [
-        f"  {name(hunk.path)}:{line}: {kind}"
+        f"  {quote_name(hunk.path)}:{line}: {kind}"
         for hunks in files
         for hunk in hunks
         if not any(fnmatchcase(hunk.path, pattern) for pattern in allowed)

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from sandbox.snapshots.merging import merged_lines
+from sandbox.snapshots.merging import merge_lines
 from tools.git.broker import Broker
 from tools.git.entries import Entry, blob_id, contents, store_filtered
 from tools.workspace import Edit
@@ -108,7 +108,7 @@ class _Committed:
         names = [store_filtered(self._broker, self._path, each.content) for each in (before, after)]
         texts = contents(self._broker, (*names, self._head[1]))
         there = texts[self._head[1]]
-        return names[0] != names[1] and merged_lines(texts[names[0]], texts[names[1]], there) == there
+        return names[0] != names[1] and merge_lines(texts[names[0]], texts[names[1]], there) == there
 
 
 def _carried(before: Version | None, after: Version | None, there: Version | None) -> Version | None:
@@ -121,7 +121,7 @@ def _carried(before: Version | None, after: Version | None, there: Version | Non
         raise _Overlap
     content = there.content
     if before.content != after.content:
-        merged = merged_lines(before.content, after.content, there.content)
+        merged = merge_lines(before.content, after.content, there.content)
         if merged is None:
             raise _Overlap
         content = merged

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from sandbox.trust import Trusts, nothing
+from sandbox.trust import Trusts, trust_nothing
 from tools.git.broker import Broker
 
 
@@ -62,7 +62,7 @@ class Status:
         return facts
 
 
-async def status(path: Path, trusts: Trusts = nothing) -> Status:
+async def status(path: Path, trusts: Trusts = trust_nothing) -> Status:
     """The status of the repository that holds `path`."""
     broker = Broker.of(path, trusts)
     return await broker.in_thread(lambda: _status(broker))

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from sandbox.repository import git_dir
+from sandbox.repository import find_git_dir
 from tools.action import ToolFailure
 from tools.git.broker import Broker
 from tools.git.entries import Entry
@@ -81,7 +81,7 @@ def holder(root: Path, path: str, head: Mapping[str, Entry]) -> str:
     parts = path.split("/")
     for count in range(1, len(parts)):
         folder = "/".join(parts[:count])
-        if head.get(folder, ("", ""))[0] == "160000" or git_dir(root / folder) is not None:
+        if head.get(folder, ("", ""))[0] == "160000" or find_git_dir(root / folder) is not None:
             return folder
     return ""
 

@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
-from sandbox.repository import head
+from sandbox.repository import read_head_commit
 from tools.action import Effect, Observation, ToolFailure
 from tools.kernel.keeping import Kept, Scope, Shelf, defined, everything, matching
 from tools.registry import tool
@@ -23,7 +23,7 @@ MOST_LOADED = 50
 
 def current(at: Workspace) -> str:
     """What a check of functions is good for."""
-    return head(at.root)
+    return read_head_commit(at.root)
 
 
 def _effect(arguments: Mapping[str, Any], at: Workspace) -> Effect:

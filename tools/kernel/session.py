@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from sandbox.audit import Audit
-from sandbox.guarded import guarded, nested_git
+from sandbox.guarded import find_nested_git_dirs, find_protected_paths
 from sandbox.process import Limits
 from tools.action import Action, Observation, current_action
 from tools.kernel.wire import MOST, Frame, as_frame, text
@@ -152,8 +152,8 @@ class KernelSession:
 
     def _watch(self) -> None:
         if self._nested is None:
-            self._nested = nested_git(self._at.root)
-        self._guard = Audit(self._at.root, guarded(self._at.root, self._nested), self._aside)
+            self._nested = find_nested_git_dirs(self._at.root)
+        self._guard = Audit(self._at.root, find_protected_paths(self._at.root, self._nested), self._aside)
 
     def _unwatch(self) -> None:
         if self._guard is not None:

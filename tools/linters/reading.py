@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
-from sandbox.matching import opcodes
+from sandbox.matching import compute_opcodes
 
 SHOWN = 100
 """Characters of the line that a formatter wants."""
@@ -70,7 +70,7 @@ def formatted(text: str, output: str) -> list[Complaint]:
         return []
     old, new = text.splitlines(), output.splitlines()
     found = []
-    for tag, first, last, start, end in opcodes(old, new):
+    for tag, first, last, start, end in compute_opcodes(old, new):
         if tag == "equal":
             continue
         wanted = next(filter(None, map(str.strip, new[start:end])), "")[:SHOWN]

@@ -44,10 +44,10 @@ class Commit:
 def commits(index: Index) -> list[Commit]:
     """The newest commits of the workspace's repository, the newest first; none where there is no repository."""
     from sandbox.errors import UserError
-    from sandbox.repository import head
+    from sandbox.repository import read_head_commit
     from tools.action import ToolFailure
 
-    now = head(index.root)
+    now = read_head_commit(index.root)
     if not now:
         return []
     before, known = _kept(index)

@@ -10,7 +10,7 @@ from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass, field, replace
 
 from sandbox.errors import UserError
-from sandbox.repository import inner_repository
+from sandbox.repository import find_inner_repository
 from tools.repair.apart import passing_when_written, runs_nothing
 from tools.repair.asking import Asking
 from tools.repair.baseline import Baseline, baseline
@@ -318,7 +318,7 @@ class Repair:
 
     def _is_own(self, path: str) -> bool:
         """It is no file of a submodule or another repository inside, which is not edited from here."""
-        return not inner_repository(self.at.root, path)
+        return not find_inner_repository(self.at.root, path)
 
     def _wanted(self, spectrum: Spectrum) -> list[Test]:
         failing = self.findings.now_failing(spectrum)

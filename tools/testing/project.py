@@ -80,7 +80,7 @@ class Project:
         try:
             if not self._files.is_file(name):
                 return None
-            if self._files.size(name) > MAX_CONFIG:
+            if self._files.get_size(name) > MAX_CONFIG:
                 return ""
             return self._files.read(name).decode("utf-8", "replace")
         except (ValueError, OSError):  # leads out, or may not be read: as if it were not there

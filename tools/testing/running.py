@@ -102,7 +102,7 @@ def _report(at: Workspace, launch: Launch, completed: Completed, started: float,
         root=at.root,
         returncode=completed.returncode,
         text=completed.stdout.text(),
-        whole=at.artifacts.path(output.ref) if completed.stdout.cut else None,
+        whole=at.artifacts.path(output.ref) if completed.stdout.omitted_bytes else None,
         reports=reports,
         started=started,
     )

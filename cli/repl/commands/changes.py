@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from cli.render.diffs import painted
 from cli.render.paint import painter
 from cli.repl.commands.base import Command
-from sandbox.inert import inert
+from sandbox.inert import sanitize_text
 
 if TYPE_CHECKING:
     from cli.repl.conversation import Conversation
@@ -25,7 +25,7 @@ async def diff(chat: Conversation, argument: str) -> None:
     shown = []
     for path, change in sorted(before.items()):
         assert snapshots is not None
-        old = snapshots.content(change.before) if change.before else b""
+        old = snapshots.read_content(change.before) if change.before else b""
         new = await asyncio.to_thread(_present, chat, path)
         if old is None or old != new:
             shown.append(_file_diff(chat, path, old, new))
@@ -50,7 +50,7 @@ def _first_states(chat: Conversation, snapshots: Snapshots) -> dict[str, Change]
     first: dict[str, Change] = {}
     spans = [span for step in chat.ledger.timeline.done for span in step.spans]
     for before, after in spans:
-        for change in snapshots.changed(before, after):
+        for change in snapshots.list_changes(before, after):
             first.setdefault(change.path, change)
     return first
 
@@ -65,11 +65,11 @@ def _file_diff(chat: Conversation, path: str, old: bytes | None, new: bytes) -> 
 
     paint = painter(colour=chat.front.terminal.colour)
     if old is None or b"\0" in old[:8192] or b"\0" in new[:8192]:
-        return f"{paint(inert(path), 'bold')}: changed (not shown: binary or too large)"
+        return f"{paint(sanitize_text(path), 'bold')}: changed (not shown: binary or too large)"
     text = unified(path, old.decode("utf-8", "replace"), new.decode("utf-8", "replace"))
     return "\n".join(
         [
-            paint(inert(path), "bold"),
+            paint(sanitize_text(path), "bold"),
             *painted(
                 text, paint, limit=DIFF_LINES, width=chat.front.terminal.columns if chat.front.redraws else 0
             ),

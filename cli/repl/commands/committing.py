@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from cli.repl.commands.base import Command
-from sandbox.inert import inert
+from sandbox.inert import sanitize_text
 
 if TYPE_CHECKING:
     from cli.repl.conversation import Conversation
@@ -37,7 +37,7 @@ async def review(chat: Conversation, argument: str) -> None:
     side = chat.runtime.side
     said = await side.text(asked, purpose="review", role=Role.JUDGE, patience=PATIENCE, max_output=LONGEST)
     if said:
-        chat.view.note(inert(said))
+        chat.view.note(sanitize_text(said))
 
 
 async def hooks(chat: Conversation, argument: str) -> None:
@@ -45,7 +45,9 @@ async def hooks(chat: Conversation, argument: str) -> None:
     from cli.hooks.install import states
 
     found = await asyncio.to_thread(lambda: list(states(chat.runtime.workspace.root)))
-    rows = [inert(f"  {name:<20}{'not installed' if state == '-' else state}") for name, state in found]
+    rows = [
+        sanitize_text(f"  {name:<20}{'not installed' if state == '-' else state}") for name, state in found
+    ]
     more = "  put in place, taken away: !patchwright hook install [NAME…], !patchwright hook uninstall"
     chat.view.note("\n".join([*rows, more]))
 

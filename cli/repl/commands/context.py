@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from cli.repl.commands.base import Command
 from sandbox.errors import Fault, UserError
-from sandbox.inert import inert
+from sandbox.inert import sanitize_text
 
 if TYPE_CHECKING:
     from agent.events import Compaction
@@ -66,7 +66,7 @@ async def _overview(chat: Conversation, which: str) -> None:
     lines += (
         ["  /context diff ID shows what one changed, /context undo takes the last one back"] if made else []
     )
-    chat.view.note(inert("\n".join(lines)))
+    chat.view.note(sanitize_text("\n".join(lines)))
 
 
 async def _diff(chat: Conversation, which: str) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from cli.repl.commands.base import Command
 from sandbox.errors import Fault, UserError
-from sandbox.inert import inert
+from sandbox.inert import sanitize_text
 
 if TYPE_CHECKING:
     from cli.repl.conversation import Conversation
@@ -32,7 +32,7 @@ async def export(chat: Conversation, argument: str) -> None:
     path = Path(argument or f"session-{chat.runtime.session.id}.md").expanduser()
     path = path if path.is_absolute() else chat.runtime.workspace.root / path
     await asyncio.to_thread(export_session, chat.runtime.session.folder, path, replace=not argument)
-    chat.tell(f"written: {inert(str(path))}")
+    chat.tell(f"written: {sanitize_text(str(path))}")
 
 
 async def settings(chat: Conversation, argument: str) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from cli.repl.commands.base import Command
 from sandbox.errors import Fault, UserError
-from sandbox.inert import inert
+from sandbox.inert import sanitize_text
 
 if TYPE_CHECKING:
     from cli.repl.conversation import Conversation
@@ -49,7 +49,7 @@ async def memory(chat: Conversation, argument: str) -> None:
     lines = []
     for path, text in found:
         lines += [
-            f"{inert(path)} ({len(text.splitlines())} lines)",
+            f"{sanitize_text(path)} ({len(text.splitlines())} lines)",
             *(f"  {line}" for line in text.splitlines()[:20]),
         ]
     chat.tell("\n".join([*lines, "#NOTE adds a line; a new session reads all of it"]))

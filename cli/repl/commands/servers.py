@@ -9,7 +9,7 @@ from cli.render.paint import mark
 from cli.render.terminal import fit
 from cli.repl.commands.base import Command
 from sandbox.errors import Fault, UserError
-from sandbox.inert import inert
+from sandbox.inert import sanitize_text
 from tools.text import plural
 
 if TYPE_CHECKING:
@@ -50,9 +50,9 @@ async def mcp(chat: Conversation, argument: str) -> None:
 def _line(chat: Conversation, server: Server) -> str:
     unicode = chat.front.terminal.unicode
     if server.why:
-        return inert(f"{mark('bad', unicode=unicode)} {server.name}: {server.why}")
+        return sanitize_text(f"{mark('bad', unicode=unicode)} {server.name}: {server.why}")
     state = "running" if server.alive else "not running; the next call starts it"
-    return inert(
+    return sanitize_text(
         f"{mark('action', unicode=unicode)} {server.name}: {state}, {plural(len(server.tools), 'tool')}"
     )
 
@@ -62,7 +62,7 @@ def _one(chat: Conversation, server: Server) -> None:
     lines = [_line(chat, server)]
     for each in server.tools:
         about = f"  {each.name}  {each.description.partition(chr(10))[0]}"
-        lines.append(fit(inert(about.replace("\t", " ")), width))
+        lines.append(fit(sanitize_text(about.replace("\t", " ")), width))
     chat.view.note("\n".join(lines))
 
 

@@ -14,7 +14,7 @@ from cli.render.terminal import fit
 from cli.repl.commands.base import Command
 from cli.repl.front import Choice
 from sandbox.errors import Fault, UserError
-from sandbox.inert import inert
+from sandbox.inert import sanitize_text
 
 if TYPE_CHECKING:
     from cli.repl.conversation import Conversation
@@ -30,8 +30,8 @@ async def sessions(chat: Conversation, argument: str) -> None:
     for each in found[:LISTED_SESSIONS]:
         spent = money(each.cost) if each.cost is not None else ""
         here = "*" if each.id == chat.runtime.session.id else " "
-        head = inert(f"{here} {each.id}  {each.outcome:<13} {spent:>8}")
-        title = inert(each.title or "(nothing asked yet)")
+        head = sanitize_text(f"{here} {each.id}  {each.outcome:<13} {spent:>8}")
+        title = sanitize_text(each.title or "(nothing asked yet)")
         narrow = width < 70
         lines += (
             [fit(head, width), fit(f"    {title}", width)] if narrow else [fit(f"{head}  {title}", width)]
@@ -85,7 +85,9 @@ def _known(chat: Conversation) -> list[Summary]:
 
 
 def _choices(chat: Conversation) -> list[tuple[str, str]]:
-    return [(each.id, inert(each.title)) for each in _known(chat) if each.id != chat.runtime.session.id]
+    return [
+        (each.id, sanitize_text(each.title)) for each in _known(chat) if each.id != chat.runtime.session.id
+    ]
 
 
 def _check(chat: Conversation, session: str) -> None:
@@ -98,7 +100,7 @@ def _check(chat: Conversation, session: str) -> None:
 def _choice(summary: Summary) -> Choice:
     when = time.strftime("%d %b %H:%M", time.localtime(summary.updated))
     return Choice(
-        label=inert(summary.title or "(nothing asked yet)"),
+        label=sanitize_text(summary.title or "(nothing asked yet)"),
         about=f"{when} · {summary.outcome}",
         preview=lambda: _preview(summary),
     )
@@ -112,13 +114,15 @@ def _preview(summary: Summary) -> str:
             file.seek(max(path.stat().st_size - PREVIEWED, 0))
             lines = file.read().split(b"\n")
     except OSError as error:
-        return inert(str(error))
+        return sanitize_text(str(error))
     texts = []
     for line in lines:
         if b'"kind":"prompt"' in line[:200]:
             with contextlib.suppress(ValueError):  # a line that is cut
                 texts.append(str(json.loads(line).get("text", "")).strip().partition("\n")[0])
-    return "\n".join([f"{summary.id} · {summary.steps} steps", *(f"> {inert(text)}" for text in texts[-4:])])
+    return "\n".join(
+        [f"{summary.id} · {summary.steps} steps", *(f"> {sanitize_text(text)}" for text in texts[-4:])]
+    )
 
 
 PREVIEWED = 256 << 10

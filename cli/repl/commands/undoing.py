@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from cli.repl.commands.base import Command
 from sandbox.errors import Fault, UserError
-from sandbox.inert import inert
+from sandbox.inert import sanitize_text
 
 if TYPE_CHECKING:
     from agent.undo import Outcome, Timeline
@@ -39,7 +39,7 @@ async def rewind(chat: Conversation, argument: str) -> None:
     timeline = chat.ledger.timeline
     step, _, what = argument.partition(" ")
     if not step:
-        chat.view.note(inert("\n".join(steps_of(timeline))))
+        chat.view.note(sanitize_text("\n".join(steps_of(timeline))))
         return
     if what not in ("", "files", "conversation", "both"):
         raise UserError(Fault.USAGE, f"rewind {what!r}", "It is one of files, conversation, both.")
@@ -69,7 +69,7 @@ async def _do(
         for line in await asyncio.to_thread(
             describe_uncovered, runtime.workspace.root, runtime.session.folder
         ):
-            chat.tell(inert(line), "yellow")
+            chat.tell(sanitize_text(line), "yellow")
 
 
 def _snapshots(chat: Conversation) -> Snapshots:

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from sandbox.shell import Judgement, judge, suggest_rule
-from sandbox.shell.options import command, git_subcommand, names
+from sandbox.shell import Judgement, judge_command_line, suggest_rule
+from sandbox.shell.options import find_git_subcommand, find_spec, list_command_names
 from sandbox.shell.rules import BANNED
 
 
 def test_segments_are_the_commands_and_what_else_matters(tmp_path: Path) -> None:
-    judgement = judge("cat a.txt | grep x > out.txt; PATH=. make", root=tmp_path)
+    judgement = judge_command_line("cat a.txt | grep x > out.txt; PATH=. make", root=tmp_path)
     assert [(segment.text, segment.argv) for segment in judgement.segments] == [
         ("cat a.txt", ("cat", "a.txt")),
         ("grep x", ("grep", "x")),
@@ -27,7 +27,9 @@ def test_segments_are_the_commands_and_what_else_matters(tmp_path: Path) -> None
 
 def test_paths_are_told_from_the_root(tmp_path: Path) -> None:
     (tmp_path / "work" / "src").mkdir(parents=True)
-    judgement = judge("cd src && touch a ./b ../../c", root=tmp_path / "work", cwd=tmp_path / "work")
+    judgement = judge_command_line(
+        "cd src && touch a ./b ../../c", root=tmp_path / "work", cwd=tmp_path / "work"
+    )
     writes = [effect for effect in judgement.effects if effect.kind == "write"]
     inside = {path for effect in writes if not effect.outside for path in effect.paths}
     outside = {path for effect in writes if effect.outside for path in effect.paths}
@@ -40,16 +42,16 @@ def test_a_link_is_followed_to_where_it_leads(tmp_path: Path) -> None:
     root.mkdir()
     (root / "away").symlink_to(tmp_path / "elsewhere")
     (root / "folder").symlink_to(tmp_path)
-    assert not judge("echo x > away", root=root).harmless
-    assert not judge("echo x > folder/new", root=root).harmless
-    assert judge("rm away", root=root).harmless
+    assert not judge_command_line("echo x > away", root=root).is_harmless
+    assert not judge_command_line("echo x > folder/new", root=root).is_harmless
+    assert judge_command_line("rm away", root=root).is_harmless
 
 
 def test_a_link_made_in_the_line_makes_later_paths_unknown(tmp_path: Path) -> None:
     (tmp_path / "a").mkdir()
-    assert judge("ln -s a b", root=tmp_path).harmless
-    assert not judge("ln -s a b; echo x > b/c", root=tmp_path).harmless
-    assert not judge("cp -r a b; echo x > b/c", root=tmp_path).harmless
+    assert judge_command_line("ln -s a b", root=tmp_path).is_harmless
+    assert not judge_command_line("ln -s a b; echo x > b/c", root=tmp_path).is_harmless
+    assert not judge_command_line("cp -r a b; echo x > b/c", root=tmp_path).is_harmless
 
 
 @pytest.mark.parametrize(
@@ -63,7 +65,7 @@ def test_a_link_made_in_the_line_makes_later_paths_unknown(tmp_path: Path) -> No
      "eval git push origin", "sudo git push origin", "git -C src push origin"],
 )  # fmt: skip
 def test_a_rule_knows_a_command_in_every_spelling(line: str, tmp_path: Path) -> None:
-    forms = {form for segment in judge(line, root=tmp_path).segments for form in segment.forms}
+    forms = {form for segment in judge_command_line(line, root=tmp_path).segments for form in segment.forms}
     assert any(form.startswith("git push origin") for form in forms)
 
 
@@ -85,7 +87,9 @@ def test_a_rule_knows_a_command_in_every_spelling(line: str, tmp_path: Path) -> 
 def test_a_rule_that_allows_sees_only_spellings_that_hide_nothing(
     line: str, trusted: bool, tmp_path: Path
 ) -> None:
-    found = {form for segment in judge(line, root=tmp_path).segments for form in segment.trusted_forms}
+    found = {
+        form for segment in judge_command_line(line, root=tmp_path).segments for form in segment.trusted_forms
+    }
     assert ("git push" in found) is trusted
 
 
@@ -115,14 +119,14 @@ def test_a_rule_that_allows_sees_only_spellings_that_hide_nothing(
     ],
 )
 def test_always_allow_stores_what_was_meant(line: str, rule: str | None, tmp_path: Path) -> None:
-    (segment,) = judge(line, root=tmp_path).segments
+    (segment,) = judge_command_line(line, root=tmp_path).segments
     assert suggest_rule(segment) == rule
 
 
 def test_no_banned_program_is_ever_suggested_alone(tmp_path: Path) -> None:
     for name in BANNED:
         for line in (name, f"{name} x", f"{name} -x y", f"{name} ./x"):
-            for segment in judge(line, root=tmp_path).segments:
+            for segment in judge_command_line(line, root=tmp_path).segments:
                 assert suggest_rule(segment) not in (name, f"{name} *")
 
 
@@ -141,24 +145,24 @@ LIMITS = (
 
 @pytest.mark.parametrize("line", LIMITS, ids=range(len(LIMITS)))
 def test_no_limit_makes_a_line_harmless(line: str, tmp_path: Path) -> None:
-    judgement = judge(line, root=tmp_path)
-    assert not judgement.harmless or all(segment.argv is not None for segment in judgement.segments)
+    judgement = judge_command_line(line, root=tmp_path)
+    assert not judgement.is_harmless or all(segment.argv is not None for segment in judgement.segments)
     if len(line) > 10_000:
-        assert not judgement.harmless
+        assert not judgement.is_harmless
 
 
 def test_sixty_harmless_commands_are_harmless(tmp_path: Path) -> None:
-    assert judge(" && ".join(["ls"] * 60), root=tmp_path).harmless
+    assert judge_command_line(" && ".join(["ls"] * 60), root=tmp_path).is_harmless
 
 
 @pytest.mark.parametrize("line", ["", "   ", "# only a comment", "\n"])
 def test_nothing_does_nothing(line: str, tmp_path: Path) -> None:
-    assert judge(line, root=tmp_path) == Judgement(segments=())
+    assert judge_command_line(line, root=tmp_path) == Judgement(segments=())
 
 
 def test_every_line_of_the_tables_can_be_read() -> None:
-    for name in names():
-        spec = command(name)
+    for name in list_command_names():
+        spec = find_spec(name)
         assert spec is not None
         assert set(spec.kinds) <= {
             "none",
@@ -186,7 +190,7 @@ def test_every_line_of_the_tables_can_be_read() -> None:
             "format",
         }
         assert set(spec.roles) <= roles
-    assert git_subcommand("status") is not None
+    assert find_git_subcommand("status") is not None
 
 
 def test_git_in_another_repository_is_not_taken_for_ours(tmp_path: Path) -> None:
@@ -194,7 +198,7 @@ def test_git_in_another_repository_is_not_taken_for_ours(tmp_path: Path) -> None
     (tmp_path / "bare" / "objects").mkdir(parents=True)
     (tmp_path / "bare" / "HEAD").write_text("ref: x\n")
     (tmp_path / "plain").mkdir()
-    assert judge("cd plain && git status", root=tmp_path).harmless
-    assert not judge("cd inner && git status", root=tmp_path).harmless
-    assert not judge("cd bare && git status", root=tmp_path).harmless
-    assert not judge("git -C inner status", root=tmp_path).harmless
+    assert judge_command_line("cd plain && git status", root=tmp_path).is_harmless
+    assert not judge_command_line("cd inner && git status", root=tmp_path).is_harmless
+    assert not judge_command_line("cd bare && git status", root=tmp_path).is_harmless
+    assert not judge_command_line("git -C inner status", root=tmp_path).is_harmless

@@ -11,8 +11,8 @@ from random import Random
 import pytest
 
 from sandbox.bubblewrap import PRIVILEGES
-from sandbox.shell import Judgement, judge
-from sandbox.shell.options import names
+from sandbox.shell import Judgement, judge_command_line
+from sandbox.shell.options import list_command_names
 from tests.sandbox.boxes import bwrap, privilege
 from tests.sandbox.shell.lines import NAMES, line
 from tests.security.test_commands import ATTACK_LINES, HARMLESS_LINES
@@ -31,7 +31,7 @@ READ = 4_000
 @pytest.fixture(scope="module")
 def stage(tmp_path_factory: pytest.TempPathFactory) -> Stage:
     folder = tmp_path_factory.mktemp("stage")
-    return Stage(folder / "stage", {*names(), *NAMES, "x", "sh", "id", "evil"})
+    return Stage(folder / "stage", {*list_command_names(), *NAMES, "x", "sh", "id", "evil"})
 
 
 def unlike(ran: Ran, judgement: Judgement, root: Path) -> str:
@@ -48,8 +48,10 @@ def unlike(ran: Ran, judgement: Judgement, root: Path) -> str:
         if argv[0] in _SHELLS and spelled in forms:
             continue
         plain = [_CONTROL.sub("_", _DESCRIPTOR.sub("/dev/stdout", each)) for each in argv]
-        again = judge(f"command {shlex.join(plain)}", root=root)  # a program, also when its name is reserved
-        if not again.harmless:
+        again = judge_command_line(
+            f"command {shlex.join(plain)}", root=root
+        )  # a program, also when its name is reserved
+        if not again.is_harmless:
             return f"ran {argv!r}: {[segment.why for segment in again.segments]}"
     return ""
 
@@ -74,8 +76,8 @@ def test_what_is_judged_harmless_does_no_harm_when_bash_runs_it(
         batch: dict[str, Judgement] = {}
         while len(batch) < 100:
             text = line(random, ATTACK_LINES + HARMLESS_LINES)
-            judgement = judge(text, root=stage.work)
-            if judgement.harmless and "sleep" not in text:
+            judgement = judge_command_line(text, root=stage.work)
+            if judgement.is_harmless and "sleep" not in text:
                 batch[text] = judgement
         for ran in stage.run(list(batch), program, rights):
             tried += 1
@@ -91,5 +93,5 @@ def test_no_line_is_too_odd_to_be_judged(tmp_path: Path) -> None:
     random = Random(SEED + 1)
     for _ in range(READ * STRESS):
         text = line(random, ATTACK_LINES)
-        judgement = judge(text, root=tmp_path)
-        assert judgement.segments or not text.strip() or judgement.harmless, repr(text)
+        judgement = judge_command_line(text, root=tmp_path)
+        assert judgement.segments or not text.strip() or judgement.is_harmless, repr(text)

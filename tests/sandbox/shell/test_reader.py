@@ -9,22 +9,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sandbox.shell import judge
-from sandbox.shell.expansion import arguments
-from sandbox.shell.reader import read
-from sandbox.shell.syntax import as_source, as_text
-from sandbox.shell.witness import disagreement
+from sandbox.shell import judge_command_line
+from sandbox.shell.expansion import expand_arguments
+from sandbox.shell.reader import parse_source
+from sandbox.shell.syntax import decode_source, encode_source
+from sandbox.shell.witness import explain_disagreement
 
 KNOWN = {"HOME": "/home/of/someone"}
 
 
 def seen(line: str) -> list[list[str | None]]:
     """The arguments of each command, as far as they are known."""
-    reading = read(as_source(line))
+    reading = parse_source(encode_source(line))
     assert reading.problems == []
-    assert disagreement(reading) == ""
+    assert explain_disagreement(reading) == ""
     return [
-        [arg.text for arg in arguments(command.words, reading.source, KNOWN)]
+        [arg.text for arg in expand_arguments(command.words, reading.source, KNOWN)]
         for command in reading.commands
         if command.words
     ]
@@ -77,10 +77,10 @@ def test_every_command_of_a_source_is_found() -> None:
         "while b5; do b6; done; until b7; do b8; done; for i in $(b9); do c1; done; case $(c2) in x) c3;; esac\n"
         'f() { c4; }; x=$(c5) c6 "$(c7 `c8`)" <(c9) > >(d1) ${x:-$(d2)}\ncat <<E; d4\n$(d3)\nE\n'
     )
-    reading = read(as_source(line))
+    reading = parse_source(encode_source(line))
     assert reading.problems == []
     names = {
-        as_text(reading.source[each.words[0].start : each.words[0].end])
+        decode_source(reading.source[each.words[0].start : each.words[0].end])
         for each in reading.commands
         if each.words
     }
@@ -102,13 +102,13 @@ def test_every_command_of_a_source_is_found() -> None:
     ],
 )  # fmt: skip
 def test_what_is_not_whole_is_not_understood(line: str) -> None:
-    reading = read(as_source(line))
-    assert reading.problems or disagreement(reading)
+    reading = parse_source(encode_source(line))
+    assert reading.problems or explain_disagreement(reading)
 
 
 @given(st.text(alphabet=" \t\n;&|<>(){}[]$`'\"\\*?~#!=-/.,abix01"))
 def test_reading_ends_and_never_crashes(line: str) -> None:
-    reading = read(as_source(line))
+    reading = parse_source(encode_source(line))
     for command in reading.commands:
         assert 0 <= command.start <= command.end <= len(reading.source)
 
@@ -127,5 +127,5 @@ def test_quoted_text_is_one_argument(text: str) -> None:
 )  # fmt: skip
 def test_much_of_anything_is_read_in_a_moment(piece: str, tmp_path: Path) -> None:
     """Quadratic time would take minutes here, and the test's time limit would tell."""
-    judge(piece * (90_000 // len(piece)), root=tmp_path)
-    judge(piece * 2_000 + "ls", root=tmp_path)
+    judge_command_line(piece * (90_000 // len(piece)), root=tmp_path)
+    judge_command_line(piece * 2_000 + "ls", root=tmp_path)

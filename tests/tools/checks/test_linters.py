@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from sandbox.backends import choose
+from sandbox.backends import choose_sandbox
 from sandbox.unconfined import Unconfined
 from tests.support.repo import Repo
 from tools.checks import linted, run_checks
@@ -29,7 +29,7 @@ def repo(tmp_path: Path) -> Repo:
 
 
 def found(repo: Repo) -> list[Finding]:
-    sandbox = choose(repo.root, cache=repo.root.parent / "cache")
+    sandbox = choose_sandbox(repo.root, cache=repo.root.parent / "cache")
     if sandbox.name == "unconfined":
         pytest.skip("commands cannot be confined here")
     return run_checks(staged(Git.here(repo.root)), ("syntax", "sizes"), lambda: sandbox)

@@ -9,10 +9,10 @@ import pytest
 
 from sandbox.errors import UserError
 from sandbox.paths import Tree
-from sandbox.textfile import fingerprint
+from sandbox.textfile import compute_fingerprint
 from sandbox.transaction import Write
-from sandbox.transaction.doing import prepare
-from sandbox.transaction.planning import plan
+from sandbox.transaction.doing import prepare_files
+from sandbox.transaction.planning import plan_transaction
 from sandbox.transaction.record import Journal
 from tests.tools.workspaces import call, put, refused, workspace
 from tools.edit.tools import apply_patch, edit, edit_lines, edit_symbol
@@ -271,20 +271,20 @@ def test_what_a_killed_process_left_is_ended_and_told(tmp_path: Path) -> None:
     at = workspace(tmp_path, {"a.txt": "a\n", "b.txt": "b\n"})
     files = Tree(at.root)
     begun = [
-        Write(path="a.txt", content=b"half\n", before=fingerprint(b"a\n")),
-        Write(path="b.txt", content=b"half\n", before=fingerprint(b"b\n")),
+        Write(path="a.txt", content=b"half\n", before=compute_fingerprint(b"a\n")),
+        Write(path="b.txt", content=b"half\n", before=compute_fingerprint(b"b\n")),
     ]
-    record = plan(files, begun)
+    record = plan_transaction(files, begun)
     journal = Journal(at.journal)
     journal.lock().close()
     journal.write(record, durable=False)
-    prepare(files, record, begun)  # and here it was killed
+    prepare_files(files, record, begun)  # and here it was killed
     text = refused(edit, at, path="a.txt", old="nowhere to be found", new="x")
     assert text.endswith("note: an interrupted edit of 2 files was undone")
     assert tree(at) == {"a.txt": "a\n", "b.txt": "b\n"}
     journal.write(record, durable=False)
-    prepare(files, record, begun)
-    journal.mark()
+    prepare_files(files, record, begun)
+    journal.mark_commit()
     made = call(edit, at, path="b.txt", old="half", new="whole").text
     assert "note: an interrupted edit of 2 files was finished" in made
     assert tree(at) == {"a.txt": "half\n", "b.txt": "whole\n"}

@@ -32,7 +32,7 @@ def replaced(path: str, old: str, new: str, to: str = "") -> Update:
 def done(files: Tree, *changes: FileChange) -> dict[str, bytes]:
     """Plan and write; the files afterwards."""
     transactions = Transactions(files, files.root.parent / "journal")
-    with transactions.exclusive():
+    with transactions.lock_tree():
         transactions.commit(as_writes(plan(files, changes)))
     return {
         str(path.relative_to(files.root)): path.read_bytes()

@@ -7,7 +7,7 @@ from collections.abc import Coroutine
 from pathlib import Path
 from typing import Any
 
-from sandbox.backends import choose
+from sandbox.backends import choose_sandbox
 from sandbox.effects import Effect
 from sandbox.paths import Tree
 from sandbox.policy import Approval, Decision, Mode, Policy
@@ -46,7 +46,7 @@ class Kernel:
         self.at = Workspace(
             root=root,
             files=Tree(root, rules.denies_reading),
-            sandbox=choose(root, box, spill=place / "spill"),
+            sandbox=choose_sandbox(root, box, spill=place / "spill"),
             artifacts=Artifacts(place / "artifacts"),
             journal=place / "journal",
             settings=ToolSettings(cache=place / "cache", kernel_memory=memory, kept=kept),

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from sandbox.repository import inner_repository
+from sandbox.repository import find_inner_repository
 from tools.repair.anylang.changes import RULES
 from tools.repair.anylang.code import Code, sources
 from tools.repair.anylang.reach import Doubt, rank
@@ -212,7 +212,7 @@ class _Mending:
         weighed = [
             replace(each, score=each.score * self.hint.place(each.code.path, each.function.name))
             for each in found
-            if not inner_repository(self.root, each.code.path)
+            if not find_inner_repository(self.root, each.code.path)
         ]
         self.doubts = sorted(weighed, key=lambda each: -each.score)
 
