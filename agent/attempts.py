@@ -40,10 +40,10 @@ from sandbox.watchdog import start_watchdog, watch_group
 from tools.action import Action
 from tools.artifacts import Artifacts
 from tools.checks import weakened
-from tools.checks.staged import between
-from tools.plumbing import Git, without_git
-from tools.text import plural
-from tools.worktrees import Worktree, standing, worktree
+from tools.checks.staged import read_committed_change
+from tools.plumbing import Git, strip_git_variables
+from tools.text import format_count
+from tools.worktrees import Worktree, commit_work_tree, temporary_worktree
 
 PATIENCE = 10.0
 """Seconds in which an attempt that is to stop ends its commands and its log."""
@@ -96,8 +96,8 @@ class Attempt:
 
     def __str__(self) -> str:
         told = str(self.end.get("verification") or self.end.get("outcome", "internal"))
-        changed = plural(len(self.end.get("files", ())), "file") if self.patch else "nothing changed"
-        weak = f", {plural(self.weak, 'test')} weakened" if self.weak else ""
+        changed = format_count(len(self.end.get("files", ())), "file") if self.patch else "nothing changed"
+        weak = f", {format_count(self.weak, 'test')} weakened" if self.weak else ""
         return f"attempt {self.number}: {told}; {changed}{weak}; {self.seconds:.0f} s"
 
 
@@ -197,7 +197,7 @@ class Attempts:
 
     async def _all(self) -> AsyncIterator[Attempt]:
         """Each attempt when it has ended: as many at once as there are processors, all from the same commit."""
-        base = await asyncio.to_thread(standing, self.git)
+        base = await asyncio.to_thread(commit_work_tree, self.git)
         slots, making = asyncio.Semaphore(os.cpu_count() or 1), asyncio.Lock()
         purse = None if self.max_cost is None else SharedCost(self.max_cost, self.count)
         self.kept.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -224,7 +224,9 @@ class Attempts:
         async with slots:
             with ExitStack() as stack:
                 async with making:  # git makes one at a time
-                    tree = stack.enter_context(worktree(self.git, base, self.home.cache / "worktrees"))
+                    tree = stack.enter_context(
+                        temporary_worktree(self.git, base, self.home.cache / "worktrees")
+                    )
                 stack.callback(self._keep_log, number, tree.folder)
                 started = time.monotonic()
                 share = None if purse is None else purse.take()
@@ -255,7 +257,7 @@ class Attempts:
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=errors,
-                env=without_git(os.environ),
+                env=strip_git_variables(os.environ),
                 start_new_session=True,
             )
         with watch_group(process.pid):  # should we be killed, it is, too
@@ -299,12 +301,12 @@ def choose_best(attempts: Sequence[Attempt]) -> Attempt:
 
 def _outcome(tree: Worktree) -> tuple[bytes, int, bool]:
     """The patch of a work tree, how many tests it weakens, and whether it changes test files."""
-    patch = tree.patch()
+    patch = tree.build_patch()
     if not patch:
         return b"", 0, False
-    change = between(tree.git, tree.base, tree.git.line("write-tree"))
-    change.load()
-    changes_tests = any(weakened.is_test(file.path) for file in change.files)
+    change = read_committed_change(tree.git, tree.base, tree.git.run_text("write-tree"))
+    change.load_contents()
+    changes_tests = any(weakened.is_test_file(file.path) for file in change.files)
     return patch, len(list(weakened.check(change))), changes_tests
 
 

@@ -81,22 +81,24 @@ class Committer:
 
     async def _message(self, text: str) -> str:
         """The model's last words where they make a message of this repository; else a model's, else our own."""
-        from tools.messages.style import complaints
+        from tools.messages.style import check_message
 
         change, style = await asyncio.to_thread(_facts, self._workspace)
         subject = next((line.strip() for line in text.splitlines() if line.strip()), "")
-        if len(subject.split()) > 1 and not any(complaints(subject, style)):
+        if len(subject.split()) > 1 and not any(check_message(subject, style)):
             return f"{subject}\n\n{text}".strip()
-        from tools.messages.asking import cleaned, question
-        from tools.messages.summary import summarised
+        from tools.messages.asking import build_message_prompt, clean_message
+        from tools.messages.summary import compose_message
 
         diff = await asyncio.to_thread(_diff, self._workspace)
-        answer = cleaned(
-            await short_text(self._asking, question(style, diff[:_DIFF]), purpose="commit message")
+        answer = clean_message(
+            await short_text(
+                self._asking, build_message_prompt(style, diff[:_DIFF]), purpose="commit message"
+            )
         )
         if answer:
             return answer
-        own = await asyncio.to_thread(summarised, change, style)
+        own = await asyncio.to_thread(compose_message, change, style)
         return f"{own.rstrip() or subject or 'Apply changes'}\n\n{text}".strip()
 
 
@@ -104,11 +106,11 @@ def _facts(at: Workspace) -> tuple[Change, Style]:
     """(the session's changes, the style of the repository's messages)."""
     from sandbox.repository import find_root
     from tools.checks.staged import Change
-    from tools.messages.style import learned
+    from tools.messages.style import learn_style
     from tools.plumbing import Git
 
     git = Git(find_root(at.root) or at.root, alone=True)
-    return Change.of_contents(git, _contents(at)), learned(git)
+    return Change.from_contents(git, _contents(at)), learn_style(git)
 
 
 def _contents(at: Workspace) -> dict[str, tuple[bytes | None, bytes | None]]:
@@ -116,13 +118,13 @@ def _contents(at: Workspace) -> dict[str, tuple[bytes | None, bytes | None]]:
 
 
 def _diff(at: Workspace) -> str:
-    from tools.text import unified
+    from tools.text import format_unified_diff
 
     texts = {
         path: [(each or b"").decode("utf-8", "replace") for each in sides]
         for path, sides in _contents(at).items()
     }
-    return "".join(unified(path, *sides) for path, sides in texts.items())
+    return "".join(format_unified_diff(path, *sides) for path, sides in texts.items())
 
 
 def _own_branch(at: Workspace, words: str) -> None:
@@ -132,13 +134,13 @@ def _own_branch(at: Workspace, words: str) -> None:
     """
     from sandbox.repository import find_root, read_branch
     from tools.git.broker import Broker
-    from tools.git.commit import unfinished
+    from tools.git.commit import find_unfinished_operation
 
     root = find_root(at.root)
     if root is None or read_branch(root).startswith(BRANCHES):
         return
     broker = Broker(root, at.settings.trusts)
-    if unfinished(broker):
+    if find_unfinished_operation(broker):
         return
     slug = "-".join(re.findall(r"[a-z0-9]+", words.lower()))[:40].strip("-") or "work"
     name, number = f"{BRANCHES}{slug}", 1

@@ -18,7 +18,7 @@ from agent.events import ActionEvent, Event, MessageEvent, ObservationEvent, Pha
 from agent.log_index import place
 from agent.phases import Guidance, Phases
 from tools.guarding import Advice
-from tools.temporal import Always, Breach, Happening, Monitor, Rule, Since, event, once
+from tools.temporal import Always, Monitor, ObservedEvent, Rule, Since, Violation, event, once
 from tools.workspace import Workspace
 
 Level = Literal["off", "remind", "enforce"]
@@ -80,7 +80,7 @@ class _Begun:
     tool: str
     effect: Any
     words: str
-    happenings: list[Happening]
+    happenings: list[ObservedEvent]
 
 
 class Discipline:
@@ -113,16 +113,18 @@ class Discipline:
     def catch_up(self, facts: Facts) -> None:
         """Take in what a session that is taken up again did before, as far as its facts tell: the rules still hold."""
         tested = place(facts.tests_at) if facts.tests_at else 0
-        done = [(place(each.read), Happening(name="read", keys=_one(path))) for path, each in _read(facts)]
+        done = [
+            (place(each.read), ObservedEvent(name="read", keys=_one(path))) for path, each in _read(facts)
+        ]
         done += [
-            (place(facts.files[path].changed), Happening(name="edit", keys=_one(path)))
+            (place(facts.files[path].changed), ObservedEvent(name="edit", keys=_one(path)))
             for path in facts.changed()
         ]
         if tested:
-            done.append((tested, Happening(name="tests-failed" if facts.failing else "tests-passed")))
+            done.append((tested, ObservedEvent(name="tests-failed" if facts.failing else "tests-passed")))
         for _, happening in sorted(done, key=lambda each: each[0]):
             for monitor in self._monitors:
-                monitor.see(happening)
+                monitor.observe(happening)
 
     def check(self, call: str) -> Advice:
         """What to say to an action that has been logged as begun and has not run."""
@@ -133,7 +135,7 @@ class Discipline:
             breach
             for happening in begun.happenings
             for monitor in self._monitors
-            for breach in monitor.breaches(happening)
+            for breach in monitor.find_violations(happening)
         ]
         refused = [each.message for each in breaches if self._levels[each.rule.name] == "enforce"]
         if self._guidance == "enforce" and (waits := self.phases.refusal(begun.effect)):
@@ -147,7 +149,7 @@ class Discipline:
         match event:
             case Prompt():
                 self._told.clear()
-                self._happened(Happening(name="prompt"))
+                self._happened(ObservedEvent(name="prompt"))
             case MessageEvent():
                 self._words = {
                     each.id: str(each.arguments.get("command") or each.arguments.get("code") or "")
@@ -161,7 +163,7 @@ class Discipline:
                     for happening in self._done(begun, event):
                         self._happened(happening)
 
-    def _reminders(self, breaches: list[Breach]) -> Iterator[str]:
+    def _reminders(self, breaches: list[Violation]) -> Iterator[str]:
         if self._news and self._guidance != "log":
             yield self._news
         self._news = ""
@@ -170,30 +172,30 @@ class Discipline:
                 self._told.add((each.rule.name, each.about))
                 yield f"[{each.rule.name}: {each.message}]"
 
-    def _happened(self, happening: Happening) -> None:
+    def _happened(self, happening: ObservedEvent) -> None:
         for monitor in self._monitors:
-            monitor.see(happening)
+            monitor.observe(happening)
         if self.phases.see(happening.name):
             self._news = self.phases.guidance
             self._tell(PhaseEvent(phase=self.phases.name, after=happening.name))
 
     def _begin(self, event: ActionEvent) -> _Begun:
-        found: list[Happening] = []
+        found: list[ObservedEvent] = []
         if event.effect == "write":
             found = list(self._writes(event.paths))
         elif event.effect == "git":
-            found = [Happening(name="commit")]
+            found = [ObservedEvent(name="commit")]
         elif event.tool in self._ends:
-            found = [Happening(name="finish")]
+            found = [ObservedEvent(name="finish")]
         given = event.arguments or {}
         words = self._words.get(event.call) or str(given.get("command") or "")
         return _Begun(tool=event.tool, effect=event.effect, words=words, happenings=found)
 
-    def _done(self, begun: _Begun, event: ObservationEvent) -> Iterator[Happening]:
+    def _done(self, begun: _Begun, event: ObservationEvent) -> Iterator[ObservedEvent]:
         data = event.data
         outcome = _outcome(data)
         if outcome:
-            yield Happening(name=outcome)
+            yield ObservedEvent(name=outcome)
         if begun.words:
             yield from self._reads(_WORD.findall(begun.words)[:_MOST_WORDS])
         if event.failed:
@@ -204,20 +206,20 @@ class Discipline:
         if begun.effect != "write" and isinstance(changed := data.get("changed"), list):
             yield from self._writes(map(str, changed), made=True)
 
-    def _reads(self, names: list[Any], *, looked: bool = False) -> Iterator[Happening]:
+    def _reads(self, names: list[Any], *, looked: bool = False) -> Iterator[ObservedEvent]:
         paths = {path for name in names if isinstance(name, str) if (path := self._path(name))}
         there = frozenset(path for path in paths if self._exists(path))
         if there or looked:
-            yield Happening(name="read", keys={"path": there})
+            yield ObservedEvent(name="read", keys={"path": there})
 
-    def _writes(self, names: Any, *, made: bool = False) -> Iterator[Happening]:
+    def _writes(self, names: Any, *, made: bool = False) -> Iterator[ObservedEvent]:
         """made: it has happened already, and cannot be told from a file that is new"""
         for name in names:
             path = self._path(name) or name
             new = not made and not self._exists(path)
             if not new and _TEST_FILE.search(path):
-                yield Happening(name="edit-test")
-            yield Happening(name="create" if new else "edit", keys={"path": frozenset({path})})
+                yield ObservedEvent(name="edit-test")
+            yield ObservedEvent(name="create" if new else "edit", keys={"path": frozenset({path})})
 
     def _path(self, name: str) -> str:
         try:

@@ -21,7 +21,7 @@ class LogRecorder:
     workspace: Workspace
     _plan: list[tuple[str, str]] = field(default_factory=list)
 
-    def action(self, action: Action, effect: Effect) -> None:
+    def record_action(self, action: Action, effect: Effect) -> None:
         self.session.append(
             ActionEvent(
                 call=action.id,
@@ -34,7 +34,7 @@ class LogRecorder:
             )
         )
 
-    def decision(self, action: Action, decision: Decision, by: str) -> None:
+    def record_decision(self, action: Action, decision: Decision, by: str) -> None:
         self.session.append(
             DecisionEvent(
                 call=action.id,
@@ -44,7 +44,7 @@ class LogRecorder:
             )
         )
 
-    def observation(self, action: Action, observation: Observation, seconds: float) -> None:
+    def record_observation(self, action: Action, observation: Observation, seconds: float) -> None:
         self.session.append(
             ObservationEvent(
                 call=action.id,
@@ -61,5 +61,5 @@ class LogRecorder:
             self._plan = items
             self.session.append(PlanEvent(items=items))
 
-    def snapshot(self, tree: str, when: Literal["before", "after"]) -> None:
+    def record_snapshot(self, tree: str, when: Literal["before", "after"]) -> None:
         self.session.append(SnapshotEvent(tree=tree, when=when))

@@ -26,7 +26,7 @@ async def switch_mode(runtime: Runtime, mode: Mode) -> None:
     if runtime.place is None:
         raise UserError(Fault.USAGE, "the mode of this session cannot be changed", "Start another one.")
     found = runtime.place.reach(mode)
-    tools = runtime.toolbox.joined(found.toolbox)
+    tools = runtime.toolbox.merge(found.toolbox)
     gateway = runtime.loop.gateway
     if runtime.workspace.kernel is not None:
         await runtime.workspace.kernel.close()

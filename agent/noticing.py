@@ -16,7 +16,7 @@ from agent.undo import told
 from sandbox.errors import UserError
 from sandbox.inert import quote_name
 from tools.following import Snapshotter
-from tools.text import listed
+from tools.text import join_names
 from tools.workspace import Workspace
 
 NAMED = 20
@@ -82,7 +82,7 @@ class Noticing:
             changed += [each for each in await asyncio.to_thread(self._meanwhile) if each not in changed]
         if changed:
             pending.append(
-                f"[Changed by me or another program, not by you: {listed(list(map(quote_name, changed)), NAMED)}. "
+                f"[Changed by me or another program, not by you: {join_names(list(map(quote_name, changed)), NAMED)}. "
                 "Read again what you rely on, and keep those changes.]"
             )
         return pending

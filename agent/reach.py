@@ -71,9 +71,9 @@ class Place:
 
     def _toolbox(self, mode: Mode, *, in_container: bool) -> Toolbox:
         from agent.model.family import family
-        from tools.defaults import default_tools, understood_tools
+        from tools.defaults import load_accepted_tools, load_default_tools
 
-        understood = understood_tools()
+        understood = load_accepted_tools()
         withheld = set() if self.is_git else set(_OF_REPOSITORIES)
         if in_container:  # no descriptor reaches into one, and so no kernel
             withheld.add("python")
@@ -84,7 +84,7 @@ class Place:
         if mode is Mode.READ_ONLY:
             withheld |= {"git_commit", "rename", *(tool.name for tool in understood if not tool.reads_only)}
         formats = self.options.edit_formats or family(self.model).formats
-        tools = [tool for tool in default_tools(formats) if tool.name not in withheld]
+        tools = [tool for tool in load_default_tools(formats) if tool.name not in withheld]
         by_calls = mode_of(self.model, self.options.actions) == "tools"
         untold = [tool for tool in tools if by_calls and tool.name == "python"]
         return Toolbox(

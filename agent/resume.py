@@ -24,7 +24,7 @@ from agent.loop import TurnEnd
 from agent.session import INTERRUPTED
 from sandbox.snapshots import LostObjectError, Snapshots
 from sandbox.watchdog import read_death_time
-from tools.between import Between
+from tools.between import ConcurrentChanges
 from tools.registry import Toolbox
 from tools.workspace import Workspace
 
@@ -114,7 +114,7 @@ class _TakenUp:
         self.cut_off: _CutOff | None = None
         self._workspace = workspace
         self._snapshots = snapshots
-        self._between = Between(workspace, lambda: snapshots, tree)
+        self._between = ConcurrentChanges(workspace, lambda: snapshots, tree)
         self._tree = tree
         self._taken = 0.0  # when that was, in seconds since the epoch
         self._begun: dict[str, ActionEvent] = {}
@@ -123,12 +123,12 @@ class _TakenUp:
         """Take in the next deed of the log."""
         match event:
             case SnapshotEvent():
-                self._between.snapshot(event.tree, event.when)
+                self._between.record_snapshot(event.tree, event.when)
                 self._tree, self._taken = event.tree, event.time
                 self.claim(event.tree)
             case UndoEvent():
                 # One that took the conversation back has taken the snapshots of what it undid out of sight.
-                self._between.undone(event.before if event.told else event.after, event.after)
+                self._between.record_undo(event.before if event.told else event.after, event.after)
                 self._tree = event.after
                 settle(
                     event, self._workspace, partial(_as_found, self._workspace, self._snapshots, self._tree)
@@ -178,7 +178,7 @@ def _work_of(found: _CutOff, workspace: Workspace, snapshots: Snapshots, ended: 
     """The snapshot that the interrupted actions left behind, without what others have changed since."""
     if not found.before:
         return snapshots.take()
-    moments = (round(found.since * 1e9), read_death_time(workspace.at_work))
+    moments = (round(found.since * 1e9), read_death_time(workspace.at_work_marker))
     surely = found.written.intersection(ended)
     try:
         return snapshots.take_within(found.before, moments, only=found.only, surely=surely)
@@ -193,9 +193,9 @@ def settle(event: UndoEvent, workspace: Workspace, as_found: Callable[[str], boo
     """
     for path in event.paths:
         if event.action == "redo":
-            workspace.unsettle(path)
+            workspace.mark_redone(path)
         elif path in workspace.changed and path not in workspace.lost and as_found(path):
-            workspace.settle(path)
+            workspace.mark_undone(path)
 
 
 def cut_off_turn(history: History) -> list[Event]:

@@ -55,10 +55,10 @@ from sandbox.errors import UserError
 from sandbox.policy import Approver, Policy
 from sandbox.secrets import redact
 from tools.action import Action, Observation
-from tools.between import Between
+from tools.between import ConcurrentChanges
 from tools.dispatch import Gateway
 from tools.following import Snapshotter
-from tools.framing import quoted
+from tools.framing import quote_lines
 from tools.registry import Toolbox
 from tools.workspace import Workspace
 
@@ -108,7 +108,7 @@ class Runtime:
     facts: Facts = field(init=False)
     checkpoints: Checkpoints = field(init=False)
     past: LogPast = field(init=False)
-    between: Between = field(init=False)
+    between: ConcurrentChanges = field(init=False)
     _harness_actions: int = 0
     _task: asyncio.Task[object] | None = None
 
@@ -126,7 +126,7 @@ class Runtime:
         self.session.subscribe(self.noticing.see)
         self.session.subscribe(CleanPlaces(self.workspace, self.checkpoints, self.noticing.tree).see)
         self.session.subscribe(streamed.see)
-        self.between = Between(self.workspace, lambda: self.snapshots, self.noticing.tree)
+        self.between = ConcurrentChanges(self.workspace, lambda: self.snapshots, self.noticing.tree)
         self.session.subscribe(self._settle)
         self.session.subscribe(self.concluding.see)
         gateway = Gateway(
@@ -149,7 +149,9 @@ class Runtime:
                 facts=self.facts,
                 window=lambda: self.model.window,
                 shares=self.shares,
-                running=lambda: [f"{each.name}: {each.line}" for each in self.workspace.background.alive],
+                running=lambda: [
+                    f"{each.name}: {each.line}" for each in self.workspace.background.running_commands
+                ],
                 summarise=self._summarise if self.summaries == "model" else None,
                 summarise_here=self._summarising_here,
                 cold=bool(self.projection.slots),
@@ -204,10 +206,10 @@ class Runtime:
         """Start the servers that the settings name, once, and offer their tools from the next request on."""
         if self.mcp is None:
             return
-        for each in await self.mcp.join():
+        for each in await self.mcp.start_all():
             self.session.append(Signal(name="mcp", detail=each))
         if new := [each for each in self.mcp.tools if self.toolbox.get(each.name) is None]:
-            self.toolbox = self.loop.gateway.toolbox = self.toolbox.joined(Toolbox(new))
+            self.toolbox = self.loop.gateway.toolbox = self.toolbox.merge(Toolbox(new))
             self.projection.tools = tuple(specs(self.toolbox))
 
     def _disciplined(self) -> Discipline:
@@ -303,7 +305,7 @@ class Runtime:
                 self.loop.inbox.append(
                     Told(
                         "The tests were run after your changes, and fail: "
-                        f"{verification.detail}.\n{quoted(self.concluding.last_output.splitlines())}\n"
+                        f"{verification.detail}.\n{quote_lines(self.concluding.last_output.splitlines())}\n"
                         "Go on, or finish and say why not."
                     )
                 )
@@ -347,9 +349,9 @@ class Runtime:
 
     def _settle(self, event: Event) -> None:
         if isinstance(event, SnapshotEvent):
-            self.between.snapshot(event.tree, event.when)
+            self.between.record_snapshot(event.tree, event.when)
         if isinstance(event, UndoEvent):
-            self.between.undone(event.before, event.after)
+            self.between.record_undo(event.before, event.after)
             settle(event, self.workspace, lambda path: not differs(self.workspace, path))
 
     def _end(self, outcome: Exit, summary: str, verification: Verification | None = None) -> End:
@@ -381,7 +383,7 @@ class Runtime:
     async def _snapshot_after(self) -> None:
         """The tree after a batch that was interrupted: what an undo takes back, and no more."""
         with suppress(UserError, OSError):  # a full disk, a folder that is gone: its end must be told, too
-            await self.loop.gateway.settle()
+            await self.loop.gateway.record_pending_snapshot()
 
 
 def notice(session: Session) -> Callable[[str], None]:

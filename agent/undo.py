@@ -26,7 +26,7 @@ from agent.log_index import place
 from agent.session import Session
 from sandbox.inert import quote_name
 from sandbox.snapshots import RestoreResult
-from tools.text import listed
+from tools.text import join_names
 
 NAMED = 20
 """Files that the model is told of by name."""
@@ -259,6 +259,6 @@ def told(event: UndoEvent) -> str:
         "redo": "redone the changes that I had undone",
         "rewind": "taken back the changes of your last steps",
     }[event.action]
-    shown = listed([quote_name(path) for path in event.paths], NAMED)
+    shown = join_names([quote_name(path) for path in event.paths], NAMED)
     state = "are back" if event.action == "redo" else "are as they were before it"
     return f"[I have {done}: {shown or 'its files'} {state}. Read them again before you rely on them.]"

@@ -136,28 +136,28 @@ def edits(root: Path, index: Index) -> None:
 
 
 def questions(root: Path, index: Index) -> None:
-    from tools.codebase.graph import graph
-    from tools.codebase.map import mapped
-    from tools.codebase.queries import find, references
-    from tools.localization import locate
-    from tools.search import ripgrep_path
+    from tools.codebase.graph import get_graph
+    from tools.codebase.map import build_map
+    from tools.codebase.queries import find_definitions, find_references
+    from tools.localization import localize_text
+    from tools.search import find_ripgrep
 
     names = [each.short for path in index.code[:: max(1, len(index.code) // 25)] for each in
              index.outline(path).symbols[-1:] if each.short.isidentifier()][:ROUNDS] or ["main"]  # fmt: skip
     text = "the map forgets what was read\n\nIt fails in find()."
 
     def searched() -> None:
-        argv = [ripgrep_path(), "--no-config", "-w", "-c", names[0], "./"]
+        argv = [find_ripgrep(), "--no-config", "-w", "-c", names[0], "./"]
         subprocess.run(argv, cwd=root, stdout=subprocess.DEVNULL, check=False)
 
     turns = cycle(names)
-    rounds("find a name", lambda: find(index, next(turns)), "target 5 ms")
-    rounds(f"references of {names[0]}", lambda: list(references(index, names[0])))
+    rounds("find a name", lambda: find_definitions(index, next(turns)), "target 5 ms")
+    rounds(f"references of {names[0]}", lambda: list(find_references(index, names[0])))
     rounds(f"ripgrep for {names[0]}", searched)
     with told("graph for the map, once"):
-        graph(index)
-    rounds("map", lambda: mapped(index, {}, 2000), "target 100 ms")
-    rounds("localize", lambda: locate(index, text), "target 1 s")
+        get_graph(index)
+    rounds("map", lambda: build_map(index, {}, 2000), "target 100 ms")
+    rounds("localize", lambda: localize_text(index, text), "target 1 s")
 
 
 def measure(root: Path, database: Path) -> None:

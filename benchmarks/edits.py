@@ -31,7 +31,7 @@ from sandbox.paths import Tree
 from sandbox.unconfined import Unconfined
 from tools.artifacts import Artifacts
 from tools.edit.changes import Replace
-from tools.edit.engine import EditRefused, patched
+from tools.edit.engine import EditRefused, edit_text
 from tools.edit.tools import edit
 from tools.settings import ToolSettings
 from tools.workspace import Workspace
@@ -64,9 +64,9 @@ def one_line(aider: str) -> None:
     change = Replace(
         old="    return total_5000(a, b)\n", new="    return total_5000(b, a)\n", whole_lines=True
     )
-    show("by the engine", repeated(lambda: patched(text, [change], path="long.txt")))
+    show("by the engine", repeated(lambda: edit_text(text, [change], path="long.txt")))
     fuzzy = Replace(old="return total_5000(a,  b)\n", new="return total_5000(b,  a)\n", whole_lines=True)
-    show("by the engine, other white space", repeated(lambda: patched(text, [fuzzy], path="long.txt")))
+    show("by the engine, other white space", repeated(lambda: edit_text(text, [fuzzy], path="long.txt")))
     with tempfile.TemporaryDirectory() as folder:
         at = workspace(Path(folder))
         for name in ("long.txt", "long.py"):
@@ -164,7 +164,7 @@ def in_process(root: Path, patch: Path) -> None:
 def worst_rungs(aider: str) -> None:
     print("the ladder's worst, in 50,000 lines")
     for name, text, change in worst():
-        show(name, repeated(partial(patched, text, [change], path="long.txt"), times=3))
+        show(name, repeated(partial(edit_text, text, [change], path="long.txt"), times=3))
         if aider:
             show("  aider's search/replace", by_aider(aider, text, change))
 

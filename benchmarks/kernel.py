@@ -27,12 +27,12 @@ from sandbox.paths import Tree
 from sandbox.policy import Approval, Mode, Policy
 from tools.action import Action, Observation
 from tools.artifacts import Artifacts
-from tools.defaults import default_tools
+from tools.defaults import load_default_tools
 from tools.dispatch import Gateway
 from tools.kernel.session import KernelSession
 from tools.registry import Toolbox
 from tools.settings import ToolSettings
-from tools.temporal import Happening, Monitor
+from tools.temporal import Monitor, ObservedEvent
 from tools.workspace import Workspace
 
 TARGETS = "targets: start 150 ms; a block 3 ms; a tool call 1 ms over the tool itself; an event 0.05 ms"
@@ -78,10 +78,10 @@ def show(what: str, best: float, median: float) -> None:
 class Quiet:
     """A log that keeps nothing."""
 
-    def action(self, *_: object) -> None: ...
-    def decision(self, *_: object) -> None: ...
-    def observation(self, *_: object) -> None: ...
-    def snapshot(self, *_: object) -> None: ...
+    def record_action(self, *_: object) -> None: ...
+    def record_decision(self, *_: object) -> None: ...
+    def record_observation(self, *_: object) -> None: ...
+    def record_snapshot(self, *_: object) -> None: ...
 
 
 def opened(folder: Path, box: str) -> tuple[Workspace, Gateway]:
@@ -103,7 +103,7 @@ def opened(folder: Path, box: str) -> tuple[Workspace, Gateway]:
         settings=ToolSettings(cache=folder / "cache"),
     )
     policy = Policy(Mode.FULL, Approval.AUTO)
-    return at, Gateway(toolbox=Toolbox(default_tools()), workspace=at, policy=policy, recorder=Quiet())
+    return at, Gateway(toolbox=Toolbox(load_default_tools()), workspace=at, policy=policy, recorder=Quiet())
 
 
 async def ours(folder: Path, box: str) -> None:
@@ -143,7 +143,9 @@ def monitor() -> None:
     monitors = [Monitor(rule) for rule in RULES]
     names = ("read", "edit", "tests-failed", "edit", "tests-passed", "commit")
     events = [
-        Happening(name=name, keys={"path": frozenset({f"f{number}.py"})} if name in ("read", "edit") else {})
+        ObservedEvent(
+            name=name, keys={"path": frozenset({f"f{number}.py"})} if name in ("read", "edit") else {}
+        )
         for number in range(1000)
         for name in names
     ]
@@ -152,8 +154,8 @@ def monitor() -> None:
         started = time.process_time()
         for event in events:
             for each in monitors:
-                each.breaches(event)
-                each.see(event)
+                each.find_violations(event)
+                each.observe(event)
         taken.append(1000 * (time.process_time() - started) / len(events))
     print("rules on order")
     show(f"an event, all {len(RULES)} rules", min(taken), sorted(taken)[2])

@@ -95,11 +95,11 @@ class Blobs:
 
 def check_out(folder: Path, blobs: Blobs, commit: str, tree: Path, there: dict[str, str]) -> dict[str, str]:
     """Make a folder hold a commit's files in languages that are indexed; `there` says what it holds now."""
-    from tools.codebase.listing import indexed
+    from tools.codebase.listing import filter_indexed
 
     listed = git(folder, "ls-tree", "-r", "-z", commit).split("\0")
     files = {path: head.split()[2] for head, _, path in (line.partition("\t") for line in listed if line)}
-    wanted = {path: files[path] for path, _ in indexed(files)}
+    wanted = {path: files[path] for path, _ in filter_indexed(files)}
     for path in there.keys() - wanted.keys():
         (tree / path).unlink(missing_ok=True)
     for path, blob in wanted.items():
@@ -147,24 +147,24 @@ class Result:
 def measure(folder: Path, wanted: list[Instance], cache: Path) -> list[Result]:
     """Ask about each instance at its base commit; sources and history come from the git folder."""
     from tools.codebase.index import Index
-    from tools.localization import functions, history, locate
+    from tools.localization import functions, history, localize_text
 
     blobs = Blobs(folder)
     results = []
 
     class AtCommit(Index):
-        def source(self, path: str) -> str:
+        def read_source(self, path: str) -> str:
             return (blobs.read(f"{each.commit}:{path}") or b"").decode("utf-8", "replace")
 
     for each in wanted:
         arguments = ["log", f"--max-count={history.MOST_COMMITS}", "--no-merges", "--no-renames"]
-        past = history.parse(git(folder, *arguments, "--format=%x01%B%x02", "--name-only", each.commit))
+        past = history.parse_log(git(folder, *arguments, "--format=%x01%B%x02", "--name-only", each.commit))
         with AtCommit(Path("/nonexistent"), cache / f"{each.id}.sqlite") as index:
             with patched(history, past):
                 started = time.process_time()
-                found = locate(index, each.text, files=200, functions=400)
+                found = localize_text(index, each.text, files=200, functions=400)
                 seconds = time.process_time() - started
-            gold = gold_functions(index, each.patch, functions._units)
+            gold = gold_functions(index, each.patch, functions._select_functions)
         order = [one.path for one in found.files]
         inner = [(one.path, one.symbol.name) for one in found.functions]
         result = Result(
@@ -185,12 +185,12 @@ def patched(history: Any, past: list[Any]) -> Iterator[None]:
     """The commits before the base, in place of those that a work tree's HEAD would tell."""
     from tools.localization import ranking
 
-    before = ranking.commits
-    ranking.commits = lambda index: past
+    before = ranking.load_commits
+    ranking.load_commits = lambda index: past
     try:
         yield
     finally:
-        ranking.commits = before
+        ranking.load_commits = before
 
 
 def rank(order: list[Any], wanted: Any) -> float:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from sandbox.paths import Tree
     from tools.edit.changes import FileChange
     from tools.edit.formats import Form
-    from tools.edit.planned import Planned, PlanRefused
+    from tools.edit.planned import PlannedFile, PlanRefused
 
 
 def apply_edits(folder: Path, patch: str, *, form: str, check: bool, exact: bool, as_json: bool) -> int:
@@ -43,11 +43,11 @@ def apply_edits(folder: Path, patch: str, *, form: str, check: bool, exact: bool
 
 def _changes(patch: str, form: Form) -> list[FileChange]:
     from tools.edit.changes import MalformedEdit
-    from tools.edit.formats import parse
+    from tools.edit.formats import parse_edits
 
     name = "standard input" if patch == "-" else repr(patch)
     try:
-        return parse(_text(patch, name), form)
+        return parse_edits(_text(patch, name), form)
     except MalformedEdit as problem:
         raise UserError(
             Fault.USAGE, f"{name} cannot be read as edits: {sanitize_text(str(problem))}"
@@ -82,32 +82,32 @@ def _applied(root: Path, changes: Sequence[FileChange], *, check: bool, exact: b
     except ValueError as problem:  # the tree's: two names of one file, a file where a folder has to be
         return _failed(str(problem), "", as_json)
     _told(planned, check, as_json)
-    return Exit.DONE if any(each.changes for each in planned) else Exit.NOTHING_TO_DO
+    return Exit.DONE if any(each.has_changes for each in planned) else Exit.NOTHING_TO_DO
 
 
-def _checked(tree: Tree, changes: Sequence[FileChange], exact: bool) -> list[Planned]:
+def _checked(tree: Tree, changes: Sequence[FileChange], exact: bool) -> list[PlannedFile]:
     """Everything but the writing: not even a lock is made."""
     from sandbox.transaction.planning import plan_transaction as steps
-    from tools.edit.planned import as_writes
-    from tools.edit.planning import plan
+    from tools.edit.planned import build_writes
+    from tools.edit.planning import plan_changes
 
-    planned = plan(tree, changes, strictest=exact)
-    steps(tree, as_writes(planned))
+    planned = plan_changes(tree, changes, strictest=exact)
+    steps(tree, build_writes(planned))
     return planned
 
 
-def _written(tree: Tree, changes: Sequence[FileChange], exact: bool) -> list[Planned]:
+def _written(tree: Tree, changes: Sequence[FileChange], exact: bool) -> list[PlannedFile]:
     from sandbox.transaction import Transactions
-    from tools.edit.planned import as_writes
-    from tools.edit.planning import plan
+    from tools.edit.planned import build_writes
+    from tools.edit.planning import plan_changes
 
     journal = private_folder(Home.from_environment().project(tree.root)) / "journal"
     transactions = Transactions(tree, journal)
     with transactions.lock_tree() as recovery:
         if recovery is not None:
             write_error(f"patchwright: {sanitize_text(str(recovery))}\n")
-        planned = plan(tree, changes, strictest=exact)
-        transactions.commit(as_writes(planned))
+        planned = plan_changes(tree, changes, strictest=exact)
+        transactions.commit(build_writes(planned))
     return planned
 
 
@@ -134,12 +134,12 @@ def _failed(problem: str, hint: str, as_json: bool) -> int:
     return Exit.NOT_ACHIEVED
 
 
-def _told(planned: Sequence[Planned], check: bool, as_json: bool) -> None:
-    from tools.text import changed_lines, plural
+def _told(planned: Sequence[PlannedFile], check: bool, as_json: bool) -> None:
+    from tools.text import count_changed_lines, format_count
 
     shown = [each for each in planned if not each.to]
-    counts = [changed_lines(each.old_text, each.new_text) for each in shown]
-    number = sum(each.changes for each in shown)
+    counts = [count_changed_lines(each.old_text, each.new_text) for each in shown]
+    number = sum(each.has_changes for each in shown)
     if as_json:
         code = Exit.DONE if number else Exit.NOTHING_TO_DO
         files = [_as_data(each, *count) for each, count in zip(shown, counts, strict=True)]
@@ -156,24 +156,24 @@ def _told(planned: Sequence[Planned], check: bool, as_json: bool) -> None:
         for text in each.notes:
             print(sanitize_text(f"  note: {text}"))
     total = f"+{sum(added for added, _ in counts)} −{sum(removed for _, removed in counts)}"
-    print(f"{plural(number, 'file')} {'would change' if check else 'changed'} ({total})")
+    print(f"{format_count(number, 'file')} {'would change' if check else 'changed'} ({total})")
 
 
-def _verb(planned: Planned) -> str:
+def _verb(planned: PlannedFile) -> str:
     return next(verb for applies, verb in _VERBS if applies(planned)).format(planned.source)
 
 
-_VERBS: tuple[tuple[Callable[[Planned], bool], str], ...] = (
+_VERBS: tuple[tuple[Callable[[PlannedFile], bool], str], ...] = (
     (lambda each: each.after is None, "removed"),
     (lambda each: bool(each.source), "moved here from {}"),
     (lambda each: each.before is None, "created"),
     (lambda each: each.before != each.after, "changed"),
-    (lambda each: each.changes, "mode changed"),
+    (lambda each: each.has_changes, "mode changed"),
     (lambda each: True, "already so"),
 )
 
 
-def _as_data(planned: Planned, added: int, removed: int) -> dict[str, Any]:
+def _as_data(planned: PlannedFile, added: int, removed: int) -> dict[str, Any]:
     edits = [
         {
             "edit": place.edit + 1,

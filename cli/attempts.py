@@ -52,9 +52,9 @@ def make_attempts(invocation: Invocation, home: Home, settings: Settings, prompt
         )
     from sandbox.trust import TrustStore
 
-    broker = Broker.of(root, TrustStore(home.config).create_check(root))
-    git = Git(broker.root, alone=True, extra=broker.replacements)
-    if not git.line("rev-parse", "--verify", "--quiet", "HEAD^{commit}", ok=(0, 1, 128)):
+    broker = Broker.from_path(root, TrustStore(home.config).create_check(root))
+    git = Git(broker.root, alone=True, extra=broker.replacement_environment)
+    if not git.run_text("rev-parse", "--verify", "--quiet", "HEAD^{commit}", ok=(0, 1, 128)):
         raise UserError(Fault.USAGE, "--attempts needs a commit to begin with", "Make one: git commit")
     check_prices(settings, home)
     made: list[Attempts] = []
@@ -78,7 +78,7 @@ def make_attempts(invocation: Invocation, home: Home, settings: Settings, prompt
     if settings.max_cost is not None:  # what the attempts have left is for the short texts of this session
         runtime.limits = [*runtime.limits, MaxCost(settings.max_cost)]
     made[0].artifacts = runtime.workspace.artifacts
-    runtime.toolbox = runtime.loop.gateway.toolbox = runtime.toolbox.joined(
+    runtime.toolbox = runtime.loop.gateway.toolbox = runtime.toolbox.merge(
         Toolbox([], understood=[bring_back])
     )
     return runtime

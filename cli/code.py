@@ -21,28 +21,28 @@ Answered = TypeVar("Answered")
 
 def symbols(folder: Path, action: str, target: str, *, as_json: bool) -> int:
     """Exit code: DONE, NOTHING_TO_DO if nothing was found. Raises UserError."""
-    from tools.codebase.answers import answer
+    from tools.codebase.answers import answer_query
 
-    found = asked(folder, lambda index: answer(index, action, target))
+    found = asked(folder, lambda index: answer_query(index, action, target))
     print(json.dumps(found.data) if as_json else sanitize_text(found.text))
     return Exit.NOTHING_TO_DO if found.empty else Exit.DONE
 
 
 def localize(folder: Path, text: str | None, issue: Path | None, *, as_json: bool) -> int:
     """Exit code: DONE, NOTHING_TO_DO if nothing resembles the text. Raises UserError."""
-    from tools.localization import locate
+    from tools.localization import localize_text
 
     wanted = _issue(text, issue)
-    found = asked(folder, lambda index: locate(index, wanted))
+    found = asked(folder, lambda index: localize_text(index, wanted))
     print(json.dumps(found.data) if as_json else sanitize_text(found.text))
     return Exit.DONE if found.files else Exit.NOTHING_TO_DO
 
 
 def show_map(folder: Path, text: str, tokens: int, *, as_json: bool) -> int:
     """Exit code: DONE, NOTHING_TO_DO where no code is indexed. Raises UserError."""
-    from tools.localization import map_answer
+    from tools.localization import build_map_answer
 
-    found = asked(folder, lambda index: map_answer(index, text, tokens))
+    found = asked(folder, lambda index: build_map_answer(index, text, tokens))
     print(json.dumps(found.data) if as_json else sanitize_text(found.text))
     return Exit.NOTHING_TO_DO if found.empty else Exit.DONE
 
@@ -67,7 +67,7 @@ def _issue(text: str | None, issue: Path | None) -> str:
 def asked(folder: Path, question: Callable[[Index], Answered]) -> Answered:
     """What a question to the index of the workspace around a folder answers. Raises UserError."""
     from agent.locate import locate as place
-    from tools.codebase.index import ask
+    from tools.codebase.index import ask_index
 
     root, _ = place(folder, need_git=False)
-    return ask(root, Home.from_environment().cache, (), question)
+    return ask_index(root, Home.from_environment().cache, (), question)

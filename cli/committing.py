@@ -29,10 +29,15 @@ from sandbox.secrets import redact
 from sandbox.trust import TrustStore
 from tools.checks import run_checks
 from tools.checks.finding import Finding
-from tools.checks.staged import between, empty_tree, staged
-from tools.messages.asking import cleaned, pr_question, question, review_question
-from tools.messages.style import Style, learned, ticket_of
-from tools.messages.summary import summarised
+from tools.checks.staged import find_empty_tree, read_committed_change, read_staged_change
+from tools.messages.asking import (
+    build_message_prompt,
+    build_pull_request_prompt,
+    build_review_prompt,
+    clean_message,
+)
+from tools.messages.style import Style, find_ticket, learn_style
+from tools.messages.summary import compose_message
 from tools.plumbing import Git, GitFailed
 
 DIFF = 60_000
@@ -49,15 +54,19 @@ def commit(folder: Path, flags: Mapping[str, Any], *, show: bool, edit: bool) ->
 
     show: print the message and commit nothing; edit: open it in the user's editor first
     """
-    git = Git.here(folder)
-    change = staged(git)
+    git = Git.from_folder(folder)
+    change = read_staged_change(git)
     if not change.files:
         print("patchwright: nothing is staged: git add what is to be committed", file=sys.stderr)
         return int(Exit.NOTHING_TO_DO)
-    style = learned(git)
+    style = learn_style(git)
     diff = git.run("diff", "--cached", *_PLAIN).decode("utf-8", "replace")
-    message = cleaned(_asked(git, flags, question(style, redact(diff)[:DIFF]), "commit message", Role.FAST))
-    message = redact(message or summarised(change, style, ticket_of(read_branch(git.root)))).rstrip() + "\n"
+    message = clean_message(
+        _asked(git, flags, build_message_prompt(style, redact(diff)[:DIFF]), "commit message", Role.FAST)
+    )
+    message = (
+        redact(message or compose_message(change, style, find_ticket(read_branch(git.root)))).rstrip() + "\n"
+    )
     if show:
         print(sanitize_text(message), end="")
         return int(Exit.DONE)
@@ -81,8 +90,8 @@ def _commit(git: Git, message: str, *, edit: bool) -> int:
 
 def _has_hooks(git: Git) -> bool:
     """Hooks of the user's are there, and may need the whole PATH."""
-    configured = git.setting("core.hooksPath", "path")
-    folder = Path(git.root, configured or f"{git.line('rev-parse', '--git-common-dir')}/hooks")
+    configured = git.read_setting("core.hooksPath", "path")
+    folder = Path(git.root, configured or f"{git.run_text('rev-parse', '--git-common-dir')}/hooks")
     return folder.is_dir() and any(each.suffix != ".sample" for each in folder.iterdir())
 
 
@@ -126,21 +135,23 @@ def reviewed(
     if found is None:
         return None
     review, asked = found
-    return replace(review, opinion=_asked(Git.here(folder), flags, asked, "review", Role.JUDGE))
+    return replace(review, opinion=_asked(Git.from_folder(folder), flags, asked, "review", Role.JUDGE))
 
 
 def examined(
     folder: Path, target: str = "", *, base: str = "", cached: bool = False
 ) -> tuple[Review, str] | None:
     """(the review without an opinion, what to ask a model); None if there is no change."""
-    git = Git.here(folder)
+    git = Git.from_folder(folder)
     with _chosen(git, target, base=base, cached=cached) as (its, sides):
-        change = staged(its) if sides is None else between(its, *sides)
+        change = read_staged_change(its) if sides is None else read_committed_change(its, *sides)
         if not change.files:
             return None
         found = run_checks(change, confined=lambda: confinement(its.root))
-        summary = summarised(change, Style()).strip()
-        asked = _question(its, found, *((sides[0] or empty_tree(its), sides[1]) if sides else ("--cached",)))
+        summary = compose_message(change, Style()).strip()
+        asked = _question(
+            its, found, *((sides[0] or find_empty_tree(its), sides[1]) if sides else ("--cached",))
+        )
     return Review(summary=summary, findings=found, opinion=""), asked
 
 
@@ -151,25 +162,25 @@ def opinion(git: Git, flags: Mapping[str, Any], found: Sequence[Finding]) -> str
 
 def _question(git: Git, found: Sequence[Finding], *sides: str) -> str:
     diff = git.run("diff", *_PLAIN, *sides).decode("utf-8", "replace")
-    return review_question(redact(diff)[:DIFF], "\n".join(map(_line, found)))
+    return build_review_prompt(redact(diff)[:DIFF], "\n".join(map(_line, found)))
 
 
 def pull_request(folder: Path, flags: Mapping[str, Any], *, base: str, out: Path | None) -> int:
     """Draft the title and the body of a pull request into a file, and print where."""
-    git = Git.here(folder)
+    git = Git.from_folder(folder)
     base = base or _default_base(git)
     start = _commit_of(git, base)
-    fork = git.line("merge-base", start, "HEAD", ok=(0, 1)) or start
+    fork = git.run_text("merge-base", start, "HEAD", ok=(0, 1)) or start
     log = git.run("log", "--reverse", "--no-show-signature", "--format=%h %s%n%n%b", f"{fork}..HEAD")
     text = log.decode("utf-8", "replace").strip()
     if not text:
         print(sanitize_text(f"patchwright: HEAD has no commit that {base!r} has not"), file=sys.stderr)
         return int(Exit.NOTHING_TO_DO)
-    style = learned(git)
+    style = learn_style(git)
     diff = git.run("diff", *_PLAIN, fork, "HEAD").decode("utf-8", "replace")
-    asked = pr_question(style, redact(text)[:DIFF], redact(diff)[:DIFF])
-    draft = cleaned(_asked(git, flags, asked, "pull request", Role.FAST)) or _draft(git, fork, style)
-    place = out or Path(git.root, git.line("rev-parse", "--git-path", "patchwright-pr.md"))
+    asked = build_pull_request_prompt(style, redact(text)[:DIFF], redact(diff)[:DIFF])
+    draft = clean_message(_asked(git, flags, asked, "pull request", Role.FAST)) or _draft(git, fork, style)
+    place = out or Path(git.root, git.run_text("rev-parse", "--git-path", "patchwright-pr.md"))
     try:
         place.write_text(redact(draft).rstrip() + "\n", "utf-8")
     except OSError as error:
@@ -180,9 +191,9 @@ def pull_request(folder: Path, flags: Mapping[str, Any], *, base: str, out: Path
 
 def _draft(git: Git, fork: str, style: Style) -> str:
     """Without a model: what the commits say of themselves, and what changed by symbols."""
-    subjects = git.line("log", "--reverse", "--no-merges", "--format=%s", f"{fork}..HEAD").splitlines()
-    change = between(git, fork, "HEAD")
-    own = summarised(change, style, ticket_of(read_branch(git.root)))
+    subjects = git.run_text("log", "--reverse", "--no-merges", "--format=%s", f"{fork}..HEAD").splitlines()
+    change = read_committed_change(git, fork, "HEAD")
+    own = compose_message(change, style, find_ticket(read_branch(git.root)))
     title = subjects[0] if len(subjects) == 1 else own.partition("\n")[0]
     template = next((path for each in _TEMPLATES if (path := git.root / each).is_file()), None)
     parts = [title, "## Commits\n\n" + "\n".join(f"- {each}" for each in subjects)]
@@ -233,11 +244,11 @@ def _chosen(
         raise UserError(Fault.USAGE, "a commit, --base and --staged: give one of them")
     if target:
         chosen = _commit_of(git, target)
-        parent = git.line("rev-parse", "--verify", "--quiet", f"{chosen}^", ok=(0, 1, 128))
+        parent = git.run_text("rev-parse", "--verify", "--quiet", f"{chosen}^", ok=(0, 1, 128))
         yield git, (parent, chosen)
     elif base:
         start = _commit_of(git, base)
-        yield git, (git.line("merge-base", start, "HEAD", ok=(0, 1)) or start, _commit_of(git, "HEAD"))
+        yield git, (git.run_text("merge-base", start, "HEAD", ok=(0, 1)) or start, _commit_of(git, "HEAD"))
     elif cached:
         yield git, None
     else:
@@ -246,9 +257,9 @@ def _chosen(
 
 
 def _with_work_tree(git: Git, scratch: Path) -> Git:
-    from tools.git.aside import with_work_tree
+    from tools.git.aside import stage_work_tree
 
-    aside = with_work_tree(git, scratch, TrustStore(Home.from_environment().config).create_check(git.root))
+    aside = stage_work_tree(git, scratch, TrustStore(Home.from_environment().config).create_check(git.root))
     if aside.warning:
         print(sanitize_text(f"patchwright: {aside.warning}"), file=sys.stderr)
     return aside.git
@@ -256,7 +267,7 @@ def _with_work_tree(git: Git, scratch: Path) -> Git:
 
 def _commit_of(git: Git, text: str) -> str:
     try:
-        return git.line("rev-parse", "--verify", "--quiet", "--end-of-options", f"{text}^{{commit}}")
+        return git.run_text("rev-parse", "--verify", "--quiet", "--end-of-options", f"{text}^{{commit}}")
     except GitFailed:
         raise UserError(
             Fault.USAGE, f"no commit {text!r} here", "Name a commit, a branch or a tag."
@@ -265,12 +276,12 @@ def _commit_of(git: Git, text: str) -> str:
 
 def _default_base(git: Git) -> str:
     """The branch that a pull request would go to."""
-    head = git.line("rev-parse", "--abbrev-ref", "--quiet", "origin/HEAD", ok=(0, 1, 128))
+    head = git.run_text("rev-parse", "--abbrev-ref", "--quiet", "origin/HEAD", ok=(0, 1, 128))
     for each in (head, "origin/main", "origin/master", "main", "master"):
         if (
             each
             and each != "origin/HEAD"
-            and git.line("rev-parse", "--verify", "--quiet", each, ok=(0, 1, 128))
+            and git.run_text("rev-parse", "--verify", "--quiet", each, ok=(0, 1, 128))
         ):
             return each
     raise UserError(Fault.USAGE, "no base branch was found", "Name it: patchwright pr --base BRANCH")

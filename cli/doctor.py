@@ -169,10 +169,10 @@ def _sandbox(root: Path, scratch: Path, home: Home) -> tuple[Sandbox | None, Fin
 
 
 def _ripgrep() -> Finding:
-    from tools.search import ripgrep_path
+    from tools.search import find_ripgrep
 
     try:
-        path = ripgrep_path()
+        path = find_ripgrep()
     except UserError as error:
         return Finding(name="ripgrep", verdict="bad", detail=error.message, hint=error.hint)
     return Finding(name="ripgrep", verdict="good", detail=f"{_output(path, '--version')} ({path})")
@@ -296,7 +296,7 @@ def _tests(root: Path | None, sandbox: Sandbox | None, scratch: Path) -> list[Fi
     from tools.artifacts import Artifacts
     from tools.settings import ToolSettings
     from tools.testing.project import TestsNotRunnable
-    from tools.testing.runners import choose
+    from tools.testing.runners import choose_launch
     from tools.workspace import Workspace
 
     at = Workspace(
@@ -308,7 +308,7 @@ def _tests(root: Path | None, sandbox: Sandbox | None, scratch: Path) -> list[Fi
         settings=ToolSettings(cache=scratch),
     )
     try:
-        launch = asyncio.run(choose(at, (), scratch))
+        launch = asyncio.run(choose_launch(at, (), scratch))
     except (TestsNotRunnable, UserError) as error:
         hint = 'Name one: --tests "python -m pytest", or tests.command in patchwright.toml'
         return [Finding(name="tests", verdict="warn", detail=str(error), hint=hint)]

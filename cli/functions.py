@@ -14,8 +14,8 @@ from agent.locate import locate
 from agent.outcome import Exit
 from sandbox.errors import Fault, UserError
 from sandbox.inert import sanitize_text
-from tools.kernel.keeping import Kept, everything, matching, shelves
-from tools.kernel.kept_tools import checked
+from tools.kernel.keeping import SavedFunction, load_all_functions, open_stores, search_functions
+from tools.kernel.kept_tools import recheck_functions
 
 
 def folders(folder: Path) -> Mapping[str, Path]:
@@ -26,7 +26,7 @@ def folders(folder: Path) -> Mapping[str, Path]:
 
 def listed(folder: Path, query: str, *, as_json: bool) -> int:
     """Those in which all words of the query occur. Exit code: DONE, NOTHING_TO_DO if there are none."""
-    found = matching(everything(folders(folder)), query)
+    found = search_functions(load_all_functions(folders(folder)), query)
     for each in found:
         _show(each, as_json=as_json)
     if not found and not as_json:
@@ -44,14 +44,14 @@ def shown(folder: Path, name: str) -> int:
 def removed(folder: Path, name: str) -> int:
     """Keep it no longer. Raises UserError if there is none."""
     [kept] = _named(folder, name)
-    shelves(folders(folder))[kept.scope].remove(name)
+    open_stores(folders(folder))[kept.scope].remove(name)
     print(f"removed {name} ({kept.scope})")
     return Exit.DONE
 
 
 def verified(folder: Path, flags: Mapping[str, Any], *, as_json: bool) -> int:
     """Run every test again. Exit code: DONE, TESTS_FAIL if one fails, NOTHING_TO_DO if there are none."""
-    functions = everything(folders(folder))
+    functions = load_all_functions(folders(folder))
     if not functions:
         return listed(folder, "", as_json=as_json)
     found = asyncio.run(_checked(folder, flags, functions))
@@ -60,7 +60,9 @@ def verified(folder: Path, flags: Mapping[str, Any], *, as_json: bool) -> int:
     return Exit.TESTS_FAIL if any(each.problem for each in found) else Exit.DONE
 
 
-async def _checked(folder: Path, flags: Mapping[str, Any], functions: list[Kept]) -> list[Kept]:
+async def _checked(
+    folder: Path, flags: Mapping[str, Any], functions: list[SavedFunction]
+) -> list[SavedFunction]:
     from cli.invocation import Invocation, make_runtime, settings_for
 
     flags = {**flags, "model": "offline", "actions": "hybrid"}
@@ -72,13 +74,13 @@ async def _checked(folder: Path, flags: Mapping[str, Any], functions: list[Kept]
             raise UserError(
                 Fault.CONFIGURATION, "there is no kernel in a container", "Set `sandbox` to auto."
             )
-        return await checked(runtime.workspace, functions)
+        return await recheck_functions(runtime.workspace, functions)
     finally:
         await runtime.close()
 
 
-def _named(folder: Path, name: str) -> list[Kept]:
-    found = [each for each in everything(folders(folder)) if each.name == name]
+def _named(folder: Path, name: str) -> list[SavedFunction]:
+    found = [each for each in load_all_functions(folders(folder)) if each.name == name]
     if not found:
         raise UserError(
             Fault.USAGE, f"no kept function is called {name!r}", "See: patchwright functions list"
@@ -86,9 +88,9 @@ def _named(folder: Path, name: str) -> list[Kept]:
     return found
 
 
-def _show(kept: Kept, *, as_json: bool) -> None:
+def _show(kept: SavedFunction, *, as_json: bool) -> None:
     if as_json:
-        print(json.dumps({**asdict(kept), "about": kept.about}))
+        print(json.dumps({**asdict(kept), "about": kept.summary}))
     else:
-        state = f"FAILS: {kept.problem}" if kept.problem else kept.about
+        state = f"FAILS: {kept.problem}" if kept.problem else kept.summary
         print(sanitize_text(f"{kept.name} ({kept.scope}): {state}".rstrip(": ")))

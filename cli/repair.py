@@ -127,8 +127,8 @@ def _write(at: Workspace, fixes: Sequence[Fix]) -> None:
     """All fixes or none, each at the one place where it was found to help. Raises UserError."""
     from sandbox.transaction import Conflict
     from tools.edit.changes import Replace, Update
-    from tools.edit.planned import PlanRefused, as_writes
-    from tools.edit.planning import plan
+    from tools.edit.planned import PlanRefused, build_writes
+    from tools.edit.planning import plan_changes
 
     changes = [Update(path=fix.path, edits=(Replace(old=fix.old, new=fix.new),)) for fix in fixes]
     private_folder(at.journal.parent)
@@ -137,7 +137,7 @@ def _write(at: Workspace, fixes: Sequence[Fix]) -> None:
         with transactions.lock_tree() as recovery:
             if recovery is not None:
                 write_error(f"patchwright: {sanitize_text(str(recovery))}\n")
-            transactions.commit(as_writes(plan(at.files, changes, strictest=True)))
+            transactions.commit(build_writes(plan_changes(at.files, changes, strictest=True)))
     except (PlanRefused, Conflict) as problem:
         raise UserError(
             Fault.USAGE,

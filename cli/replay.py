@@ -19,7 +19,7 @@ from agent.session import read
 from sandbox.errors import Fault, UserError
 from sandbox.inert import sanitize_text
 from tools.action import Action
-from tools.text import plural
+from tools.text import format_count
 
 
 def replay(
@@ -46,12 +46,14 @@ def replay(
         from agent.model.cassette import write
 
         count = write(cassette, ((step.request.messages, reply_of(step.reply)) for step in found))
-        print(sanitize_text(f"{plural(count, 'call')} written to {cassette}: --model cassette:{cassette}"))
+        print(
+            sanitize_text(f"{format_count(count, 'call')} written to {cassette}: --model cassette:{cassette}")
+        )
     if model is not None:
         made = _maker(home, root, flags)(model)
         print(sanitize_text(asyncio.run(_compared(found[-1], made))))
     if differing:
-        print(f"{plural(len(differing), 'request')} of {len(found)} would be another one now")
+        print(f"{format_count(len(differing), 'request')} of {len(found)} would be another one now")
     return int(Exit.NOT_ACHIEVED if differing else Exit.DONE)
 
 

@@ -28,7 +28,7 @@ from sandbox.errors import Fault, UserError
 from sandbox.inert import sanitize_json, sanitize_text
 from sandbox.installation import build_exposure_warning
 from sandbox.secrets import redact
-from tools.framing import enclosed
+from tools.framing import enclose_in_tag
 
 STDIN_PATIENCE = 0.3
 """Seconds, counted from the start, that a prompt given as an argument waits for piped input to begin. A pipe that
@@ -235,7 +235,7 @@ def _prompt(given: str | None) -> str:
     if not given.strip():
         raise UserError(Fault.USAGE, "the prompt is empty", 'Give one: patchwright run "…"')
     piped = _read_stdin() if _has_piped_input() else ""
-    return f"{given}\n\n{enclosed('stdin', piped)}" if piped.strip() else given
+    return f"{given}\n\n{enclose_in_tag('stdin', piped)}" if piped.strip() else given
 
 
 def _read_stdin() -> str:

@@ -65,7 +65,7 @@ def _defined(folder: Path) -> tuple[Path, tuple[Definition, ...], tuple[Definiti
     from tools.git.broker import Broker
 
     root, _ = locate(folder, need_git=True, without="")
-    return root, Broker(root).defined, to_trust(Home.from_environment(), root)
+    return root, Broker(root).program_definitions, to_trust(Home.from_environment(), root)
 
 
 def _lines(found: tuple[Definition, ...]) -> list[str]:

@@ -22,7 +22,7 @@ from agent.undo import undo as take_back
 from sandbox.errors import Fault, UserError
 from sandbox.inert import sanitize_text
 from sandbox.snapshots import Snapshots
-from tools.text import plural
+from tools.text import format_count
 
 What = Literal["files", "conversation", "both"]
 
@@ -95,7 +95,7 @@ def lines_of(outcome: Outcome) -> list[str]:
         "redo": "brought back",
         "rewind": "as before that step",
     }[outcome.action]
-    lines = [f"{plural(len(outcome.paths), 'file')} {what}:", *(f"  {path}" for path in outcome.paths)]
+    lines = [f"{format_count(len(outcome.paths), 'file')} {what}:", *(f"  {path}" for path in outcome.paths)]
     if not outcome.paths:
         lines.append("  (it had been done already)")
     if outcome.commits:
@@ -110,14 +110,14 @@ def describe_uncovered(root: Path, place: Path) -> list[str]:
 
     place: the folder of the session, whose beginning counts
     """
-    from tools.git.nested import changed_inside
+    from tools.git.nested import find_nested_changes
 
     with suppress(FileNotFoundError, UserError):
         start = next(iter(read(place)), None)
         return [
-            f"not undone: {plural(len(paths), 'file')} of the repository in {folder!r} changed since the session"
+            f"not undone: {format_count(len(paths), 'file')} of the repository in {folder!r} changed since the session"
             f" began (git -C {shlex.quote(folder)} status)"
-            for folder, paths in changed_inside(root, start.time if start else 0.0).items()
+            for folder, paths in find_nested_changes(root, start.time if start else 0.0).items()
         ]
     return []
 

@@ -23,7 +23,7 @@ Taken = tuple[str, Given] | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Kind:
+class ToolAlias:
     """Tools that do the same in many agents.
 
     names: theirs, in lower case and without "_" and "-"; which tool of ours is meant, the arguments say
@@ -36,13 +36,13 @@ class Kind:
     taken: Callable[[Given], Taken]
 
 
-def meant(action: Action, toolbox: Toolbox) -> Action:
+def translate_call(action: Action, toolbox: Toolbox) -> Action:
     """The action in the words of this toolbox: the very same one if it is so already, or if no tool here is meant."""
-    kind = next((each for each in KINDS if _plain(action.tool) in each.names), None)
-    given = _given(action)
+    kind = next((each for each in KINDS if _normalize_name(action.tool) in each.names), None)
+    given = _call_arguments(action)
     if kind is None or given is None or _is_ours(action, toolbox):
         return action
-    taken = kind.taken(_renamed(given, kind.arguments))
+    taken = kind.taken(_rename_arguments(given, kind.arguments))
     if taken is None or toolbox.get(taken[0]) is None:
         return action
     tool, arguments = taken
@@ -51,11 +51,11 @@ def meant(action: Action, toolbox: Toolbox) -> Action:
     return replace(action, tool=tool, arguments=arguments, raw=json.dumps(arguments), problem="")
 
 
-def _plain(name: str) -> str:
+def _normalize_name(name: str) -> str:
     return re.sub(r"[_\-. ]", "", name).lower()
 
 
-def _given(action: Action) -> Mapping[str, Any] | None:
+def _call_arguments(action: Action) -> Mapping[str, Any] | None:
     """The arguments. A patch that stands where JSON should (so some models were taught to send it) is one, too."""
     if not action.problem:
         return action.arguments
@@ -71,11 +71,11 @@ def _is_ours(action: Action, toolbox: Toolbox) -> bool:
     return isinstance(command, str) and not _APPLIES.match(command)
 
 
-def _renamed(arguments: Mapping[str, Any], names: Mapping[str, str]) -> Given:
+def _rename_arguments(arguments: Mapping[str, Any], names: Mapping[str, str]) -> Given:
     """With our names; what has our name already is not overwritten."""
     found: Given = {}
     for name, value in arguments.items():
-        plain = _plain(name)
+        plain = _normalize_name(name)
         own = names.get(plain, name)
         if plain not in _REASONS:
             found[name if own != name and (own in arguments or own in found) else own] = value
@@ -86,10 +86,10 @@ _REASONS = frozenset({"explanation", "description", "instruction", "instructions
 """Arguments that say why, not what."""
 
 
-def _as_edit(given: Given) -> Taken:
+def _to_edit_call(given: Given) -> Taken:
     command = given.pop("command", None)
     if command == "view":
-        return _as_read(given)
+        return _to_read_call(given)
     if command not in (None, "str_replace", "create", "insert", "edit", "write"):
         return None  # an undo, say: nothing here does that
     if isinstance(number := given.pop("insert_line", None), int):
@@ -100,14 +100,14 @@ def _as_edit(given: Given) -> Taken:
     if isinstance(count := given.pop("expected_replacements", None), int) and count > 1:
         given["all"] = True
     if "edits" in given:
-        given["edits"] = _parts(given["edits"])
+        given["edits"] = _rename_edit_parts(given["edits"])
     if isinstance(patch := given.get("patch"), str) and isinstance(path := given.pop("path", None), str):
-        given["patch"] = _headed(path, patch)
+        given["patch"] = _add_patch_header(path, patch)
     tool = next((tool for tool, needed in _NEEDS if needed <= set(given)), None)
     return (tool, given) if tool else None
 
 
-def _parts(edits: object) -> object:
+def _rename_edit_parts(edits: object) -> object:
     """Replacements with our names for their arguments; one may come alone, and all of them as JSON in a string."""
     if isinstance(edits, str):
         try:
@@ -118,7 +118,7 @@ def _parts(edits: object) -> object:
         edits = [edits]
     if not isinstance(edits, list):
         return edits
-    return [_renamed(each, _EDIT) if isinstance(each, dict) else each for each in edits]
+    return [_rename_arguments(each, _EDIT) if isinstance(each, dict) else each for each in edits]
 
 
 _NEEDS = (
@@ -132,7 +132,7 @@ _NEEDS = (
 """What tells each tool, the surest sign first."""
 
 
-def _headed(path: str, patch: str) -> str:
+def _add_patch_header(path: str, patch: str) -> str:
     """A patch of one file, named outside of it, with the name where its format has it."""
     first = patch.lstrip("\r\n").partition("\n")[0]
     if re.match(r"\s*[<-]{5,9} ?SEARCH", first):
@@ -144,7 +144,7 @@ def _headed(path: str, patch: str) -> str:
     return patch
 
 
-def _as_read(given: Given) -> Taken:
+def _to_read_call(given: Given) -> Taken:
     match given.pop("view_range", None):
         case [int(start), int(end)]:
             given |= {"start": start} if end < 0 else {"start": start, "end": end}
@@ -160,7 +160,7 @@ _FEEDS_PATCH = re.compile(
 )
 
 
-def _as_shell(given: Given) -> Taken:
+def _to_shell_call(given: Given) -> Taken:
     match given.get("command"):
         case ["bash" | "sh" | "zsh", "-c" | "-lc", str(line)]:
             given["command"] = line
@@ -193,7 +193,7 @@ _READERS = "read readfile view viewfile openfile cat"
 _SHELLS = "shell bash runcommand runshellcommand executecommand execcommand runterminalcmd"
 
 KINDS = (
-    Kind(names=frozenset(_EDITORS.split()), arguments=_EDIT, taken=_as_edit),
-    Kind(names=frozenset(_READERS.split()), arguments=_READ, taken=_as_read),
-    Kind(names=frozenset(_SHELLS.split()), arguments={"cmd": "command"}, taken=_as_shell),
+    ToolAlias(names=frozenset(_EDITORS.split()), arguments=_EDIT, taken=_to_edit_call),
+    ToolAlias(names=frozenset(_READERS.split()), arguments=_READ, taken=_to_read_call),
+    ToolAlias(names=frozenset(_SHELLS.split()), arguments={"cmd": "command"}, taken=_to_shell_call),
 )

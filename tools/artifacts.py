@@ -20,7 +20,7 @@ class Artifacts:
 
     def save(self, content: bytes) -> str:
         """Store `content` and return its reference."""
-        ref, path = self._claim()
+        ref, path = self._claim_reference()
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         with os.fdopen(descriptor, "wb") as file:
             file.write(redact_bytes(content))
@@ -29,7 +29,7 @@ class Artifacts:
     def adopt(self, spill: Path) -> str:
         """Take over a finished file (a command's spilled output) and return its reference."""
         redact_file(spill)
-        ref, path = self._claim()
+        ref, path = self._claim_reference()
         try:
             os.replace(spill, path)
         except OSError:  # another file system: copy
@@ -38,7 +38,7 @@ class Artifacts:
             spill.unlink(missing_ok=True)
         return ref
 
-    def path(self, ref: str) -> Path | None:
+    def find_file(self, ref: str) -> Path | None:
         """The file behind a reference, None when there is no such artifact."""
         match = _REF.match(ref.strip())
         if not match:
@@ -46,7 +46,7 @@ class Artifacts:
         path = self.folder / f"out-{match[1]}"
         return path if path.exists() else None
 
-    def _claim(self) -> tuple[str, Path]:
+    def _claim_reference(self) -> tuple[str, Path]:
         if self._next is None:
             self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             taken = [int(name[4:]) for name in os.listdir(self.folder) if name[4:].isdigit()]

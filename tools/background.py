@@ -48,7 +48,7 @@ _DRAINED = 64
 """Reads of what stands in a terminal at the end: a survivor could write for ever."""
 
 
-class Background:
+class BackgroundCommand:
     """One command. Make it with `start`.
 
     line: as the model gave it
@@ -89,7 +89,7 @@ class Background:
         return "; ".join((f"ended: {how}", *self._ended.noticed))
 
     @property
-    def failed(self) -> bool:
+    def has_failed(self) -> bool:
         """It ended, and not well."""
         done = self._ended
         return not self.alive and not (isinstance(done, Completed) and done.returncode == 0)
@@ -101,7 +101,7 @@ class Background:
         before: tuple[str, ...] = ()
         if self.terminal:
             self._input, self._given = open_terminal()
-            asyncio.get_running_loop().add_reader(self._input, self._readable)
+            asyncio.get_running_loop().add_reader(self._input, self._on_readable)
             before = build_terminal_prefix()
         else:
             self._given, self._input = os.pipe()
@@ -113,19 +113,19 @@ class Background:
             stdin=self._given,
             timeout=LIFETIME,
             scope="read-only" if self._at.mode is Mode.READ_ONLY else "workspace",
-            started=self._started,
+            started=self._set_leader,
             beside=self._beside,
             resident=True,
         )
         self._task = asyncio.create_task(self._run(command))
-        self._touch()
+        self._restart_idle_timer()
 
     async def send(self, text: str) -> bool:
         """Write to its input; False when it does not take all of it in `SEND_SECONDS`.
 
         Ctrl-D (U+0004) at the end of a text closes an input that is a pipe.
         """
-        self._touch()
+        self._restart_idle_timer()
         self.unfinished = _LINE_END.split(self.unfinished + text)[-1][-_MOST_UNFINISHED:]
         closes = not self.terminal and text.endswith("\x04")
         until = asyncio.get_running_loop().time() + SEND_SECONDS
@@ -145,9 +145,9 @@ class Background:
             self._input = self._given = -1
         return not rest
 
-    async def news(self, seconds: float) -> Capture:
+    async def read_new_output(self, seconds: float) -> Capture:
         """What it wrote since the last call; waits so long for the first of it, and a moment for the rest."""
-        self._touch()
+        self._restart_idle_timer()
         if self.alive and not self._news.is_set():
             with suppress(TimeoutError):
                 async with asyncio.timeout(seconds):
@@ -158,14 +158,14 @@ class Background:
         finished, self._recorder = self._recorder.finish(), Recorder(self._at.artifacts.folder, KEPT)
         return finished
 
-    async def listening(self, port: int, seconds: float) -> bool:
+    async def wait_for_port(self, port: int, seconds: float) -> bool:
         """Wait until something listens on a port in its network, or it ends, or the time is over."""
         from sandbox.listening import is_listening
 
         with suppress(TimeoutError):
             async with asyncio.timeout(seconds):
                 while self.alive:
-                    if self.leader and is_listening(self._inside(), port):
+                    if self.leader and is_listening(self._find_network_process(), port):
                         self.port = port
                         return True
                     await asyncio.sleep(_LOOK_SECONDS)
@@ -184,10 +184,10 @@ class Background:
         if (spill := self._recorder.finish().spill) is not None:
             spill.unlink(missing_ok=True)
 
-    def _started(self, leader: int) -> None:
+    def _set_leader(self, leader: int) -> None:
         self.leader = leader
 
-    def _inside(self) -> int:
+    def _find_network_process(self) -> int:
         """A process in the command's own network: in bubblewrap that of the child."""
         from sandbox.joining import find_first_child
 
@@ -195,28 +195,28 @@ class Background:
 
     async def _run(self, command: Command) -> None:
         try:
-            self._ended = await self._at.sandbox.run(command, None if self.terminal else self._feed)
+            self._ended = await self._at.sandbox.run(command, None if self.terminal else self._record_output)
             if self._ended.ended == "timeout":
                 self.why = "it ran for half a day"
             if self._ended.stdout.spill is not None:  # what was seen has been taken in by `news`
                 self._ended.stdout.spill.unlink(missing_ok=True)
             if self.terminal and self._ended.stdout.total:  # said before it had its terminal
-                self._feed(self._ended.stdout.head)
+                self._record_output(self._ended.stdout.head)
         except UserError as error:  # it cannot be started
             self._ended = error
         finally:
-            self._release()
+            self._release_descriptors()
 
-    def _feed(self, chunk: bytes) -> None:
+    def _record_output(self, chunk: bytes) -> None:
         self._recorder.feed(chunk)
         self._news.set()
-        self._touch()
+        self._restart_idle_timer()
 
-    def _readable(self) -> None:
-        if not self._take():
+    def _on_readable(self) -> None:
+        if not self._read_chunk():
             asyncio.get_running_loop().remove_reader(self._input)
 
-    def _take(self) -> bool:
+    def _read_chunk(self) -> bool:
         """Read once from the terminal; whether there may be more."""
         try:
             chunk = os.read(self._input, _READ)
@@ -225,21 +225,21 @@ class Background:
         except OSError:  # EIO: nobody has its other end open any more
             return False
         if chunk:
-            self._feed(chunk)
+            self._record_output(chunk)
         return bool(chunk)
 
-    def _touch(self) -> None:
+    def _restart_idle_timer(self) -> None:
         if self._idle is not None:
             self._idle.cancel()
         loop = asyncio.get_running_loop()
-        self._idle = loop.call_later(IDLE, self._forgotten) if self.alive else None
+        self._idle = loop.call_later(IDLE, self._stop_idle_command) if self.alive else None
 
-    def _forgotten(self) -> None:
+    def _stop_idle_command(self) -> None:
         self.why = f"nothing happened for {IDLE / 60:g} minutes"
         if self._task is not None:
             self._task.cancel()
 
-    def _release(self) -> None:
+    def _release_descriptors(self) -> None:
         if self._idle is not None:
             self._idle.cancel()
         self._news.set()
@@ -249,7 +249,7 @@ class Background:
                 os.close(self._given)  # so that reading comes to an end
                 self._given = -1
                 for _ in range(_DRAINED):
-                    if not self._take():
+                    if not self._read_chunk():
                         break
             os.close(self._input)
         if self._given >= 0:
@@ -257,34 +257,34 @@ class Background:
         self._input = self._given = -1
 
 
-class Backgrounds:
+class BackgroundCommands:
     """The background commands of a session, ended ones included: their last words may be asked for.
 
     watched: the guarded places as the last call left them, while any command runs
     """
 
     def __init__(self) -> None:
-        self._all: dict[str, Background] = {}
+        self._all: dict[str, BackgroundCommand] = {}
         self.watched: Audit | None = None
 
-    def __iter__(self) -> Iterator[Background]:
+    def __iter__(self) -> Iterator[BackgroundCommand]:
         return iter(self._all.values())
 
     @property
-    def alive(self) -> list[Background]:
+    def running_commands(self) -> list[BackgroundCommand]:
         return [each for each in self if each.alive]
 
     @property
     def leader(self) -> int:
         """Of one that runs, whose network others may share; 0 if none does."""
-        return next((each.leader for each in self.alive if each.leader), 0)
+        return next((each.leader for each in self.running_commands if each.leader), 0)
 
-    def get(self, name: str) -> Background | None:
+    def get(self, name: str) -> BackgroundCommand | None:
         return self._all.get(name)
 
-    def start(self, at: Surroundings, line: str, *, terminal: bool) -> Background:
+    def start(self, at: Surroundings, line: str, *, terminal: bool) -> BackgroundCommand:
         """Start another one, in the network of those that run."""
-        made = Background(at, f"p{len(self._all) + 1}", line, terminal=terminal, beside=self.leader)
+        made = BackgroundCommand(at, f"p{len(self._all) + 1}", line, terminal=terminal, beside=self.leader)
         self._all[made.name] = made
         made.start()
         return made

@@ -8,10 +8,10 @@ from typing import Literal
 
 from sandbox.snapshots import LostObjectError
 from tools.following import Snapshotter
-from tools.workspace import Edit, Workspace
+from tools.workspace import ForeignEdit, Workspace
 
 
-class Between:
+class ConcurrentChanges:
     """Follows the snapshots of a session's log, and keeps what lies between its steps in `Workspace.between`.
 
     snapshots: those of the session at present; without any nothing is kept
@@ -25,18 +25,18 @@ class Between:
         self._snapshots = snapshots
         self._tree = tree
 
-    def snapshot(self, tree: str, when: Literal["before", "after"]) -> None:
+    def record_snapshot(self, tree: str, when: Literal["before", "after"]) -> None:
         """The next snapshot around a step."""
         if when == "before":
-            self._note(tree)
+            self._note_changes(tree)
         self._tree = tree
 
-    def undone(self, before: str, after: str) -> None:
+    def record_undo(self, before: str, after: str) -> None:
         """An undo, between its two snapshots: work of the session's, as a step is."""
-        self._note(before)
+        self._note_changes(before)
         self._tree = after
 
-    def _note(self, tree: str) -> None:
+    def _note_changes(self, tree: str) -> None:
         at, snapshots = self._workspace, self._snapshots()
         if snapshots is None or self._tree in ("", tree) or not (at.changed or at.undone):
             return
@@ -56,5 +56,5 @@ class Between:
             if any(state and stat.S_ISREG(state.mode) and not state.is_kept for state in states):
                 at.lost.add(path)
                 continue
-            edit = Edit(before=change.before, after=change.after, read=snapshots.read_content)
+            edit = ForeignEdit(before=change.before, after=change.after, read=snapshots.read_content)
             at.between.setdefault(path, []).append(edit)

@@ -12,13 +12,13 @@ from tools.action import Effect, Observation, ToolFailure
 from tools.git.broker import Broker
 from tools.plumbing import Git, GitFailed
 from tools.registry import tool
-from tools.text import listed, plural
+from tools.text import format_count, join_names
 from tools.workspace import Workspace
-from tools.worktrees import bring_back as apply
+from tools.worktrees import apply_patch as apply
 
 
 def _effect(arguments: Mapping[str, Any], at: Workspace) -> Effect:
-    return Effect(kind="write", paths=tuple(_paths(at, str(arguments["patch"]))))
+    return Effect(kind="write", paths=tuple(_list_patched_paths(at, str(arguments["patch"]))))
 
 
 @tool(effect=_effect)
@@ -27,55 +27,55 @@ async def bring_back(patch: str, *, at: Workspace) -> Observation:
 
     patch: reference of the artifact that holds it
     """
-    return await asyncio.to_thread(_bring_back, at, patch)
+    return await asyncio.to_thread(_apply_attempt, at, patch)
 
 
-def _bring_back(at: Workspace, ref: str) -> Observation:
-    paths = _paths(at, ref)
+def _apply_attempt(at: Workspace, ref: str) -> Observation:
+    paths = _list_patched_paths(at, ref)
     if not paths:
         raise ToolFailure(f"bring_back: there is no patch {ref!r}")
     noted = [path for path in paths if path not in at.changed]
     for path in noted:
-        at.remember_content(path, _content(at.root / path))
+        at.remember_content(path, _read_content(at.root / path))
     at.written = {}
     try:
-        apply(_git(at), _patch(at, ref))
+        apply(_open_git(at), _read_patch(at, ref))
     except GitFailed as error:
         for path in noted:
             at.changed.pop(path, None)
             at.modes.pop(path, None)
-        kept = at.artifacts.path(ref)
+        kept = at.artifacts.find_file(ref)
         raise ToolFailure(
             f"bring_back: nothing was changed, since what stands here is no longer what the attempt began with: "
             f"{error}\nThe patch is kept: git apply --3way {kept}"
         ) from None
-    at.written = {path: _content(at.root / path) for path in paths}
+    at.written = {path: _read_content(at.root / path) for path in paths}
     return Observation(
-        text=f"{plural(len(paths), 'file')} changed: {listed(paths, 20)}", data={"changed": paths}
+        text=f"{format_count(len(paths), 'file')} changed: {join_names(paths, 20)}", data={"changed": paths}
     )
 
 
-def _git(at: Workspace) -> Git:
+def _open_git(at: Workspace) -> Git:
     """As the user has it, without the filters of a repository that they do not trust."""
-    broker = Broker.of(at.root, at.settings.trusts)
-    return Git(at.root, alone=True, extra=broker.replacements)
+    broker = Broker.from_path(at.root, at.settings.trusts)
+    return Git(at.root, alone=True, extra=broker.replacement_environment)
 
 
-def _patch(at: Workspace, ref: str) -> bytes:
-    path = at.artifacts.path(ref)
+def _read_patch(at: Workspace, ref: str) -> bytes:
+    path = at.artifacts.find_file(ref)
     return path.read_bytes() if path is not None and path.is_file() else b""
 
 
-def _paths(at: Workspace, ref: str) -> list[str]:
+def _list_patched_paths(at: Workspace, ref: str) -> list[str]:
     """The files that a patch changes. Renames are not in it: it was made without."""
-    patch = _patch(at, ref)
+    patch = _read_patch(at, ref)
     if not patch:
         return []
-    fields = _git(at).run("apply", "--numstat", "-z", "-", stdin=patch).split(b"\0")
+    fields = _open_git(at).run("apply", "--numstat", "-z", "-", stdin=patch).split(b"\0")
     return [os.fsdecode(field.split(b"\t", 2)[2]) for field in fields if field]
 
 
-def _content(path: Path) -> bytes | None:
+def _read_content(path: Path) -> bytes | None:
     """Of a link its text; None where there is no file."""
     if path.is_symlink():
         return os.fsencode(path.readlink())

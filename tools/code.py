@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal, TypeVar
 from sandbox.errors import UserError
 from tools.action import Observation, ToolFailure
 from tools.registry import tool
-from tools.search import closed
+from tools.search import build_exclusion_options
 from tools.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -47,30 +47,32 @@ async def code(action: Action, target: str, *, at: Workspace) -> Observation:
     try:
         note = ""
         if at.servers is not None:
-            from tools.lsp.answering import answered
+            from tools.lsp.answering import answer_with_server
 
-            exact, note = await answered(at, at.servers, lambda question: asked(at, question), action, target)
+            exact, note = await answer_with_server(
+                at, at.servers, lambda question: query_index(at, question), action, target
+            )
             if exact is not None:
                 return Observation(text=exact.text, data={"code": exact.data})
-        found = await asyncio.to_thread(_ask, at, action, target)
+        found = await asyncio.to_thread(_answer_action, at, action, target)
     except UserError as error:
         raise ToolFailure(f"code: {error.message}. {error.hint}".rstrip(". ")) from None
     return Observation(text=f"{found.text}\n{note}" if note else found.text, data={"code": found.data})
 
 
-def _ask(at: Workspace, action: str, target: str) -> Answer:
-    from tools.codebase.answers import Answer, answer
-    from tools.localization import locate, map_answer
+def _answer_action(at: Workspace, action: str, target: str) -> Answer:
+    from tools.codebase.answers import Answer, answer_query
+    from tools.localization import build_map_answer, localize_text
 
-    def question(index: Index) -> Answer:
+    def run_query(index: Index) -> Answer:
         if action == "locate":
-            found = locate(index, target)
+            found = localize_text(index, target)
             return Answer(text=found.text, data=found.data, empty=not found.files)
         if action == "map":
-            return map_answer(index, target, MAP_TOKENS, _at_hand(at))
-        return answer(index, action, target)
+            return build_map_answer(index, target, MAP_TOKENS, _weigh_session_files(at))
+        return answer_query(index, action, target)
 
-    return asked(at, question)
+    return query_index(at, run_query)
 
 
 CHANGED, READ, LATELY = 0.5, 0.15, 12
@@ -78,13 +80,15 @@ CHANGED, READ, LATELY = 0.5, 0.15, 12
 read, and how many of the latter count: the last ones."""
 
 
-def _at_hand(at: Workspace) -> dict[str, float]:
+def _weigh_session_files(at: Workspace) -> dict[str, float]:
     near = dict.fromkeys(list(at.read)[-LATELY:], READ)
     return near | dict.fromkeys(at.changed, CHANGED)
 
 
-def asked(at: Workspace, question: Callable[[Index], Answered]) -> Answered:
+def query_index(at: Workspace, question: Callable[[Index], Answered]) -> Answered:
     """What the workspace's index answers, brought up to date. Raises UserError."""
-    from tools.codebase.index import ask
+    from tools.codebase.index import ask_index
 
-    return ask(at.root, at.settings.shared or at.settings.cache, tuple(closed(at)), question)
+    return ask_index(
+        at.root, at.settings.shared or at.settings.cache, tuple(build_exclusion_options(at)), question
+    )

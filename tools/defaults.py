@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from importlib import import_module
 
-from tools.edit.offer import EDITORS, FORMATS, Format, told
+from tools.edit.offer import EDITORS, FORMATS, Format, describe_edit_tool
 from tools.registry import Tool
 
 TOOLS = (
@@ -50,25 +50,25 @@ UNTOLD = (
 """Tools of which no model is told."""
 
 
-def default_tools(formats: Sequence[Format] = FORMATS) -> list[Tool]:
+def load_default_tools(formats: Sequence[Format] = FORMATS) -> list[Tool]:
     """All tools, imported now; of those that edit, the ones that take these formats."""
     tools = []
-    for tool in (_load(module, name) for module, name in TOOLS):
-        shown = told(tool, formats) if tool.name in EDITORS else tool
+    for tool in (_load_tool(module, name) for module, name in TOOLS):
+        shown = describe_edit_tool(tool, formats) if tool.name in EDITORS else tool
         if shown is not None:
             tools.append(shown)
     return tools
 
 
-def understood_tools() -> list[Tool]:
+def load_accepted_tools() -> list[Tool]:
     """Every tool that edits, told or not: models call those that they know from elsewhere."""
-    return [_load(module, name) for module, name in (*TOOLS, *UNTOLD) if name in _UNDERSTOOD]
+    return [_load_tool(module, name) for module, name in (*TOOLS, *UNTOLD) if name in _UNDERSTOOD]
 
 
 _UNDERSTOOD = EDITORS | {name for _, name in UNTOLD}
 
 
-def _load(module: str, name: str) -> Tool:
+def _load_tool(module: str, name: str) -> Tool:
     found = getattr(import_module(module), name)
     if not isinstance(found, Tool):
         raise TypeError(f"{module}.{name} is not a tool but {type(found).__name__}")

@@ -15,8 +15,8 @@ from sandbox.policy import Approver, Decision, Policy
 from sandbox.secrets import redact
 from sandbox.watchdog import start_death_record, stop_death_record
 from tools.action import Action, Observation, ToolFailure, current_action
-from tools.aliases import meant
-from tools.following import Followed, Snapshotter
+from tools.aliases import translate_call
+from tools.following import Snapshotter, TrackedCommand
 from tools.guarding import Advice, Guard
 from tools.registry import Tool, Toolbox
 from tools.workspace import Workspace
@@ -43,10 +43,10 @@ class _Span:
 class Recorder(Protocol):
     """The log, as the gateway sees it. Calls come in the order in which things happen."""
 
-    def action(self, action: Action, effect: Effect) -> None: ...
-    def decision(self, action: Action, decision: Decision, by: str) -> None: ...
-    def observation(self, action: Action, observation: Observation, seconds: float) -> None: ...
-    def snapshot(self, tree: str, when: Literal["before", "after"]) -> None: ...
+    def record_action(self, action: Action, effect: Effect) -> None: ...
+    def record_decision(self, action: Action, decision: Decision, by: str) -> None: ...
+    def record_observation(self, action: Action, observation: Observation, seconds: float) -> None: ...
+    def record_snapshot(self, tree: str, when: Literal["before", "after"]) -> None: ...
 
 
 class Gateway:
@@ -76,7 +76,7 @@ class Gateway:
         self._taken: set[tuple[str, str]] = (
             set()
         )  # (name called, tool taken for it) of which the model has been told
-        self._followed_now: Followed | None = None  # the command that runs, if one does
+        self._followed_now: TrackedCommand | None = None  # the command that runs, if one does
         self._passed: dict[
             str, asyncio.Event
         ] = {}  # the policy: of the actions that run at once, in their order
@@ -88,15 +88,15 @@ class Gateway:
 
         Each action is answered by exactly one recorded observation, also when the batch is cancelled.
         """
-        actions = [self._meant(action) for action in actions]
+        actions = [self._translate_call(action) for action in actions]
         answered: dict[int, Observation] = {}
         self._open = {action.id for action in actions}
         try:
-            for group in self._groups(actions):
+            for group in self._group_actions(actions):
                 self._passed = {actions[i].id: asyncio.Event() for i in group}
                 # return_exceptions: also when cancelled, each of them is waited for and records its own end
                 results = await asyncio.gather(
-                    *(self._one(actions[i], _Span()) for i in group), return_exceptions=True
+                    *(self._run_action(actions[i], _Span()) for i in group), return_exceptions=True
                 )
                 for i, result in zip(group, results, strict=True):
                     if isinstance(result, BaseException):
@@ -105,33 +105,33 @@ class Gateway:
         except BaseException:  # an interrupt, too, leaves no action unanswered; the error goes on
             for action in actions:
                 if action.id in self._open:  # those that had started have recorded their own end
-                    self._record(
+                    self._record_observation(
                         action, Observation(text="not run: the step was interrupted", failed=True), 0.0
                     )
             raise
         return [answered[i] for i in range(len(actions))]
 
-    async def nested(self, action: Action) -> Observation:
+    async def run_nested(self, action: Action) -> Observation:
         """Run an action that the code of a running action asks for: judged, logged and shaped like any other."""
-        return await self._one(self._meant(action), None)
+        return await self._run_action(self._translate_call(action), None)
 
-    async def settle(self) -> None:
+    async def record_pending_snapshot(self) -> None:
         """Record the tree after an action that was interrupted and may have written; whoever ends the turn does."""
         if self._writing and self.snapshots is not None:
             tree = await asyncio.to_thread(self.snapshots.take)
             self._record_tree(tree, "after")
-            self._written()
+            self._clear_writing()
 
-    def _meant(self, action: Action) -> Action:
+    def _translate_call(self, action: Action) -> Action:
         """The action as one of our tools takes it; the first time, the model is told how that is called."""
-        ours = meant(action, self.toolbox)
+        ours = translate_call(action, self.toolbox)
         tool = self.toolbox.get(ours.tool)
         if ours is not action and tool is not None and (action.tool, ours.tool) not in self._taken:
             self._taken.add((action.tool, ours.tool))
             self._notes[action.id] = f"note: this call was taken as {tool.signature}; call it so"
         return ours
 
-    def _groups(self, actions: Sequence[Action]) -> list[list[int]]:
+    def _group_actions(self, actions: Sequence[Action]) -> list[list[int]]:
         groups: list[list[int]] = []
         together = False
         for i, action in enumerate(actions):
@@ -144,65 +144,67 @@ class Gateway:
             together = reads
         return groups
 
-    async def _one(self, action: Action, span: _Span | None) -> Observation:
+    async def _run_action(self, action: Action, span: _Span | None) -> Observation:
         """span: None for an action inside another one, whose span it is part of"""
         started = time.monotonic()
         outer = current_action.set(action.id)
         try:
-            observation = await self._attempt(action, span)
+            observation = await self._execute(action, span)
         except ToolFailure as failure:
             observation = Observation(text=str(failure), data=failure.data, failed=True)
         except UserError as error:
             text = f"{action.tool}: {error.message}" + (f"\n{error.hint}" if error.hint else "")
             observation = Observation(text=text, data={"fault": error.fault}, failed=True)
-            self._record(action, observation, self._took(action, started))
+            self._record_observation(action, observation, self._measure_seconds(action, started))
             if error.fault is Fault.STORAGE_FULL:
                 raise  # nothing the model does can mend it: the turn ends with its work kept
             return observation
         except asyncio.CancelledError:
             text = "interrupted; it may have taken effect in part"
-            self._record(action, Observation(text=text, failed=True), self._took(action, started))
+            self._record_observation(
+                action, Observation(text=text, failed=True), self._measure_seconds(action, started)
+            )
             raise
         except Exception as error:  # a fault of ours in one tool must not take the session with it
             text = f"{action.tool}: internal error: {type(error).__name__}: {error}"
             observation = Observation(text=text, data={"internal": repr(error)}, failed=True)
         finally:
-            self._has_passed(action)  # or failed before it could
+            self._mark_passed(action)  # or failed before it could
             current_action.reset(outer)
-        observation = self._record(action, observation, self._took(action, started))
+        observation = self._record_observation(action, observation, self._measure_seconds(action, started))
         if span is not None and span.before:
-            await self._end(span)
+            await self._end_span(span)
         return observation
 
-    def _took(self, action: Action, started: float) -> float:
+    def _measure_seconds(self, action: Action, started: float) -> float:
         """Seconds since `started`, without those in which a person was asked."""
         return time.monotonic() - started - self._asked.pop(action.id, 0.0)
 
-    async def _attempt(self, action: Action, span: _Span | None) -> Observation:
+    async def _execute(self, action: Action, span: _Span | None) -> Observation:
         tool = self.toolbox.get(action.tool)
         if tool is None:
-            raise ToolFailure(self._unknown(action.tool))
+            raise ToolFailure(self._describe_unknown_tool(action.tool))
         if action.problem:
             raise ToolFailure(f"{tool.name}: {action.problem}\nArguments of {tool.name}: {tool.signature}")
         arguments = tool.validate(action.arguments)
         effect = tool.effect_of(arguments, self.workspace)
-        self._recorder.action(action, effect)
+        self._recorder.record_action(action, effect)
         await self._permit(action, effect)
         self._ask_guard(action)
         if effect.kind not in ("none", "read") and span is not None and self.snapshots is not None:
-            await self._begin(span, self.snapshots)
+            await self._begin_span(span, self.snapshots)
         if effect.argv and self.snapshots is not None:
-            return await self._follow(tool, arguments, self.snapshots, span)
+            return await self._run_tracked(tool, arguments, self.snapshots, span)
         if effect.kind == "git" and self._followed_now is not None:
-            async with self._followed_now.paused():  # so that it commits what the command changed until now
+            async with self._followed_now.pause():  # so that it commits what the command changed until now
                 return await tool.run(**arguments, at=self.workspace)
         return await tool.run(**arguments, at=self.workspace)
 
-    async def _follow(
+    async def _run_tracked(
         self, tool: Tool, arguments: dict[str, Any], snapshots: Snapshotter, span: _Span | None
     ) -> Observation:
         """Run a command that a model wrote and find out what it changed: a commit or an undo must know."""
-        outer, followed = self._followed_now, Followed(snapshots, self.workspace)
+        outer, followed = self._followed_now, TrackedCommand(snapshots, self.workspace)
         await followed.begin(span.before if span is not None else "")
         self._followed_now = followed
         try:
@@ -211,15 +213,15 @@ class Gateway:
             self._followed_now = outer
             await followed.end()
         if span is not None:
-            span.after = followed.after
+            span.after = followed.after_tree
         if not followed.paths:
             return observation
         if observation.failed:
             self.workspace.take_back = followed.take_back
         return replace(observation, data={**observation.data, "changed": list(followed.paths)})
 
-    def _unknown(self, name: str) -> str:
-        nearest = self.toolbox.nearest(name)
+    def _describe_unknown_tool(self, name: str) -> str:
+        nearest = self.toolbox.find_nearest_name(name)
         hint = f" Did you mean {nearest}?" if nearest else ""
         return f"there is no tool {name!r}.{hint} Tools: {', '.join(tool.name for tool in self.toolbox)}"
 
@@ -230,24 +232,24 @@ class Gateway:
             if self.approver is None:
                 decision = Decision(verdict="deny", reason=f"{decision.reason}, and nobody can be asked")
             else:
-                await self._those_before(action)
-                self._has_passed(action)  # the next one comes when this one's question has been put
+                await self._wait_for_earlier_actions(action)
+                self._mark_passed(action)  # the next one comes when this one's question has been put
                 by, asked = "person", time.monotonic()
                 try:
                     decision = await self.approver.ask(action.tool, effect, decision)
                 finally:
                     self._asked[action.id] = time.monotonic() - asked
-        self._has_passed(action)
+        self._mark_passed(action)
         if by == "person" or decision.verdict != "allow":
-            self._recorder.decision(action, decision, by)
+            self._recorder.record_decision(action, decision, by)
         if decision.verdict != "allow":
             raise ToolFailure(f"{action.tool}: denied: {decision.reason}", denied=True)
 
-    def _has_passed(self, action: Action) -> None:
+    def _mark_passed(self, action: Action) -> None:
         if (passed := self._passed.get(action.id)) is not None:
             passed.set()
 
-    async def _those_before(self, action: Action) -> None:
+    async def _wait_for_earlier_actions(self, action: Action) -> None:
         """Until it is known what becomes of them: questions come in the order of the actions."""
         for each, passed in self._passed.items():
             if each == action.id:
@@ -273,38 +275,40 @@ class Gateway:
             return self.policy.decide_command(
                 judge_command_line(line, root=root), root=root, confined=confined
             )
-        paths = tuple(self._path(each) for each in effect.paths)
-        judged = _with_guard(replace(effect, paths=paths), self.workspace.root)
+        paths = tuple(self._normalize_path(each) for each in effect.paths)
+        judged = _mark_guarded_paths(replace(effect, paths=paths), self.workspace.root)
         return self.policy.decide(judged, confined=confined, tool=effect.server_tool or action.tool)
 
-    def _path(self, path: str) -> str:
+    def _normalize_path(self, path: str) -> str:
         """As rules know it: relative, links followed."""
         try:
             return self.workspace.files.resolve_relative(path)
         except (ValueError, OSError):  # it leads outside, or nowhere: the tool will say so
             return path
 
-    async def _begin(self, span: _Span, snapshots: Snapshotter) -> None:
+    async def _begin_span(self, span: _Span, snapshots: Snapshotter) -> None:
         span.before = await asyncio.to_thread(snapshots.take)
         self._record_tree(span.before, "before")
         self._writing = True
         self.workspace.written = None
-        start_death_record(self.workspace.at_work)
+        start_death_record(self.workspace.at_work_marker)
 
-    async def _end(self, span: _Span) -> None:
+    async def _end_span(self, span: _Span) -> None:
         """What is done between two spans is a person's, and so is what is done in one beside a tool that knows exactly
         what it has written."""
         if self.snapshots is not None:
-            tree = span.after or await asyncio.to_thread(self._after, self.snapshots, span.before)
+            tree = span.after or await asyncio.to_thread(
+                self._take_after_snapshot, self.snapshots, span.before
+            )
             self._record_tree(tree, "after")
-            self._written()
+            self._clear_writing()
 
-    def _written(self) -> None:
+    def _clear_writing(self) -> None:
         """The log knows what has been written."""
         self._writing = False
-        stop_death_record(self.workspace.at_work)
+        stop_death_record(self.workspace.at_work_marker)
 
-    def _after(self, snapshots: Snapshotter, before: str) -> str:
+    def _take_after_snapshot(self, snapshots: Snapshotter, before: str) -> str:
         tree, written = snapshots.take(), self.workspace.written
         if tree == before or written is None or any(path.endswith(_RULES) for path in written):
             return tree
@@ -313,17 +317,17 @@ class Gateway:
     def _record_tree(self, tree: str, when: Literal["before", "after"]) -> None:
         if tree != self._tree:
             self._tree = tree
-            self._recorder.snapshot(tree, when)
+            self._recorder.record_snapshot(tree, when)
 
-    def _record(self, action: Action, observation: Observation, seconds: float) -> Observation:
+    def _record_observation(self, action: Action, observation: Observation, seconds: float) -> Observation:
         if note := self._notes.pop(action.id, ""):
             observation = replace(observation, text=f"{observation.text}\n{note}")
-        observation = self._shape(observation)
+        observation = self._shape_observation(observation)
         self._open.discard(action.id)
-        self._recorder.observation(action, observation, seconds)
+        self._recorder.record_observation(action, observation, seconds)
         return observation
 
-    def _shape(self, observation: Observation) -> Observation:
+    def _shape_observation(self, observation: Observation) -> Observation:
         """Redact and bound the text; keep the whole as an artifact, so that any later step can have it back."""
         text, ref = redact(observation.text), observation.ref
         if len(text) > KEEP_WHOLE and not ref:
@@ -340,7 +344,7 @@ class Gateway:
         return replace(observation, text=text, ref=ref)
 
 
-def _with_guard(effect: Effect, root: Path) -> Effect:
+def _mark_guarded_paths(effect: Effect, root: Path) -> Effect:
     """An edit of what an editor, a shell or a hook acts on reaches outside the workspace, wherever the file lies."""
     if effect.kind != "write":
         return effect

@@ -25,7 +25,7 @@ class Snapshotter(Protocol):
     def restore(self, before: str, after: str) -> RestoreResult: ...
 
 
-class Followed:
+class TrackedCommand:
     """One command. paths: what it changed and no commit of its own has taken in, once `end` was called.
 
     take_back: undoes what changed since `begin` (or since its own last commit), as far as nobody changed it again
@@ -42,7 +42,7 @@ class Followed:
         self._before = tree or await asyncio.to_thread(self._snapshots.take)
 
     @property
-    def after(self) -> str:
+    def after_tree(self) -> str:
         """The snapshot at its end, "" before that."""
         return self._after
 
@@ -51,10 +51,10 @@ class Followed:
 
     async def end(self) -> None:
         """Note what changed since `begin` in the workspace."""
-        await asyncio.to_thread(self._note)
+        await asyncio.to_thread(self._note_changes)
 
     @asynccontextmanager
-    async def paused(self) -> AsyncIterator[None]:
+    async def pause(self) -> AsyncIterator[None]:
         """While git's data is written: what is committed meanwhile is no change any more."""
         await self.end()
         try:
@@ -63,7 +63,7 @@ class Followed:
             self.paths = {path: None for path in self.paths if path in self._workspace.changed}
             await self.begin()
 
-    def _note(self) -> None:
+    def _note_changes(self) -> None:
         after = self._after = self._snapshots.take()
         if after == self._before:
             return

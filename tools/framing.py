@@ -6,12 +6,12 @@ import re
 from collections.abc import Iterable
 
 
-def note(text: str) -> str:
+def format_note(text: str) -> str:
     """A line of ours under or between what was found."""
     return f"[… {text} …]"
 
 
-def content(text: str) -> str:
+def escape_lookalikes(text: str) -> str:
     r"""Foreign text, in which a line that looks like a note or a tag of ours begins with a backslash.
 
     So a line that does not is ours. Text with a prefix on every line (numbers, a diff's marks, an indentation)
@@ -20,12 +20,12 @@ def content(text: str) -> str:
     return _LOOKALIKE.sub(r"\g<indent>\\", text) if "[" in text or "<" in text else text
 
 
-def quoted(lines: Iterable[str]) -> str:
+def quote_lines(lines: Iterable[str]) -> str:
     """Foreign text inside words of ours that a model takes for the user's: each line marked as quoted."""
     return "\n".join(f"  | {line}" for line in lines)
 
 
-def enclosed(tag: str, text: str, about: str = "") -> str:
+def enclose_in_tag(tag: str, text: str, about: str = "") -> str:
     """Foreign text between two tags, the second of which cannot stand in it."""
     inside = re.sub(rf"<(?=\s*/?\s*{re.escape(tag)}\b)", r"<\\", text, flags=re.IGNORECASE)
     return f"<{tag}{about}>\n{inside}\n</{tag}>"

@@ -77,23 +77,23 @@ LANGUAGES: tuple[Language, ...] = (
 )
 
 
-def languages_of(path: str) -> tuple[Language, ...]:
+def detect_languages(path: str) -> tuple[Language, ...]:
     """The languages that a file of this name may be written in, of those whose grammar is installed.
 
     None, one, or two (a header of C or of C++). A grammar that is missing (a platform without its wheel, a package
     that was left out) costs what is known of its language's files, and nothing else.
     """
-    return tuple(each for each in named_like(path) if installed(each))
+    return tuple(each for each in match_languages(path) if is_installed(each))
 
 
-def named_like(path: str) -> tuple[Language, ...]:
+def match_languages(path: str) -> tuple[Language, ...]:
     """The same, whether their grammars are installed or not."""
     lower = path.lower()
     return tuple(each for each in LANGUAGES if lower.endswith(each.suffixes))
 
 
 @cache
-def installed(language: Language) -> bool:
+def is_installed(language: Language) -> bool:
     """Whether the language's grammar can be imported. Looked up, not imported."""
     from importlib.util import find_spec
 
@@ -101,7 +101,7 @@ def installed(language: Language) -> bool:
 
 
 @cache
-def grammar(language: Language) -> Grammar:
+def load_grammar(language: Language) -> Grammar:
     """The language's grammar, imported when it is first asked for."""
     from importlib import import_module
 
@@ -110,7 +110,7 @@ def grammar(language: Language) -> Grammar:
     return Grammar(getattr(import_module(language.package), language.function)())
 
 
-def parsed(language: Language, text: str, *, before: str | None = None) -> Tree:
+def parse_text(language: Language, text: str, *, before: str | None = None) -> Tree:
     """The text's tree.
 
     before: what the text was before an edit. If its tree is remembered, only the difference is parsed.
@@ -121,33 +121,33 @@ def parsed(language: Language, text: str, *, before: str | None = None) -> Tree:
     from tree_sitter import Parser
 
     old = _trees.get((language.name, before)) if before is not None else None
-    source = _source(language, text)
-    parser = Parser(grammar(language))
+    source = _prepare_source(language, text)
+    parser = Parser(load_grammar(language))
     if old is None or before is None:
         tree = parser.parse(source)
     else:
-        tree = parser.parse(source, _edited(old, _source(language, before), source))
+        tree = parser.parse(source, _edit_tree(old, _prepare_source(language, before), source))
         if tree.root_node.has_error:  # how errors are recovered from depends on the tree it started with
             tree = parser.parse(source)
     _trees.put(key, tree)
     return tree
 
 
-def _source(language: Language, text: str) -> bytes:
+def _prepare_source(language: Language, text: str) -> bytes:
     """What is parsed: the text without what its grammar cannot know, all in its place."""
     if language.name not in ("c", "cpp"):
-        return encoded(text)
-    from tools.macros import without_macros
+        return encode_text(text)
+    from tools.macros import blank_macros
 
-    return without_macros(encoded(text))
+    return blank_macros(encode_text(text))
 
 
-def encoded(text: str) -> bytes:
+def encode_text(text: str) -> bytes:
     """The bytes that a tree's offsets count."""
     return text.encode("utf-8", "replace")
 
 
-def common_ends(before: bytes, after: bytes) -> tuple[int, int]:
+def measure_common_ends(before: bytes, after: bytes) -> tuple[int, int]:
     """How many bytes two texts have in common at their beginning, and how many at their end, without overlap."""
     limit = min(len(before), len(after))
     low, high = 0, limit
@@ -168,20 +168,25 @@ def common_ends(before: bytes, after: bytes) -> tuple[int, int]:
     return start, low
 
 
-def _edited(tree: Tree, before: bytes, after: bytes) -> Tree:
+def _edit_tree(tree: Tree, before: bytes, after: bytes) -> Tree:
     """A copy of the tree that knows which bytes are not what they were."""
     from copy import copy
 
-    start, tail = common_ends(before, after)
+    start, tail = measure_common_ends(before, after)
     old_end, new_end = len(before) - tail, len(after) - tail
     edited = copy(tree)
     edited.edit(
-        start, old_end, new_end, _point(before, start), _point(before, old_end), _point(after, new_end)
+        start,
+        old_end,
+        new_end,
+        _offset_to_point(before, start),
+        _offset_to_point(before, old_end),
+        _offset_to_point(after, new_end),
     )
     return edited
 
 
-def _point(source: bytes, offset: int) -> tuple[int, int]:
+def _offset_to_point(source: bytes, offset: int) -> tuple[int, int]:
     return source.count(b"\n", 0, offset), offset - (source.rfind(b"\n", 0, offset) + 1)
 
 

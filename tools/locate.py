@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from tools.action import ToolFailure
-from tools.text import listed
+from tools.text import join_names
 from tools.workspace import Workspace
 
 MAX_WALK = 20_000
@@ -17,7 +17,7 @@ _SKIPPED = frozenset({".git", "node_modules", "__pycache__", ".venv", "venv", ".
 
 
 @contextmanager
-def refusals(tool: str, path: str) -> Iterator[None]:
+def translate_path_errors(tool: str, path: str) -> Iterator[None]:
     """What the tree or the system says against a path becomes this tool's failure.
 
     It leads outside, is protected, is not text, may not be read, or was there a moment ago.
@@ -31,38 +31,38 @@ def refusals(tool: str, path: str) -> Iterator[None]:
         raise ToolFailure(f"{tool}: {path}: {problem.strerror or problem}") from None
 
 
-def located(at: Workspace, tool: str, path: str) -> str:
+def resolve_path(at: Workspace, tool: str, path: str) -> str:
     """The path relative to the workspace, links followed. Raises ToolFailure if it leads outside."""
-    with refusals(tool, path):
+    with translate_path_errors(tool, path):
         return at.files.resolve_relative(path)
 
 
-def existing_file(at: Workspace, tool: str, path: str) -> str:
+def resolve_existing_file(at: Workspace, tool: str, path: str) -> str:
     """The relative path of a file that is there. Raises ToolFailure with the nearest names otherwise."""
-    relative = located(at, tool, path)
-    with refusals(tool, relative):
+    relative = resolve_path(at, tool, path)
+    with translate_path_errors(tool, relative):
         if at.files.is_file(relative):
             return relative
         if at.files.is_dir(relative):
             raise ToolFailure(f"{tool}: {relative!r} is a folder: use list(path={relative!r})")
-    raise ToolFailure(missing(at, tool, relative))
+    raise ToolFailure(describe_missing_path(at, tool, relative))
 
 
-def missing(at: Workspace, tool: str, path: str) -> str:
+def describe_missing_path(at: Workspace, tool: str, path: str) -> str:
     """Says that there is no such file or folder, and which names are nearest."""
-    near = _nearest(at, path)
-    hint = f" Nearest: {listed(near, 5)}." if near else " list shows what there is."
+    near = _find_nearest_paths(at, path)
+    hint = f" Nearest: {join_names(near, 5)}." if near else " list shows what there is."
     return f"{tool}: no such file or folder: {path!r}.{hint}"
 
 
-def _nearest(at: Workspace, path: str) -> list[str]:
+def _find_nearest_paths(at: Workspace, path: str) -> list[str]:
     """Files of the same name elsewhere come first, then names like it in the same folder."""
     import difflib
 
     folder, name = os.path.split(path)
     same: list[str] = []
     beside: list[str] = []
-    for each in _walk(str(at.root)):
+    for each in _walk_entries(str(at.root)):
         parent, base = os.path.split(each)
         if base.lower() == name.lower() or each.endswith(f"/{path}"):
             same.append(each)
@@ -72,7 +72,7 @@ def _nearest(at: Workspace, path: str) -> list[str]:
     return sorted(same, key=len)[:5] + [f"{folder}/{each}".lstrip("/") for each in close]
 
 
-def _walk(root: str) -> Iterator[str]:
+def _walk_entries(root: str) -> Iterator[str]:
     left = MAX_WALK
     for folder, names, files in os.walk(root):
         names[:] = sorted(name for name in names if name not in _SKIPPED)

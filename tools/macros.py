@@ -48,11 +48,11 @@ _STATEMENTS = frozenset(
 """It is no head of a function."""
 
 
-def without_macros(source: bytes) -> bytes:
+def blank_macros(source: bytes) -> bytes:
     """The source with blanks in place of such words. Its length is the same."""
     spans = [match.span(1) for match in _HEAD.finditer(source)]
     for match in _CALL.finditer(source):
-        spans += _unknown(match[1], match.start(1))
+        spans += _find_macro_spans(match[1], match.start(1))
     if not spans:
         return source
     left = bytearray(source)
@@ -61,7 +61,7 @@ def without_macros(source: bytes) -> bytes:
     return bytes(left)
 
 
-def _unknown(head: bytes, start: int) -> list[tuple[int, int]]:
+def _find_macro_spans(head: bytes, start: int) -> list[tuple[int, int]]:
     """Where a head has words that are no type: of those that may be one, the last without capitals alone is left."""
     words = [(word[0].rstrip(b" \t\n*&"), start + word.start()) for word in _WORD.finditer(head)]
     if not _STATEMENTS.isdisjoint(word for word, _ in words):

@@ -6,47 +6,49 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from sandbox.process import Capture
-from tools.framing import content, note
+from tools.framing import escape_lookalikes, format_note
 from tools.surroundings import Surroundings
-from tools.text import clip, plain, size
+from tools.text import clip, format_size, strip_terminal_codes
 
 HEAD_SHARE = 0.35
 """Of what is shown: a command says what went wrong near its end, and what it was about at its beginning."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Shown:
+class ShapedOutput:
     """Bounded text whose notes are ours alone, and the artifact that holds the whole ("" if the text does)."""
 
     text: str
     ref: str = ""
 
 
-def shown(at: Surroundings, capture: Capture, *, budget: int, keep: bool = False) -> Shown:
+def shape_output(at: Surroundings, capture: Capture, *, budget: int, keep: bool = False) -> ShapedOutput:
     """Shape an output to `budget` characters. `keep`: store it even if it fits, for later questions."""
-    text = plain(capture.text()).rstrip("\n")
+    text = strip_terminal_codes(capture.text()).rstrip("\n")
     fits = not capture.omitted_bytes and len(text) <= budget
-    ref = _store(at, capture) if (not fits or keep) and capture.total else ""
+    ref = _store_output(at, capture) if (not fits or keep) and capture.total else ""
     if fits:
-        return Shown(text=_clipped(text), ref=ref)
-    head, tail = (plain(part.decode("utf-8", "replace")) for part in (capture.head, capture.tail))
+        return ShapedOutput(text=_clip_lines(text), ref=ref)
+    head, tail = (
+        strip_terminal_codes(part.decode("utf-8", "replace")) for part in (capture.head, capture.tail)
+    )
     if not capture.omitted_bytes:
         head = tail = text
-    first = _whole_lines(head[: int(budget * HEAD_SHARE)], from_start=True)
-    last = _whole_lines(tail.rstrip("\n")[-int(budget * (1 - HEAD_SHARE)) :], from_start=False)
+    first = _trim_partial_line(head[: int(budget * HEAD_SHARE)], from_start=True)
+    last = _trim_partial_line(tail.rstrip("\n")[-int(budget * (1 - HEAD_SHARE)) :], from_start=False)
     missing = capture.total - len(first.encode()) - len(last.encode())
     next_line = first.count("\n") + 1
     how = f'recall(ref="{ref}", start={next_line}) shows it' if ref else "not kept"
     how = f"{how}; {capture.note}" if capture.note else how
-    cut = note(f"{size(max(missing, 0))} cut: {how}")
-    return Shown(text=f"{_clipped(first)}{cut}\n{_clipped(last)}", ref=ref)
+    cut = format_note(f"{format_size(max(missing, 0))} cut: {how}")
+    return ShapedOutput(text=f"{_clip_lines(first)}{cut}\n{_clip_lines(last)}", ref=ref)
 
 
-def progress_of(at: Surroundings) -> Callable[[bytes], None]:
+def make_progress_callback(at: Surroundings) -> Callable[[bytes], None]:
     """Shows a person the last line of what a command has just written."""
 
     def on_output(chunk: bytes) -> None:
-        lines = plain(chunk[-2_000:].decode("utf-8", "replace")).split("\n")
+        lines = strip_terminal_codes(chunk[-2_000:].decode("utf-8", "replace")).split("\n")
         line = next((line for line in reversed(lines) if line.strip()), "")
         if line:
             at.progress(line[:200])
@@ -54,7 +56,7 @@ def progress_of(at: Surroundings) -> Callable[[bytes], None]:
     return on_output
 
 
-def _store(at: Surroundings, capture: Capture) -> str:
+def _store_output(at: Surroundings, capture: Capture) -> str:
     try:
         if capture.spill is not None:
             return at.artifacts.adopt(capture.spill)
@@ -63,7 +65,7 @@ def _store(at: Surroundings, capture: Capture) -> str:
         return ""
 
 
-def _whole_lines(text: str, *, from_start: bool) -> str:
+def _trim_partial_line(text: str, *, from_start: bool) -> str:
     """Without the line that the cut went through, unless that is all there is."""
     if from_start:
         whole, newline, _ = text.rpartition("\n")
@@ -72,5 +74,5 @@ def _whole_lines(text: str, *, from_start: bool) -> str:
     return whole or text
 
 
-def _clipped(text: str) -> str:
-    return content("\n".join(clip(line) for line in text.split("\n")))
+def _clip_lines(text: str) -> str:
+    return escape_lookalikes("\n".join(clip(line) for line in text.split("\n")))

@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import Protocol
 
 
-class Past(Protocol):
+class SessionHistory(Protocol):
     """The session's own history, as the tools see it. Called in threads."""
 
-    def whole(self, ref: str) -> str | None:
+    def read_step(self, ref: str) -> str | None:
         """The step of an event ("e12") as text; None if there is none."""
         ...
 
-    def forgettable(self, ref: str) -> bool:
+    def can_forget(self, ref: str) -> bool:
         """Whether an event is a step or an output, so that it can be left out; what people said cannot."""
         ...
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tools.action import Observation, ToolFailure
 from tools.registry import tool
-from tools.text import clip, plural
+from tools.text import clip, format_count
 from tools.workspace import PlanItem, Workspace
 
 MAX_ITEMS = 40
@@ -23,5 +23,5 @@ async def plan(items: list[PlanItem], *, at: Workspace) -> Observation:
     at.plan[:] = [PlanItem(text=clip(item.text.strip(), 300), status=item.status) for item in items]
     lines = [f"{_MARKS[item.status]} {item.text}" for item in at.plan]
     done = sum(item.status == "done" for item in at.plan)
-    text = "\n".join([f"plan: {done} of {plural(len(lines), 'item')} done", *lines])
+    text = "\n".join([f"plan: {done} of {format_count(len(lines), 'item')} done", *lines])
     return Observation(text=text, data={"items": [{"text": i.text, "status": i.status} for i in at.plan]})

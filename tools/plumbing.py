@@ -61,7 +61,7 @@ class Git:
         self.root = root
         self.extra = dict(extra)
         self._environment = {
-            **(without_git(os.environ) if alone else _cleaned(os.environ)),
+            **(strip_git_variables(os.environ) if alone else _clean_environment(os.environ)),
             "GIT_OPTIONAL_LOCKS": "0",
             "GIT_TERMINAL_PROMPT": "0",
             "GIT_NO_LAZY_FETCH": "1",
@@ -72,12 +72,12 @@ class Git:
         }
 
     @classmethod
-    def here(cls, folder: Path) -> Git:
+    def from_folder(cls, folder: Path) -> Git:
         """The repository that git has called us in, or the one around `folder`. Raises UserError."""
         if not folder.is_dir():
             raise UserError(Fault.USAGE, f"no such folder: {str(folder)!r}")
         try:
-            found = cls(folder).line("rev-parse", "--show-toplevel")
+            found = cls(folder).run_text("rev-parse", "--show-toplevel")
         except GitFailed as error:
             place, words = repr(str(folder.resolve())), str(error)
             if "run in a work tree" in words:
@@ -110,11 +110,11 @@ class Git:
             raise GitFailed(done.stderr.decode("utf-8", "replace").strip() or f"git {arguments[0]} failed")
         return done.stdout
 
-    def line(self, *arguments: str, ok: Collection[int] = (0,)) -> str:
+    def run_text(self, *arguments: str, ok: Collection[int] = (0,)) -> str:
         """Standard output without its last newline."""
         return os.fsdecode(self.run(*arguments, ok=ok)).removesuffix("\n")
 
-    def setting(self, name: str, kind: str = "") -> str:
+    def read_setting(self, name: str, kind: str = "") -> str:
         """A value of git's configuration, "" if it is not set."""
         typed = (f"--type={kind}",) if kind else ()
         done = subprocess.run(  # not hardened: that would answer with its own values
@@ -128,7 +128,7 @@ class Git:
         )
         return os.fsdecode(done.stdout).removesuffix("\n")
 
-    def contents(self, names: Sequence[str]) -> dict[str, bytes]:
+    def read_blobs(self, names: Sequence[str]) -> dict[str, bytes]:
         """The bytes of blobs, all in one process."""
         found: dict[str, bytes] = {}
         if not names:
@@ -144,7 +144,7 @@ class Git:
             start = end + 1 + (size + 1 if size >= 0 else 0)
         return found
 
-    def sizes(self, names: Sequence[str]) -> dict[str, int]:
+    def read_blob_sizes(self, names: Sequence[str]) -> dict[str, int]:
         """Sizes of blobs in bytes, without their contents."""
         if not names:
             return {}
@@ -154,7 +154,7 @@ class Git:
         return {each[0]: int(each[2]) for each in parts if len(each) == 3}
 
 
-def without_git(environment: Mapping[str, str]) -> dict[str, str]:
+def strip_git_variables(environment: Mapping[str, str]) -> dict[str, str]:
     """An environment for programs that are no part of git's present command: without its variables."""
     return {
         name: value
@@ -166,6 +166,6 @@ def without_git(environment: Mapping[str, str]) -> dict[str, str]:
 _PERSON = ("GIT_AUTHOR_", "GIT_COMMITTER_", "GIT_SSH")
 
 
-def _cleaned(environment: Mapping[str, str]) -> dict[str, str]:
-    kept = without_git(environment)
+def _clean_environment(environment: Mapping[str, str]) -> dict[str, str]:
+    kept = strip_git_variables(environment)
     return {**kept, **{name: value for name, value in environment.items() if name in _OURS}}

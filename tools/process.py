@@ -8,8 +8,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from tools.action import Effect, Observation, ToolFailure
-from tools.background import MOST, Background
-from tools.output import shown
+from tools.background import MOST, BackgroundCommand
+from tools.output import shape_output
 from tools.registry import tool
 from tools.workspace import Workspace
 
@@ -61,23 +61,25 @@ async def process(
     if not 0 <= wait <= MOST_WAIT:
         raise ToolFailure(f"process: wait must be 0 to {MOST_WAIT:g} seconds (got {wait!r})")
     if action == "output" and not id:
-        return _listed(at)
-    audit = await asyncio.to_thread(_audit, at, at.artifacts.folder.parent / "refused")
+        return _list_processes(at)
+    audit = await asyncio.to_thread(_start_audit, at, at.artifacts.folder.parent / "refused")
     noticed: tuple[str, ...] = ()
-    missed = _since_the_last_call(at)
+    missed = _list_unwatched_changes(at)
     try:
         if action == "start":
-            observation = await _start(at, command, port, tty, wait)
+            observation = await _start_process(at, command, port, tty, wait)
         else:
-            observation = await _talk(at, action, id, input, wait)
+            observation = await _act_on_process(at, action, id, input, wait)
     finally:  # what it made where it may not is moved away, also when this is interrupted
         noticed = audit.finish()
     # Not after a failed call, which tells nothing of this: then it is told at the next one.
-    at.background.watched = await asyncio.to_thread(_audit, at, None) if at.background.alive else None
+    at.background.watched = (
+        await asyncio.to_thread(_start_audit, at, None) if at.background.running_commands else None
+    )
     return replace(observation, text="\n".join((observation.text, *missed, *noticed)))
 
 
-def _since_the_last_call(at: Workspace) -> list[str]:
+def _list_unwatched_changes(at: Workspace) -> list[str]:
     """Changes in guarded places while processes ran and no call was looking. They may be the user's own work:
     so they are told, and left where they are."""
     found = at.background.watched.finish() if at.background.watched else ()
@@ -87,7 +89,7 @@ def _since_the_last_call(at: Workspace) -> list[str]:
     ]
 
 
-def _audit(at: Workspace, aside: Path | None) -> Audit:
+def _start_audit(at: Workspace, aside: Path | None) -> Audit:
     """Of guarded places, as each other command has one. aside: where to what is made there is moved"""
     from sandbox.audit import Audit
     from sandbox.guarded import find_nested_git_dirs, find_protected_paths
@@ -95,49 +97,51 @@ def _audit(at: Workspace, aside: Path | None) -> Audit:
     return Audit(at.root, find_protected_paths(at.root, find_nested_git_dirs(at.root)), aside)
 
 
-async def _talk(at: Workspace, action: str, id: str, input: str, wait: float) -> Observation:
+async def _act_on_process(at: Workspace, action: str, id: str, input: str, wait: float) -> Observation:
     found = at.background.get(id)
     if found is None:
-        raise ToolFailure(f"process: there is no process {id!r}\n{_listed(at).text}")
+        raise ToolFailure(f"process: there is no process {id!r}\n{_list_processes(at).text}")
     if action == "send":
         if not found.alive or not await found.send(input):
-            return await _told(at, found, 0, f"{id} did not take all of the input: ")
-        return await _told(at, found, wait)
+            return await _build_observation(at, found, 0, f"{id} did not take all of the input: ")
+        return await _build_observation(at, found, wait)
     if action == "stop":
         await found.stop("stopped")
-        return await _told(at, found, 0)
-    return await _told(at, found, wait)
+        return await _build_observation(at, found, 0)
+    return await _build_observation(at, found, wait)
 
 
-async def _start(at: Workspace, command: str, port: int, tty: bool, wait: float) -> Observation:
+async def _start_process(at: Workspace, command: str, port: int, tty: bool, wait: float) -> Observation:
     if not command.strip():
         raise ToolFailure("process: the command is empty")
     if not 0 <= port <= 65535:
         raise ToolFailure(f"process: there is no port {port}")
-    if len(at.background.alive) >= MOST:
-        raise ToolFailure(f"process: {MOST} run already: stop one first\n{_listed(at).text}")
+    if len(at.background.running_commands) >= MOST:
+        raise ToolFailure(f"process: {MOST} run already: stop one first\n{_list_processes(at).text}")
     if port and at.sandbox.name == "landlock":
         raise ToolFailure(
             "process: commands cannot open sockets in this sandbox (Landlock), so no server can run"
         )
     made = at.background.start(at, command, terminal=tty)
-    if port and not await made.listening(port, max(wait, PORT_SECONDS)) and made.alive:
-        return await _told(at, made, 0, f"nothing listens on port {port} yet; ")
-    return await _told(at, made, 0 if port else wait)
+    if port and not await made.wait_for_port(port, max(wait, PORT_SECONDS)) and made.alive:
+        return await _build_observation(at, made, 0, f"nothing listens on port {port} yet; ")
+    return await _build_observation(at, made, 0 if port else wait)
 
 
-async def _told(at: Workspace, found: Background, wait: float, before: str = "") -> Observation:
-    news = await found.news(wait)
-    output = await asyncio.to_thread(shown, at, news, budget=BUDGET)
+async def _build_observation(
+    at: Workspace, found: BackgroundCommand, wait: float, before: str = ""
+) -> Observation:
+    news = await found.read_new_output(wait)
+    output = await asyncio.to_thread(shape_output, at, news, budget=BUDGET)
     head = f"{before}{found.name} ({found.state})"
     return Observation(
         text=f"{head}\n{output.text or '(no new output)'}",
         data={"process": found.name, "state": found.state, "alive": found.alive},
         ref=output.ref,
-        failed=bool(before) or (found.failed and not found.why),
+        failed=bool(before) or (found.has_failed and not found.why),
     )
 
 
-def _listed(at: Workspace) -> Observation:
+def _list_processes(at: Workspace) -> Observation:
     lines = [f"{each.name} ({each.state}): {each.line[:200]}" for each in at.background]
     return Observation(text="\n".join(lines) or "no process was started")

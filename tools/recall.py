@@ -10,7 +10,7 @@ from pathlib import Path
 from tools.action import Observation, ToolFailure
 from tools.registry import tool
 from tools.text import clip
-from tools.window import Window, window
+from tools.window import LineRange, read_line_range
 from tools.workspace import Workspace
 
 MAX_FOUND = 40
@@ -31,8 +31,8 @@ async def recall(
     if not ref:
         if not find.strip():
             raise ToolFailure("recall: give a reference (ref), or words to look for (find)")
-        return await asyncio.to_thread(_searched, at, find)
-    return await asyncio.to_thread(_recalled, at, ref.strip(), find, start, end)
+        return await asyncio.to_thread(_search_session, at, find)
+    return await asyncio.to_thread(_recall_reference, at, ref.strip(), find, start, end)
 
 
 @tool(effect="none")
@@ -47,7 +47,7 @@ async def memory(note: str = "", forget: list[str] | None = None, *, at: Workspa
     if forget:
         forget = [ref.strip() for ref in forget]
         for ref in forget:
-            if at.artifacts.path(ref) is None and not (at.past is not None and at.past.forgettable(ref)):
+            if at.artifacts.find_file(ref) is None and not (at.past is not None and at.past.can_forget(ref)):
                 raise ToolFailure(
                     f'memory: no output {ref!r} to forget: references look like "out:12" or "e40"'
                 )
@@ -55,29 +55,31 @@ async def memory(note: str = "", forget: list[str] | None = None, *, at: Workspa
     return Observation(text="; ".join(said), data={"note": note.strip(), "forget": list(forget or ())})
 
 
-def _recalled(at: Workspace, ref: str, find: str, start: int, end: int | None) -> Observation:
-    if (path := at.artifacts.path(ref)) is not None:
+def _recall_reference(at: Workspace, ref: str, find: str, start: int, end: int | None) -> Observation:
+    if (path := at.artifacts.find_file(ref)) is not None:
         if path.stat().st_size == 0:
             return Observation(text=f"{ref} is empty", ref=ref)
         if find:
-            return _matching(ref, path.read_text("utf-8", "replace"), find)
-        return _shown(ref, _part(path, start, end))
-    text = at.past.whole(ref) if at.past is not None else None
+            return _find_matching_lines(ref, path.read_text("utf-8", "replace"), find)
+        return _build_observation(ref, _read_part(path, start, end))
+    text = at.past.read_step(ref) if at.past is not None else None
     if text is None:
         raise ToolFailure(f'recall: no output {ref!r}: references look like "out:12" or "e40"')
     if find:
-        return _matching(ref, text, find)
-    return _shown(ref, window(io.BytesIO(text.encode("utf-8", "replace")), start, end, tool="recall"))
-
-
-def _shown(ref: str, part: Window) -> Observation:
-    rest = f'\n[more: recall(ref="{ref}", start={part.last + 1})]' if part.more else ""
-    return Observation(
-        text=f"{ref}: {part.extent()}\n{part.text}{rest}", ref=ref if ref.startswith("out:") else ""
+        return _find_matching_lines(ref, text, find)
+    return _build_observation(
+        ref, read_line_range(io.BytesIO(text.encode("utf-8", "replace")), start, end, tool="recall")
     )
 
 
-def _matching(ref: str, text: str, find: str) -> Observation:
+def _build_observation(ref: str, part: LineRange) -> Observation:
+    rest = f'\n[more: recall(ref="{ref}", start={part.last + 1})]' if part.more else ""
+    return Observation(
+        text=f"{ref}: {part.describe_extent()}\n{part.text}{rest}", ref=ref if ref.startswith("out:") else ""
+    )
+
+
+def _find_matching_lines(ref: str, text: str, find: str) -> Observation:
     """The lines that hold one of the words; those with the most of them, in order."""
     wanted = {word.lower() for word in re.findall(r"\w+", find)}
     lines = text.splitlines()
@@ -90,7 +92,7 @@ def _matching(ref: str, text: str, find: str) -> Observation:
     return Observation(text=f"{ref}: {len(chosen)} of {len(lines)} lines\n{shown}")
 
 
-def _searched(at: Workspace, find: str) -> Observation:
+def _search_session(at: Workspace, find: str) -> Observation:
     found = at.past.search(find, 6) if at.past is not None else []
     if not found:
         return Observation(text=f"recall: nothing in this session holds {find!r}", failed=True)
@@ -101,6 +103,6 @@ def _searched(at: Workspace, find: str) -> Observation:
     return Observation(text="\n".join(parts))
 
 
-def _part(path: Path, start: int, end: int | None) -> Window:
+def _read_part(path: Path, start: int, end: int | None) -> LineRange:
     with path.open("rb") as file:
-        return window(file, start, end, tool="recall")
+        return read_line_range(file, start, end, tool="recall")

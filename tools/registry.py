@@ -39,12 +39,12 @@ class Tool:
     ends: bool = False
 
     @cached_property
-    def _model(self) -> type[BaseModel]:
+    def _arguments_model(self) -> type[BaseModel]:
         from pydantic import ConfigDict, create_model
 
         hints = typing.get_type_hints(self.run)
         fields: dict[str, Any] = {}
-        for name, parameter in _arguments(self.run):
+        for name, parameter in _list_arguments(self.run):
             default = ... if parameter.default is inspect.Parameter.empty else parameter.default
             fields[name] = (hints[name], default)
         config = ConfigDict(extra="forbid", coerce_numbers_to_str=True)
@@ -55,12 +55,12 @@ class Tool:
         from pydantic import ValidationError
 
         try:
-            checked = self._model.model_validate(dict(arguments))
+            checked = self._arguments_model.model_validate(dict(arguments))
         except ValidationError as error:
-            raise ToolFailure(self._explain(error.errors(include_url=False))) from None
+            raise ToolFailure(self._explain_problems(error.errors(include_url=False))) from None
         return {name: getattr(checked, name) for name in type(checked).model_fields}
 
-    def _explain(self, problems: Sequence[Mapping[str, Any]]) -> str:
+    def _explain_problems(self, problems: Sequence[Mapping[str, Any]]) -> str:
         lines = [f"{self.name}: the arguments do not fit, so nothing was done:"]
         for problem in problems:
             where = ".".join(str(part) for part in problem["loc"])
@@ -89,12 +89,12 @@ def tool(
     """
 
     def decorate(function: ToolFunction) -> Tool:
-        text, arguments = _docstring(function)
-        effect_of: EffectOf = effect if callable(effect) else _constant(effect)
+        text, arguments = _parse_docstring(function)
+        effect_of: EffectOf = effect if callable(effect) else _make_constant_effect(effect)
         return Tool(
             name=name or function.__name__,
             description=text,
-            parameters=_schema(function, arguments),
+            parameters=_build_schema(function, arguments),
             run=function,
             effect_of=effect_of,
             reads_only=effect in ("read", "none"),
@@ -117,7 +117,7 @@ class Toolbox:
     def __iter__(self) -> typing.Iterator[Tool]:
         return iter(self._tools.values())
 
-    def joined(self, other: Toolbox) -> Toolbox:
+    def merge(self, other: Toolbox) -> Toolbox:
         """These tools, then those of the other that are not among them."""
         more = [each for each in other if each.name not in self._tools]
         return Toolbox([*self, *more], understood=[*other._all.values(), *self._all.values()])
@@ -125,14 +125,14 @@ class Toolbox:
     def get(self, name: str) -> Tool | None:
         return self._all.get(name)
 
-    def nearest(self, name: str) -> str:
+    def find_nearest_name(self, name: str) -> str:
         """The known name most like an unknown one, or ""."""
         import difflib
 
         return next(iter(difflib.get_close_matches(name.lower(), self._tools, n=1)), "")
 
 
-def _constant(kind: EffectKind) -> EffectOf:
+def _make_constant_effect(kind: EffectKind) -> EffectOf:
     def effect_of(arguments: Mapping[str, Any], at: Workspace) -> Effect:
         path = arguments.get("path")
         return Effect(kind=kind, paths=(path,) if isinstance(path, str) else ())
@@ -140,16 +140,16 @@ def _constant(kind: EffectKind) -> EffectOf:
     return effect_of
 
 
-def _arguments(function: ToolFunction) -> list[tuple[str, inspect.Parameter]]:
+def _list_arguments(function: ToolFunction) -> list[tuple[str, inspect.Parameter]]:
     return [(name, p) for name, p in inspect.signature(function).parameters.items() if name != "at"]
 
 
 _ARGUMENT_LINE = re.compile(r"^(\w+): (.+)$")
 
 
-def _docstring(function: ToolFunction) -> tuple[str, dict[str, str]]:
+def _parse_docstring(function: ToolFunction) -> tuple[str, dict[str, str]]:
     lines = inspect.cleandoc(function.__doc__ or "").splitlines()
-    names = {name for name, _ in _arguments(function)}
+    names = {name for name, _ in _list_arguments(function)}
     described: dict[str, str] = {}
     kept: list[str] = []
     last = ""
@@ -168,12 +168,12 @@ def _docstring(function: ToolFunction) -> tuple[str, dict[str, str]]:
 _JSON_TYPES = {str: "string", int: "integer", float: "number", bool: "boolean"}
 
 
-def _schema(function: ToolFunction, described: Mapping[str, str]) -> dict[str, Any]:
+def _build_schema(function: ToolFunction, described: Mapping[str, str]) -> dict[str, Any]:
     hints = typing.get_type_hints(function)
     properties: dict[str, Any] = {}
     required: list[str] = []
-    for name, parameter in _arguments(function):
-        properties[name] = _type_schema(hints[name])
+    for name, parameter in _list_arguments(function):
+        properties[name] = _build_type_schema(hints[name])
         if name in described:
             properties[name]["description"] = described[name]
         if parameter.default is inspect.Parameter.empty:
@@ -182,20 +182,20 @@ def _schema(function: ToolFunction, described: Mapping[str, str]) -> dict[str, A
     return schema | {"required": required} if required else schema  # an empty list would only cost tokens
 
 
-def _type_schema(hint: Any) -> dict[str, Any]:
+def _build_type_schema(hint: Any) -> dict[str, Any]:
     origin = typing.get_origin(hint)
     if origin in (UnionType, typing.Union):
         inner = [each for each in typing.get_args(hint) if each is not NoneType]
-        return _type_schema(inner[0])
+        return _build_type_schema(inner[0])
     if origin is list:
-        return {"type": "array", "items": _type_schema(typing.get_args(hint)[0])}
+        return {"type": "array", "items": _build_type_schema(typing.get_args(hint)[0])}
     if origin is typing.Literal:
         return {"type": "string", "enum": list(typing.get_args(hint))}
     if dataclasses.is_dataclass(hint):
         fields = typing.get_type_hints(hint)
         return {
             "type": "object",
-            "properties": {name: _type_schema(each) for name, each in fields.items()},
+            "properties": {name: _build_type_schema(each) for name, each in fields.items()},
             "required": [
                 each.name for each in dataclasses.fields(hint) if each.default is dataclasses.MISSING
             ],

@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 
 from sandbox.own_programs import require_own_program
 from tools.action import Observation, ToolFailure
-from tools.locate import located, missing, refusals
+from tools.locate import describe_missing_path, resolve_path, translate_path_errors
 from tools.registry import tool
-from tools.text import clip, plural
+from tools.text import clip, format_count
 from tools.workspace import Workspace
 
 MAX_LINES = 200
@@ -52,24 +52,32 @@ async def search(pattern: str, path: str = ".", glob: str | None = None, *, at: 
     path: folder or file
     glob: only files whose name matches, e.g. "*.py"
     """
-    where = located(at, "search", path)
-    with refusals("search", where):
+    where = resolve_path(at, "search", path)
+    with translate_path_errors("search", where):
         if not (at.files.is_file(where) or at.files.is_dir(where)):
-            raise ToolFailure(missing(at, "search", where))
+            raise ToolFailure(describe_missing_path(at, "search", where))
     if not pattern:
         raise ToolFailure("search: the pattern is empty: list shows the files of a folder")
     for name, text in (("pattern", pattern), ("glob", glob or "")):
-        if not _expressible(text):
+        if not _is_expressible(text):
             raise ToolFailure(f"search: the {name} {text!r} holds a character that no text file has")
     # Only for patterns that ask for it: it lets \s and negated classes match line ends as well.
     lines = ("--multiline",) if "\n" in pattern or "\\n" in pattern else ()
-    scope = (*BASE, "--max-filesize=20M", *lines, *((f"--glob={glob}",) if glob else ()), *closed(at))
-    hits, names = await asyncio.gather(_content(at, scope, pattern, where), _names(at, scope, pattern, where))
-    text = _text(hits, names, pattern, where)
+    scope = (
+        *BASE,
+        "--max-filesize=20M",
+        *lines,
+        *((f"--glob={glob}",) if glob else ()),
+        *build_exclusion_options(at),
+    )
+    hits, names = await asyncio.gather(
+        _search_content(at, scope, pattern, where), _search_names(at, scope, pattern, where)
+    )
+    text = _format_hits(hits, names, pattern, where)
     return Observation(text=text, data=hits.as_data(names), value=hits.every)
 
 
-def closed(at: Workspace) -> Iterator[str]:
+def build_exclusion_options(at: Workspace) -> Iterator[str]:
     """Options that leave out what the user's rules deny reading. They go last: the last one that fits counts."""
     for pattern in at.settings.unreadable:
         anchored = "/" in pattern.rstrip("/")
@@ -77,7 +85,7 @@ def closed(at: Workspace) -> Iterator[str]:
         yield f"--iglob=!{'/' if anchored and not place.startswith(('/', '~')) else ''}{place}"
 
 
-def _expressible(text: str) -> bool:
+def _is_expressible(text: str) -> bool:
     """It can stand on a command line: no NUL, no half of a surrogate pair."""
     try:
         return b"\0" not in text.encode()
@@ -85,7 +93,7 @@ def _expressible(text: str) -> bool:
         return False
 
 
-def ripgrep_path(root: Path | None = None) -> str:
+def find_ripgrep(root: Path | None = None) -> str:
     """ripgrep from the PATH, else the one that was installed with us. Raises UserError when there is neither."""
     return require_own_program("rg", root)
 
@@ -94,12 +102,12 @@ class Ripgrep:
     """One run of ripgrep in the workspace. Not in the sandbox: it only reads, and starts nothing."""
 
     def __init__(self, at: Workspace, *arguments: str, stdin: bytes | None = None) -> None:
-        self._argv = (ripgrep_path(at.root), *arguments)
+        self._argv = (find_ripgrep(at.root), *arguments)
         self._cwd = at.root
         self._stdin = stdin
         self.problem = ""
 
-    async def lines(self) -> AsyncGenerator[bytes, None]:
+    async def stream_lines(self) -> AsyncGenerator[bytes, None]:
         """Lines of output; overlong ones as their beginning. Ends the process when left early."""
         process = await asyncio.create_subprocess_exec(
             *self._argv,
@@ -110,9 +118,9 @@ class Ripgrep:
         )
         assert process.stdout is not None
         assert process.stderr is not None
-        feeding = asyncio.ensure_future(self._feed(process))
+        feeding = asyncio.ensure_future(self._feed_stdin(process))
         try:
-            async for line in _split(process.stdout):
+            async for line in _split_lines(process.stdout):
                 yield line
             self.problem = (await process.stderr.read()).decode("utf-8", "replace").strip()
             await process.wait()
@@ -122,7 +130,7 @@ class Ripgrep:
                 process.kill()
                 await process.communicate()  # reads what is left: a pipe with something in it is never closed
 
-    async def _feed(self, process: asyncio.subprocess.Process) -> None:
+    async def _feed_stdin(self, process: asyncio.subprocess.Process) -> None:
         if process.stdin is None or self._stdin is None:
             return
         try:
@@ -133,7 +141,7 @@ class Ripgrep:
             return
 
 
-async def _split(stream: asyncio.StreamReader) -> AsyncGenerator[bytes, None]:
+async def _split_lines(stream: asyncio.StreamReader) -> AsyncGenerator[bytes, None]:
     held = b""
     overlong = False
     while chunk := await stream.read(1 << 16):
@@ -174,7 +182,7 @@ class Hits:
     characters: int = 0
     stopped: str = ""
 
-    def add(self, path: str, number: int, text: str) -> None:
+    def add_match(self, path: str, number: int, text: str) -> None:
         self.lines += 1
         self.every.append(Match(path, number, text.rstrip("\r\n")))
         of_file = self.files.setdefault(path, [])
@@ -197,39 +205,39 @@ class Hits:
         }
 
 
-async def _content(at: Workspace, scope: Sequence[str], pattern: str, where: str) -> Hits:
+async def _search_content(at: Workspace, scope: Sequence[str], pattern: str, where: str) -> Hits:
     """As asked; as a literal, if the pattern does not parse; in any letter case, if nothing matched."""
-    hits, problem = await _matches(at, (*scope, f"--regexp={pattern}"), where)
+    hits, problem = await _run_search(at, (*scope, f"--regexp={pattern}"), where)
     if problem:
-        hits, problem = await _matches(at, (*scope, "--fixed-strings", f"--regexp={pattern}"), where)
+        hits, problem = await _run_search(at, (*scope, "--fixed-strings", f"--regexp={pattern}"), where)
         hits.by = "taken literally, since it is not a valid regular expression"
         if problem:
             raise ToolFailure(f"search: {problem}")
     elif not hits.lines and pattern.lower() != pattern.upper():
-        other, _ = await _matches(at, (*scope, "--ignore-case", f"--regexp={pattern}"), where)
+        other, _ = await _run_search(at, (*scope, "--ignore-case", f"--regexp={pattern}"), where)
         if other.lines:
             other.by = "in other letter case"
             return other
     return hits
 
 
-async def _matches(at: Workspace, arguments: Sequence[str], where: str) -> tuple[Hits, str]:
+async def _run_search(at: Workspace, arguments: Sequence[str], where: str) -> tuple[Hits, str]:
     import json
 
     hits = Hits()
-    run = Ripgrep(at, "--json", "--sort=path", *arguments, "--", _argument(where))
+    run = Ripgrep(at, "--json", "--sort=path", *arguments, "--", _to_path_argument(where))
     path = ""
     try:
-        async with asyncio.timeout(MAX_SECONDS), aclosing(run.lines()) as lines:
+        async with asyncio.timeout(MAX_SECONDS), aclosing(run.stream_lines()) as lines:
             async for line in lines:
                 if len(line) > MAX_EVENT:
-                    hits.add(path, 0, "[a line of over 1 MB]")
+                    hits.add_match(path, 0, "[a line of over 1 MB]")
                     continue
                 event = json.loads(line)
                 if event["type"] == "begin":
-                    path = _string(event["data"]["path"]).removeprefix("./")
+                    path = _decode_text(event["data"]["path"]).removeprefix("./")
                 elif event["type"] == "match":
-                    _add(hits, path, event["data"])
+                    _add_event(hits, path, event["data"])
                 if hits.lines >= MAX_COUNTED:
                     hits.stopped = f"stopped after {MAX_COUNTED:,} lines"
                     break
@@ -238,13 +246,13 @@ async def _matches(at: Workspace, arguments: Sequence[str], where: str) -> tuple
     return hits, run.problem
 
 
-def _add(hits: Hits, path: str, data: dict[str, Any]) -> None:
+def _add_event(hits: Hits, path: str, data: dict[str, Any]) -> None:
     """A match over several lines is shown by its first."""
-    text = _string(data["lines"])
-    hits.add(path, data["line_number"] or 0, text.split("\n", 1)[0])
+    text = _decode_text(data["lines"])
+    hits.add_match(path, data["line_number"] or 0, text.split("\n", 1)[0])
 
 
-def _string(value: dict[str, str]) -> str:
+def _decode_text(value: dict[str, str]) -> str:
     """ripgrep's text, which is base64 where it is not UTF-8."""
     if "text" in value:
         return value["text"]
@@ -253,12 +261,12 @@ def _string(value: dict[str, str]) -> str:
     return base64.b64decode(value["bytes"]).decode("utf-8", "replace")
 
 
-async def file_names(at: Workspace, arguments: Sequence[str], where: str) -> list[str]:
+async def list_file_names(at: Workspace, arguments: Sequence[str], where: str) -> list[str]:
     """All files that ripgrep would search, relative to the workspace, sorted."""
-    run = Ripgrep(at, "--files", *arguments, "--", _argument(where))
+    run = Ripgrep(at, "--files", *arguments, "--", _to_path_argument(where))
     found: list[str] = []
     try:
-        async with asyncio.timeout(MAX_SECONDS), aclosing(run.lines()) as lines:
+        async with asyncio.timeout(MAX_SECONDS), aclosing(run.stream_lines()) as lines:
             async for line in lines:
                 found.append(line.decode("utf-8", "replace").removeprefix("./"))
     except TimeoutError:  # a very slow disk: part of the names is better than none
@@ -266,31 +274,31 @@ async def file_names(at: Workspace, arguments: Sequence[str], where: str) -> lis
     return sorted(found)
 
 
-def _argument(where: str) -> str:
+def _to_path_argument(where: str) -> str:
     """A path that cannot be taken for an option; results come back with the same front."""
     return "./" if where == "." else f"./{where}"
 
 
-async def _names(at: Workspace, scope: Sequence[str], pattern: str, where: str) -> list[str]:
+async def _search_names(at: Workspace, scope: Sequence[str], pattern: str, where: str) -> list[str]:
     """Files whose name matches; with a slash in the pattern, those whose path does."""
-    files = await file_names(at, scope, where)
+    files = await list_file_names(at, scope, where)
     subjects = files if "/" in pattern else [file.rpartition("/")[2] for file in files]
     stdin = "\n".join(subjects).encode("utf-8", "replace")
     base = ("--no-config", "--color=never", "--line-number", "--no-filename")
     for how in ((), ("--fixed-strings",)):
         run = Ripgrep(at, *base, *how, f"--regexp={pattern}", "-", stdin=stdin)
-        async with aclosing(run.lines()) as lines:
+        async with aclosing(run.stream_lines()) as lines:
             numbers = [int(line.partition(b":")[0]) async for line in lines]
         if not run.problem:
             return [files[number - 1] for number in numbers]
     return []
 
 
-def _text(hits: Hits, names: Sequence[str], pattern: str, where: str) -> str:
+def _format_hits(hits: Hits, names: Sequence[str], pattern: str, where: str) -> str:
     place = "" if where == "." else f" in {where}"
     how = f" ({hits.by})" if hits.by else ""
     if hits.lines:
-        found = f"{plural(hits.lines, 'line')} in {plural(len(hits.files), 'file')}"
+        found = f"{format_count(hits.lines, 'line')} in {format_count(len(hits.files), 'file')}"
         stopped = f", {hits.stopped}" if hits.stopped else ""
         parts = [f"{found}{place} match {pattern!r}{how}{stopped}"]
     else:
@@ -305,7 +313,9 @@ def _text(hits: Hits, names: Sequence[str], pattern: str, where: str) -> str:
             parts.append(f"  … {hits.left_out[path]:,} more in this file")
     if unshown:
         number = sum(hits.left_out[path] for path in unshown)
-        parts.append(f"… {number:,} more lines in {plural(len(unshown), 'other file')}: narrow path or glob")
+        parts.append(
+            f"… {number:,} more lines in {format_count(len(unshown), 'other file')}: narrow path or glob"
+        )
     if names:
         parts.append("files whose name matches:")
         parts += [f"  {name}" for name in names[:MAX_NAMES]]

@@ -14,7 +14,7 @@ from sandbox.policy import Mode
 from sandbox.process import Capture, Command, Completed
 from tools.action import Effect, Observation, ToolFailure
 from tools.environment import shell_environment
-from tools.output import progress_of, shown
+from tools.output import make_progress_callback, shape_output
 from tools.registry import tool
 from tools.workspace import Workspace
 
@@ -66,11 +66,11 @@ async def shell(command: str, timeout: int | None = None, *, at: Workspace) -> O
             beside=at.background.leader,
             scope="read-only" if at.mode is Mode.READ_ONLY else "workspace",
         ),
-        progress_of(at),
+        make_progress_callback(at),
     )
-    output = await asyncio.to_thread(shown, at, completed.stdout, budget=BUDGET)
-    hint = _hint(at, completed, output.text)
-    parts = [_verdict(completed, limit), output.text or "(no output)", *completed.noticed, hint]
+    output = await asyncio.to_thread(shape_output, at, completed.stdout, budget=BUDGET)
+    hint = _find_hint(at, completed, output.text)
+    parts = [_describe_end(completed, limit), output.text or "(no output)", *completed.noticed, hint]
     return Observation(
         text="\n".join(part for part in parts if part),
         data={
@@ -81,7 +81,9 @@ async def shell(command: str, timeout: int | None = None, *, at: Workspace) -> O
         ref=output.ref,
         failed=completed.returncode != 0 or completed.ended != "exited",
         value=ShellResult(
-            exit=completed.returncode, output=_whole(at, completed.stdout, output.ref), ended=completed.ended
+            exit=completed.returncode,
+            output=_read_output(at, completed.stdout, output.ref),
+            ended=completed.ended,
         ),
     )
 
@@ -95,15 +97,15 @@ class ShellResult:
     ended: str
 
 
-def _whole(at: Workspace, output: Capture, ref: str) -> str:
-    path = at.artifacts.path(ref) if output.omitted_bytes else None
+def _read_output(at: Workspace, output: Capture, ref: str) -> str:
+    path = at.artifacts.find_file(ref) if output.omitted_bytes else None
     if path is None:
         return output.text()
     with path.open("rb") as file:
         return file.read(MAX_VALUE).decode("utf-8", "replace")
 
 
-def _verdict(completed: Completed, limit: float) -> str:
+def _describe_end(completed: Completed, limit: float) -> str:
     if completed.ended == "timeout":
         return f"killed after {limit:g} s, the time limit (timeout= raises it up to {MAX_TIMEOUT})"
     if completed.ended == "interrupted":
@@ -115,17 +117,17 @@ def _verdict(completed: Completed, limit: float) -> str:
     )
 
 
-def _hint(at: Workspace, completed: Completed, text: str) -> str:
+def _find_hint(at: Workspace, completed: Completed, text: str) -> str:
     if completed.returncode == 0 or at.mode is Mode.FULL or at.sandbox.name == "unconfined":
         return ""
-    hint = _installation_hint(at.root, text)
+    hint = _find_installation_hint(at.root, text)
     hint = hint or next((hint for smell, hint in HINTS if re.search(smell, text)), "")
     if hint and at.mode is Mode.READ_ONLY and "written" in hint:
         hint = "the session is read-only: commands can write only /tmp"
     return f"[sandbox: {hint}]" if hint else ""
 
 
-def _installation_hint(root: Path, text: str) -> str:
+def _find_installation_hint(root: Path, text: str) -> str:
     """Why a package could not be installed into the environment that Patchwright runs from."""
     if not re.search("Read-only file system|Permission denied", text):
         return ""

@@ -19,7 +19,7 @@ Values = list[bool]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Happening:
+class ObservedEvent:
     """An event as rules see it. keys: by kind of key, the values that it is about"""
 
     name: str
@@ -30,10 +30,10 @@ class Formula(ABC):
     """A statement about a sequence of events, true or false at each of them."""
 
     def __and__(self, other: Formula) -> Formula:
-        return Either(self, other, all)
+        return Combination(self, other, all)
 
     def __or__(self, other: Formula) -> Formula:
-        return Either(self, other, any)
+        return Combination(self, other, any)
 
     def __invert__(self) -> Formula:
         return Not(self)
@@ -44,7 +44,7 @@ class Formula(ABC):
         """What it is made of."""
 
     @abstractmethod
-    def now(self, name: str, parts: list[bool], before: bool | None) -> bool:
+    def evaluate(self, name: str, parts: list[bool], before: bool | None) -> bool:
         """Its value at an event. parts: theirs at this event; before: its own at the last one, None at the first"""
 
 
@@ -58,7 +58,7 @@ class Event(Formula):
     def parts(self) -> tuple[Formula, ...]:
         return ()
 
-    def now(self, name: str, parts: list[bool], before: bool | None) -> bool:
+    def evaluate(self, name: str, parts: list[bool], before: bool | None) -> bool:
         return name in self.names
 
 
@@ -72,12 +72,12 @@ class Not(Formula):
     def parts(self) -> tuple[Formula, ...]:
         return (self.part,)
 
-    def now(self, name: str, parts: list[bool], before: bool | None) -> bool:
+    def evaluate(self, name: str, parts: list[bool], before: bool | None) -> bool:
         return not parts[0]
 
 
 @dataclass(frozen=True, slots=True)
-class Either(Formula):
+class Combination(Formula):
     """One of two parts holds, or both do. how: `any` or `all`"""
 
     one: Formula
@@ -88,7 +88,7 @@ class Either(Formula):
     def parts(self) -> tuple[Formula, ...]:
         return (self.one, self.other)
 
-    def now(self, name: str, parts: list[bool], before: bool | None) -> bool:
+    def evaluate(self, name: str, parts: list[bool], before: bool | None) -> bool:
         return self.how(parts)
 
 
@@ -103,7 +103,7 @@ class Since(Formula):
     def parts(self) -> tuple[Formula, ...]:
         return (self.ever, self.then)
 
-    def now(self, name: str, parts: list[bool], before: bool | None) -> bool:
+    def evaluate(self, name: str, parts: list[bool], before: bool | None) -> bool:
         ever, then = parts
         return then or (ever and bool(before))
 
@@ -118,7 +118,7 @@ class Always(Formula):
     def parts(self) -> tuple[Formula, ...]:
         return (self.part,)
 
-    def now(self, name: str, parts: list[bool], before: bool | None) -> bool:
+    def evaluate(self, name: str, parts: list[bool], before: bool | None) -> bool:
         return parts[0] and before is not False
 
 
@@ -148,7 +148,7 @@ class Rule:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Breach:
+class Violation:
     """An event that breaks a rule. about: the value of the key"""
 
     rule: Rule
@@ -165,51 +165,51 @@ class Monitor:
     def __init__(self, rule: Rule) -> None:
         self.rule = rule
         self._order: list[tuple[Formula, tuple[int, ...]]] = []
-        self._when = self._place(rule.when)
-        self._must = self._place(rule.must)
+        self._when = self._add_formula(rule.when)
+        self._must = self._add_formula(rule.must)
         self._states: dict[str, Values] = {}
         self._general: Values = []  # as of a value that no event has named yet
         self._names = frozenset().union(*(each.names for each, _ in self._order if isinstance(each, Event)))
 
-    def breaches(self, happening: Happening) -> list[Breach]:
+    def find_violations(self, happening: ObservedEvent) -> list[Violation]:
         """What the event would break, if it happened now; nothing is noted."""
         if happening.name not in self._names:
             return []
         return [
-            Breach(rule=self.rule, about=about)
-            for about in self._about(happening)
-            if self._breaks(self._next(happening.name, self._states.get(about, self._general)))
+            Violation(rule=self.rule, about=about)
+            for about in self._list_keys(happening)
+            if self._is_violated(self._advance(happening.name, self._states.get(about, self._general)))
         ]
 
-    def see(self, happening: Happening) -> None:
+    def observe(self, happening: ObservedEvent) -> None:
         """The event has happened."""
         if happening.name not in self._names:
             return
         if self.rule.key in happening.keys:
             for about in happening.keys[self.rule.key]:
-                self._states[about] = self._next(happening.name, self._states.get(about, self._general))
+                self._states[about] = self._advance(happening.name, self._states.get(about, self._general))
             return
         for about, state in self._states.items():
-            self._states[about] = self._next(happening.name, state)
-        self._general = self._next(happening.name, self._general)
+            self._states[about] = self._advance(happening.name, state)
+        self._general = self._advance(happening.name, self._general)
 
-    def _about(self, happening: Happening) -> Iterable[str]:
+    def _list_keys(self, happening: ObservedEvent) -> Iterable[str]:
         if not self.rule.key:
             return ("",)
         return sorted(happening.keys.get(self.rule.key, ()))
 
-    def _breaks(self, values: Values) -> bool:
+    def _is_violated(self, values: Values) -> bool:
         return values[self._when] and not values[self._must]
 
-    def _next(self, name: str, before: Values) -> Values:
+    def _advance(self, name: str, before: Values) -> Values:
         values: Values = []
         for place, (formula, parts) in enumerate(self._order):
             last = before[place] if before else None
-            values.append(formula.now(name, [values[part] for part in parts], last))
+            values.append(formula.evaluate(name, [values[part] for part in parts], last))
         return values
 
-    def _place(self, formula: Formula) -> int:
+    def _add_formula(self, formula: Formula) -> int:
         """Put a formula behind its parts in the order of evaluation."""
-        parts = tuple(self._place(part) for part in formula.parts)
+        parts = tuple(self._add_formula(part) for part in formula.parts)
         self._order.append((formula, parts))
         return len(self._order) - 1

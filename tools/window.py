@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import BinaryIO
 
 from tools.action import ToolFailure
-from tools.text import MAX_LINE, clip, plural
+from tools.text import MAX_LINE, clip, format_count
 
 DEFAULT_LINES = 400
 """Shown when no end is given: most files whole, of long ones enough to decide where to look."""
@@ -20,7 +20,7 @@ _PIECE = 1 << 16
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Window:
+class LineRange:
     """Numbered lines `first` to `last`.
 
     total: lines of the whole file, None when counting would mean reading very much more
@@ -32,15 +32,17 @@ class Window:
     total: int | None
     more: bool
 
-    def extent(self) -> str:
+    def describe_extent(self) -> str:
         """For a headline: "42 lines", or "lines 1–400 of 2,310"."""
         if self.first == 1 and not self.more:
-            return plural(self.last, "line")
+            return format_count(self.last, "line")
         of = f" of {self.total:,}" if self.total is not None else ""
         return f"lines {self.first}–{self.last}{of}"
 
 
-def window(stream: BinaryIO, start: int, end: int | None, *, tool: str, count: bool = True) -> Window:
+def read_line_range(
+    stream: BinaryIO, start: int, end: int | None, *, tool: str, count: bool = True
+) -> LineRange:
     """Lines from `start` to `end`. `count`: read on to the end to know how many there are.
 
     Raises ToolFailure when `start` and `end` do not fit each other or the file.
@@ -51,29 +53,31 @@ def window(stream: BinaryIO, start: int, end: int | None, *, tool: str, count: b
     shown: list[str] = []
     used = number = 0
     full = False
-    for number, (line, length) in enumerate(_lines(stream), 1):
+    for number, (line, length) in enumerate(_iterate_lines(stream), 1):
         if number < start:
             continue
         if number > wanted or full:
             if not count:
                 break
             continue
-        text = f"{number}\t{_text(line, length)}"
+        text = f"{number}\t{_format_line(line, length)}"
         used += len(text) + 1
         if used > MAX_CHARACTERS and shown:
             full = True
             continue
         shown.append(text)
     if not shown and number:
-        raise ToolFailure(f"{tool}: start={start} is beyond the end: there are {plural(number, 'line')}")
+        raise ToolFailure(
+            f"{tool}: start={start} is beyond the end: there are {format_count(number, 'line')}"
+        )
     last = start + len(shown) - 1
     more = number > last
-    return Window(
+    return LineRange(
         text="\n".join(shown), first=start, last=last, total=number if count or not more else None, more=more
     )
 
 
-def _lines(stream: BinaryIO) -> Iterator[tuple[bytes, int]]:
+def _iterate_lines(stream: BinaryIO) -> Iterator[tuple[bytes, int]]:
     """Each line's beginning and its whole length in bytes, without the newline."""
     while piece := stream.readline(_PIECE):
         length = len(piece)
@@ -86,7 +90,7 @@ def _lines(stream: BinaryIO) -> Iterator[tuple[bytes, int]]:
             yield piece, length - rest.endswith(b"\n")
 
 
-def _text(line: bytes, length: int) -> str:
+def _format_line(line: bytes, length: int) -> str:
     text = line.decode("utf-8", "replace")
     if length > len(line) + 1:  # `line` is only the beginning: bytes are what is known
         return f"{text[:MAX_LINE]} [… {length - MAX_LINE:,} more bytes]"

@@ -12,7 +12,7 @@ from sandbox.paths import Tree
 from sandbox.policy import Mode
 from sandbox.process import Sandbox
 from tools.artifacts import Artifacts
-from tools.background import Backgrounds
+from tools.background import BackgroundCommands
 from tools.settings import ToolSettings
 
 if TYPE_CHECKING:
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from sandbox.transaction import Transactions
     from tools.kernel.protocol import Kernel
     from tools.lsp.servers import Servers
-    from tools.past import Past
-    from tools.seen import Version
+    from tools.past import SessionHistory
+    from tools.seen import SeenVersion
 
 
 @dataclass(slots=True, kw_only=True)
@@ -32,7 +32,7 @@ class PlanItem:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Edit:
+class ForeignEdit:
     """How somebody else changed a file; None for no file. Contents stay in the store of snapshots.
 
     read: gives the bytes of a state (a link's text), None if they are not there any more
@@ -73,17 +73,17 @@ class Workspace:
     changed: dict[str, bytes | None] = field(default_factory=dict)
     modes: dict[str, int] = field(default_factory=dict)
     lost: set[str] = field(default_factory=set)
-    between: dict[str, list[Edit]] = field(default_factory=dict)
+    between: dict[str, list[ForeignEdit]] = field(default_factory=dict)
     written: dict[str, bytes | None] | None = None
     undone: dict[str, tuple[bytes | None, int | None]] = field(default_factory=dict)
-    read: dict[str, Version] = field(default_factory=dict)
+    read: dict[str, SeenVersion] = field(default_factory=dict)
     plan: list[PlanItem] = field(default_factory=list)
     facts: dict[str, Any] = field(default_factory=dict)
     take_back: Callable[[], RestoreResult] | None = None
     kernel: Kernel | None = None
     servers: Servers | None = None
-    past: Past | None = None
-    background: Backgrounds = field(default_factory=Backgrounds)
+    past: SessionHistory | None = None
+    background: BackgroundCommands = field(default_factory=BackgroundCommands)
     progress: Callable[[str], None] = lambda line: None
 
     @property
@@ -94,7 +94,7 @@ class Workspace:
         return Transactions(self.files, self.journal)
 
     @property
-    def at_work(self) -> Path:
+    def at_work_marker(self) -> Path:
         """Lies there while an action runs that may write; after a kill it tells when that was (sandbox.watchdog)."""
         return self.artifacts.folder.parent / "at-work"
 
@@ -116,11 +116,11 @@ class Workspace:
         if content is not None:
             self.modes[path] = (self.root / path).lstat().st_mode
 
-    def settle(self, path: str) -> None:
+    def mark_undone(self, path: str) -> None:
         """The file is again as the session found it: what becomes of it from now on is not the session's work."""
         self.undone[path] = self.changed.pop(path), self.modes.pop(path, None)
 
-    def unsettle(self, path: str) -> None:
+    def mark_redone(self, path: str) -> None:
         """What was settled is brought back, and is the session's work again."""
         if path in self.undone and path not in self.changed:
             self.changed[path], mode = self.undone.pop(path)

@@ -38,9 +38,9 @@ class Worktree:
     @property
     def head(self) -> str:
         """The commit that it is at now."""
-        return self.git.line("rev-parse", "HEAD")
+        return self.git.run_text("rev-parse", "HEAD")
 
-    def patch(self) -> bytes:
+    def build_patch(self) -> bytes:
         """All that differs from the beginning, committed or not, new files included: for `git apply --3way`."""
         self.git.run("add", "--all", "--", ".")
         linked = [name for name in LINKED if (self.folder / name).is_symlink()]
@@ -51,20 +51,20 @@ class Worktree:
 
 
 @contextmanager
-def worktree(git: Git, commit: str, folder: Path) -> Iterator[Worktree]:
+def temporary_worktree(git: Git, commit: str, folder: Path) -> Iterator[Worktree]:
     """A work tree of `commit` in a new folder below `folder`, on no branch; gone afterwards, whatever happens.
 
     What a kill left behind of earlier ones is removed first. Raises GitFailed.
     """
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    own, lock = _own_folder(folder)
+    own, lock = _create_locked_folder(folder)
     place = own / git.root.name
     try:
         git.run("worktree", "prune", ok=range(256))
         git.run("worktree", "add", "--detach", "--quiet", str(place), commit)
-        _link(git.root, place)
-        base = git.line("rev-parse", f"{commit}^{{commit}}")
-        yield Worktree(folder=place, base=base, git=_inside(git, place))
+        _link_dependencies(git.root, place)
+        base = git.run_text("rev-parse", f"{commit}^{{commit}}")
+        yield Worktree(folder=place, base=base, git=_open_git_inside(git, place))
     finally:
         for name in LINKED:  # removed as links, never through them
             if (place / name).is_symlink():
@@ -74,48 +74,48 @@ def worktree(git: Git, commit: str, folder: Path) -> Iterator[Worktree]:
         git.run("worktree", "prune", ok=range(256))
 
 
-def standing(git: Git) -> str:
+def commit_work_tree(git: Git) -> str:
     """A commit of what stands in the work tree, new files included, ignored ones not; neither the index nor any
     reference knows of it. Raises GitFailed where there is no commit yet."""
-    head = git.line("rev-parse", "--verify", "--quiet", "HEAD^{commit}", ok=(0, 1, 128))
+    head = git.run_text("rev-parse", "--verify", "--quiet", "HEAD^{commit}", ok=(0, 1, 128))
     if not head:
         raise GitFailed("there is no commit yet to begin with")
-    index = Path(git.line("rev-parse", "--absolute-git-dir"), "index")
+    index = Path(git.run_text("rev-parse", "--absolute-git-dir"), "index")
     with tempfile.TemporaryDirectory(prefix="patchwright-index-") as scratch:
         own = Path(scratch, "index")
         if index.exists():
             shutil.copyfile(index, own)
         inside = Git(git.root, alone=True, extra={**git.extra, "GIT_INDEX_FILE": str(own)})
         inside.run("add", "--all", "--", ".")
-        tree = inside.line("write-tree")
-    if tree == git.line("rev-parse", f"{head}^{{tree}}"):
+        tree = inside.run_text("write-tree")
+    if tree == git.run_text("rev-parse", f"{head}^{{tree}}"):
         return head
     maker = ("-c", "user.name=Patchwright", "-c", "user.email=patchwright@localhost")
-    return git.line(
+    return git.run_text(
         *maker, "commit-tree", "--no-gpg-sign", "-p", head, "-m", "What an attempt begins with", tree
     )
 
 
-def bring_back(git: Git, patch: bytes) -> None:
+def apply_patch(git: Git, patch: bytes) -> None:
     """Apply a patch to the user's work tree, index untouched: wholly or not at all. Raises GitFailed."""
     if patch:
         git.run("apply", "--whitespace=nowarn", "-", stdin=patch)
 
 
-def _inside(git: Git, place: Path) -> Git:
+def _open_git_inside(git: Git, place: Path) -> Git:
     """git in a work tree that was just made, without what `git` does without."""
-    own = Git(place, alone=True).line("rev-parse", "--absolute-git-dir")
+    own = Git(place, alone=True).run_text("rev-parse", "--absolute-git-dir")
     return Git(place, alone=True, extra={**git.extra, "GIT_DIR": own, "GIT_WORK_TREE": str(place)})
 
 
-def _own_folder(folder: Path) -> tuple[Path, int]:
+def _create_locked_folder(folder: Path) -> tuple[Path, int]:
     """A new folder and the descriptor that holds it, which a kill closes; those that nobody holds are removed."""
     gate = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
         with suppress(OSError):  # a file system without locks
             fcntl.flock(gate, fcntl.LOCK_EX)
         for left in folder.glob(f"{_PREFIX}*"):
-            if (lock := _hold(left)) is not None:
+            if (lock := _lock_folder(left)) is not None:
                 shutil.rmtree(left, ignore_errors=True)
                 os.close(lock)
         own = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=folder))
@@ -127,7 +127,7 @@ def _own_folder(folder: Path) -> tuple[Path, int]:
         os.close(gate)
 
 
-def _hold(folder: Path) -> int | None:
+def _lock_folder(folder: Path) -> int | None:
     """A descriptor that holds a folder; None if another process does, or it cannot be told."""
     try:
         lock = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
@@ -141,7 +141,7 @@ def _hold(folder: Path) -> int | None:
     return lock
 
 
-def _link(root: Path, place: Path) -> None:
+def _link_dependencies(root: Path, place: Path) -> None:
     for name in LINKED:
         if (root / name).is_dir() and not os.path.lexists(place / name):
             (place / name).symlink_to(root / name, target_is_directory=True)

@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 from sandbox.inert import quote_name
-from tools.framing import enclosed
+from tools.framing import enclose_in_tag
 
 MAX_INSTRUCTIONS = 32 << 10
 """Bytes of AGENTS.md text taken in all: enough for any honest file (peers cap at the same), small beside a window."""
@@ -32,7 +32,7 @@ def system_prompt(root: Path, working: Path, *, mode: str, sandbox: str, branch:
     instructions = project_instructions(root, working)
     parts += [_OF_THE_PROJECT] if instructions else []
     for path, text in instructions:
-        parts.append(enclosed("project-instructions", text.strip(), f" file={quote_name(path)!r}"))
+        parts.append(enclose_in_tag("project-instructions", text.strip(), f" file={quote_name(path)!r}"))
     return "\n\n".join(parts)
 
 

@@ -31,7 +31,7 @@ class LogPast:
         self._words: sqlite3.Connection | None = None
         self._done = 0
 
-    def whole(self, ref: str) -> str | None:
+    def read_step(self, ref: str) -> str | None:
         """The event's step: a message with its observations, or what was said."""
         event = self._history.get(ref)
         if event is None:
@@ -44,7 +44,7 @@ class LogPast:
             parts.append(f"── {each.tool}:\n{each.text}{more}")
         return "\n".join(parts)
 
-    def forgettable(self, ref: str) -> bool:
+    def can_forget(self, ref: str) -> bool:
         """Whether the event is a step or an output."""
         return isinstance(self._history.get(ref), MessageEvent | ObservationEvent)
 

@@ -15,7 +15,7 @@ from agent.context.facts import Facts, one_line
 from agent.context.masking import spoken
 from agent.context.slots import FoldMessage, Slot
 from agent.model.base import AssistantMessage, ToolMessage
-from tools.framing import quoted
+from tools.framing import quote_lines
 
 GUIDELINE = Path(__file__).with_name("guideline.md")
 
@@ -112,7 +112,7 @@ def request(slots: Sequence[Slot], facts: Facts, *, focus: str, guideline: str) 
         message = slot.message
         who = "user" if slot.by_person else type(message).__name__.removesuffix("Message").lower()
         text = spoken(message) if isinstance(message, AssistantMessage) else message.text
-        record.append(f"e{slot.first} {who}:\n{quoted(text.splitlines())}")
+        record.append(f"e{slot.first} {who}:\n{quote_lines(text.splitlines())}")
     about = f"\nThe user asks to keep in view: {focus}\n" if focus else ""
     known = "\n".join(sections_of(facts))
     return f"{guideline}\n{about}\nFacts, computed from the log:\n{known}\n\nThe record:\n" + "\n".join(

@@ -62,7 +62,7 @@ def before_and_after(event: Compaction, past: LogPast, history: History) -> Iter
             for number in range(max(first, place(fold.first)), min(last, place(fold.last)) + 1)
             if history.kind(number) == "message"
         ]
-        whole = "\n".join(f"{ref} {past.whole(ref)}" for ref in messages)
+        whole = "\n".join(f"{ref} {past.read_step(ref)}" for ref in messages)
         yield f"{fold.first} to {fold.last}", whole, fold.text
 
 

@@ -27,8 +27,8 @@ from agent.model.base import (
     price,
 )
 from tools.action import Action
-from tools.framing import enclosed
-from tools.kernel.offering import functions, signature
+from tools.framing import enclose_in_tag
+from tools.kernel.offering import describe_functions, format_signature
 from tools.registry import Tool
 
 _MARK = "block-"
@@ -83,8 +83,8 @@ class CodeActions:
         text = (Path(__file__).parents[1] / "prompts" / "code.md").read_text("utf-8")
         text = re.sub(r"<!--.*?-->\n?", "", text, flags=re.DOTALL).strip()
         lines = [
-            f"{signature(each['name'], each['parameters'])}  # {each['doc'].partition('. ')[0].splitlines()[0]}"
-            for each in functions(self._tools)
+            f"{format_signature(each['name'], each['parameters'])}  # {each['doc'].partition('. ')[0].splitlines()[0]}"
+            for each in describe_functions(self._tools)
         ]
         return text.replace("{functions}", "\n".join(lines))
 
@@ -138,5 +138,5 @@ def _without_calls(message: Message) -> Message:
             text=message.text, actions=actions, reasoning=message.reasoning, kept=message.kept
         )
     if isinstance(message, ToolMessage) and message.call.startswith(_MARK):
-        return UserMessage(text=f"[the block ran]\n{enclosed('tool_response', message.text)}")
+        return UserMessage(text=f"[the block ran]\n{enclose_in_tag('tool_response', message.text)}")
     return message

@@ -31,7 +31,7 @@ from agent.model.base import (
 from agent.model.gate import Gate
 from agent.model.wire import encode
 from tools.action import Action
-from tools.framing import enclosed
+from tools.framing import enclose_in_tag
 
 
 class TextTools:
@@ -263,7 +263,7 @@ def _as_text(group: tuple[Message, ...]) -> Message:
         if isinstance(message, ToolMessage):
             failed = ' failed="true"' if message.failed else ""
             about = f' name="{message.name}"{failed}' if message.name.isidentifier() else failed
-            parts.append(enclosed("tool_response", message.text, about))
+            parts.append(enclose_in_tag("tool_response", message.text, about))
         else:
             parts.append(message.text)
     images = tuple(image for each in group if isinstance(each, UserMessage) for image in each.images)

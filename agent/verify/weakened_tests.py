@@ -78,15 +78,15 @@ class WeakenedTests:
             self._left_to_person.clear()
             return []
         from sandbox.repository import find_root
-        from tools.checks.diff import hunks_between
+        from tools.checks.diff import diff_texts
         from tools.checks.staged import Change
         from tools.checks.weakened import check
         from tools.plumbing import Git
 
         root = self._workspace.root
-        change = Change.of_contents(Git(find_root(root) or root, alone=True), sides)
+        change = Change.from_contents(Git(find_root(root) or root, alone=True), sides)
         for file in change.files:
-            file.hunks = hunks_between(file.path, change.text(file.old), change.text(file.new))
+            file.hunks = diff_texts(file.path, change.read_text(file.old), change.read_text(file.new))
         return list(check(change))
 
     def report_to_model(self) -> str:
@@ -125,9 +125,9 @@ class WeakenedTests:
         changed = really_changed(self._workspace)
         if not changed:
             return []
-        from tools.checks.weakened import is_test
+        from tools.checks.weakened import is_test_file
 
-        return [path for path in changed if is_test(path)]
+        return [path for path in changed if is_test_file(path)]
 
 
 class CommitGuard:

@@ -16,8 +16,8 @@ from benchmarks.edit_mutations.catalogue import Case, Form
 from sandbox.textfile import decode_text, encode_text
 from tools.edit import approximate, engine, found
 from tools.edit.changes import Edit, Hunk, Replace
-from tools.edit.endings import untouched
-from tools.edit.engine import patched
+from tools.edit.endings import create_origins
+from tools.edit.engine import edit_text
 from tools.edit.ladder import Source
 from tools.edit.refusals import EditRefused
 
@@ -75,8 +75,8 @@ def hurry() -> None:
     """From now on our engine keeps how it sees a text, since many edits of the same one follow each other, and what
     refuses an edit names no nearest place. What it answers is the same."""
     engine.Source = lru_cache(8)(Source)  # type: ignore[misc, assignment]
-    found.not_found = _in_short
-    approximate._likeness = lru_cache(400_000)(approximate._likeness)
+    found.format_not_found = _in_short
+    approximate._measure_likeness = lru_cache(400_000)(approximate._measure_likeness)
 
 
 def _in_short(source: Source, old: str) -> str:
@@ -86,8 +86,8 @@ def _in_short(source: Source, old: str) -> str:
 def _written(case: Case, change: Edit) -> bytes:
     """The file's new content, as our tools write it. Raises EditRefused."""
     file = decode_text(case.before)
-    origins = untouched(file.text) if file.exceptions else None
-    result = patched(file.text, [change], path=case.draft.source.path, origins=origins)
+    origins = create_origins(file.text) if file.exceptions else None
+    result = edit_text(file.text, [change], path=case.draft.source.path, origins=origins)
     return encode_text(result.text, file, result.origins)
 
 

@@ -12,7 +12,7 @@ from random import Random
 from benchmarks.edit_mutations.catalogue import Case
 from benchmarks.edit_mutations.draft import Draft, Source, Text, new_lines, old_lines
 from tools.edit.changes import Line
-from tools.edit.diffing import diffed
+from tools.edit.diffing import diff_lines
 
 KINDS = (
     "alpha(one);",
@@ -97,7 +97,7 @@ def world(rng: Random) -> Draft | None:
     source = Source(
         repository="worlds", commit="", path=rng.choice(NAMES), newline="\n", final_newline=ended, bom=b""
     )
-    marked: tuple[Line, ...] = tuple(diffed(old, new))
+    marked: tuple[Line, ...] = tuple(diff_lines(old, new))
     text = Text([*head, *lines, *tail])
     return Draft(source=source, text=text, start=around + first - before, truth=marked, given=marked)
 

@@ -70,7 +70,7 @@ def install(folder: Path, names: Sequence[str], options: Mapping[str, Sequence[s
 
     options: of a hook by its name, given to it in front of git's arguments
     """
-    git = Git.here(folder)
+    git = Git.from_folder(folder)
     places = _places(git, names or DEFAULT)
     refuse_managed(git.root, _folder(git, looking=False), _common_git_folder(git), names or DEFAULT, options)
     for place in places:
@@ -87,7 +87,7 @@ def install(folder: Path, names: Sequence[str], options: Mapping[str, Sequence[s
 def uninstall(folder: Path, names: Sequence[str]) -> int:
     """Take hooks away (all of ours if none is named) and put back what was there, byte for byte."""
     removed = False
-    for place in _places(Git.here(folder), names or NAMES):
+    for place in _places(Git.from_folder(folder), names or NAMES):
         if not place.ours:
             if names:
                 print(sanitize_text(f"{place.path} is not one of ours: left as it is"), file=sys.stderr)
@@ -114,7 +114,7 @@ def status(folder: Path) -> int:
 
 def states(folder: Path) -> Iterator[tuple[str, str]]:
     """Each hook that there can be, and whose is there: "installed", "another one", "-"."""
-    for place in _places(Git.here(folder), NAMES, looking=True):
+    for place in _places(Git.from_folder(folder), NAMES, looking=True):
         if place.ours:
             state = "installed" + (", after the one that was there" if os.path.lexists(place.earlier) else "")
         else:
@@ -166,10 +166,10 @@ def _places(git: Git, names: Sequence[str], *, looking: bool = False) -> list[Pl
 
 def _folder(git: Git, *, looking: bool) -> Path:
     """Where git looks for hooks here; all work trees of a repository share it."""
-    configured = git.setting("core.hooksPath", "path")
+    configured = git.read_setting("core.hooksPath", "path")
     if not configured:
         return _common_git_folder(git) / "hooks"
-    own = git.line("config", "--local", "--get", "core.hooksPath", ok=(0, 1)) or git.line(
+    own = git.run_text("config", "--local", "--get", "core.hooksPath", ok=(0, 1)) or git.run_text(
         "config", "--worktree", "--get", "core.hooksPath", ok=(0, 1, 128)
     )
     if not own and not looking:
@@ -183,7 +183,7 @@ def _folder(git: Git, *, looking: bool) -> Path:
 
 def _common_git_folder(git: Git) -> Path:
     """The folder of the repository that all its work trees share."""
-    return Path(git.root, git.line("rev-parse", "--git-common-dir"))
+    return Path(git.root, git.run_text("rev-parse", "--git-common-dir"))
 
 
 def _script(place: Place, options: Sequence[str]) -> str:

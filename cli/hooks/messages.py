@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 
 from cli.hooks.contract import FOUND, OK, USAGE, here
-from tools.messages.style import complaints, learned, ticket_of
+from tools.messages.style import check_message, find_ticket, learn_style
 from tools.plumbing import Git
 
 _SCISSORS = "------------------------ >8 ------------------------"
@@ -17,7 +17,7 @@ def prepare(arguments: Sequence[str]) -> int:
     """Put a message in front of git's comments, unless there is one: of the user, a template, a merge, a squash."""
     if not 1 <= len(arguments) <= 3:
         return _usage("prepare-commit-msg", "FILE [SOURCE [COMMIT]]", arguments)
-    git = Git.here(here())
+    git = Git.from_folder(here())
     path = git.root / arguments[0]
     if len(arguments) > 1 or _written(path.read_text("utf-8", "surrogateescape"), _comment(git)):
         return OK
@@ -32,22 +32,24 @@ def message_for(git: Git) -> str:
     """A message for what is staged, "" if nothing is."""
     from sandbox.repository import read_branch
     from sandbox.secrets import redact
-    from tools.checks.staged import staged
-    from tools.messages.summary import summarised
+    from tools.checks.staged import read_staged_change
+    from tools.messages.summary import compose_message
 
-    return redact(summarised(staged(git), learned(git), ticket_of(read_branch(git.root))))
+    return redact(
+        compose_message(read_staged_change(git), learn_style(git), find_ticket(read_branch(git.root)))
+    )
 
 
 def check(arguments: Sequence[str]) -> int:
     """Exit code 1 where the message breaks what nearly all commits here keep, or holds a secret."""
     if len(arguments) != 1:
         return _usage("commit-msg", "FILE", arguments)
-    git = Git.here(here())
+    git = Git.from_folder(here())
     text = (git.root / arguments[0]).read_text("utf-8", "surrogateescape")
     message = _written(text, _comment(git))
     if not message:
         return OK  # git itself refuses it, in its own words
-    errors, warnings = complaints(message, learned(git))
+    errors, warnings = check_message(message, learn_style(git))
     from sandbox.redaction import find_secrets
 
     errors += [f"the message holds what looks like a secret: {each.kind}" for each in find_secrets(message)]
@@ -77,7 +79,7 @@ def _written(text: str, comment: str) -> str:
 
 def _comment(git: Git) -> str:
     """What comments begin with here."""
-    given = git.setting("core.commentString") or git.setting("core.commentChar")
+    given = git.read_setting("core.commentString") or git.read_setting("core.commentChar")
     return "#" if given in ("", "auto") else given
 
 

@@ -29,8 +29,8 @@ ADVICE = {
 
 def post_merge(arguments: Sequence[str]) -> int:
     """Name what changed of it since before the merge (git's ORIG_HEAD)."""
-    git = Git.here(here())
-    before = git.line("rev-parse", "--verify", "--quiet", "ORIG_HEAD", ok=(0, 1))
+    git = Git.from_folder(here())
+    before = git.run_text("rev-parse", "--verify", "--quiet", "ORIG_HEAD", ok=(0, 1))
     if not before:
         return OK
     names = git.run("diff-tree", "-r", "-z", "--name-only", "--no-renames", before, "HEAD").split(b"\0")

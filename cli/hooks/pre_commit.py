@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from cli.hooks.confinement import confinement
 from cli.hooks.contract import FOUND, OK, USAGE, here
-from tools.checks.staged import staged
+from tools.checks.staged import read_staged_change
 from tools.plumbing import Git
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def pre_commit(arguments: Sequence[str]) -> int:
             file=sys.stderr,
         )
         return USAGE
-    change = staged(Git.here(here()))
+    change = read_staged_change(Git.from_folder(here()))
     if not change.files:
         return OK
     from tools.checks import run_checks

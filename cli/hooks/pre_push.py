@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 
 from cli.hooks.contract import FOUND, LATE, OK, here
 from cli.own_command import own_command
-from tools.plumbing import Git, GitFailed, without_git
-from tools.worktrees import Worktree, worktree
+from tools.plumbing import Git, GitFailed, strip_git_variables
+from tools.worktrees import Worktree, temporary_worktree
 
 if TYPE_CHECKING:
     from tools.testing.report import TestReport
@@ -29,7 +29,7 @@ TIMEOUT = 540.0
 def pre_push(arguments: Sequence[str]) -> int:
     """Exit code 1 if tests fail at a pushed commit. Deleted branches and commits without changes are not tested."""
     fix = next((each for each in arguments if each.split("=")[0] == FIX), "")
-    git = Git.here(here())
+    git = Git.from_folder(here())
     code = OK
     for commit, known in _pushed(git, sys.stdin.read(), list(arguments)):
         code = max(code, _tested(git, commit, known, fix))
@@ -51,29 +51,29 @@ def _pushed(git: Git, lines: str, arguments: Sequence[str]) -> list[tuple[str, s
 
 
 def _has(git: Git, commit: str) -> bool:
-    return bool(git.line("rev-parse", "--verify", "--quiet", f"{commit}^{{commit}}", ok=(0, 1, 128)))
+    return bool(git.run_text("rev-parse", "--verify", "--quiet", f"{commit}^{{commit}}", ok=(0, 1, 128)))
 
 
 def _common(git: Git, commit: str, remote: str) -> str:
     """Where a new branch left what the remote is known to have; "" for all of it."""
-    names = git.line("for-each-ref", "--format=%(objectname)", f"refs/remotes/{remote}").split()
+    names = git.run_text("for-each-ref", "--format=%(objectname)", f"refs/remotes/{remote}").split()
     if not names:
         return ""
-    return git.line("merge-base", commit, *names, ok=(0, 1))
+    return git.run_text("merge-base", commit, *names, ok=(0, 1))
 
 
 def _tested(git: Git, commit: str, known: str, fix: str) -> int:
     from agent.home import Home
-    from tools.checks.staged import between
-    from tools.testing.affected import affected_tests
+    from tools.checks.staged import read_committed_change
+    from tools.testing.affected import find_affected_tests
 
-    changed = [each.path for each in between(git, known, commit).files]
+    changed = [each.path for each in read_committed_change(git, known, commit).files]
     if not changed:
         return OK
     names = git.run("ls-tree", "-r", "-z", "--name-only", "--full-tree", commit).split(b"\0")
     files = [os.fsdecode(name) for name in names if name]
-    with worktree(git, commit, Home.from_environment().cache / "worktrees") as place:
-        tests = affected_tests(place.folder, files, changed)
+    with temporary_worktree(git, commit, Home.from_environment().cache / "worktrees") as place:
+        tests = find_affected_tests(place.folder, files, changed)
         if tests == []:
             return OK
         _say(f"pre-push: {commit[:10]}: running {_plural(tests)}")
@@ -83,7 +83,7 @@ def _tested(git: Git, commit: str, known: str, fix: str) -> int:
         if report.outcome in ("no-runner", "no-tests"):
             _say(f"pre-push: {report.note or 'no test was found'}: nothing was checked")
             return OK
-        _say(f"pre-push: not pushed:\n{report.text()}\n  Push all the same: git push --no-verify")
+        _say(f"pre-push: not pushed:\n{report.format_text()}\n  Push all the same: git push --no-verify")
         if fix and report.outcome == "failed":
             _fix(git, place, fix.partition("=")[2] or "offline")
     return LATE if report.outcome == "timeout" else FOUND
@@ -126,7 +126,7 @@ def _fix(git: Git, place: Worktree, model: str) -> None:
     command = [*own_command(), "run", "make the failing tests pass", "--model", model]
     done = subprocess.run(
         [*command, "-C", str(place.folder)],
-        env=without_git(os.environ),
+        env=strip_git_variables(os.environ),
         stdin=subprocess.DEVNULL,
         stdout=sys.stderr,
         check=False,

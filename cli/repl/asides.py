@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING
 
 from sandbox.inert import sanitize_text
-from tools.framing import enclosed
+from tools.framing import enclose_in_tag
 
 if TYPE_CHECKING:
     from cli.repl.conversation import Conversation
@@ -21,7 +21,7 @@ async def run_shell(chat: Conversation, command: str) -> None:
     from sandbox.own_programs import require_own_program
     from sandbox.process import Command
     from sandbox.unconfined import Unconfined
-    from tools.text import plain
+    from tools.text import strip_terminal_codes
 
     runtime = chat.runtime
     chat.front.busy(sanitize_text(command).replace("\n", " "))
@@ -34,14 +34,14 @@ async def run_shell(chat: Conversation, command: str) -> None:
     )
     if done.stdout.spill is not None:
         done.stdout.spill.unlink(missing_ok=True)
-    output = plain(done.stdout.text()).rstrip("\n")
+    output = strip_terminal_codes(done.stdout.text()).rstrip("\n")
     lines = sanitize_text(output).split("\n") if output else []
     if len(lines) > SHOWN_LINES:
         lines = [f"({len(lines) - SHOWN_LINES} lines above)", *lines[-SHOWN_LINES:]]
     verdict = "" if done.returncode == 0 else f"exit {done.returncode}"
     chat.view.note("\n".join([*(f"  {line}" for line in lines), verdict]).strip("\n") or "  (no output)")
     told = output if len(output) <= TOLD_CHARACTERS else f"…\n{output[-TOLD_CHARACTERS:]}"
-    what = f"[I ran this myself: {command}]\n" + enclosed("output", told, f" exit={done.returncode}")
+    what = f"[I ran this myself: {command}]\n" + enclose_in_tag("output", told, f" exit={done.returncode}")
     chat.note = f"{chat.note}\n\n{what}" if chat.note else what
 
 

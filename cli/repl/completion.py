@@ -18,7 +18,7 @@ from cli.repl.fuzzy import ranked
 from cli.repl.symbols import Names
 from sandbox.errors import UserError
 from sandbox.inert import sanitize_text
-from tools.search import closed
+from tools.search import build_exclusion_options
 
 if TYPE_CHECKING:
     from cli.repl.chat import Chat
@@ -40,7 +40,7 @@ class Completions(Completer):
         workspace = chat.runtime.workspace
         self._files = Files(workspace.root)
         cache = workspace.settings.shared or workspace.settings.cache
-        self._names = Names(workspace.root, cache, tuple(closed(workspace)), arrived=again)
+        self._names = Names(workspace.root, cache, tuple(build_exclusion_options(workspace)), arrived=again)
 
     def get_completions(self, document: Document, complete_event: CompleteEvent) -> Iterable[Completion]:
         """Nothing unless the text is a command's beginning, or the word at the cursor starts with @."""

@@ -70,7 +70,7 @@ class Names:
 
 
 def _defined(root: Path, cache: Path, hidden: Sequence[str]) -> list[Name]:
-    from tools.codebase.index import Index, ask
+    from tools.codebase.index import Index, ask_index
 
     def names(index: Index) -> list[Name]:
         return [
@@ -79,4 +79,4 @@ def _defined(root: Path, cache: Path, hidden: Sequence[str]) -> list[Name]:
             for symbol in outline.symbols
         ][:MOST]
 
-    return ask(root, cache, hidden, names)
+    return ask_index(root, cache, hidden, names)

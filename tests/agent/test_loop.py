@@ -240,7 +240,7 @@ def test_a_long_output_is_bounded_and_the_whole_can_be_had(tmp_path: Path) -> No
     it.turn("go")
     shown = next(m for m in it.request().messages if isinstance(m, ToolMessage))
     assert len(shown.text) < 25_000
-    path = it.runtime.workspace.artifacts.path("out:1")
+    path = it.runtime.workspace.artifacts.find_file("out:1")
     assert path is not None
     assert path.read_text().endswith("line 19999\n")
 

@@ -28,7 +28,7 @@ from sandbox.watchdog import read_death_time
 from tests.support.bench import workspace
 from tests.support.cli import PATCHWRIGHT, call, environment, git, run, script
 from tests.support.repo import Repo
-from tools.defaults import default_tools
+from tools.defaults import load_default_tools
 from tools.registry import Toolbox
 
 pytestmark = pytest.mark.slow  # each test starts whole programs or real repositories
@@ -168,7 +168,7 @@ def test_what_the_user_made_of_a_file_after_an_undo_stays_the_users(tmp_path: Pa
 
 
 def ending(*events: MessageEvent | ObservationEvent | Steer) -> str | None:
-    end = ended_already([Prompt(text="go"), *events], Toolbox(default_tools()))
+    end = ended_already([Prompt(text="go"), *events], Toolbox(load_default_tools()))
     return None if end is None else f"{end.reason}: {end.text}"
 
 

@@ -351,4 +351,4 @@ def test_a_persons_edits_between_steps_are_known_to_a_commit_also_when_the_sessi
         assert (known.read(known.before), known.read(known.after)) == (before, after)
     done(it, undo(snapshots(it), timeline(it)))
     assert len(at.between["f.txt"]) == 1, "an undo is no person's edit"
-    assert not at.at_work.exists(), "nothing writes any more"
+    assert not at.at_work_marker.exists(), "nothing writes any more"

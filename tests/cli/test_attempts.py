@@ -15,7 +15,7 @@ from agent.home import Home
 from tests.support.cli import PATCHWRIGHT, Result, call, environment, run, script
 from tests.support.repo import Repo
 from tools.plumbing import Git
-from tools.worktrees import worktree
+from tools.worktrees import temporary_worktree
 
 pytestmark = pytest.mark.slow  # each test starts several sessions
 
@@ -148,7 +148,9 @@ def test_attempts_end_with_the_session_that_waits_for_them(shop: Repo, number: s
     running = [int(path.name) for path in pids.iterdir()]
     _until(lambda: not any(_runs(pid) for pid in running))
     if number is signal.SIGKILL:  # which lets nobody clean up: the next one does
-        with worktree(Git(shop.root), "HEAD", Home.from_environment(environment()).cache / "worktrees"):
+        with temporary_worktree(
+            Git(shop.root), "HEAD", Home.from_environment(environment()).cache / "worktrees"
+        ):
             pass
         assert shop.git("worktree", "list").count("\n") == 1
     else:

@@ -37,9 +37,9 @@ from tests.support.cli import CHECKOUT
 from tests.support.repo import Repo
 from tools.action import Action
 from tools.aliases import KINDS as ALIASES
-from tools.aliases import meant
-from tools.defaults import TOOLS, UNTOLD, default_tools, understood_tools
-from tools.kernel.offering import functions, signature
+from tools.aliases import translate_call
+from tools.defaults import TOOLS, UNTOLD, load_accepted_tools, load_default_tools
+from tools.kernel.offering import describe_functions, format_signature
 from tools.registry import Tool, Toolbox
 
 Data = dict[str, Any]
@@ -130,11 +130,11 @@ def offered_by_format(model: str) -> list[str]:
 
 def kernel_functions() -> list[str]:
     """Return the tools as a kernel has them: the signatures of its functions."""
-    return [signature(each["name"], each["parameters"]) for each in functions(_all_tools())]
+    return [format_signature(each["name"], each["parameters"]) for each in describe_functions(_all_tools())]
 
 
 def _all_tools() -> list[Tool]:
-    found = {each.name: each for each in (*default_tools(), *understood_tools())}
+    found = {each.name: each for each in (*load_default_tools(), *load_accepted_tools())}
     assert len(found) == len(TOOLS) + len(UNTOLD)
     return list(found.values())
 
@@ -168,9 +168,9 @@ def aliases() -> list[Data]:
     ]
 
 
-def translate_call(tool: str, arguments: Mapping[str, Any]) -> Data:
+def convert_call(tool: str, arguments: Mapping[str, Any]) -> Data:
     """Return a call of another agent's tool as the call of ours that it is taken for."""
-    action = meant(Action(id="1", tool=tool, arguments=dict(arguments)), Toolbox(_all_tools()))
+    action = translate_call(Action(id="1", tool=tool, arguments=dict(arguments)), Toolbox(_all_tools()))
     return {"tool": action.tool, "arguments": dict(action.arguments)}
 
 

@@ -85,7 +85,7 @@ CALLS: list[tuple[str, dict[str, Any]]] = [
 
 
 def test_calls_of_other_agents_tools_are_taken_as_ours() -> None:
-    taken = [{"call": [name, given], "taken": surface.translate_call(name, given)} for name, given in CALLS]
+    taken = [{"call": [name, given], "taken": surface.convert_call(name, given)} for name, given in CALLS]
     compare({"names": surface.aliases(), "calls": taken}, "aliases")
 
 

@@ -19,7 +19,7 @@ from tests.support.repo import Repo, agent_writes
 from tools.action import ToolFailure
 from tools.git import git_diff, git_status
 from tools.git.broker import Broker
-from tools.git.commit import CommitResult, commit
+from tools.git.commit import CommitResult, commit_session
 from tools.workspace import Workspace
 
 DESTRUCTIVE = (
@@ -233,11 +233,11 @@ async def look(at: Workspace) -> None:
 
 
 def make(at: Workspace) -> CommitResult:
-    return asyncio.run(commit(at, "Change it"))
+    return asyncio.run(commit_session(at, "Change it"))
 
 
 def defined(at: Workspace) -> tuple[Definition, ...]:
-    return Broker(at.root).defined
+    return Broker(at.root).program_definitions
 
 
 def state(root: Path) -> dict[str, str]:

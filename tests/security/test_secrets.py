@@ -17,7 +17,7 @@ from tests.support.cli import call, git, script
 from tests.support.repo import Repo, agent_writes
 from tools.action import ToolFailure
 from tools.files import read, write
-from tools.git.commit import commit
+from tools.git.commit import commit_session
 from tools.recall import recall
 from tools.shell import shell
 
@@ -86,7 +86,7 @@ def refusal(repo: Repo, files: Mapping[str, str], message: str = "Change", **set
     for path, content in files.items():
         agent_writes(at, path, content)
     try:
-        asyncio.run(commit(at, message))
+        asyncio.run(commit_session(at, message))
     except ToolFailure as failure:
         return str(failure)
     return ""

@@ -331,19 +331,19 @@ class Told:
     beside: Callable[[], None] = lambda: None
     refused: list[str] = field(default_factory=list)
 
-    def action(self, action: Action, effect: Effect) -> None:
+    def record_action(self, action: Action, effect: Effect) -> None:
         self.beside()  # what was done before it has ended, and it has not begun
 
-    def decision(self, action: Action, decision: Decision, by: str) -> None: ...
+    def record_decision(self, action: Action, decision: Decision, by: str) -> None: ...
 
-    def observation(self, action: Action, observation: Observation, seconds: float) -> None:
+    def record_observation(self, action: Action, observation: Observation, seconds: float) -> None:
         assert "internal" not in observation.data, observation.text
         if commit := observation.data.get("commit"):
             self.commit(str(commit))
         if action.tool == "write":
             self.beside()  # it knows what it has written; until it counts as ended, others write, too
 
-    def snapshot(self, tree: str, when: Literal["before", "after"]) -> None:
+    def record_snapshot(self, tree: str, when: Literal["before", "after"]) -> None:
         self.tree(tree, when)
 
 

@@ -13,8 +13,8 @@ from sandbox.policy import Approval, Mode, Policy
 from tests.support.bench import workspace
 from tests.tools.test_dispatch import Recorded
 from tools.action import Action, Observation
-from tools.aliases import meant
-from tools.defaults import default_tools, understood_tools
+from tools.aliases import translate_call
+from tools.defaults import load_accepted_tools, load_default_tools
 from tools.dispatch import Gateway
 from tools.edit.offer import Format
 from tools.registry import Toolbox
@@ -25,8 +25,8 @@ AFTER = "a = 1\nb = 20\nc = 3\n"
 
 def toolbox(*formats: Format, withheld: frozenset[str] = frozenset()) -> Toolbox:
     return Toolbox(
-        [tool for tool in default_tools(formats) if tool.name not in withheld],
-        [tool for tool in understood_tools() if tool.name not in withheld],
+        [tool for tool in load_default_tools(formats) if tool.name not in withheld],
+        [tool for tool in load_accepted_tools() if tool.name not in withheld],
     )
 
 
@@ -206,11 +206,11 @@ NOBODYS = [
 
 @pytest.mark.parametrize("action", [*OURS, *NOBODYS], ids=lambda action: f"{action.tool} {action.arguments}")
 def test_what_is_ours_or_nobodys_is_left_as_it_is(action: Action) -> None:
-    assert meant(action, toolbox("replace", "whole")) is action
+    assert translate_call(action, toolbox("replace", "whole")) is action
 
 
 def test_what_is_withheld_is_not_had_by_another_name(tmp_path: Path) -> None:
-    without = toolbox("replace", "whole", withheld=frozenset(tool.name for tool in understood_tools()))
+    without = toolbox("replace", "whole", withheld=frozenset(tool.name for tool in load_accepted_tools()))
     made, file = gateway(tmp_path, without)
     for tool, arguments in EDITS[:-2]:
         observation = act(made, tool, arguments)

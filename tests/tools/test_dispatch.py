@@ -31,17 +31,17 @@ class Recorded:
     lines: list[str] = field(default_factory=list)
     observations: list[Observation] = field(default_factory=list)
 
-    def action(self, action: Action, effect: Effect) -> None:
+    def record_action(self, action: Action, effect: Effect) -> None:
         self.lines.append(f"action {action.tool} {effect.kind}")
 
-    def decision(self, action: Action, decision: Decision, by: str) -> None:
+    def record_decision(self, action: Action, decision: Decision, by: str) -> None:
         self.lines.append(f"decision {decision.verdict} by {by}")
 
-    def observation(self, action: Action, observation: Observation, seconds: float) -> None:
+    def record_observation(self, action: Action, observation: Observation, seconds: float) -> None:
         self.lines.append(f"observation {action.tool}{' failed' if observation.failed else ''}")
         self.observations.append(observation)
 
-    def snapshot(self, tree: str, when: str) -> None:
+    def record_snapshot(self, tree: str, when: str) -> None:
         self.lines.append(f"snapshot {when}")
 
 

@@ -106,7 +106,7 @@ def test_a_long_diff_is_cut_and_kept_whole(repo: Repo) -> None:
     found = call(git_diff, at)
     assert len(found.text) < 17_000
     assert found.text.startswith("Diff of 1 file: a.py\n")
-    kept = at.artifacts.path(found.ref)
+    kept = at.artifacts.find_file(found.ref)
     assert kept is not None
     assert "+number 2999\n" in kept.read_text()
     first_hidden = kept.read_text().split("\n")[int(found.text.rpartition("start=")[2].split(")")[0]) - 1]

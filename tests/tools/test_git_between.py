@@ -11,8 +11,8 @@ import pytest
 from sandbox.snapshots import Snapshots
 from tests.support.repo import Repo, agent_removes, agent_writes
 from tools.action import ToolFailure
-from tools.between import Between
-from tools.git.commit import CommitResult, commit
+from tools.between import ConcurrentChanges
+from tools.git.commit import CommitResult, commit_session
 from tools.workspace import Workspace
 
 pytestmark = pytest.mark.slow  # each test makes a repository and several snapshots
@@ -27,21 +27,21 @@ class Session:
     def __init__(self, repo: Repo, snapshots: Snapshots) -> None:
         self.repo, self.snapshots = repo, snapshots
         self.at: Workspace = repo.workspace()
-        self.between = Between(self.at, lambda: snapshots)
+        self.between = ConcurrentChanges(self.at, lambda: snapshots)
 
     def writes(self, content: str, path: str = "a.py") -> None:
-        self.between.snapshot(self.snapshots.take(), "before")
+        self.between.record_snapshot(self.snapshots.take(), "before")
         agent_writes(self.at, path, content)
-        self.between.snapshot(self.snapshots.take(), "after")
+        self.between.record_snapshot(self.snapshots.take(), "after")
 
     def removes(self, path: str = "a.py") -> None:
-        self.between.snapshot(self.snapshots.take(), "before")
+        self.between.record_snapshot(self.snapshots.take(), "before")
         agent_removes(self.at, path)
-        self.between.snapshot(self.snapshots.take(), "after")
+        self.between.record_snapshot(self.snapshots.take(), "after")
 
     def commits(self) -> CommitResult:
-        self.between.snapshot(self.snapshots.take(), "before")
-        return asyncio.run(commit(self.at, "Change it"))
+        self.between.record_snapshot(self.snapshots.take(), "before")
+        return asyncio.run(commit_session(self.at, "Change it"))
 
     def refused(self) -> str:
         with pytest.raises(ToolFailure) as failure:
@@ -177,7 +177,7 @@ def test_an_undo_between_steps_is_the_sessions_and_what_came_before_it_is_not(se
     edit(session, "line 15\n", "person's 15\n")
     before = session.snapshots.take()
     edit(session, "agent's 5\n", "line 5\n")  # what an undo does
-    session.between.undone(before, session.snapshots.take())
+    session.between.record_undo(before, session.snapshots.take())
     session.writes("b, bettered\n", "b.py")
     assert [file.path for file in session.commits().files] == ["b.py"]
     assert session.committed == LINES

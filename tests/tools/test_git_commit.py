@@ -14,7 +14,7 @@ from sandbox.errors import Fault, UserError
 from tests.support.repo import Repo, agent_removes, agent_writes
 from tools.action import Observation, ToolFailure
 from tools.git import git_commit
-from tools.git.commit import CommitResult, commit
+from tools.git.commit import CommitResult, commit_session
 from tools.workspace import Workspace
 
 LINES = "".join(f"line {number}\n" for number in range(1, 21))
@@ -30,7 +30,7 @@ def repo(tmp_path: Path) -> Repo:
 
 
 def make(at: Workspace, message: str = "Fix it") -> CommitResult:
-    return asyncio.run(commit(at, message))
+    return asyncio.run(commit_session(at, message))
 
 
 def refusal(at: Workspace, message: str = "Fix it") -> str:
@@ -410,7 +410,7 @@ def test_a_staged_file_stays_staged_where_the_commit_has_a_folder(repo: Repo) ->
     at = repo.workspace()
     agent_writes(at, "notes/one.txt", "agent\n")
     before = repo.index()["notes"]
-    made = asyncio.run(commit(at, "Add notes"))
+    made = asyncio.run(commit_session(at, "Add notes"))
     assert repo.committed() == ["notes/one.txt"]
     assert repo.index().get("notes") == before
     assert any("notes/one.txt" in note for note in made.notes)
@@ -419,11 +419,11 @@ def test_a_staged_file_stays_staged_where_the_commit_has_a_folder(repo: Repo) ->
 def test_what_the_user_staged_back_stays_so_where_the_session_changes_it_again(repo: Repo) -> None:
     at = repo.workspace()
     agent_writes(at, "new.txt", "one\n")
-    asyncio.run(commit(at, "Add new"))
+    asyncio.run(commit_session(at, "Add new"))
     repo.git("rm", "-q", "--cached", "new.txt")
     agent_writes(at, "new.txt", "two\n")
     before = repo.index()
-    made = asyncio.run(commit(at, "Change new"))
+    made = asyncio.run(commit_session(at, "Change new"))
     assert repo.show("new.txt") == "two\n"
     assert repo.index() == before
     assert any("staged version left as it was" in note for note in made.notes)

@@ -11,7 +11,7 @@ import pytest
 from sandbox.trust import trust_nothing
 from tests.support.repo import Repo
 from tools.action import Observation, ToolFailure
-from tools.defaults import understood_tools
+from tools.defaults import load_accepted_tools
 from tools.git.history import git_blame, git_log, git_show
 from tools.registry import Tool
 
@@ -108,5 +108,5 @@ def test_nothing_of_the_repository_is_started(repo: Repo, tmp_path: Path) -> Non
 
 
 def test_models_that_know_such_tools_are_understood_also_where_nothing_may_be_written() -> None:
-    there = {tool.name: tool.reads_only for tool in understood_tools() if tool.name.startswith("git_")}
+    there = {tool.name: tool.reads_only for tool in load_accepted_tools() if tool.name.startswith("git_")}
     assert {name for name, reads in there.items() if reads} == {"git_log", "git_show", "git_blame"}

@@ -13,7 +13,7 @@ import pytest
 
 from tests.support.repo import Repo, agent_writes
 from tools.action import ToolFailure
-from tools.git.commit import CommitResult, commit
+from tools.git.commit import CommitResult, commit_session
 from tools.workspace import Workspace
 
 
@@ -27,7 +27,7 @@ def repo(tmp_path: Path) -> Repo:
 
 
 def make(at: Workspace, message: str = "Fix it") -> CommitResult:
-    return asyncio.run(commit(at, message))
+    return asyncio.run(commit_session(at, message))
 
 
 def refusal(at: Workspace, message: str = "Fix it") -> str:
@@ -111,7 +111,7 @@ def test_an_interrupted_hook_is_stopped_and_nothing_is_lost(repo: Repo) -> None:
     head, index = repo.head(), repo.index()
 
     async def interrupted() -> None:
-        task = asyncio.create_task(commit(at, "Never made"))
+        task = asyncio.create_task(commit_session(at, "Never made"))
         deadline = time.monotonic() + 20
         while not (repo.root / ".git/pid").exists() and time.monotonic() < deadline:
             await asyncio.sleep(0.02)

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from tests.support.repo import Repo, agent_removes, agent_writes
 from tools.action import ToolFailure
-from tools.git.commit import CommitResult, commit
+from tools.git.commit import CommitResult, commit_session
 from tools.workspace import Workspace
 
 EXAMPLES = 25 * int(os.environ.get("PATCHWRIGHT_STRESS", "1"))
@@ -125,7 +125,7 @@ def test_a_commit_is_the_agents_alone_and_the_users_work_stays_as_it_was(
         head, stash = repo.head(), repo.git("stash", "list")
         cached = {name: repo.git("show", f":{name}", check=False) for name in NAMES}
         try:
-            made = asyncio.run(commit(at, "Change things"))
+            made = asyncio.run(commit_session(at, "Change things"))
         except ToolFailure as failure:
             event(str(failure).partition(":\n")[0])
             assert (repo.head(), repo.index()) == (head, index)

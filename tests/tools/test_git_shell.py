@@ -14,7 +14,7 @@ from sandbox.snapshots import Snapshots
 from tests.support.repo import Repo
 from tools.action import Action, Observation
 from tools.dispatch import Gateway
-from tools.git.commit import CommitResult, commit
+from tools.git.commit import CommitResult, commit_session
 from tools.registry import Toolbox
 from tools.shell import shell
 from tools.workspace import Workspace
@@ -28,10 +28,10 @@ LARGE = b"\0" * 10_000_001
 class Unheard:
     """A log that nobody reads."""
 
-    def action(self, action: Action, effect: Effect) -> None: ...
-    def decision(self, action: Action, decision: Decision, by: str) -> None: ...
-    def observation(self, action: Action, observation: Observation, seconds: float) -> None: ...
-    def snapshot(self, tree: str, when: str) -> None: ...
+    def record_action(self, action: Action, effect: Effect) -> None: ...
+    def record_decision(self, action: Action, decision: Decision, by: str) -> None: ...
+    def record_observation(self, action: Action, observation: Observation, seconds: float) -> None: ...
+    def record_snapshot(self, tree: str, when: str) -> None: ...
 
 
 @pytest.fixture
@@ -69,7 +69,7 @@ def runs(at: Workspace, tmp_path: Path) -> Iterator[Callable[[str], None]]:
 
 
 def make(at: Workspace) -> CommitResult:
-    return asyncio.run(commit(at, "Change it"))
+    return asyncio.run(commit_session(at, "Change it"))
 
 
 def test_a_file_that_a_command_stops_ignoring_is_not_committed(

@@ -14,7 +14,7 @@ from sandbox.snapshots.store import EMPTY_TREE
 from tests.support.repo import Repo
 from tests.support.worlds import TRAITS, Image, Told, World, git_state, image, lines_of, regular, world
 from tools.action import Observation
-from tools.between import Between
+from tools.between import ConcurrentChanges
 
 SEED = int(os.environ.get("PATCHWRIGHT_SEED", "20261122"))
 REPOSITORIES = int(os.environ.get("PATCHWRIGHT_STRESS", "1"))
@@ -32,7 +32,7 @@ def test_a_commit_leaves_index_stash_and_a_persons_work_as_they_were(shape: str,
         draw = random.Random(f"{SEED} {shape} {number}")
         told = Told()
         with world(tmp_path / f"{number}", draw, (shape,), told) as place:
-            told.tree = Between(place.at, lambda: place.snapshots).snapshot
+            told.tree = ConcurrentChanges(place.at, lambda: place.snapshots).record_snapshot
             place.carries = bool(draw.randrange(2))
             for _ in range(COMMITS):
                 place.meet()

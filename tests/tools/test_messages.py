@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from tests.support.repo import Repo
-from tools.checks.staged import staged
-from tools.messages.style import complaints, learned, of, ticket_of
-from tools.messages.summary import summarised
+from tools.checks.staged import read_staged_change
+from tools.messages.style import check_message, find_ticket, infer_style, learn_style
+from tools.messages.summary import compose_message
 from tools.plumbing import Git
 
 CONVENTIONAL = [f"feat(cart): add number {i}" for i in range(6)] + [f"fix(api): mend {i}" for i in range(6)]
@@ -21,18 +21,23 @@ CART = "class Cart:\n    def total(self):\n        return 1\n"
 
 
 def test_a_style_is_learned_and_nothing_is_learned_from_little() -> None:
-    style = of(CONVENTIONAL)
+    style = infer_style(CONVENTIONAL)
     assert (style.conventional, style.types, style.scopes) == (1.0, ("feat", "fix"), ("cart", "api"))
-    assert of(TICKETS).ticket == "[{}] "
-    assert (of(GERMAN).language, of(CONVENTIONAL).language, of(LOWER).capital, of(LOWER).stop) == (
+    assert infer_style(TICKETS).ticket == "[{}] "
+    assert (
+        infer_style(GERMAN).language,
+        infer_style(CONVENTIONAL).language,
+        infer_style(LOWER).capital,
+        infer_style(LOWER).stop,
+    ) == (
         "de",
         "en",
         0,
         1,
     )
-    assert not of(CONVENTIONAL[:3]).known
-    assert ticket_of("feature/PAY-12-round") == "PAY-12"
-    assert ticket_of("main") == ""
+    assert not infer_style(CONVENTIONAL[:3]).is_known
+    assert find_ticket("feature/PAY-12-round") == "PAY-12"
+    assert find_ticket("main") == ""
 
 
 @pytest.mark.parametrize(
@@ -51,12 +56,12 @@ def test_a_style_is_learned_and_nothing_is_learned_from_little() -> None:
 def test_a_message_is_compared_with_the_log(
     subjects: list[str], message: str, errors: int, warnings: int
 ) -> None:
-    assert tuple(map(len, complaints(message, of(subjects)))) == (errors, warnings)
+    assert tuple(map(len, check_message(message, infer_style(subjects)))) == (errors, warnings)
 
 
 def message(repo: Repo, subjects: list[str], ticket: str = "") -> str:
     repo.git("add", "-A")
-    return summarised(staged(Git.here(repo.root)), of(subjects), ticket)
+    return compose_message(read_staged_change(Git.from_folder(repo.root)), infer_style(subjects), ticket)
 
 
 @pytest.fixture
@@ -102,11 +107,11 @@ def test_renames_removals_documents_and_data(repo: Repo) -> None:
 def test_the_log_of_a_repository_is_read(repo: Repo) -> None:
     for subject in CONVENTIONAL:
         repo.git("commit", "-q", "--allow-empty", "-m", subject)
-    style = learned(Git.here(repo.root))
+    style = learn_style(Git.from_folder(repo.root))
     assert (style.commits, style.types[0] in ("feat", "fix"), style.examples[0]) == (
         13,
         True,
         CONVENTIONAL[-1],
     )
     empty = Repo(repo.root.parent / "empty")
-    assert learned(Git.here(empty.root)).commits == 0
+    assert learn_style(Git.from_folder(empty.root)).commits == 0

@@ -179,7 +179,7 @@ def test_one_that_is_forgotten_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     async def story(call: Call) -> None:
         await call("start", command="sleep 600", wait=0)
         async with asyncio.timeout(PATIENCE):
-            while at.background.alive:
+            while at.background.running_commands:
                 await asyncio.sleep(0.02)
         assert "nothing happened" in (await call("output")).text
 

@@ -91,8 +91,8 @@ def test_arguments_that_do_not_fit_are_refused_with_what_would(
 
 def test_a_toolbox_knows_the_name_nearest_to_a_misspelt_one() -> None:
     box = Toolbox([look, arrange])
-    assert box.nearest("Look_") == "look"
-    assert box.nearest("zzzz") == ""
+    assert box.find_nearest_name("Look_") == "look"
+    assert box.find_nearest_name("zzzz") == ""
     assert [each.name for each in box] == ["look", "arrange"]
     assert isinstance(box.get("look"), Tool)
     assert box.get("nope") is None

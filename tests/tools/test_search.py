@@ -11,7 +11,7 @@ import pytest
 from sandbox import own_programs
 from sandbox.errors import UserError
 from tests.tools.workspaces import call, refused, workspace
-from tools.search import ripgrep_path, search
+from tools.search import find_ripgrep, search
 
 SHOP = {
     "src/cart.py": "class Cart:\n    def total(self):\n        return 1\n",
@@ -149,17 +149,17 @@ def test_ripgrep_is_found_on_the_path_or_beside_our_python(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
-    assert os.access(ripgrep_path(), os.X_OK)
+    assert os.access(find_ripgrep(), os.X_OK)
     own_programs._search_folders.cache_clear()
     program = tmp_path / "rg"
     program.write_text("#!/bin/sh\n")
     program.chmod(0o755)
-    assert ripgrep_path() == str(program)
+    assert find_ripgrep() == str(program)
     own_programs._search_folders.cache_clear()
     program.unlink()
     monkeypatch.setattr(sys, "executable", str(tmp_path / "python"))
     with pytest.raises(UserError, match="ripgrep"):
-        ripgrep_path()
+        find_ripgrep()
     own_programs._search_folders.cache_clear()
 
 

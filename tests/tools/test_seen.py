@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tools.seen import after_edit, changed_since, differing, version
+from tools.seen import create_version, diff_sequences, find_changed_ranges, update_after_edit
 
 LINES = st.lists(st.sampled_from(["a", "b", "c", ""]), max_size=12)
 
@@ -13,34 +13,36 @@ LINES = st.lists(st.sampled_from(["a", "b", "c", ""]), max_size=12)
 @given(LINES, LINES)
 def test_what_differs_is_all_that_differs(old: list[str], new: list[str]) -> None:
     rebuilt, at = [], 0
-    for first, end, new_first, new_end in differing(old, new):
+    for first, end, new_first, new_end in diff_sequences(old, new):
         rebuilt += old[at:first] + new[new_first:new_end]
         at = end
     assert rebuilt + old[at:] == new
-    assert all(first < end or new_first < new_end for first, end, new_first, new_end in differing(old, new))
+    assert all(
+        first < end or new_first < new_end for first, end, new_first, new_end in diff_sequences(old, new)
+    )
 
 
 def test_lines_that_changed_are_numbered_as_they_stand_now() -> None:
-    seen = version("1", "a\nb\nc\nd")
-    assert changed_since(seen, "a\nb\nc\nd") == []
-    assert changed_since(seen, "new\na\nB\nc\nd") == [(0, 1), (2, 3)]
-    assert changed_since(seen, "a\nd") == [(1, 1)]
+    seen = create_version("1", "a\nb\nc\nd")
+    assert find_changed_ranges(seen, "a\nb\nc\nd") == []
+    assert find_changed_ranges(seen, "new\na\nB\nc\nd") == [(0, 1), (2, 3)]
+    assert find_changed_ranges(seen, "a\nd") == [(1, 1)]
 
 
 def test_an_edit_makes_nothing_else_known() -> None:
-    seen = version("1", "a\nb\nc\nd\ne\nf")
+    seen = create_version("1", "a\nb\nc\nd\ne\nf")
     on_disk = "a\nB\nc\nd\ne\nf"
     edited = "a\nB\nc\nd\none\ntwo\nf"
-    after = after_edit(seen, on_disk, edited)
+    after = update_after_edit(seen, on_disk, edited)
     assert after.fingerprint == ""
-    assert changed_since(after, edited) == [(1, 2)]
+    assert find_changed_ranges(after, edited) == [(1, 2)]
 
 
 def test_the_lines_of_a_foreign_change_move_with_an_edit_above_them() -> None:
-    seen = version("1", "a\nb\nc\nd\ne\nf")
+    seen = create_version("1", "a\nb\nc\nd\ne\nf")
     on_disk = "a\nb\nc\nd\nE\nf"
     edited = "a\none\ntwo\nthree\nc\nd\nE\nf"
-    assert changed_since(after_edit(seen, on_disk, edited), edited) == [(6, 7)]
+    assert find_changed_ranges(update_after_edit(seen, on_disk, edited), edited) == [(6, 7)]
 
 
 @given(st.integers(0, 9), st.integers(0, 9), st.lists(st.sampled_from("xyz"), min_size=1, max_size=4))
@@ -51,6 +53,6 @@ def test_after_an_edit_only_the_foreign_line_is_unknown(foreign: int, mine: int,
     on_disk = [*lines]
     on_disk[foreign] = "foreign"
     edited = [*on_disk[:mine], *new, *on_disk[mine + 1 :]]
-    after = after_edit(version("1", "\n".join(lines)), "\n".join(on_disk), "\n".join(edited))
+    after = update_after_edit(create_version("1", "\n".join(lines)), "\n".join(on_disk), "\n".join(edited))
     at = edited.index("foreign")
-    assert changed_since(after, "\n".join(edited)) == [(at, at + 1)]
+    assert find_changed_ranges(after, "\n".join(edited)) == [(at, at + 1)]

@@ -11,7 +11,7 @@ import pytest
 
 from agent.model.family import family
 from tests.tools.workspaces import call, refused, workspace
-from tools.defaults import TOOLS, default_tools
+from tools.defaults import TOOLS, load_default_tools
 from tools.finish import finish
 from tools.plan import plan
 from tools.recall import recall
@@ -74,7 +74,7 @@ def test_finish_ends_the_turn_with_its_summary(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("model", ["openai/gpt-5", "anthropic/claude-x", "ollama/qwen3", "deepseek/x"])
 def test_the_tools_of_a_session_are_told_in_eight_kilobytes(model: str) -> None:
-    tools = default_tools(family(model).formats)
+    tools = load_default_tools(family(model).formats)
     assert [tool.name for tool in tools if tool.ends] == ["finish"]
     specs = [
         {
@@ -86,11 +86,11 @@ def test_the_tools_of_a_session_are_told_in_eight_kilobytes(model: str) -> None:
     ]
     assert len(json.dumps(specs)) < 8_000
     assert len({tool.name for tool in tools}) == len(tools)
-    assert len({tool.name for tool in default_tools()}) == len(TOOLS)
+    assert len({tool.name for tool in load_default_tools()}) == len(TOOLS)
 
 
 def test_argument_names_are_those_that_scripts_rely_on() -> None:
-    signatures = {tool.name: tool.signature for tool in default_tools()}
+    signatures = {tool.name: tool.signature for tool in load_default_tools()}
     expected = (
         "read(path, start?, end?)",
         "list(path?, depth?)",

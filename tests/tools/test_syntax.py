@@ -9,8 +9,8 @@ import sys
 
 import pytest
 
-from tools.languages import LANGUAGES, grammar, languages_of, parsed
-from tools.syntax import new_problems, note
+from tools.languages import LANGUAGES, detect_languages, load_grammar, parse_text
+from tools.syntax import find_new_problems, format_new_problems
 from tools.syntax.python import LONG
 
 STRESS = int(os.environ.get("PATCHWRIGHT_STRESS", "1"))
@@ -18,17 +18,17 @@ SEED = int(os.environ.get("PATCHWRIGHT_SEED", "20"))
 
 
 def lines(path: str, before: str | None, after: str) -> list[int]:
-    return [problem.line for problem in new_problems(path, before, after)]
+    return [problem.line for problem in find_new_problems(path, before, after)]
 
 
 def test_a_correct_file_has_no_problems() -> None:
-    assert new_problems("a.py", None, "x = 1\n") == []
-    assert new_problems("a.sh", None, "for i in 1 2; do echo $i; done\n") == []
+    assert find_new_problems("a.py", None, "x = 1\n") == []
+    assert find_new_problems("a.sh", None, "for i in 1 2; do echo $i; done\n") == []
 
 
 def test_python_errors_are_worded_by_the_compiler() -> None:
-    assert note("a.py", "x = 1\n", "x = (1\n") == "syntax error: a.py:1: '(' was never closed"
-    assert "expected an indented block" in note("a.py", None, "def f():\nreturn 1\n")
+    assert format_new_problems("a.py", "x = 1\n", "x = (1\n") == "syntax error: a.py:1: '(' was never closed"
+    assert "expected an indented block" in format_new_problems("a.py", None, "def f():\nreturn 1\n")
 
 
 def test_errors_that_were_there_before_are_not_told() -> None:
@@ -38,13 +38,13 @@ def test_errors_that_were_there_before_are_not_told() -> None:
 
 
 def test_a_doubtful_escape_is_no_error() -> None:
-    assert new_problems("a.py", None, 'x = "\\d"\n') == []
+    assert find_new_problems("a.py", None, 'x = "\\d"\n') == []
 
 
 def test_what_only_a_later_python_accepts_is_no_error() -> None:
     newer = "type Pair[T] = tuple[T, T]\n\n\ndef first[T](pair: Pair[T]) -> T:\n    return pair[0]\n"
-    assert new_problems("a.py", "x = 1\n", newer) == []
-    assert new_problems("a.py", "x = 1\n", 'x = f"{d["a"]}"\n') == []
+    assert find_new_problems("a.py", "x = 1\n", newer) == []
+    assert find_new_problems("a.py", "x = 1\n", 'x = f"{d["a"]}"\n') == []
 
 
 CORRECT = {
@@ -72,10 +72,10 @@ CORRECT = {
 @pytest.mark.parametrize("path", CORRECT)
 def test_a_bracket_that_a_change_lost_is_found_in_every_language(path: str) -> None:
     text = CORRECT[path]
-    assert new_problems(path, None, text) == []
+    assert find_new_problems(path, None, text) == []
     last = max(text.rfind(each) for each in (")", "]", "}")) if path != "a.rb" else text.rindex("}")
-    assert new_problems(path, text, text[:last] + text[last + 1 :]) != []
-    assert new_problems(path, text, text) == []
+    assert find_new_problems(path, text, text[:last] + text[last + 1 :]) != []
+    assert find_new_problems(path, text, text) == []
 
 
 @pytest.mark.parametrize(
@@ -91,34 +91,34 @@ def test_a_bracket_that_a_change_lost_is_found_in_every_language(path: str) -> N
 )
 def test_what_no_bracket_shows_is_found_where_the_grammar_is_reliable(path: str, word: str) -> None:
     broken = CORRECT[path].replace(word, f"{word[0]} {word[1:]}", 1)
-    assert new_problems(path, CORRECT[path], broken) != []
+    assert find_new_problems(path, CORRECT[path], broken) != []
 
 
 MACROS = "FMT_BEGIN_NAMESPACE\nDECLARE_THING(a, unsigned, : 4)\n\nint f(int a) {\n  return g(a);\n}\n"
 
 
 def test_a_file_that_the_grammar_does_not_understand_is_not_blamed() -> None:
-    assert new_problems("a.c", None, MACROS) == []
-    assert new_problems("a.c", MACROS, MACROS + "OTHER_MACRO(b, signed, : 5)\n") == []
-    assert new_problems("a.c", MACROS, "\n\n" + MACROS.replace("g(a)", "g(a, 1)")) == []
+    assert find_new_problems("a.c", None, MACROS) == []
+    assert find_new_problems("a.c", MACROS, MACROS + "OTHER_MACRO(b, signed, : 5)\n") == []
+    assert find_new_problems("a.c", MACROS, "\n\n" + MACROS.replace("g(a)", "g(a, 1)")) == []
 
 
 def test_brackets_are_matched_in_a_file_that_the_grammar_does_not_understand() -> None:
-    problems = new_problems("a.c", MACROS, MACROS.replace("g(a);", "g(a;"))
+    problems = find_new_problems("a.c", MACROS, MACROS.replace("g(a);", "g(a;"))
     assert [(each.line, each.message) for each in problems] == [(5, "'(' is not closed before '}' in line 6")]
-    assert "closes nothing" in note("a.c", MACROS, MACROS + "}\n")
-    assert "never closed" in note("a.c", MACROS, MACROS.replace("\n}\n", "\n"))
+    assert "closes nothing" in format_new_problems("a.c", MACROS, MACROS + "}\n")
+    assert "never closed" in format_new_problems("a.c", MACROS, MACROS.replace("\n}\n", "\n"))
 
 
 def test_each_branch_of_a_condition_may_open_the_same_bracket() -> None:
     text = "#ifdef A\nint f(int a) {\n#else\nint f(long a) {\n#endif\n  return 0;\n}\n"
-    assert new_problems("a.c", "int f(int a) {\n  return 0;\n}\n", text) == []
+    assert find_new_problems("a.c", "int f(int a) {\n  return 0;\n}\n", text) == []
 
 
 def test_a_header_is_wrong_only_if_it_is_neither_c_nor_cpp() -> None:
-    assert [each.name for each in languages_of("a.h")] == ["c", "cpp"]
-    assert new_problems("a.h", None, "template <class T> struct A { T x; };\n") == []
-    assert new_problems("a.h", None, "template <class T> struct A { T x; ;\n") != []
+    assert [each.name for each in detect_languages("a.h")] == ["c", "cpp"]
+    assert find_new_problems("a.h", None, "template <class T> struct A { T x; };\n") == []
+    assert find_new_problems("a.h", None, "template <class T> struct A { T x; ;\n") != []
 
 
 @pytest.mark.parametrize(
@@ -134,23 +134,23 @@ def test_the_place_of_an_error_is_told(path: str, source: str, line: int) -> Non
 
 
 def test_settings_of_editors_may_have_comments_and_trailing_commas() -> None:
-    assert new_problems("tsconfig.json", None, '{ // a comment\n  "a": [1,],\n}') == []
-    assert new_problems("tsconfig.json", None, '{ "a": [1, }') != []
+    assert find_new_problems("tsconfig.json", None, '{ // a comment\n  "a": [1,],\n}') == []
+    assert find_new_problems("tsconfig.json", None, '{ "a": [1, }') != []
 
 
 def test_unknown_languages_and_enormous_files_are_left_alone() -> None:
-    assert new_problems("a.xyz", None, "fn f( {") == []
-    assert new_problems("a.py", None, "(" * 3_000_000) == []
+    assert find_new_problems("a.xyz", None, "fn f( {") == []
+    assert find_new_problems("a.py", None, "(" * 3_000_000) == []
 
 
 def test_a_text_that_is_nothing_but_errors_does_not_exhaust_the_stack() -> None:
-    assert new_problems("a.js", None, "[(" * 20_000) != []
+    assert find_new_problems("a.js", None, "[(" * 20_000) != []
 
 
 def test_every_grammar_is_installed_and_reads_an_empty_file() -> None:
     for language in LANGUAGES:
-        assert grammar(language).node_kind_count > 0
-        assert not parsed(language, "").root_node.has_error
+        assert load_grammar(language).node_kind_count > 0
+        assert not parse_text(language, "").root_node.has_error
 
 
 def test_knowing_the_languages_imports_no_grammar() -> None:
@@ -160,12 +160,12 @@ def test_knowing_the_languages_imports_no_grammar() -> None:
 
 
 def test_a_tree_after_an_edit_is_the_one_of_a_fresh_parse() -> None:
-    language = languages_of("a.go")[0]
+    language = detect_languages("a.go")[0]
     before = CORRECT["a.go"] * 3 + "// é\n"
     after = before.replace("func f", "func größer", 2)
-    parsed(language, before)
-    edited = str(parsed(language, after, before=before).root_node)
-    assert edited == str(parsed(language, after + "\n").root_node)
+    parse_text(language, before)
+    edited = str(parse_text(language, after, before=before).root_node)
+    assert edited == str(parse_text(language, after + "\n").root_node)
 
 
 STATEMENTS = (
@@ -201,7 +201,10 @@ def test_in_a_long_file_the_code_around_a_change_speaks_for_the_whole() -> None:
     for _ in range(15 * STRESS):
         at = drawn.randrange(len(text))
         after = text[:at] + drawn.choice(TOKENS) + text[at + drawn.choice((0, 0, 1, 4)) :]
-        assert (new_problems("a.py", text, after) == []) == compiles(after), (at, after[at - 40 : at + 40])
+        assert (find_new_problems("a.py", text, after) == []) == compiles(after), (
+            at,
+            after[at - 40 : at + 40],
+        )
 
 
 def compiles(text: str) -> bool:

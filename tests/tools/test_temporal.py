@@ -9,7 +9,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tools.temporal import Always, Either, Event, Formula, Happening, Monitor, Not, Rule, Since, event, once
+from tools.temporal import (
+    Always,
+    Combination,
+    Event,
+    Formula,
+    Monitor,
+    Not,
+    ObservedEvent,
+    Rule,
+    Since,
+    event,
+    once,
+)
 
 LETTERS = "abc"
 
@@ -22,7 +34,7 @@ def holds(formula: Formula, trace: Sequence[str]) -> bool:
             return trace[last] in names
         case Not(part=part):
             return not holds(part, trace)
-        case Either(one=one, other=other, how=how):
+        case Combination(one=one, other=other, how=how):
             return how([holds(one, trace), holds(other, trace)])
         case Since(ever=ever, then=then):
             return any(
@@ -54,14 +66,14 @@ def test_a_monitor_agrees_with_the_definitions(must: Formula, trace: list[str]) 
     anything = event(*LETTERS)
     monitor = Monitor(Rule(name="r", when=anything, must=must, message=""))
     for place, name in enumerate(trace):
-        now = Happening(name=name)
-        assert bool(monitor.breaches(now)) is not holds(must, trace[: place + 1])
-        monitor.see(now)
+        now = ObservedEvent(name=name)
+        assert bool(monitor.find_violations(now)) is not holds(must, trace[: place + 1])
+        monitor.observe(now)
 
 
-def happening(text: str) -> Happening:
+def happening(text: str) -> ObservedEvent:
     name, _, key = text.partition(":")
-    return Happening(name=name, keys={"path": frozenset({key})} if key else {})
+    return ObservedEvent(name=name, keys={"path": frozenset({key})} if key else {})
 
 
 @pytest.mark.parametrize(
@@ -87,8 +99,8 @@ def test_each_value_of_a_key_is_followed_apart(trace: str, broken: list[str]) ->
     monitor = Monitor(rule)
     found = []
     for each in map(happening, trace.split()):
-        found += monitor.breaches(each)
-        monitor.see(each)
+        found += monitor.find_violations(each)
+        monitor.observe(each)
     assert [breach.about for breach in found] == broken
     assert [breach.message for breach in found] == [f"{path} was not read" for path in broken]
 
@@ -99,11 +111,11 @@ def test_an_event_costs_the_same_after_a_long_session() -> None:
     rule = Rule(name="r", key="path", when=event("edit"), must=once(event("read")), message="")
     monitor = Monitor(rule)
 
-    def cost(events: list[Happening]) -> float:
+    def cost(events: list[ObservedEvent]) -> float:
         start = time.thread_time()
         for each in events:
-            monitor.breaches(each)
-            monitor.see(each)
+            monitor.find_violations(each)
+            monitor.observe(each)
         return (time.thread_time() - start) / len(events)
 
     few = [happening(f"read:{number % 10}") for number in range(5_000)]

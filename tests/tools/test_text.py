@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.repo import Repo
-from tools.text import added_removed, changed_lines, unified
+from tools.text import count_changed_lines, count_diff_lines, format_unified_diff
 
 STRESS = int(os.environ.get("PATCHWRIGHT_STRESS", "1"))
 SEED = int(os.environ.get("PATCHWRIGHT_SEED", "11"))
@@ -45,7 +45,7 @@ def applied(diff: str, before: str) -> str:
 @pytest.mark.slow
 @given(TEXTS, TEXTS)
 def test_a_diff_leads_from_one_text_to_the_other(before: str, after: str) -> None:
-    diff = unified("a.txt", before, after)
+    diff = format_unified_diff("a.txt", before, after)
     assert (diff == "") == (before == after)
     if diff:
         assert applied(diff, before) == after
@@ -53,8 +53,8 @@ def test_a_diff_leads_from_one_text_to_the_other(before: str, after: str) -> Non
 
 @given(TEXTS, TEXTS)
 def test_what_is_added_and_removed_adds_up(before: str, after: str) -> None:
-    added, removed = added_removed(unified("a.txt", before, after) or "\n\n")
-    assert changed_lines(before, after) == (added, removed)
+    added, removed = count_diff_lines(format_unified_diff("a.txt", before, after) or "\n\n")
+    assert count_changed_lines(before, after) == (added, removed)
     lines = [len(text.split("\n")) - text.endswith("\n") - (text == "") for text in (before, after)]
     assert added - removed == lines[1] - lines[0]
 
@@ -66,17 +66,17 @@ def test_the_diff_of_one_changed_line_is_as_small_as_difflibs(text: str, at: int
     lines = text.split("\n")
     lines[at % len(lines)] += "!"
     after = "\n".join(lines)
-    ours = added_removed(unified("a.txt", text, after))
+    ours = count_diff_lines(format_unified_diff("a.txt", text, after))
     split = [[f"{line}\n" for line in each.split("\n")] for each in (text, after)]
-    theirs = added_removed("".join(unified_diff(*split, "a", "b")))
+    theirs = count_diff_lines("".join(unified_diff(*split, "a", "b")))
     assert ours[0] <= theirs[0] + 1  # a last line that was empty is no line for a diff
     assert ours[1] <= theirs[1]
 
 
 def test_a_diff_names_files_that_are_new_removed_or_moved() -> None:
-    assert unified("a", "", "x\n").splitlines()[:2] == ["--- /dev/null", "+++ b/a"]
-    assert unified("a", "x\n", "").splitlines()[:2] == ["--- a/a", "+++ /dev/null"]
-    assert unified("b", "x\n", "y\n", "a").splitlines()[:2] == ["--- a/a", "+++ b/b"]
+    assert format_unified_diff("a", "", "x\n").splitlines()[:2] == ["--- /dev/null", "+++ b/a"]
+    assert format_unified_diff("a", "x\n", "").splitlines()[:2] == ["--- a/a", "+++ /dev/null"]
+    assert format_unified_diff("b", "x\n", "y\n", "a").splitlines()[:2] == ["--- a/a", "+++ b/b"]
 
 
 @pytest.mark.slow
@@ -86,7 +86,7 @@ def test_git_applies_every_diff_to_the_letter(tmp_path: Path) -> None:
     for number in range(40 * STRESS):
         before, after = f"first\n{_text(source)}", f"{_text(source)}last\n"
         repo.write("a.txt", before)
-        (tmp_path / "a.diff").write_bytes(unified("a.txt", before, after).encode())
+        (tmp_path / "a.diff").write_bytes(format_unified_diff("a.txt", before, after).encode())
         repo.git("apply", str(tmp_path / "a.diff"))
         assert repo.read("a.txt") == after, f"number {number} of seed {SEED}"
 

@@ -11,7 +11,7 @@ from tools.checks.staged import Change, File
 
 if TYPE_CHECKING:
     from sandbox.process import Sandbox
-    from tools.linters import Found
+    from tools.linters import ConfiguredLinter
 
 CHECKS = ("conflicts", "secrets", "syntax", "leftovers", "sizes", "weakened", "linters")
 """By name, which is the module's. They are imported when they are run."""
@@ -28,27 +28,27 @@ def run_checks(
     """
     if not change.files:
         return []
-    change.load()
+    change.load_contents()
     found: list[Finding] = []
     for name in CHECKS:
         if name not in skip and name != _LINTERS:
             found += import_module(f"tools.checks.{name}").check(change)
-    if confined is not None and _LINTERS not in skip and (jobs := list(linted(change))):
+    if confined is not None and _LINTERS not in skip and (jobs := list(find_linter_jobs(change))):
         from tools.checks.linters import check
 
         found += check(change, confined(), jobs)
     return sorted(found, key=lambda each: (each.severity, each.path, each.line))
 
 
-def linted(change: Change) -> Iterator[tuple[File, Found]]:
+def find_linter_jobs(change: Change) -> Iterator[tuple[File, ConfiguredLinter]]:
     """Files with what the project would have said of them."""
-    from tools.linters import of_file
+    from tools.linters import find_linters
 
-    known: dict[tuple[str, str], list[Found]] = {}
-    for file in change.plain:
+    known: dict[tuple[str, str], list[ConfiguredLinter]] = {}
+    for file in change.regular_files:
         folder, _, name = file.path.rpartition("/")
         alike = folder, name.rpartition(".")[2]
         if alike not in known:
-            known[alike] = list(of_file(change.git.root, file.path))
+            known[alike] = list(find_linters(change.git.root, file.path))
         for found in known[alike]:
             yield file, found

@@ -13,8 +13,10 @@ _MARKER = re.compile(r"(<{7}|>{7}|\|{7})( |$)")
 
 def check(change: Change) -> Iterator[Finding]:
     """New lines that open or close a conflict, in files that have both kinds: a lone one is somebody's underlining."""
-    for file in change.plain:
-        found = [(line, match[1]) for line, text in file.added() if (match := _MARKER.match(text))]
+    for file in change.regular_files:
+        found = [
+            (line, match[1]) for line, text in file.iterate_added_lines() if (match := _MARKER.match(text))
+        ]
         if {mark[0] for _, mark in found} >= {"<", ">"}:
             for line, mark in found:
                 yield Finding(check="conflicts", path=file.path, line=line, message=f"conflict marker {mark}")

@@ -23,7 +23,7 @@ class Hunk:
     added: list[str] = field(default_factory=list)
 
 
-def files_of(diff: str) -> Iterator[list[Hunk]]:
+def parse_file_hunks(diff: str) -> Iterator[list[Hunk]]:
     """The hunks of each file of a diff made with `--unified=0`, in its order; none for what is binary.
 
     The announced lengths decide what belongs to a hunk: a line of a file may look like a diff's own.
@@ -54,7 +54,7 @@ def files_of(diff: str) -> Iterator[list[Hunk]]:
         yield hunks
 
 
-def hunks_between(path: str, before: str, after: str) -> list[Hunk]:
+def diff_texts(path: str, before: str, after: str) -> list[Hunk]:
     """Return what changes from one text to the other, as a diff without context has it."""
     old, new = before.splitlines(), after.splitlines()
     changes = difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes()

@@ -37,30 +37,30 @@ class Check:
         return other.facts <= self.facts and not escapes
 
 
-def changed_checks(before: str, after: str) -> Iterator[tuple[Check, Check]] | None:
+def find_changed_checks(before: str, after: str) -> Iterator[tuple[Check, Check]] | None:
     """Return (old, new) of each check of a Python test file that demands something else now.
 
     A check that has no counterpart any more is not among them. None if a version is no Python.
     """
     try:
-        old, new = python_checks(before), python_checks(after)
+        old, new = parse_python_checks(before), parse_python_checks(after)
     except (
         SyntaxError,
         ValueError,
         RecursionError,
     ):  # not Python, or not of this version: nothing can be told
         return None
-    return _changed(old, new)
+    return _pair_changed_checks(old, new)
 
 
-def python_checks(source: str) -> list[Check]:
+def parse_python_checks(source: str) -> list[Check]:
     """Return the checks of a Python file, in their order. Raises SyntaxError."""
     lines = source.splitlines()
     found: list[Check] = []
 
     def add(owner: str, node: ast.stmt | ast.expr, *parts: ast.AST) -> None:
         text = lines[node.lineno - 1].strip() if node.lineno <= len(lines) else ""
-        facts = Counter(fact for part in parts for fact in _facts(part))
+        facts = Counter(fact for part in parts for fact in _extract_facts(part))
         found.append(Check(owner=owner, line=node.lineno, text=text, facts=facts))
 
     def visit(node: ast.AST, owner: str) -> None:
@@ -70,17 +70,20 @@ def python_checks(source: str) -> list[Check]:
                 case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
                     inner = f"{owner}.{child.name}" if owner else child.name
                     for decorator in child.decorator_list:
-                        if isinstance(decorator, ast.Call) and _name(decorator.func) == "parametrize":
+                        if (
+                            isinstance(decorator, ast.Call)
+                            and _find_last_name(decorator.func) == "parametrize"
+                        ):
                             add(inner, decorator, *decorator.args[1:])
                 case ast.Assert():
                     add(owner, child, child.test)
                 case ast.Expr(value=ast.Call() as call) | ast.Expr(value=ast.Await(value=ast.Call() as call)):
-                    if _ASSERTING.search(_name(call.func)):
+                    if _ASSERTING.search(_find_last_name(call.func)):
                         add(owner, child, call)
                 case ast.With() | ast.AsyncWith():
                     for item in child.items:
                         if isinstance(item.context_expr, ast.Call) and _ASSERTING.search(
-                            _name(item.context_expr.func)
+                            _find_last_name(item.context_expr.func)
                         ):
                             add(owner, item.context_expr, item.context_expr)
                 case ast.Assign(targets=[ast.Name(id=name)], value=value) if _EXPECTED_NAME.search(name):
@@ -95,18 +98,18 @@ def python_checks(source: str) -> list[Check]:
     return found
 
 
-def line_facts(line: str) -> Counter[str]:
+def extract_line_facts(line: str) -> Counter[str]:
     """Return what a line of any language demands beside names: its literals, operators and assertion methods."""
     return Counter(_LINE_FACTS.findall(line))
 
 
 def demands_less(removed: str, added: list[str]) -> bool:
     """Whether none of the added lines demands all that the removed one does."""
-    facts = line_facts(removed)
-    return not any(facts <= (new := line_facts(line)) and new["||"] <= facts["||"] for line in added)
+    facts = extract_line_facts(removed)
+    return not any(facts <= (new := extract_line_facts(line)) and new["||"] <= facts["||"] for line in added)
 
 
-def _changed(old: list[Check], new: list[Check]) -> Iterator[tuple[Check, Check]]:
+def _pair_changed_checks(old: list[Check], new: list[Check]) -> Iterator[tuple[Check, Check]]:
     """Pair what is left of both sides after the same checks, first those of the same function, are taken away."""
     left, rest = list(old), list(new)
     for same_owner in (True, False):
@@ -133,7 +136,7 @@ def _changed(old: list[Check], new: list[Check]) -> Iterator[tuple[Check, Check]
             yield check, nearest
 
 
-def _facts(node: ast.AST) -> Iterator[str]:
+def _extract_facts(node: ast.AST) -> Iterator[str]:
     for each in ast.walk(node):
         match each:
             case ast.Constant():
@@ -142,10 +145,10 @@ def _facts(node: ast.AST) -> Iterator[str]:
                 yield from (type(operator).__name__ for operator in each.ops)
             case ast.BoolOp() | ast.UnaryOp():
                 yield type(each.op).__name__
-            case ast.Call() if _ASSERTING.search(name := _name(each.func)):
+            case ast.Call() if _ASSERTING.search(name := _find_last_name(each.func)):
                 yield name
 
 
-def _name(node: ast.expr) -> str:
+def _find_last_name(node: ast.expr) -> str:
     """The last name of a dotted one."""
     return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""

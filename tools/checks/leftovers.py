@@ -38,11 +38,11 @@ _KEPT = re.compile(r"noqa: ?T\d+|pragma: ?keep|patchwright: ?keep")
 
 def check(change: Change) -> Iterator[Finding]:
     """New lines with one of them."""
-    for file in change.plain:
+    for file in change.regular_files:
         pattern = next((each for ends, each in LEFTOVERS if file.path.endswith(ends)), None)
         if pattern is None:
             continue
-        for line, text in file.added():
+        for line, text in file.iterate_added_lines():
             if (match := pattern.search(text)) and not _KEPT.search(text):
                 message = f"left over from debugging: {match[0].strip()}"
                 yield Finding(check="leftovers", path=file.path, line=line, message=message)

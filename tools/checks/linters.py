@@ -13,14 +13,14 @@ from sandbox.errors import UserError
 from sandbox.process import Command, Sandbox
 from tools.checks.finding import Finding
 from tools.checks.staged import Change, File
-from tools.linters import MAX_CHARACTERS, Complaint, Found
+from tools.linters import MAX_CHARACTERS, Complaint, ConfiguredLinter
 
 TIMEOUT = 20.0
 """Seconds for one file."""
 
 AT_ONCE = 4
 
-Job = tuple[File, Found]
+Job = tuple[File, ConfiguredLinter]
 
 
 def check(change: Change, sandbox: Sandbox, jobs: Sequence[Job]) -> Iterator[Finding]:
@@ -33,9 +33,9 @@ def check(change: Change, sandbox: Sandbox, jobs: Sequence[Job]) -> Iterator[Fin
         message = f"{found.linter.program} was not asked: it cannot be confined on this machine"
         yield Finding(check="linters", path=file.path, line=0, message=message, severity="warning")
         return
-    answers = asyncio.run(_all(change, sandbox, jobs))
+    answers = asyncio.run(_run_linters(change, sandbox, jobs))
     for (file, found), complaints in zip(jobs, answers, strict=True):
-        new = {line for line, _ in file.added()}
+        new = {line for line, _ in file.iterate_added_lines()}
         told: set[str] = set()
         for each in complaints:
             message = f"{found.linter.program}: {each.code} {each.message}".replace(":  ", ": ")
@@ -47,22 +47,24 @@ def check(change: Change, sandbox: Sandbox, jobs: Sequence[Job]) -> Iterator[Fin
                 )
 
 
-async def _all(change: Change, sandbox: Sandbox, jobs: Sequence[Job]) -> list[list[Complaint]]:
+async def _run_linters(change: Change, sandbox: Sandbox, jobs: Sequence[Job]) -> list[list[Complaint]]:
     gate = asyncio.Semaphore(AT_ONCE)
 
-    async def one(file: File, found: Found) -> list[Complaint]:
+    async def run_one(file: File, found: ConfiguredLinter) -> list[Complaint]:
         async with gate:
-            return await _asked(change, sandbox, file, found)
+            return await _run_linter(change, sandbox, file, found)
 
-    return await asyncio.gather(*(one(file, found) for file, found in jobs))
+    return await asyncio.gather(*(run_one(file, found) for file, found in jobs))
 
 
-async def _asked(change: Change, sandbox: Sandbox, file: File, found: Found) -> list[Complaint]:
-    text = change.text(file.new)
+async def _run_linter(
+    change: Change, sandbox: Sandbox, file: File, found: ConfiguredLinter
+) -> list[Complaint]:
+    text = change.read_text(file.new)
     if not text or len(text) > MAX_CHARACTERS:
         return []
     command = Command(
-        argv=found.argv(file.path),
+        argv=found.build_argv(file.path),
         cwd=change.git.root,
         stdin=text.encode("utf-8", "replace"),
         timeout=TIMEOUT,

@@ -16,17 +16,17 @@ _ALLOWED = re.compile(r"pragma: ?allowlist[ -]secret|gitleaks:allow", re.IGNOREC
 
 def check(change: Change) -> Iterator[Finding]:
     """Each place of a new secret and its kind, never its value."""
-    removed = "\n".join(line for file in change.files for line in file.removed())
-    for file in change.plain:
+    removed = "\n".join(line for file in change.files for line in file.iterate_removed_lines())
+    for file in change.regular_files:
         for hunk in file.hunks:
-            for line, kind in new_secrets(hunk, removed):
+            for line, kind in find_new_secrets(hunk, removed):
                 message = (
                     f"looks like a secret: {kind} (`pragma: allowlist secret` on its line if it is made up)"
                 )
                 yield Finding(check="secrets", path=file.path, line=line, message=message)
 
 
-def new_secrets(hunk: Hunk, removed: str) -> Iterator[tuple[int, str]]:
+def find_new_secrets(hunk: Hunk, removed: str) -> Iterator[tuple[int, str]]:
     """(line, kind) of each secret that is not merely moved (it stands in `removed`), and that no comment allows."""
     text = "\n".join(hunk.added)
     for each in find_secrets(text):

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from tools.checks.finding import Finding
 from tools.checks.staged import Change
-from tools.text import size
+from tools.text import format_size
 
 MOST = 1_000_000
 """Bytes. Larger files are mostly dumps, builds and media; git keeps every version of them for ever."""
@@ -14,9 +14,9 @@ MOST = 1_000_000
 
 def check(change: Change) -> Iterator[Finding]:
     """New files above the limit, and those that grow beyond it."""
-    large = [each for each in change.files if each.plain and each.size > MOST]
-    before = change.git.sizes([each.old for each in large if each.old])
+    large = [each for each in change.files if each.is_regular and each.size > MOST]
+    before = change.git.read_blob_sizes([each.old for each in large if each.old])
     for file in large:
         if before.get(file.old, 0) <= MOST:
-            message = f"{size(file.size)}, more than {size(MOST)}: leave it out, or use git LFS"
+            message = f"{format_size(file.size)}, more than {format_size(MOST)}: leave it out, or use git LFS"
             yield Finding(check="sizes", path=file.path, line=0, message=message)

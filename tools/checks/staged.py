@@ -9,7 +9,7 @@ import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from tools.checks.diff import Hunk, files_of
+from tools.checks.diff import Hunk, parse_file_hunks
 from tools.plumbing import Git, GitFailed
 
 LARGEST = 2_000_000
@@ -40,16 +40,16 @@ class File:
     hunks: list[Hunk] = field(default_factory=list)
 
     @property
-    def plain(self) -> bool:
+    def is_regular(self) -> bool:
         """A regular file that is still there."""
         return bool(self.new) and self.mode.startswith("100")
 
-    def added(self) -> Iterator[tuple[int, str]]:
+    def iterate_added_lines(self) -> Iterator[tuple[int, str]]:
         """(line number, text) of each new line."""
         for hunk in self.hunks:
             yield from enumerate(hunk.added, hunk.line)
 
-    def removed(self) -> Iterator[str]:
+    def iterate_removed_lines(self) -> Iterator[str]:
         """Each line that goes away."""
         for hunk in self.hunks:
             yield from hunk.removed
@@ -64,7 +64,7 @@ class Change:
     _contents: dict[str, bytes] | None = None
 
     @classmethod
-    def of_contents(cls, git: Git, sides: Mapping[str, tuple[bytes | None, bytes | None]]) -> Change:
+    def from_contents(cls, git: Git, sides: Mapping[str, tuple[bytes | None, bytes | None]]) -> Change:
         """A change that git does not know of: (content before, content after) of each path; None: no file."""
         files, contents = [], {}
         for path, (before, after) in sorted(sides.items()):
@@ -78,30 +78,30 @@ class Change:
         return cls(git, files, contents)
 
     @property
-    def plain(self) -> list[File]:
+    def regular_files(self) -> list[File]:
         """Regular files that the change adds or edits, and that are small enough to be looked into."""
-        return [each for each in self.files if each.plain and each.size <= LARGEST]
+        return [each for each in self.files if each.is_regular and each.size <= LARGEST]
 
-    def text(self, blob: str) -> str:
+    def read_text(self, blob: str) -> str:
         """A blob as text; "" for none, and for one that is binary or too large."""
         content = (self._contents or {}).get(blob, b"") if blob else b""
         return "" if b"\0" in content else content.decode("utf-8", "replace")
 
-    def load(self) -> None:
+    def load_contents(self) -> None:
         """Read all contents in one go, once."""
         if self._contents is not None:
             return
-        wanted = {blob for each in self.plain for blob in (each.old, each.new) if blob}
+        wanted = {blob for each in self.regular_files for blob in (each.old, each.new) if blob}
         wanted |= {each.old for each in self.files if not each.new and each.old}
-        sizes = self.git.sizes(sorted(wanted))
-        self._contents = self.git.contents(sorted(each for each, size in sizes.items() if size <= LARGEST))
+        sizes = self.git.read_blob_sizes(sorted(wanted))
+        self._contents = self.git.read_blobs(sorted(each for each, size in sizes.items() if size <= LARGEST))
 
 
-def staged(git: Git, base: str = "HEAD") -> Change:
+def read_staged_change(git: Git, base: str = "HEAD") -> Change:
     """What is staged, against `base`. In a merge, only what differs from both sides. Raises GitFailed."""
-    base = base if _exists(git, base) else empty_tree(git)
-    change = _between(git, "--cached", base)
-    other = git.line("rev-parse", "--verify", "--quiet", "MERGE_HEAD", ok=(0, 1))
+    base = base if _is_revision(git, base) else find_empty_tree(git)
+    change = _read_change(git, "--cached", base)
+    other = git.run_text("rev-parse", "--verify", "--quiet", "MERGE_HEAD", ok=(0, 1))
     if other:
         names = git.run("diff-index", "--cached", "--name-only", "-z", "--no-renames", other)
         both = {os.fsdecode(name) for name in names.split(b"\0") if name}
@@ -109,21 +109,21 @@ def staged(git: Git, base: str = "HEAD") -> Change:
     return change
 
 
-def between(git: Git, old: str, new: str) -> Change:
+def read_committed_change(git: Git, old: str, new: str) -> Change:
     """What differs between two commits, or from nothing when `old` is "". Raises GitFailed."""
-    return _between(git, old or empty_tree(git), new)
+    return _read_change(git, old or find_empty_tree(git), new)
 
 
-def empty_tree(git: Git) -> str:
+def find_empty_tree(git: Git) -> str:
     """The id of the empty tree in this repository's hash."""
-    return EMPTY_TREES[64 if git.setting("extensions.objectFormat") == "sha256" else 40]
+    return EMPTY_TREES[64 if git.read_setting("extensions.objectFormat") == "sha256" else 40]
 
 
-def _exists(git: Git, name: str) -> bool:
-    return bool(git.line("rev-parse", "--verify", "--quiet", name, ok=(0, 1, 128)))
+def _is_revision(git: Git, name: str) -> bool:
+    return bool(git.run_text("rev-parse", "--verify", "--quiet", name, ok=(0, 1, 128)))
 
 
-def _between(git: Git, *sides: str) -> Change:
+def _read_change(git: Git, *sides: str) -> Change:
     command = "diff-index" if sides[0] == "--cached" else "diff-tree"
     options = (
         *(
@@ -139,21 +139,21 @@ def _between(git: Git, *sides: str) -> Change:
         *("--no-ext-diff", "--no-textconv", "--no-color", "--ignore-submodules=all"),
     )
     output = git.run(command, *options, *sides, "--")
-    files, patch = _raw(output)
-    shown = files_of(patch.lstrip(b"\0").decode("utf-8", "replace"))
+    files, patch = _parse_raw_diff(output)
+    shown = parse_file_hunks(patch.lstrip(b"\0").decode("utf-8", "replace"))
     for each in files:
         each.hunks = next(shown, [])
         if each.status == "T":  # shown as two: what was there removed, what is there added
             each.hunks += next(shown, [])
     if next(shown, None) is not None:
         raise GitFailed(f"git told of {len(files)} files and showed more")
-    sizes = git.sizes(sorted({each.new for each in files if each.plain}))
+    sizes = git.read_blob_sizes(sorted({each.new for each in files if each.is_regular}))
     for each in files:
         each.size = sizes.get(each.new, 0)
     return Change(git, files)
 
 
-def _raw(output: bytes) -> tuple[list[File], bytes]:
+def _parse_raw_diff(output: bytes) -> tuple[list[File], bytes]:
     """The entries in front (`:100644 100644 old new M`, NUL, path, NUL) and the patch behind them."""
     files: list[File] = []
     at = 0
@@ -163,10 +163,14 @@ def _raw(output: bytes) -> tuple[list[File], bytes]:
         _, mode, old, new, status = output[at + 1 : end].decode().split(" ")
         path = os.fsdecode(output[end + 1 : stop])
         if status != "U":  # a conflict that is not settled has no version to commit
-            files.append(File(path=path, status=status[:1], mode=mode, old=_blob(old), new=_blob(new)))
+            files.append(
+                File(
+                    path=path, status=status[:1], mode=mode, old=_parse_blob_id(old), new=_parse_blob_id(new)
+                )
+            )
         at = stop + 1
     return files, output[at:]
 
 
-def _blob(name: str) -> str:
+def _parse_blob_id(name: str) -> str:
     return name if name.strip("0") else ""

@@ -10,10 +10,10 @@ from tools.checks.staged import Change
 
 def check(change: Change) -> Iterator[Finding]:
     """New errors: those that stood there before are not this commit's."""
-    from tools.syntax import new_problems
+    from tools.syntax import find_new_problems
 
-    for file in change.plain:
-        after = change.text(file.new)
-        before = change.text(file.old) if file.old else None
-        for problem in new_problems(file.path, before, after) if after else ():
+    for file in change.regular_files:
+        after = change.read_text(file.new)
+        before = change.read_text(file.old) if file.old else None
+        for problem in find_new_problems(file.path, before, after) if after else ():
             yield Finding(check="syntax", path=file.path, line=problem.line, message=problem.message)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from pathlib import PurePosixPath
 
-from tools.checks.expectations import changed_checks, demands_less
+from tools.checks.expectations import demands_less, find_changed_checks
 from tools.checks.finding import Finding
 from tools.checks.staged import Change, File
 
@@ -38,12 +38,12 @@ _ASSERTS = re.compile(
 _EMPTY = re.compile(r"^\s*assert\s+True\b|^\s*expect\(true\)\.to(?:Be|Equal)\(true\)|assertTrue\(True\)")
 
 
-def is_test(path: str) -> bool:
+def is_test_file(path: str) -> bool:
     """Whether files of this name hold tests."""
     return bool(_TEST_FILE.search(path))
 
 
-def names_of(text: str) -> list[str]:
+def find_test_names(text: str) -> list[str]:
     """The tests that a file defines, by name."""
     return [
         next(filter(None, match.group("python", "script", "go", "java", "rust")))
@@ -53,54 +53,58 @@ def names_of(text: str) -> list[str]:
 
 def check(change: Change) -> Iterator[Finding]:
     """Tests that are gone, skipped, or have lost checks. One that merely moved is not gone."""
-    tests = [each for each in change.files if is_test(each.path)]
-    kept = {name for each in tests for name in names_of(change.text(each.new))} if tests else set()
+    tests = [each for each in change.files if is_test_file(each.path)]
+    kept = (
+        {name for each in tests for name in find_test_names(change.read_text(each.new))} if tests else set()
+    )
     for file in tests:
-        before = names_of(change.text(file.old))
+        before = find_test_names(change.read_text(file.old))
         gone = [name for name in dict.fromkeys(before) if name not in kept]
         if not file.new:
             if gone:
-                yield _warning(file, 0, f"the file and its {len(before)} tests are deleted")
+                yield _make_warning(file, 0, f"the file and its {len(before)} tests are deleted")
             continue
         for name in gone:
-            yield _warning(file, 0, f"the test {name!r} is gone")
-        yield from _lines(file, whole=not gone)
-        yield from _changed_checks(change, file)
+            yield _make_warning(file, 0, f"the test {name!r} is gone")
+        yield from _check_lines(file, whole=not gone)
+        yield from _report_changed_checks(change, file)
 
 
-def _lines(file: File, *, whole: bool) -> Iterator[Finding]:
+def _check_lines(file: File, *, whole: bool) -> Iterator[Finding]:
     """whole: no test of the file is gone, so that a missing check is not told twice"""
-    for line, text in file.added():
+    for line, text in file.iterate_added_lines():
         if match := _SKIPPED.search(text):
-            yield _warning(file, line, f"a test is skipped: {match[0].strip()}")
+            yield _make_warning(file, line, f"a test is skipped: {match[0].strip()}")
         elif match := _EMPTY.search(text):
-            yield _warning(file, line, f"a check that always holds: {match[0].strip()}")
-    lost = sum(bool(_ASSERTS.match(text)) for text in file.removed())
-    won = sum(bool(_ASSERTS.match(text)) for _, text in file.added())
+            yield _make_warning(file, line, f"a check that always holds: {match[0].strip()}")
+    lost = sum(bool(_ASSERTS.match(text)) for text in file.iterate_removed_lines())
+    won = sum(bool(_ASSERTS.match(text)) for _, text in file.iterate_added_lines())
     if whole and lost > won:
-        yield _warning(file, file.hunks[0].line, f"{lost - won} fewer checks than before")
+        yield _make_warning(file, file.hunks[0].line, f"{lost - won} fewer checks than before")
 
 
-def _changed_checks(change: Change, file: File) -> Iterator[Finding]:
+def _report_changed_checks(change: Change, file: File) -> Iterator[Finding]:
     """Checks that demand something else than before: of Python by its syntax, of other languages by lines."""
     if file.path.endswith(".py"):
-        pairs = changed_checks(change.text(file.old), change.text(file.new))
+        pairs = find_changed_checks(change.read_text(file.old), change.read_text(file.new))
         if pairs is not None:
             for old, new in pairs:
-                yield _warning(file, new.line, _change_of_check(old.text, new.text))
+                yield _make_warning(file, new.line, _describe_changed_check(old.text, new.text))
             return
     for hunk in file.hunks:
         added = [text for text in hunk.added if _ASSERTS.match(text)]
         for removed in filter(_ASSERTS.match, hunk.removed):
             if added and demands_less(removed, added):
-                yield _warning(file, hunk.line, _change_of_check(removed.strip(), added[0].strip()))
+                yield _make_warning(
+                    file, hunk.line, _describe_changed_check(removed.strip(), added[0].strip())
+                )
 
 
-def _change_of_check(old: str, new: str) -> str:
-    return f"a check was changed: {_shortened(old)} to {_shortened(new)}"
+def _describe_changed_check(old: str, new: str) -> str:
+    return f"a check was changed: {_shorten_line(old)} to {_shorten_line(new)}"
 
 
-def _shortened(line: str) -> str:
+def _shorten_line(line: str) -> str:
     return f"`{line[:LONGEST_LINE]} …`" if len(line) > LONGEST_LINE else f"`{line}`"
 
 
@@ -108,6 +112,6 @@ LONGEST_LINE = 70
 """Characters of a check that are shown."""
 
 
-def _warning(file: File, line: int, message: str) -> Finding:
+def _make_warning(file: File, line: int, message: str) -> Finding:
     name = PurePosixPath(file.path).as_posix()
     return Finding(check="weakened", path=name, line=line, message=message, severity="warning")

@@ -20,7 +20,7 @@ NAMED, CODE, PROSE = 4.0, 1.0, 1.0
 """How much a word counts in a symbol's name, in code, and in comments and strings."""
 
 
-def ranked(
+def score_texts(
     index: Index, words: Mapping[str, float], among: Mapping[int, Sequence[str]] | None = None
 ) -> dict[int, float]:
     """Text → score, of texts that have any of the words, which are given with their weights.
@@ -39,7 +39,7 @@ def ranked(
     norms = {number: K1 * (1 - B + B * length / average) for number, length in lengths.items()}
     scores: dict[int, float] = {}
     for word, weight in words.items():
-        postings = [each for each in index.word(word) if each[0] in lengths]
+        postings = [each for each in index.find_word(word) if each[0] in lengths]
         if not postings:
             continue
         idf = math.log(1 + (len(lengths) - len(postings) + 0.5) / (len(postings) + 0.5))

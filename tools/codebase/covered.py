@@ -16,7 +16,7 @@ MOST_CONTEXTS = 100_000
 """Tests of a database that are looked at."""
 
 
-def tests_that_ran(root: Path, changed: Iterable[str], tests: Sequence[str]) -> Mapping[str, set[str]]:
+def find_covering_tests(root: Path, changed: Iterable[str], tests: Sequence[str]) -> Mapping[str, set[str]]:
     """Changed path → files of tests that ran a line of it; nothing without a database that says so.
 
     tests: the workspace's files of tests, of which contexts name one ("tests/test_cart.py::test_total|run" as
@@ -30,7 +30,7 @@ def tests_that_ran(root: Path, changed: Iterable[str], tests: Sequence[str]) -> 
     except sqlite3.Error:
         return {}
     try:
-        return _read(connection, root, list(changed), _Names(tests))
+        return _read_contexts(connection, root, list(changed), _TestFileNames(tests))
     except (
         sqlite3.Error,
         UnicodeError,
@@ -40,7 +40,7 @@ def tests_that_ran(root: Path, changed: Iterable[str], tests: Sequence[str]) -> 
         connection.close()
 
 
-class _Names:
+class _TestFileNames:
     """Files of tests by the ways in which contexts name them."""
 
     def __init__(self, tests: Sequence[str]) -> None:
@@ -54,7 +54,7 @@ class _Names:
                 name = ".".join(parts[first:])
                 self._modules[name] = "" if name in self._modules else path
 
-    def file(self, context: str) -> str:
+    def find_test_file(self, context: str) -> str:
         """The file of a context, "" for one that is none of ours."""
         path, marked, _ = context.partition("::")
         if marked:
@@ -70,8 +70,8 @@ class _Names:
         return ""
 
 
-def _read(
-    connection: sqlite3.Connection, root: Path, changed: list[str], names: _Names
+def _read_contexts(
+    connection: sqlite3.Connection, root: Path, changed: list[str], names: _TestFileNames
 ) -> dict[str, set[str]]:
     tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
     found: dict[str, set[str]] = {}
@@ -85,7 +85,7 @@ def _read(
                 f" JOIN file ON file.id = {table}.file_id WHERE file.path IN (?, ?) LIMIT {MOST_CONTEXTS}",
                 spelled,
             )
-            ran = {file for (context,) in rows if (file := names.file(str(context)))}
+            ran = {file for (context,) in rows if (file := names.find_test_file(str(context)))}
             if ran:
                 found.setdefault(path, set()).update(ran)
     return found

@@ -43,7 +43,7 @@ class Entry(NamedTuple):
     last: int
 
 
-def format_of(path: str) -> Language | None:
+def detect_document_format(path: str) -> Language | None:
     """The format of a file by its name; None for code, pictures, notebooks."""
     lower = path.lower()
     if lower.endswith(".ipynb"):
@@ -59,7 +59,7 @@ def is_document(path: str) -> bool:
 _SUFFIXES = tuple(suffix for each in FORMATS for suffix in each.suffixes)
 
 
-def entries(name: str, text: str) -> list[Entry]:
+def parse_entries(name: str, text: str) -> list[Entry]:
     """The headings or keys of a text in a format, in the order of their lines."""
     lines = text.split("\n")
     found = []
@@ -67,10 +67,10 @@ def entries(name: str, text: str) -> list[Entry]:
         found.append(each)
         if len(found) > MOST:
             break
-    return _spans(found[:MOST], len(lines))
+    return _compute_spans(found[:MOST], len(lines))
 
 
-def slug(heading: str) -> str:
+def slugify_heading(heading: str) -> str:
     """A heading as links name it: "Getting *started*" → getting-started (GitHub's rule)."""
     heading = heading[:MAX_HEADING]
     bare = re.sub(r"!?\[([^\]]*)\]\([^)]*\)|<[^>]*>", r"\1", heading)
@@ -86,7 +86,7 @@ class _Level(NamedTuple):
     line: int
 
 
-def _spans(found: list[_Level], count: int) -> list[Entry]:
+def _compute_spans(found: list[_Level], count: int) -> list[Entry]:
     """Each ends before the next of its level or above."""
     result, open_ = [], list[tuple[_Level, str]]()
     ends: dict[int, int] = {}
@@ -112,7 +112,7 @@ _FENCE = re.compile(r"\s{0,3}(`{3,}|~{3,})")
 _HEADING = re.compile(r"\s{0,3}(#{1,6})\s+(.*)")
 
 
-def _markdown(lines: list[str]) -> Iterator[_Level]:
+def _read_markdown(lines: list[str]) -> Iterator[_Level]:
     """CommonMark's two kinds of headings, outside of fenced code."""
     fence = ""
     for number, line in enumerate(lines, 1):
@@ -124,18 +124,18 @@ def _markdown(lines: list[str]) -> Iterator[_Level]:
         elif fence:
             continue
         elif parts := _HEADING.match(line):
-            if name := slug(_heading(parts[2])):
+            if name := slugify_heading(_strip_closing_hashes(parts[2])):
                 yield _Level(len(parts[1]), name, "heading", number)
         elif (
             re.fullmatch(r"\s{0,3}(=+|-{2,})\s*", line)
             and number > 1
             and re.match(r"\s{0,3}[^\s>*+|#-]", lines[number - 2])
-            and (name := slug(lines[number - 2]))
+            and (name := slugify_heading(lines[number - 2]))
         ):
             yield _Level(1 if "=" in line else 2, name, "heading", number - 1)
 
 
-def _heading(text: str) -> str:
+def _strip_closing_hashes(text: str) -> str:
     """Without the number signs that may close it."""
     text = text.strip()
     bare = text.rstrip("#")
@@ -145,7 +145,7 @@ def _heading(text: str) -> str:
 _YAML_KEY = re.compile(r"""( *)(?:- +)?(?:([\w.$/-][\w.$/ \t-]*)|"([^"]+)"\s*|'([^']+)'\s*):(?:\s|$)""")
 
 
-def _yaml(lines: list[str]) -> Iterator[_Level]:
+def _read_yaml(lines: list[str]) -> Iterator[_Level]:
     """Keys of mappings, by their indentation; block texts (`|`, `>`) are passed over."""
     columns: list[int] = []
     inside = -1
@@ -172,7 +172,7 @@ _TABLE = re.compile(r"\s*\[\[?([^\[\]]+)\]\]?\s*(?:#.*)?$")
 _TOML_KEY = re.compile(r"""\s*((?:[\w-]+|"[^"]+"|'[^']+')(?:\s*\.\s*(?:[\w-]+|"[^"]+"|'[^']+'))*)\s*=""")
 
 
-def _toml(lines: list[str]) -> Iterator[_Level]:
+def _read_toml(lines: list[str]) -> Iterator[_Level]:
     """Tables, and the keys in them; values over several lines are passed over."""
     depth, until, open_brackets = 0, "", 0
     for number, line in enumerate(lines, 1):
@@ -181,25 +181,25 @@ def _toml(lines: list[str]) -> Iterator[_Level]:
                 until = ""
             continue
         if open_brackets > 0:
-            open_brackets += _brackets(line)
+            open_brackets += _count_open_brackets(line)
             continue
-        if (parts := _TABLE.match(line)) and (table := _unquoted(parts[1])):
+        if (parts := _TABLE.match(line)) and (table := _strip_quotes(parts[1])):
             depth = 1
             yield _Level(depth, table, "key", number)
         elif parts := _TOML_KEY.match(line):
             value = line[parts.end() :].strip()
-            yield _Level(depth + 1, _unquoted(parts[1]), "key", number)
+            yield _Level(depth + 1, _strip_quotes(parts[1]), "key", number)
             for quotes in ('"""', "'''"):
                 if value.startswith(quotes) and value.count(quotes) == 1:
                     until = quotes
-            open_brackets = 0 if until else _brackets(value)
+            open_brackets = 0 if until else _count_open_brackets(value)
 
 
-def _unquoted(name: str) -> str:
+def _strip_quotes(name: str) -> str:
     return re.sub(r"[\"'\s]", "", name)
 
 
-def _brackets(line: str) -> int:
+def _count_open_brackets(line: str) -> int:
     """How many more are opened than closed, outside of strings and comments."""
     bare = re.sub(r"""\"(?:[^\"\\]|\\.?)*(?:\"|$)|'[^']*'|#.*""", "", line)
     return bare.count("[") + bare.count("{") - bare.count("]") - bare.count("}")
@@ -211,7 +211,7 @@ _JSON_TOKEN = re.compile(
 """A string or comment without an end is one, too: nothing of it is looked at again."""
 
 
-def _json(lines: list[str]) -> Iterator[_Level]:
+def _read_json(lines: list[str]) -> Iterator[_Level]:
     """Keys of objects, of those in lists none."""
     text = "\n".join(lines)
     around: list[str] = []
@@ -229,9 +229,9 @@ def _json(lines: list[str]) -> Iterator[_Level]:
 
 
 _READERS: Mapping[str, Callable[[list[str]], Iterator[_Level]]] = {
-    "markdown": _markdown,
-    "yaml": _yaml,
-    "toml": _toml,
-    "json": _json,
-    "jsonc": _json,
+    "markdown": _read_markdown,
+    "yaml": _read_yaml,
+    "toml": _read_toml,
+    "json": _read_json,
+    "jsonc": _read_json,
 }

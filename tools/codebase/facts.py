@@ -13,15 +13,21 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tools.codebase.documents import FORMATS, entries, format_of
+from tools.codebase.documents import FORMATS, detect_document_format, parse_entries
 from tools.codebase.documents import MAX_BYTES as MAX_DOCUMENT
 from tools.codebase.documents import NAMES as DOCUMENTS
-from tools.codebase.imports import Import, imports_of
-from tools.codebase.sql import SQL, statements
-from tools.codebase.uses import apart, counted_names, without
-from tools.codebase.words import counted, spread
-from tools.languages import LANGUAGES, Language, encoded, languages_of, parsed
-from tools.symbols.definitions import Captures, Definition, count_of_patterns, definitions_of, patterns
+from tools.codebase.imports import Import, parse_imports
+from tools.codebase.sql import SQL, parse_sql
+from tools.codebase.uses import count_names, exclude_holes, separate_prose
+from tools.codebase.words import count_name_words, count_words
+from tools.languages import LANGUAGES, Language, detect_languages, encode_text, parse_text
+from tools.symbols.definitions import (
+    Captures,
+    Definition,
+    build_patterns,
+    count_patterns,
+    list_matched_definitions,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -84,29 +90,29 @@ class Facts:
     lines: int
 
 
-def language_of(path: str) -> Language | None:
+def detect_language(path: str) -> Language | None:
     """The language by which a file is indexed, by its name; None for a file that is only listed."""
-    found = [each for each in languages_of(path) if _query_text(each.name)]
+    found = [each for each in detect_languages(path) if _load_query_text(each.name)]
     if found:
         return found[-1]
-    return SQL if path.lower().endswith(SQL.suffixes) else format_of(path)
+    return SQL if path.lower().endswith(SQL.suffixes) else detect_document_format(path)
 
 
-def facts(language: Language, text: str) -> Facts | None:
+def extract_facts(language: Language, text: str) -> Facts | None:
     """Read a text. None if it is too large, or looks like data."""
     count = text.count("\n") + 1
     if len(text) > MAX_BYTES or len(text) / count > MAX_LINE:
         return None
     if language.name in DOCUMENTS:
-        return _document(language, text) if len(text) <= MAX_DOCUMENT else None
-    return _sql(text) if language == SQL else _Reader(language, text).read()
+        return _extract_document_facts(language, text) if len(text) <= MAX_DOCUMENT else None
+    return _extract_sql_facts(text) if language == SQL else _Reader(language, text).read()
 
 
-def _sql(text: str) -> Facts:
+def _extract_sql_facts(text: str) -> Facts:
     text = text.replace("\r\n", "\n").replace("\r", "\n")
     lines = text.split("\n")
-    found = statements(text)
-    uses = counted_names(SQL, found.code)
+    found = parse_sql(text)
+    uses = count_names(SQL, found.code)
     return Facts(
         language=SQL.name,
         package="",
@@ -118,20 +124,20 @@ def _sql(text: str) -> Facts:
                 line=each.first,
                 last=each.last,
                 signature=lines[each.first - 1].strip().rstrip(" (;")[:MAX_SIGNATURE],
-                doc="" if each.kind == "column" else _comment_above(lines, each.first),
+                doc="" if each.kind == "column" else _find_comment_above(lines, each.first),
             )
             for each in found.created
         ),
         uses=uses,
         said=(),
         imports=(),
-        code=spread({name: count for name, (count, _) in uses.items()}),
-        prose=counted(found.prose),
+        code=count_name_words({name: count for name, (count, _) in uses.items()}),
+        prose=count_words(found.prose),
         lines=len(lines),
     )
 
 
-def _comment_above(lines: list[str], first: int) -> str:
+def _find_comment_above(lines: list[str], first: int) -> str:
     """The first line of the comments right above a line."""
     at = first - 1
     while at > 0 and lines[at - 1].lstrip().startswith("--"):
@@ -139,7 +145,7 @@ def _comment_above(lines: list[str], first: int) -> str:
     return lines[at].strip(" \t-")[:MAX_DOC] if at < first - 1 else ""
 
 
-def _document(language: Language, text: str) -> Facts:
+def _extract_document_facts(language: Language, text: str) -> Facts:
     """Of a document or data: its headings or keys, and its words, all of them prose."""
     text = text.replace("\r\n", "\n").replace("\r", "\n")
     lines = text.split("\n")
@@ -156,13 +162,13 @@ def _document(language: Language, text: str) -> Facts:
                 signature=lines[each.first - 1].strip()[:MAX_SIGNATURE],
                 doc="",
             )
-            for each in entries(language.name, text)
+            for each in parse_entries(language.name, text)
         ),
         uses={},
         said=(),
         imports=(),
         code={},
-        prose=counted(text),
+        prose=count_words(text),
         lines=len(lines),
     )
 
@@ -176,31 +182,35 @@ class _Reader:
     def read(self) -> Facts:
         from tree_sitter import QueryCursor
 
-        tree = parsed(self._language, self._text)
+        tree = parse_text(self._language, self._text)
         # One walk of the tree for all: what a walk costs depends little on what is looked for.
         defining: list[Captures] = []
         other: list[Captures] = []
-        first = count_of_patterns(self._language)
-        for pattern, captures in QueryCursor(query(self._language)).matches(tree.root_node):
+        first = count_patterns(self._language)
+        for pattern, captures in QueryCursor(build_query(self._language)).matches(tree.root_node):
             (defining if pattern < first else other).append(captures)
-        prose, imports, variables = _captured(other)
-        source = encoded(self._text)
-        code, said = apart(source, prose)
-        there = definitions_of(self._language, self._text, defining)
-        uses = counted_names(self._language, code.decode("utf-8", "replace"))
+        prose, imports, variables = _collect_captures(other)
+        source = encode_text(self._text)
+        code, said = separate_prose(source, prose)
+        there = list_matched_definitions(self._language, self._text, defining)
+        uses = count_names(self._language, code.decode("utf-8", "replace"))
         return Facts(
             language=self._language.name,
             package=there[0].package if there else "",
-            symbols=tuple(sorted(self._symbols(there, variables), key=lambda each: (each.first, -each.last))),
+            symbols=tuple(
+                sorted(self._build_symbols(there, variables), key=lambda each: (each.first, -each.last))
+            ),
             uses=uses,
             said=array("I", chain.from_iterable(prose)),
-            imports=tuple(imports_of(self._language.name, imports)),
-            code=spread({name: count for name, (count, _) in uses.items()}),
-            prose=counted(said.decode("utf-8", "replace")),
+            imports=tuple(parse_imports(self._language.name, imports)),
+            code=count_name_words({name: count for name, (count, _) in uses.items()}),
+            prose=count_words(said.decode("utf-8", "replace")),
             lines=len(self._lines),
         )
 
-    def _symbols(self, there: list[Definition], variables: list[tuple[int, int, str]]) -> Iterator[Symbol]:
+    def _build_symbols(
+        self, there: list[Definition], variables: list[tuple[int, int, str]]
+    ) -> Iterator[Symbol]:
         spans = []
         for each in there:
             yield Symbol(
@@ -209,8 +219,8 @@ class _Reader:
                 first=each.first,
                 line=each.own_first,
                 last=each.last,
-                signature=self._signature(each),
-                doc=self._doc(each),
+                signature=self._build_signature(each),
+                doc=self._find_doc(each),
             )
             if each.kind not in ("function", "method", "property"):  # no variable inside of these is told
                 spans.append((each.own_first, each.last, each.name))
@@ -225,7 +235,7 @@ class _Reader:
                     name=whole, kind="variable", first=first, line=first, last=last, signature=head, doc=""
                 )
 
-    def _signature(self, each: Definition) -> str:
+    def _build_signature(self, each: Definition) -> str:
         end = max(each.own_first, min(each.body_first, each.own_first + 12))
         if self._language.name == "python" and end > each.own_first and end == each.body_first:
             end -= 1  # the body begins on a line of its own
@@ -235,7 +245,7 @@ class _Reader:
         head = head.rstrip(" {:")
         return head if len(head) <= MAX_SIGNATURE else head[: MAX_SIGNATURE - 1] + "…"
 
-    def _doc(self, each: Definition) -> str:
+    def _find_doc(self, each: Definition) -> str:
         if self._language.name == "python":
             for line in self._lines[each.body_first - 1 : min(each.last, each.body_first + 2)]:
                 if begins := _DOCSTRING.match(line):
@@ -255,7 +265,7 @@ class _Reader:
         return ""
 
 
-def _captured(
+def _collect_captures(
     matches: Iterable[Captures],
 ) -> tuple[list[tuple[int, int]], list[tuple[int, str]], list[tuple[int, int, str]]]:
     """Ranges of comments and strings; line and text of imports; first and last line and name of variables."""
@@ -270,12 +280,12 @@ def _captured(
                 found[name] += nodes
     prose = sorted(spans)
     if holes := sorted((node.start_byte, node.end_byte) for node in found["hole"]):
-        prose = list(without(prose, holes))
-    imports = {(node.start_point[0] + 1, _text_of(node)) for node in found["import"]}
+        prose = list(exclude_holes(prose, holes))
+    imports = {(node.start_point[0] + 1, _decode_node(node)) for node in found["import"]}
     variables = []
     for node in found["variable"]:
         around = node.parent or node
-        variables.append((node.start_point[0] + 1, around.end_point[0] + 1, _text_of(node)))
+        variables.append((node.start_point[0] + 1, around.end_point[0] + 1, _decode_node(node)))
     return prose, sorted(imports), sorted(variables)
 
 
@@ -287,29 +297,29 @@ _LOOSE = re.compile(r"\(\s|\s\)")
 _DOCSTRING = re.compile(r"""\s*[rRuUbB]{0,2}(?:\"{1,3}|'{1,3})(.*)""")
 
 
-def _text_of(node: Node) -> str:
+def _decode_node(node: Node) -> str:
     return (node.text or b"").decode("utf-8", "replace")
 
 
 @cache
-def _query_text(name: str) -> str:
+def _load_query_text(name: str) -> str:
     path = Path(__file__).parent / "queries" / f"{name}.scm"
     return path.read_text("utf-8") if path.is_file() else ""
 
 
 @cache
-def query(language: Language) -> Query:
+def build_query(language: Language) -> Query:
     """Its definitions, and the language's own query: `queries/NAME.scm`, with the captures of `_OTHER`.
 
     @hole is code inside of @prose.
     """
     from tree_sitter import Query
 
-    from tools.languages import grammar
+    from tools.languages import load_grammar
 
-    return Query(grammar(language), f"{patterns(language)}\n{_query_text(language.name)}")
+    return Query(load_grammar(language), f"{build_patterns(language)}\n{_load_query_text(language.name)}")
 
 
-def language_named(name: str) -> Language:
+def get_language(name: str) -> Language:
     """A language of the table. Raises StopIteration for an unknown name: names come from the table itself."""
     return next(each for each in (*LANGUAGES, SQL, *FORMATS) if each.name == name)

@@ -61,7 +61,8 @@ class Graph:
         for source, weight in zip(self.sources, self.weights, strict=True):
             leaving[source] += weight
         pulls = [
-            (target, itemgetter(*sources), shares) for target, sources, shares in self._incoming(leaving)
+            (target, itemgetter(*sources), shares)
+            for target, sources, shares in self._group_incoming(leaving)
         ]
         ends = [at for at, out in enumerate(leaving) if not out]
         rank = start
@@ -73,7 +74,7 @@ class Graph:
             rank = after
         return dict(zip(self.paths, rank, strict=True))
 
-    def _incoming(self, leaving: list[float]) -> Iterator[tuple[int, list[int], list[float]]]:
+    def _group_incoming(self, leaving: list[float]) -> Iterator[tuple[int, list[int], list[float]]]:
         """Each file that is referred to, with the files that do, and which share of their rank they pass on.
 
         At least two: of one alone, `itemgetter` gives no tuple.
@@ -94,18 +95,18 @@ class Graph:
             at = end
 
 
-def graph(index: Index) -> Graph:
+def get_graph(index: Index) -> Graph:
     """The index's graph, as it was kept or made now."""
     paths = list(index.code)
-    kept = index.store.kept(_KEY)
+    kept = index.store.load_computed(_KEY)
     if kept is not None and kept[0] == index.generation:
-        return _unpacked(paths, kept[1])
-    made = _made(index, paths)
-    index.store.keep(_KEY, index.generation, _packed(made))
+        return _unpack_graph(paths, kept[1])
+    made = _build_graph(index, paths)
+    index.store.save_computed(_KEY, index.generation, _pack_graph(made))
     return made
 
 
-def _made(index: Index, paths: list[str]) -> Graph:
+def _build_graph(index: Index, paths: list[str]) -> Graph:
     number = {path: at for at, path in enumerate(paths)}
     # Texts that several files have (empty ones, mostly) tell nothing of which is meant.
     alone = {
@@ -114,11 +115,11 @@ def _made(index: Index, paths: list[str]) -> Graph:
         if len(there) == 1 and there[0] in number
     }
     tests = {at for path, at in number.items() if is_test(path)}
-    families = [_family(path) for path in paths]
+    families = [_find_language_family(path) for path in paths]
     edges: dict[int, float] = {}
     known: list[dict[str, float]] = [{} for _ in paths]
     count = len(paths)
-    for name, postings in index.store.all_names():
+    for name, postings in index.store.iter_names():
         if len(postings) < 2 or len(name) < 3:
             continue
         live = [(alone[text], defined, used) for text, defined, used, _ in postings if text in alone]
@@ -144,7 +145,7 @@ def _made(index: Index, paths: list[str]) -> Graph:
     )
 
 
-def _family(path: str) -> str:
+def _find_language_family(path: str) -> str:
     """Languages whose files can use each other's names."""
     ending = path[path.rfind(".") + 1 :].lower()
     return next((family for family, endings in _FAMILIES.items() if ending in endings), ending)
@@ -158,14 +159,14 @@ _FAMILIES = {
 }
 
 
-def _packed(made: Graph) -> bytes:
+def _pack_graph(made: Graph) -> bytes:
     known = [[[name, round(value, 2)] for name, value in names] for names in made.known]
     text = json.dumps(known, separators=(",", ":")).encode()
     edges = made.sources.tobytes() + made.targets.tobytes() + made.weights.tobytes()
     return zlib.compress(len(made.sources).to_bytes(4, "little") + edges + text, 1)
 
 
-def _unpacked(paths: list[str], data: bytes) -> Graph:
+def _unpack_graph(paths: list[str], data: bytes) -> Graph:
     parts = zlib.decompress(data)
     size = 4 * int.from_bytes(parts[:4], "little")
     sources, targets, weights = array("I"), array("I"), array("f")

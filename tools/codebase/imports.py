@@ -20,7 +20,7 @@ class Import:
     names: tuple[str, ...] = ()
 
 
-def imports_of(language: str, statements: Sequence[tuple[int, str]]) -> Iterator[Import]:
+def parse_imports(language: str, statements: Sequence[tuple[int, str]]) -> Iterator[Import]:
     """The imports of statements, given with the lines on which they stand."""
     rule = _RULES.get(language)
     if rule is not None:
@@ -32,33 +32,33 @@ def imports_of(language: str, statements: Sequence[tuple[int, str]]) -> Iterator
 Found = Iterator[tuple[str, tuple[str, ...]]]
 
 
-def _names(text: str) -> tuple[str, ...]:
+def _parse_names(text: str) -> tuple[str, ...]:
     """`a, b as c, *` → a, b."""
     firsts = (each.split()[0] for each in text.replace("type ", " ").split(",") if each.split())
     return tuple(each for each in firsts if re.fullmatch(r"\w+", each))
 
 
-def _python(text: str) -> Found:
+def _parse_python(text: str) -> Found:
     text = re.sub(r"#[^\n]*|[()\\]", " ", text)
     if parts := re.match(r"\s*from\s+([\w. ]+?)\s+import\s+(.*)", text, re.DOTALL):
-        yield parts[1].replace(" ", ""), _names(parts[2])
+        yield parts[1].replace(" ", ""), _parse_names(parts[2])
     elif parts := re.match(r"\s*import\s+(.*)", text, re.DOTALL):
         for each in parts[1].split(","):
             if words := each.split():
                 yield words[0], ()
 
 
-def _quoted(text: str) -> Found:
+def _parse_quoted(text: str) -> Found:
     quoted = re.findall(r"""["'`<]([^"'`<>\n]+)["'`>]""", text)
     if quoted:
         inside = re.search(r"\{([^}]*)\}", text)
-        names = _names(inside[1]) if inside else ()
+        names = _parse_names(inside[1]) if inside else ()
         if first := re.match(r"\s*(?:import|export)\s+(?:type\s+)?(?!type\b)(\w+)", text):
             names = (first[1], *names)
         yield quoted[-1], names
 
 
-def _dotted(text: str) -> Found:
+def _parse_dotted(text: str) -> Found:
     found = re.match(
         r"\s*(?:global\s+)?(?:import|using)\s+(?:static\s+)?(?:\w+\s*=\s*)?([\w.]+?)(?:\.\*)?\s*(?:;|$|\bas\b)",
         text,
@@ -68,34 +68,34 @@ def _dotted(text: str) -> Found:
         yield found[1], (last,) if head else ()
 
 
-def _rust(text: str) -> Found:
+def _parse_rust(text: str) -> Found:
     text = re.sub(r"^\s*(?:pub(?:\([^)]*\))?\s+)?", "", text)
     if parts := re.match(r"mod\s+(\w+)", text):
         yield f"./{parts[1]}", ()
     elif parts := re.match(r"use\s+([\w:]+?)(?:::)?(?:\{(.*)\})?\s*(?:as\s+\w+\s*)?;", text, re.DOTALL):
         if parts[2] is not None:
-            yield parts[1], _names(re.sub(r"[{}]|\w+::", " ", parts[2]))
+            yield parts[1], _parse_names(re.sub(r"[{}]|\w+::", " ", parts[2]))
         else:
             head, _, last = parts[1].rpartition("::")
             yield (head, (last,)) if head else (last, ())
 
 
-def _php(text: str) -> Found:
+def _parse_php(text: str) -> Found:
     if parts := re.match(r"\s*use\s+(?:function\s+|const\s+)?(.*?);", text, re.DOTALL):
         for each in parts[1].split(","):
             if words := each.split():
                 yield words[0].strip("\\").replace("\\", "."), (words[0].rpartition("\\")[2],)
     else:
-        yield from _quoted(text)
+        yield from _parse_quoted(text)
 
 
-def _shell(text: str) -> Found:
+def _parse_shell(text: str) -> Found:
     words = text.split()
     if len(words) > 1:
         yield words[1].strip("\"'").rpartition("}/")[2], ()
 
 
-def _swift(text: str) -> Found:
+def _parse_swift(text: str) -> Found:
     if parts := re.match(_SWIFT_IMPORT, text):
         head, _, last = parts[1].rpartition(".")
         yield parts[1], (last,) if head else ()
@@ -107,7 +107,7 @@ _SWIFT_IMPORT = re.compile(
 )
 
 
-def _scala(text: str) -> Found:
+def _parse_scala(text: str) -> Found:
     """`a.b, c.{D, E => F}, g._` → a.b, c.D, c.E, g."""
     text = re.sub(
         r"^\s*import\s+(?:given\s+)?", "", re.sub(r"//[^\n]*|/\*.*?\*/", " ", text, flags=re.DOTALL)
@@ -115,7 +115,7 @@ def _scala(text: str) -> Found:
     for each in re.findall(r"[^,{]+(?:\{[^}]*\})?", text):
         head, brace, inside = each.strip().partition("{")
         head = re.sub(r"\s+as\s+.*|\.(?:_|\*|given)$|\.$", "", head.strip())
-        names = _names(inside.rstrip("} \n").replace("=>", " ")) if brace else ()
+        names = _parse_names(inside.rstrip("} \n").replace("=>", " ")) if brace else ()
         names = tuple(name for name in names if name not in ("_", "given"))
         if not re.fullmatch(r"[\w.]+", head):
             continue
@@ -127,22 +127,22 @@ def _scala(text: str) -> Found:
 
 
 _RULES: Mapping[str, Callable[[str], Found]] = {
-    "python": _python,
-    "javascript": _quoted,
-    "typescript": _quoted,
-    "tsx": _quoted,
-    "go": _quoted,
-    "c": _quoted,
-    "cpp": _quoted,
-    "css": _quoted,
-    "ruby": _quoted,
-    "java": _dotted,
-    "kotlin": _dotted,
-    "csharp": _dotted,
-    "rust": _rust,
-    "php": _php,
-    "bash": _shell,
-    "swift": _swift,
-    "scala": _scala,
-    "lua": _quoted,
+    "python": _parse_python,
+    "javascript": _parse_quoted,
+    "typescript": _parse_quoted,
+    "tsx": _parse_quoted,
+    "go": _parse_quoted,
+    "c": _parse_quoted,
+    "cpp": _parse_quoted,
+    "css": _parse_quoted,
+    "ruby": _parse_quoted,
+    "java": _parse_dotted,
+    "kotlin": _parse_dotted,
+    "csharp": _parse_dotted,
+    "rust": _parse_rust,
+    "php": _parse_php,
+    "bash": _parse_shell,
+    "swift": _parse_swift,
+    "scala": _parse_scala,
+    "lua": _parse_quoted,
 }

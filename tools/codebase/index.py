@@ -12,11 +12,11 @@ from typing import Self, TypeVar
 from tools.codebase import listing
 from tools.codebase.documents import is_document
 from tools.codebase.listing import Stamp
-from tools.codebase.packing import ENTRY, NAME, NOTHING, Outline, unpack_facts, unpack_said
-from tools.codebase.store import Store, discard, locked, now
-from tools.codebase.uses import marks
-from tools.codebase.worker import Task, decoded
-from tools.codebase.workers import segments
+from tools.codebase.packing import ENTRY, NAME, NOTHING, Outline, unpack_facts, unpack_prose_ranges
+from tools.codebase.store import Store, delete_database, get_time_ns, lock_database
+from tools.codebase.uses import find_name_lines
+from tools.codebase.worker import Task, decode_text
+from tools.codebase.workers import read_segments
 from tools.languages import Language
 
 Answered = TypeVar("Answered")
@@ -74,67 +74,69 @@ class Index:
             there = listing.Listing(self.root, self.store.count_files(), self._hidden)
             try:  # the folders are walked meanwhile
                 known = self._files.keys()
-                changed, gone = self._compared(known)
+                changed, gone = self._compare_stamps(known)
             finally:
-                names = there.names()
-            wanted = dict(listing.indexed(names))
+                names = there.collect_names()
+            wanted = dict(listing.filter_indexed(names))
             self.others = [name for name in names if name not in wanted]
         else:
-            wanted = dict(listing.indexed(only))
+            wanted = dict(listing.filter_indexed(only))
             known = self._files.keys() & set(only)
-            changed, gone = self._compared(known)
+            changed, gone = self._compare_stamps(known)
         gone |= known - wanted.keys()
         changed = {path: stamp for path, stamp in changed.items() if path in wanted}
         for path in wanted:
-            if path not in known and (stamp := listing.stamp(self._root, path)) is not None:
+            if path not in known and (stamp := listing.read_stamp(self._root, path)) is not None:
                 changed[path] = stamp
         if not (changed or gone):
             return 0
-        with locked(self._database):
-            return self._take_up(
+        with lock_database(self._database):
+            return self._index_changes(
                 dict(sorted(changed.items())), gone, {path: wanted[path] for path in changed}
             )
 
-    def _compared(self, paths: Iterable[str]) -> tuple[dict[str, Stamp], set[str]]:
+    def _compare_stamps(self, paths: Iterable[str]) -> tuple[dict[str, Stamp], set[str]]:
         """Those of the known files that are not surely what they were, with their stamps, and those that are gone."""
         changed: dict[str, Stamp] = {}
         gone: set[str] = set()
         for path in paths:
-            stamp = listing.stamp(self._root, path)
+            stamp = listing.read_stamp(self._root, path)
             before, read, _ = self._files[path]
             if stamp is None:
                 gone.add(path)
-            elif before != stamp or not stamp.settled(read):
+            elif before != stamp or not stamp.is_settled(read):
                 changed[path] = stamp
         return changed, gone
 
-    def _take_up(self, changed: dict[str, Stamp], gone: set[str], languages: dict[str, Language]) -> int:
+    def _index_changes(
+        self, changed: dict[str, Stamp], gone: set[str], languages: dict[str, Language]
+    ) -> int:
         if self.store.generation() != self._generation:  # another session was here
-            self._forget()
-        read = now()
+            self._reload()
+        read = get_time_ns()
         files: dict[str, tuple[Stamp, int, int]] = {}
         keys: dict[str, tuple[str, Stamp]] = {}
         for path, stamp in changed.items():
-            data = listing.content(self._root, path)
+            data = listing.read_content(self._root, path)
             if data is None:
                 gone = gone | {path}
             else:
-                keys[path] = (listing.key(languages[path], data), stamp)
-        numbers = self.store.numbers({key for key, _ in keys.values()})
+                keys[path] = (listing.compute_text_key(languages[path], data), stamp)
+        numbers = self.store.find_text_numbers({key for key, _ in keys.values()})
         tasks: dict[str, tuple[Task, int]] = {}
         for path, (key, stamp) in keys.items():
             if key not in numbers and key not in tasks:
                 tasks[key] = ((0, languages[path].name, key, path), stamp.size)
-        numbers.update(self._read(list(tasks.values())))
+        numbers.update(self._read_texts(list(tasks.values())))
         for path, (key, stamp) in keys.items():
             if key in numbers:
                 files[path] = (stamp, read, numbers[key])
         before = {path: self._files[path][2] for path in files if path in self._files}
         count = sum(number != before.get(path) for path, (_, _, number) in files.items())
         gone = {path for path in gone if path in self._files}
-        with self.store.writing():
+        with self.store.transaction():
             self.store.put_files(files, gone)
-            self._tidy(len(files) + len(gone))
+            self._tidy_occasionally(len(files) + len(gone))
         for path in gone:
             del self._files[path]
         self._files.update(files)
@@ -142,12 +144,12 @@ class Index:
         self._drop_views()
         return count + len(gone)
 
-    def _tidy(self, changes: int) -> None:
+    def _tidy_occasionally(self, changes: int) -> None:
         """Now and then: to see what is to be tidied, all texts are counted, which takes longer than one edit does."""
         if changes > FEW or self.store.generation() % SELDOM == 0:
             self.store.tidy()
 
-    def _read(self, tasks: list[tuple[Task, int]]) -> dict[str, int]:
+    def _read_texts(self, tasks: list[tuple[Task, int]]) -> dict[str, int]:
         """Numbers of texts that were not there, by their keys; each segment is written as it comes."""
         if not tasks:
             return {}
@@ -158,13 +160,13 @@ class Index:
         ]
         keys = {task[0]: task[2] for task, _ in numbered}
         found: dict[str, int] = {}
-        for segment in segments(self._root, numbered):
-            with self.store.writing():
-                self.store.add(segment, keys)
+        for segment in read_segments(self._root, numbered):
+            with self.store.transaction():
+                self.store.add_segment(segment, keys)
             found.update((keys[each.blob], each.blob) for each in segment.texts)
         return found
 
-    def _forget(self) -> None:
+    def _reload(self) -> None:
         """Read from the database what is held of it in memory."""
         self._generation = self.store.generation()
         self._files = self.store.files()
@@ -194,7 +196,7 @@ class Index:
     def __contains__(self, path: str) -> bool:
         return path in self._files
 
-    def text_of(self, path: str) -> int:
+    def get_text_number(self, path: str) -> int:
         """The number of the file's text. Raises KeyError."""
         return self._files[path][2]
 
@@ -217,7 +219,7 @@ class Index:
     @cached_property
     def counts(self) -> dict[int, tuple[int, int, int]]:
         """Text → how many words its symbols' names, its code and its prose have."""
-        return self.store.counts()
+        return self.store.read_word_counts()
 
     def outline(self, path: str) -> Outline:
         """The symbols and imports of a file; of one that is not indexed, nothing."""
@@ -226,60 +228,64 @@ class Index:
     def outlines(self, paths: Sequence[str]) -> dict[str, Outline]:
         """The same of several."""
         wanted = {path: self._files[path][2] for path in paths if path in self._files}
-        found = {number: unpack_facts(data) for number, data in self.store.facts(set(wanted.values()))}
+        found = {number: unpack_facts(data) for number, data in self.store.read_facts(set(wanted.values()))}
         return {path: found[number] for path, number in wanted.items() if number in found}
 
-    def uses(self, path: str, only: str = "") -> dict[str, list[int]]:
+    def find_uses(self, path: str, only: str = "") -> dict[str, list[int]]:
         """Name → lines, of a file as it is now (see `facts.marks`); only: a name, to which it is limited."""
         if path not in self._files:
             return {}
-        for language, said in self.store.said(self._files[path][2]):
-            return marks(language, self.source(path), unpack_said(said), only)
+        for language, said in self.store.read_prose_ranges(self._files[path][2]):
+            return find_name_lines(language, self.read_source(path), unpack_prose_ranges(said), only)
         return {}
 
-    def naming(self, name: str) -> list[tuple[str, int, int, int]]:
+    def find_files_with_name(self, name: str) -> list[tuple[str, int, int, int]]:
         """Code that a name stands in: path, how often it is defined, used in all, and called. Sorted by path."""
         found = []
-        for number, defined, used, called in self.store.postings(NAME + name):
+        for number, defined, used, called in self.store.read_postings(NAME + name):
             found += [(path, defined, used, called) for path in self.by_text.get(number, ())]
         return sorted(found)
 
-    def headed(self, name: str) -> list[str]:
+    def find_documents(self, name: str) -> list[str]:
         """Documents that have a heading or key of this name, sorted."""
         return sorted(
-            path for number, *_ in self.store.postings(ENTRY + name) for path in self.by_text.get(number, ())
+            path
+            for number, *_ in self.store.read_postings(ENTRY + name)
+            for path in self.by_text.get(number, ())
         )
 
-    def word(self, word: str) -> list[tuple[int, int, int, int]]:
+    def find_word(self, word: str) -> list[tuple[int, int, int, int]]:
         """Texts that a word stands in: number, how often in symbols' names, in code, in prose."""
-        return [each for each in self.store.postings(word) if each[0] in self.by_text]
+        return [each for each in self.store.read_postings(word) if each[0] in self.by_text]
 
-    def source(self, path: str) -> str:
+    def read_source(self, path: str) -> str:
         """The file's text now, "" if it cannot be read."""
-        data = listing.content(self._root, path)
-        return decoded(data).replace("\r\n", "\n").replace("\r", "\n") if data is not None else ""
+        data = listing.read_content(self._root, path)
+        return decode_text(data).replace("\r\n", "\n").replace("\r", "\n") if data is not None else ""
 
 
-def ask(root: Path, cache: Path, hidden: Sequence[str], question: Callable[[Index], Answered]) -> Answered:
+def ask_index(
+    root: Path, cache: Path, hidden: Sequence[str], question: Callable[[Index], Answered]
+) -> Answered:
     """What a question answers, put to the workspace's index once that is up to date.
 
     A database that is damaged is made again; where the cache cannot be written, the index is in memory.
     cache: folder of ours; hidden: options for ripgrep that leave files out
     """
     try:
-        database = _database(root, cache)
+        database = _prepare_database_path(root, cache)
     except OSError:
-        return _asked(root, None, hidden, question)
+        return _ask_once(root, None, hidden, question)
     try:
-        return _asked(root, database, hidden, question)
+        return _ask_once(root, database, hidden, question)
     except sqlite3.OperationalError:  # a full disk, a folder that is read-only
-        return _asked(root, None, hidden, question)
+        return _ask_once(root, None, hidden, question)
     except sqlite3.DatabaseError:
-        discard(database)
-        return _asked(root, database, hidden, question)
+        delete_database(database)
+        return _ask_once(root, database, hidden, question)
 
 
-def _asked(
+def _ask_once(
     root: Path, database: Path | None, hidden: Sequence[str], question: Callable[[Index], Answered]
 ) -> Answered:
     with Index(root, database, hidden) as index:
@@ -287,7 +293,7 @@ def _asked(
         return question(index)
 
 
-def _database(root: Path, cache: Path) -> Path:
+def _prepare_database_path(root: Path, cache: Path) -> Path:
     import hashlib
     import os
 

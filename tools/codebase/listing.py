@@ -10,7 +10,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
-from tools.codebase.facts import MAX_BYTES, language_of
+from tools.codebase.facts import MAX_BYTES, detect_language
 from tools.languages import Language
 
 GRAIN = 20_000_000
@@ -27,7 +27,7 @@ class Stamp(NamedTuple):
     mtime: int
     ctime: int
 
-    def settled(self, read: int) -> bool:
+    def is_settled(self, read: int) -> bool:
         """The file had not changed for a while when it was read, so the same stamp means the same content."""
         return max(self.mtime, self.ctime) < read - GRAIN
 
@@ -44,18 +44,18 @@ class Listing:
     """
 
     def __init__(self, root: Path, known: int, hidden: Sequence[str] = ()) -> None:
-        from tools.search import BASE, ripgrep_path  # with all that tools need, which workers do not
+        from tools.search import BASE, find_ripgrep  # with all that tools need, which workers do not
 
         threads = ("--threads=1",) if 0 < known <= ALONE else ()
         self._process = subprocess.Popen(
-            [ripgrep_path(root), "--files", *BASE, *threads, *hidden, "./"],
+            [find_ripgrep(root), "--files", *BASE, *threads, *hidden, "./"],
             cwd=root,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
         )
 
-    def names(self) -> list[str]:
+    def collect_names(self) -> list[str]:
         """Relative to the root, sorted. To be asked once, always: it ends what the listing began.
 
         What ripgrep's code says is no matter: 1 is an empty folder, 2 that some folder is closed to us.
@@ -65,22 +65,22 @@ class Listing:
         return sorted(name.removeprefix("./") for name in names if name)
 
 
-def indexed(paths: Iterable[str]) -> Iterator[tuple[str, Language]]:
+def filter_indexed(paths: Iterable[str]) -> Iterator[tuple[str, Language]]:
     """Those that are in a language that is indexed."""
     for path in paths:
         name = path[path.rfind("/") + 1 :]
         dot = name.rfind(".")
-        language = _language(name[dot:] if dot > 0 else name)
+        language = _detect_language_by_ending(name[dot:] if dot > 0 else name)
         if language is not None:
             yield path, language
 
 
 @lru_cache(maxsize=4096)
-def _language(ending: str) -> Language | None:
-    return language_of(f"x{ending}" if ending.startswith(".") else ending)
+def _detect_language_by_ending(ending: str) -> Language | None:
+    return detect_language(f"x{ending}" if ending.startswith(".") else ending)
 
 
-def stamp(root: str, path: str) -> Stamp | None:
+def read_stamp(root: str, path: str) -> Stamp | None:
     """None where there is no regular file, or one too large to read."""
     try:
         there = os.lstat(f"{root}/{path}")
@@ -91,7 +91,7 @@ def stamp(root: str, path: str) -> Stamp | None:
     return Stamp(there.st_size, there.st_mtime_ns, there.st_ctime_ns)
 
 
-def content(root: str, path: str) -> bytes | None:
+def read_content(root: str, path: str) -> bytes | None:
     """The file's bytes; None if it cannot be read, is no regular file any more, or is too large."""
     try:
         descriptor = os.open(f"{root}/{path}", os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK)
@@ -104,7 +104,7 @@ def content(root: str, path: str) -> bytes | None:
     return data if len(data) <= MAX_BYTES else None
 
 
-def key(language: Language, data: bytes) -> str:
+def compute_text_key(language: Language, data: bytes) -> str:
     """What names a text in the index: its language, and the id that git would give it."""
     import hashlib
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tools.codebase.facts import Symbol
-from tools.codebase.graph import graph
+from tools.codebase.graph import get_graph
 from tools.codebase.index import Index
 from tools.codebase.queries import is_test
 from tools.text import clip
@@ -29,7 +29,7 @@ MOST_FILES = 400
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Mapped:
+class MapEntry:
     """A file of the map. rank: of all files' ranks, which sum to 1"""
 
     path: str
@@ -54,23 +54,25 @@ class Mapped:
         return {"path": self.path, "rank": round(self.rank, 6), "symbols": symbols}
 
 
-def mapped(index: Index, seeds: Mapping[str, float], tokens: int) -> list[Mapped]:
+def build_map(index: Index, seeds: Mapping[str, float], tokens: int) -> list[MapEntry]:
     """The files that matter most, as many as fit, in the order of their paths.
 
     seeds: paths that are talked of, with weights; none for a map of the whole
     """
-    made = graph(index)
+    made = get_graph(index)
     ranks = {path: rank * (TEST if is_test(path) else 1.0) for path, rank in made.pagerank(seeds).items()}
     best = sorted(ranks, key=lambda path: (-ranks[path], path))[:MOST_FILES]
     known = dict(zip(made.paths, made.known, strict=True))
     room = tokens * CHARACTERS
-    chosen: list[Mapped] = []
+    chosen: list[MapEntry] = []
     for start in range(0, len(best), 40):  # outlines of those only that are likely to fit
         chunk = best[start : start + 40]
         outlines = index.outlines(chunk)
         for path in chunk:
-            each = Mapped(
-                path=path, rank=ranks[path], symbols=_telling(outlines[path].symbols, dict(known[path]))
+            each = MapEntry(
+                path=path,
+                rank=ranks[path],
+                symbols=_select_symbols(outlines[path].symbols, dict(known[path])),
             )
             size = len(each.text) + 1
             if size > room:
@@ -80,7 +82,7 @@ def mapped(index: Index, seeds: Mapping[str, float], tokens: int) -> list[Mapped
     return sorted(chosen, key=lambda one: one.path)
 
 
-def _telling(symbols: Sequence[Symbol], known: Mapping[str, float]) -> tuple[Symbol, ...]:
+def _select_symbols(symbols: Sequence[Symbol], known: Mapping[str, float]) -> tuple[Symbol, ...]:
     """What others use, and the classes around it, in the order of the lines."""
     wanted = {each.name for each in symbols if each.short in known and each.kind != "variable"}
     for name in list(wanted):

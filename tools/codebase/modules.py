@@ -23,7 +23,7 @@ class Modules:
         self._folders_named: dict[str, list[tuple[str, ...]]] = {}
         self._packages: set[tuple[str, ...]] = set()
         for path in paths:
-            parts = module_of(path)
+            parts = get_module_parts(path)
             if parts:
                 self._by_name.setdefault(parts[-1], []).append((parts, path))
             self._folders.setdefault(tuple(path.split("/")[:-1]), []).append(path)
@@ -36,36 +36,36 @@ class Modules:
     def resolve(self, module: str, names: Sequence[str], origin: str) -> list[str]:
         """Files that an import in `origin` leads to, [] if it leads out of the workspace."""
         if origin.endswith((".py", ".pyi")):
-            return self._python(module, names, origin)
+            return self._resolve_python(module, names, origin)
         if module.startswith("."):
-            return self._near(posixpath.normpath(posixpath.join(posixpath.dirname(origin), module)))
-        near = self._near(posixpath.normpath(posixpath.join(posixpath.dirname(origin), module)))
-        return near or self._by_end(module, origin)
+            return self._find_by_stem(posixpath.normpath(posixpath.join(posixpath.dirname(origin), module)))
+        near = self._find_by_stem(posixpath.normpath(posixpath.join(posixpath.dirname(origin), module)))
+        return near or self._find_by_suffix(module, origin)
 
-    def _python(self, module: str, names: Sequence[str], origin: str) -> list[str]:
+    def _resolve_python(self, module: str, names: Sequence[str], origin: str) -> list[str]:
         dots = len(module) - len(module.lstrip("."))
         rest = tuple(part for part in module.split(".") if part)
         if dots:
             folder = tuple(origin.split("/")[:-1])
             base = folder[: len(folder) - (dots - 1)] if dots > 1 else folder
-            found = [self._exact((*base, *rest, name)) for name in names]
-            whole = self._exact((*base, *rest))
+            found = [self._find_exact((*base, *rest, name)) for name in names]
+            whole = self._find_exact((*base, *rest))
         else:
-            found = [self._absolute((*rest, name)) for name in names]
-            whole = self._absolute(rest)
+            found = [self._find_absolute((*rest, name)) for name in names]
+            whole = self._find_absolute(rest)
         inner = [path for path in found if path]
         if whole and (len(inner) < len(names) or not names):
             inner.append(whole)
         return list(dict.fromkeys(inner))
 
-    def _exact(self, parts: tuple[str, ...]) -> str:
+    def _find_exact(self, parts: tuple[str, ...]) -> str:
         return (
             next((path for each, path in self._by_name.get(parts[-1], ()) if each == parts), "")
             if parts
             else ""
         )
 
-    def _absolute(self, parts: tuple[str, ...]) -> str:
+    def _find_absolute(self, parts: tuple[str, ...]) -> str:
         """From the root, or from a folder that is no package itself (`src`, `lib`, `tests`)."""
         if not parts:
             return ""
@@ -75,20 +75,20 @@ class Modules:
                 return path
         return ""
 
-    def _near(self, stem: str) -> list[str]:
+    def _find_by_stem(self, stem: str) -> list[str]:
         if stem in self._paths:
             return [stem]
-        parts = module_of(stem) if "." in posixpath.basename(stem) else tuple(stem.split("/"))
+        parts = get_module_parts(stem) if "." in posixpath.basename(stem) else tuple(stem.split("/"))
         for wanted in (tuple(stem.split("/")), parts):
-            exact = self._exact(wanted)
+            exact = self._find_exact(wanted)
             if exact:
                 return [exact]
         return []
 
-    def _by_end(self, module: str, origin: str) -> list[str]:
+    def _find_by_suffix(self, module: str, origin: str) -> list[str]:
         ending = "/" + module
         if "/" in module or "." in module:
-            stem = module_of(module)[-1:]  # with an ending, as C has it
+            stem = get_module_parts(module)[-1:]  # with an ending, as C has it
             whole = (
                 [path for _, path in self._by_name.get(stem[0], ()) if f"/{path}".endswith(ending)]
                 if stem
@@ -110,11 +110,11 @@ class Modules:
             ]
             if found and (len(wanted) > 1 or len(found) == 1):
                 return found[:MAX_OF_FOLDER]
-            if inside := self._in_folder(wanted, suffix):
+            if inside := self._find_in_folder(wanted, suffix):
                 return inside
         return []
 
-    def _in_folder(self, wanted: tuple[str, ...], suffix: str) -> list[str]:
+    def _find_in_folder(self, wanted: tuple[str, ...], suffix: str) -> list[str]:
         """Files of a folder that is imported as a whole; Go puts the host and the project in front of its name."""
         for drop in range(len(wanted)):
             end = wanted[drop:]
@@ -126,7 +126,7 @@ class Modules:
         return []
 
 
-def module_of(path: str) -> tuple[str, ...]:
+def get_module_parts(path: str) -> tuple[str, ...]:
     """The parts of the name by which a file is imported: shop/cart/__init__.py → shop, cart."""
     folder, _, name = path.rpartition("/")
     stem = name.split(".")[0] if not name.startswith(".") else name

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from tools.codebase.documents import NAMES as DOCUMENTS
 from tools.codebase.facts import Facts, Symbol
 from tools.codebase.imports import Import
-from tools.codebase.words import spread
+from tools.codebase.words import count_name_words
 
 _FAST = 1
 """zlib's level: the texts are small and are written more often than read."""
@@ -34,7 +34,7 @@ ENTRY = "#"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Packed:
+class PackedText:
     """One text's facts, ready to be stored. Counts of words: in symbols' names, in code, in prose."""
 
     blob: int
@@ -47,11 +47,11 @@ class Packed:
 class Segment:
     """Several texts' facts and the postings of all their terms, sorted by term."""
 
-    texts: list[Packed]
+    texts: list[PackedText]
     postings: list[tuple[str, bytes]]
 
 
-def segment(read: Iterable[tuple[int, Facts]]) -> Segment:
+def build_segment(read: Iterable[tuple[int, Facts]]) -> Segment:
     """Pack the facts of texts, given with their numbers in rising order."""
     words: defaultdict[str, list[int]] = defaultdict(list)
     names: defaultdict[str, list[int]] = defaultdict(list)
@@ -59,24 +59,24 @@ def segment(read: Iterable[tuple[int, Facts]]) -> Segment:
     texts = []
     for blob, facts in read:
         defined = Counter(symbol.short for symbol in facts.symbols)
-        named = spread(defined)
+        named = count_name_words(defined)
         text = blob << _TEXT
-        for word, packed in _words(named, facts.code, facts.prose).items():
+        for word, packed in _pack_word_counts(named, facts.code, facts.prose).items():
             words[word].append(packed << _COUNTS | text)
         uses = facts.uses
         for name, (used, called) in uses.items():
             if name not in defined:
-                packed = used << 12 | called if used <= MOST else _counts(0, used, called)
+                packed = used << 12 | called if used <= MOST else _pack_counts(0, used, called)
                 names[name].append(packed << _COUNTS | text)
         others = entries if facts.language in DOCUMENTS else names
         for name, count in defined.items():
             if name in uses:
-                names[name].append(_counts(count, *uses[name]) << _COUNTS | text)
+                names[name].append(_pack_counts(count, *uses[name]) << _COUNTS | text)
             else:  # names that are no identifier: `empty?`, operators
-                others[name].append(_counts(count, count, 0) << _COUNTS | text)
+                others[name].append(_pack_counts(count, count, 0) << _COUNTS | text)
         counts = (sum(named.values()), sum(facts.code.values()), sum(facts.prose.values()))
         said = zlib.compress(array("I", facts.said).tobytes(), _FAST)
-        texts.append(Packed(blob=blob, facts=pack_facts(facts), said=said, counts=counts))
+        texts.append(PackedText(blob=blob, facts=pack_facts(facts), said=said, counts=counts))
     terms = {**words}
     terms.update((NAME + name, found) for name, found in names.items())
     terms.update((ENTRY + name, found) for name, found in entries.items())
@@ -89,11 +89,13 @@ _TEXT, _COUNTS = (0, 32) if sys.byteorder == "little" else (32, 0)
 """How far a posting's two numbers of 32 bits are shifted in one of 64, so that they stand in this order in memory."""
 
 
-def _words(named: Mapping[str, int], code: Mapping[str, int], prose: Mapping[str, int]) -> dict[str, int]:
+def _pack_word_counts(
+    named: Mapping[str, int], code: Mapping[str, int], prose: Mapping[str, int]
+) -> dict[str, int]:
     """Word → its packed counts, of the words that stand in code or prose."""
-    found = dict(prose) if max(prose.values(), default=0) <= MOST else _at_most(prose)
+    found = dict(prose) if max(prose.values(), default=0) <= MOST else _cap_counts(prose)
     there = found.get
-    for word, count in code.items() if max(code.values(), default=0) <= MOST else _at_most(code).items():
+    for word, count in code.items() if max(code.values(), default=0) <= MOST else _cap_counts(code).items():
         found[word] = there(word, 0) | count << 12
     for word, count in named.items():
         if word in found:
@@ -101,11 +103,11 @@ def _words(named: Mapping[str, int], code: Mapping[str, int], prose: Mapping[str
     return found
 
 
-def _at_most(counts: Mapping[str, int]) -> dict[str, int]:
+def _cap_counts(counts: Mapping[str, int]) -> dict[str, int]:
     return {word: min(count, MOST) for word, count in counts.items()}
 
 
-def _counts(first: int, second: int, third: int) -> int:
+def _pack_counts(first: int, second: int, third: int) -> int:
     """Three counts in 32 bits, each as large as there is room for."""
     if first > MOST_FIRST or second > MOST or third > MOST:
         first, second, third = min(first, MOST_FIRST), min(second, MOST), min(third, MOST)
@@ -128,7 +130,7 @@ def pack_facts(facts: Facts) -> bytes:
         for each in facts.symbols
     ]
     imports = [[each.line, each.module, list(each.names)] for each in facts.imports]
-    return _pack([facts.language, facts.package, facts.lines, symbols, imports])
+    return _compress_json([facts.language, facts.package, facts.lines, symbols, imports])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -164,7 +166,7 @@ def unpack_facts(data: bytes) -> Outline:
     )
 
 
-def unpack_said(data: bytes) -> array[int]:
+def unpack_prose_ranges(data: bytes) -> array[int]:
     """Where comments and strings begin and end, as `Facts.said` has it."""
     said = array("I")
     if data:
@@ -172,5 +174,5 @@ def unpack_said(data: bytes) -> array[int]:
     return said
 
 
-def _pack(value: object) -> bytes:
+def _compress_json(value: object) -> bytes:
     return zlib.compress(json.dumps(value, separators=(",", ":")).encode(), _FAST)

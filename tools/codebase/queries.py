@@ -7,12 +7,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from tools.codebase.bm25 import ranked
-from tools.codebase.documents import slug
+from tools.codebase.bm25 import score_texts
+from tools.codebase.documents import slugify_heading
 from tools.codebase.facts import Symbol
 from tools.codebase.index import Index
-from tools.codebase.modules import Modules, module_of
-from tools.codebase.words import counted
+from tools.codebase.modules import Modules, get_module_parts
+from tools.codebase.words import count_words
 
 MAX_FILES = 400
 """Files that a question about a name looks into: beyond that the name is too common to mean anything."""
@@ -25,7 +25,7 @@ _NEAR = 2000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
+class FoundDefinition:
     """A definition and the file it stands in."""
 
     path: str
@@ -44,12 +44,12 @@ class Use:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Calls:
+class CalledName:
     """A name that is called in a symbol, and where the workspace defines it."""
 
     name: str
     line: int
-    definitions: tuple[Found, ...]
+    definitions: tuple[FoundDefinition, ...]
 
 
 @lru_cache(maxsize=50_000)
@@ -69,7 +69,7 @@ def is_test(path: str) -> bool:
 _TEST_FOLDERS = frozenset({"test", "tests", "testing", "spec", "specs", "__tests__", "testdata", "js_tests"})
 
 
-def segments(name: str) -> tuple[str, ...]:
+def split_name(name: str) -> tuple[str, ...]:
     """`shop/cart.Cart#total(self)` → shop, cart, Cart, total."""
     bare = re.sub(r"\(.*", "", name.strip())
     bare = re.sub(r"<[^<>]*>", "", bare)
@@ -78,52 +78,52 @@ def segments(name: str) -> tuple[str, ...]:
     return tuple(part for part in re.split(r"::|->|\\|[./#]", bare) if part)
 
 
-def find(index: Index, name: str) -> list[Found]:
+def find_definitions(index: Index, name: str) -> list[FoundDefinition]:
     """Definitions of a name: short, qualified ("Cart.total"), or with its module in front. Tests last.
 
     Without any, headings and keys of documents: "getting-started", "Getting started", "scripts.build".
     """
-    wanted = segments(name)
+    wanted = split_name(name)
     if not wanted:
         return []
-    holders = [path for path, defined, _, _ in index.naming(wanted[-1]) if defined]
+    holders = [path for path, defined, _, _ in index.find_files_with_name(wanted[-1]) if defined]
     holders.sort(key=is_test)
     if not holders:
-        wanted = (slug(name),) if " " in name.strip() else wanted
-        holders = index.headed(wanted[-1])
+        wanted = (slugify_heading(name),) if " " in name.strip() else wanted
+        holders = index.find_documents(wanted[-1])
     if len(wanted) == 1:
         holders = holders[:MAX_FILES]
     found = [
-        Found(path=path, symbol=symbol)
+        FoundDefinition(path=path, symbol=symbol)
         for path, outline in index.outlines(holders).items()
         for symbol in outline.symbols
-        if symbol.short == wanted[-1] and _fits(wanted, symbol.name, path, outline.package)
+        if symbol.short == wanted[-1] and _is_match(wanted, symbol.name, path, outline.package)
     ]
     return sorted(found, key=lambda each: (is_test(each.path), each.symbol.kind == "variable", each.path))
 
 
-def _fits(wanted: tuple[str, ...], name: str, path: str, package: str) -> bool:
+def _is_match(wanted: tuple[str, ...], name: str, path: str, package: str) -> bool:
     own = tuple(name.split("."))
     if own[-len(wanted) :] == wanted:
         return True
     rest = wanted[: len(wanted) - len(own)]
     if len(own) >= len(wanted) or wanted[len(rest) :] != own:
         return False
-    module = module_of(path)
+    module = get_module_parts(path)
     return module[-len(rest) :] == rest or tuple(package.split("."))[-len(rest) :] == rest
 
 
-def nearest(index: Index, name: str) -> list[str]:
+def find_similar_names(index: Index, name: str) -> list[str]:
     """Names that are defined somewhere and look like one that is not."""
     import difflib
 
-    wanted = segments(name)
+    wanted = split_name(name)
     if not wanted:
         return []
     last = wanted[-1]
     terms: list[str] = []
     for start in dict.fromkeys((last[:3], last[:3].capitalize(), last[:3].lower(), "_" + last[:2])):
-        terms += [term[1:] for term in index.store.terms("=" + start, _NEAR)]
+        terms += [term[1:] for term in index.store.find_terms("=" + start, _NEAR)]
     lower: dict[str, list[str]] = {}
     for term in dict.fromkeys(terms):
         lower.setdefault(term.lower(), []).append(term)
@@ -132,23 +132,29 @@ def nearest(index: Index, name: str) -> list[str]:
         for each in difflib.get_close_matches(last.lower(), lower, n=12, cutoff=0.7)
         for term in lower[each]
     ]
-    return [each for each in close if any(defined for _, defined, _, _ in index.naming(each))][:5]
+    return [each for each in close if any(defined for _, defined, _, _ in index.find_files_with_name(each))][
+        :5
+    ]
 
 
-def references(index: Index, name: str, *, calls: bool = False) -> Iterator[Use]:
+def find_references(index: Index, name: str, *, calls: bool = False) -> Iterator[Use]:
     """Lines on which a name stands and is not defined, files that are no tests first; calls: only where it is called.
 
     A name is taken for itself: two methods of one name are not told apart.
     """
-    wanted = segments(name)
+    wanted = split_name(name)
     if not wanted:
         return
     last = wanted[-1]
-    holders = [path for path, defined, used, called in index.naming(last) if (called if calls else used)]
+    holders = [
+        path
+        for path, defined, used, called in index.find_files_with_name(last)
+        if (called if calls else used)
+    ]
     holders.sort(key=lambda path: (is_test(path), path))
     for path in holders:
         outline = index.outline(path)
-        marks = index.uses(path, last).get(last, [])
+        marks = index.find_uses(path, last).get(last, [])
         own = {symbol.line for symbol in outline.symbols if symbol.short == last}
         own |= {
             symbol.first for symbol in outline.symbols if symbol.short == last and symbol.kind == "variable"
@@ -159,37 +165,43 @@ def references(index: Index, name: str, *, calls: bool = False) -> Iterator[Use]
             if line in own or (calls and not called):
                 continue
             if lines is None:
-                lines = index.source(path).split("\n")
+                lines = index.read_source(path).split("\n")
             code = lines[line - 1].strip() if line <= len(lines) else ""
-            yield Use(path=path, line=line, within=around(outline.symbols, line), called=called, code=code)
+            yield Use(
+                path=path,
+                line=line,
+                within=find_enclosing_symbol(outline.symbols, line),
+                called=called,
+                code=code,
+            )
 
 
-def around(symbols: Sequence[Symbol], line: int) -> str:
+def find_enclosing_symbol(symbols: Sequence[Symbol], line: int) -> str:
     """The innermost symbol that a line stands in, "" for none."""
     inside = [each for each in symbols if each.first <= line <= each.last and each.kind != "variable"]
     return min(inside, key=lambda each: each.last - each.first).name if inside else ""
 
 
-def callees(index: Index, where: Found) -> list[Calls]:
+def find_callees(index: Index, where: FoundDefinition) -> list[CalledName]:
     """What a symbol calls and the workspace defines, in the order of its lines."""
     first, last = where.symbol.line, where.symbol.last
     found: dict[str, int] = {}
-    for name, marks in index.uses(where.path).items():
+    for name, marks in index.find_uses(where.path).items():
         lines = [mark >> 1 for mark in marks if mark & 1 and first <= mark >> 1 <= last]
         lines = [line for line in lines if not (line == first and name == where.symbol.short)]
         if lines:
             found[name] = lines[0]
     result = []
     for name, line in sorted(found.items(), key=lambda each: each[1]):
-        there = find(index, name)
+        there = find_definitions(index, name)
         there = [each for each in there if not is_test(each.path)] or there
         if there:
             near = sorted(there, key=lambda each: each.path != where.path)
-            result.append(Calls(name=name, line=line, definitions=tuple(near)))
+            result.append(CalledName(name=name, line=line, definitions=tuple(near)))
     return result
 
 
-def imported(
+def resolve_imports(
     index: Index, path: str, modules: Modules | None = None
 ) -> list[tuple[int, str, tuple[str, ...]]]:
     """What a file imports: line, module as written, and the workspace's files that it leads to."""
@@ -204,16 +216,16 @@ def imported(
     ]
 
 
-def importers(index: Index, path: str, modules: Modules | None = None) -> list[str]:
+def find_importers(index: Index, path: str, modules: Modules | None = None) -> list[str]:
     """Files that import a file, sorted."""
     modules = modules or Modules(index.code)
-    parts = module_of(path)
+    parts = get_module_parts(path)
     if not parts:
         return []
-    words = list(counted(parts[-1]))
+    words = list(count_words(parts[-1]))
     texts: set[int] | None = None
     for word in words:
-        having = {number for number, *_ in index.word(word)}
+        having = {number for number, *_ in index.find_word(word)}
         texts = having if texts is None else texts & having
     near = {each for number in texts or () for each in index.by_text.get(number, ())}
     folder = path.rpartition("/")[0]
@@ -225,54 +237,54 @@ def importers(index: Index, path: str, modules: Modules | None = None) -> list[s
     return sorted(found)
 
 
-def similar(index: Index, text: str, limit: int = 10) -> list[tuple[str, float]]:
+def find_similar_files(index: Index, text: str, limit: int = 10) -> list[tuple[str, float]]:
     """Files whose words are most like a text's, with their scores."""
-    words = {word: 1.0 + min(count, 4) * 0.25 for word, count in counted(text).items()}
-    scores = ranked(index, words)
+    words = {word: 1.0 + min(count, 4) * 0.25 for word, count in count_words(text).items()}
+    scores = score_texts(index, words)
     files = [(path, score) for number, score in scores.items() for path in index.by_text[number]]
     return sorted(files, key=lambda each: (-each[1], each[0]))[:limit]
 
 
-def impacted_tests(index: Index, changed: Iterable[str], limit: int = 20) -> list[tuple[str, str]]:
+def find_impacted_tests(index: Index, changed: Iterable[str], limit: int = 20) -> list[tuple[str, str]]:
     """Files of tests that a change of these files may break, the nearest first, and why.
 
     A test that is known to have run the file is nearest (see `covered`); one that imports it and names what it defines
     is nearer than one that only does either.
     """
-    from tools.codebase.covered import tests_that_ran
+    from tools.codebase.covered import find_covering_tests
 
     changed = list(changed)
     modules = Modules(index.code)
     scores: dict[str, float] = {}
     why: dict[str, list[str]] = {}
 
-    def add(path: str, score: float, reason: str) -> None:
+    def add_score(path: str, score: float, reason: str) -> None:
         scores[path] = scores.get(path, 0.0) + score
         there = why.setdefault(path, [])
         if reason not in there:
             there.append(reason)
 
-    ran = tests_that_ran(index.root, changed, [each for each in index.code if is_test(each)])
+    ran = find_covering_tests(index.root, changed, [each for each in index.code if is_test(each)])
     for path in changed:
         if is_test(path):
-            add(path, 100.0, "it was changed")
+            add_score(path, 100.0, "it was changed")
             continue
         for test in ran.get(path, ()):
-            add(test, RAN, f"ran {path} when coverage was recorded")
-        for importer in importers(index, path, modules):
+            add_score(test, RAN, f"ran {path} when coverage was recorded")
+        for importer in find_importers(index, path, modules):
             if is_test(importer):
-                add(importer, 6.0, f"imports {path}")
-        stem = module_of(path)[-1] if module_of(path) else ""
+                add_score(importer, 6.0, f"imports {path}")
+        stem = get_module_parts(path)[-1] if get_module_parts(path) else ""
         for symbol in {each.short for each in index.outline(path).symbols if each.kind != "variable"}:
             if symbol.startswith("__") or len(symbol) < 3:
                 continue
-            holders = index.naming(symbol)
+            holders = index.find_files_with_name(symbol)
             definers = sum(bool(defined) for _, defined, _, _ in holders)
             for holder, _, used, _ in holders:
                 if used and is_test(holder) and len(holders) <= 100:
-                    add(holder, 4.0 / (definers or 1) / len(holders) ** 0.5, f"names {symbol}")
+                    add_score(holder, 4.0 / (definers or 1) / len(holders) ** 0.5, f"names {symbol}")
         for test in index.code:
             if stem and is_test(test) and stem in re.split(r"[/_.]", test):
-                add(test, 2.0, f"is named like {path}")
+                add_score(test, 2.0, f"is named like {path}")
     best = sorted(scores, key=lambda each: (-scores[each], each))[:limit]
     return [(path, "; ".join(why[path][:3])) for path in best]

@@ -17,7 +17,7 @@ from tools.languages import Language
 SQL = Language(name="sql", suffixes=(".sql",), package="")
 
 
-class Created(NamedTuple):
+class SqlDefinition(NamedTuple):
     """name: with its schema or table in front, without quotes; lines count from 1, the last one included"""
 
     name: str
@@ -26,18 +26,18 @@ class Created(NamedTuple):
     last: int
 
 
-class Read(NamedTuple):
+class ParsedSql(NamedTuple):
     """code, prose: the text without comments and strings (its line ends stay), and these; bodies in $$ are code"""
 
     code: str
     prose: str
-    created: list[Created]
+    created: list[SqlDefinition]
 
 
-def statements(text: str) -> Read:
+def parse_sql(text: str) -> ParsedSql:
     """Take a text apart."""
-    code, prose, bodies = _apart(text)
-    return Read(code, prose, list(_created(code, bodies)))
+    code, prose, bodies = _separate_prose(text)
+    return ParsedSql(code, prose, list(_find_definitions(code, bodies)))
 
 
 _TOKEN = re.compile(
@@ -51,7 +51,7 @@ _AT_ONCE = re.compile(r"\b(?:DO|EXECUTE)\s*$", re.IGNORECASE)
 """Before a body that runs when it is read: what it creates is there."""
 
 
-def _apart(text: str) -> tuple[str, str, list[tuple[int, int]]]:
+def _separate_prose(text: str) -> tuple[str, str, list[tuple[int, int]]]:
     """Code of the same length as the text, prose, and where bodies of functions in dollars begin and end."""
     code, prose, bodies = list[str](), list[str](), list[tuple[int, int]]()
     at, inside, begun, at_once = 0, "", 0, set[str]()
@@ -106,15 +106,15 @@ _NEXT = re.compile(
 )
 
 
-def _created(code: str, bodies: list[tuple[int, int]]) -> Iterator[Created]:
+def _find_definitions(code: str, bodies: list[tuple[int, int]]) -> Iterator[SqlDefinition]:
     number, at = 1, 0
     heads = [
-        head for head in _HEAD.finditer(code) if not _around(bodies, head.start(1))
+        head for head in _HEAD.finditer(code) if not _find_enclosing_body(bodies, head.start(1))
     ]  # others: when it runs
     others = [each.start() for each in _NEXT.finditer(code)]
     for head, after in zip_longest(heads, heads[1:]):
         start = head.start(1)
-        name = _plain(head[3])
+        name = _strip_name_quotes(head[3])
         if not name or name.lower() in _NO_NAMES:
             continue
         kind = re.sub(r"\s+", " ", head[2].lower())
@@ -122,24 +122,26 @@ def _created(code: str, bodies: list[tuple[int, int]]) -> Iterator[Created]:
         at = start
         limit = after.start(1) if after else len(code)
         near = bisect_left(others, head.end())
-        end = _end(code, head.end(), min([limit, *others[near : near + 1]]), limit, bodies)
-        yield Created(name, _KINDS.get(kind, kind), number, number + code.count("\n", start, end))
+        end = _find_statement_end(code, head.end(), min([limit, *others[near : near + 1]]), limit, bodies)
+        yield SqlDefinition(name, _KINDS.get(kind, kind), number, number + code.count("\n", start, end))
         if kind == "table":
-            yield from _columns(code, head.end(), end, name, number + code.count("\n", start, head.end()))
+            yield from _find_columns(
+                code, head.end(), end, name, number + code.count("\n", start, head.end())
+            )
 
 
-def _plain(name: str) -> str:
+def _strip_name_quotes(name: str) -> str:
     parts = (re.sub(r'^["`\[]|["`\]]$', "", part.strip()) for part in re.findall(_NAME, name))
     return ".".join(part for part in parts if part)
 
 
-def _end(code: str, at: int, near: int, limit: int, bodies: list[tuple[int, int]]) -> int:
+def _find_statement_end(code: str, at: int, near: int, limit: int, bodies: list[tuple[int, int]]) -> int:
     """The semicolon that ends a statement; of one with BEGIN outside of dollars, the last before the next statement.
 
     near: where a line begins that looks like the next statement; limit: where the next definition does
     """
     stop = code.find(";", at, limit)
-    while stop >= 0 and (body := _around(bodies, stop)):
+    while stop >= 0 and (body := _find_enclosing_body(bodies, stop)):
         stop = code.find(";", body[1], limit)
     stop = limit if stop < 0 else stop
     plain, begun = "", at
@@ -153,7 +155,7 @@ def _end(code: str, at: int, near: int, limit: int, bodies: list[tuple[int, int]
     return len(code[at:stop].rstrip()) + at if stop == limit else stop
 
 
-def _around(bodies: list[tuple[int, int]], at: int) -> tuple[int, int] | None:
+def _find_enclosing_body(bodies: list[tuple[int, int]], at: int) -> tuple[int, int] | None:
     """The body that a place is in. Bodies are in the order of the text and do not overlap."""
     near = bisect_left(bodies, (at, 0)) - 1
     return bodies[near] if near >= 0 and at < bodies[near][1] else None
@@ -165,7 +167,7 @@ _NO_COLUMNS = frozenset(
 )  # fmt: skip
 
 
-def _columns(code: str, at: int, end: int, table: str, number: int) -> Iterator[Created]:
+def _find_columns(code: str, at: int, end: int, table: str, number: int) -> Iterator[SqlDefinition]:
     """The first word of each item in the brackets behind a table's name."""
     opened = re.compile(r"\s*\(").match(code, at, end)
     if opened is None:
@@ -188,4 +190,4 @@ def _columns(code: str, at: int, end: int, table: str, number: int) -> Iterator[
         elif item and depth == 1:
             item = False
             if mark.lower() not in _NO_COLUMNS:
-                yield Created(f"{table}.{_plain(mark)}", "column", number, number)
+                yield SqlDefinition(f"{table}.{_strip_name_quotes(mark)}", "column", number, number)

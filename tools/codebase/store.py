@@ -54,18 +54,18 @@ class Store:
     def __init__(self, path: Path | None) -> None:
         """path: None for one in memory. Raises sqlite3.Error, OSError."""
         self._path = path
-        self._connection = self._opened()
+        self._connection = self._open()
 
-    def _opened(self) -> sqlite3.Connection:
+    def _open(self) -> sqlite3.Connection:
         try:
-            return self._connected()
+            return self._connect()
         except sqlite3.DatabaseError as error:
             if self._path is None or isinstance(error, sqlite3.OperationalError):
                 raise
-            discard(self._path)  # not a database, or a damaged one: it can be made again
-            return self._connected()
+            delete_database(self._path)  # not a database, or a damaged one: it can be made again
+            return self._connect()
 
-    def _connected(self) -> sqlite3.Connection:
+    def _connect(self) -> sqlite3.Connection:
         connection = sqlite3.connect(
             str(self._path) if self._path else ":memory:",
             timeout=30,
@@ -78,13 +78,13 @@ class Store:
             )
             [(version,)] = connection.execute("PRAGMA user_version")
             if version != VERSION:
-                self._make(connection)
+                self._create_tables(connection)
         except BaseException:  # whatever it was, the connection is closed; the error goes on
             connection.close()
             raise
         return connection
 
-    def _make(self, connection: sqlite3.Connection) -> None:
+    def _create_tables(self, connection: sqlite3.Connection) -> None:
         connection.execute("BEGIN IMMEDIATE")
         [(version,)] = connection.execute("PRAGMA user_version")
         if version != VERSION:  # nobody else made it meanwhile
@@ -99,7 +99,7 @@ class Store:
         self._connection.close()
 
     @contextmanager
-    def writing(self) -> Iterator[None]:
+    def transaction(self) -> Iterator[None]:
         """One transaction: all of it or nothing, also under a kill."""
         self._connection.execute("BEGIN IMMEDIATE")
         try:
@@ -132,11 +132,13 @@ class Store:
 
     def put_files(self, files: Mapping[str, tuple[Stamp, int, int]], gone: Iterable[str]) -> None:
         """Note files, and forget others."""
-        self._connection.executemany("DELETE FROM files WHERE path = ?", [(_bytes(path),) for path in gone])
+        self._connection.executemany(
+            "DELETE FROM files WHERE path = ?", [(_encode_path(path),) for path in gone]
+        )
         self._connection.executemany(
             "INSERT OR REPLACE INTO files VALUES (?, ?, ?, ?, ?, ?)",
             [
-                (_bytes(path), stamp.size, stamp.mtime, stamp.ctime, read, text)
+                (_encode_path(path), stamp.size, stamp.mtime, stamp.ctime, read, text)
                 for path, (stamp, read, text) in files.items()
             ],
         )
@@ -144,10 +146,10 @@ class Store:
 
     # ── texts ──────────────────────────────────────────────────────────────────────────────────────
 
-    def numbers(self, keys: Iterable[str]) -> dict[str, int]:
+    def find_text_numbers(self, keys: Iterable[str]) -> dict[str, int]:
         """Key → number, of those texts that are there."""
         found: dict[str, int] = {}
-        for chunk in _chunks(list(keys)):
+        for chunk in _split_chunks(list(keys)):
             marks = ",".join("?" * len(chunk))
             found.update(self._connection.execute(f"SELECT key, id FROM texts WHERE key IN ({marks})", chunk))
         return found
@@ -156,7 +158,7 @@ class Store:
         [(number,)] = self._connection.execute("SELECT coalesce(max(id), 0) + 1 FROM texts")
         return int(number)
 
-    def add(self, segment: Segment, keys: Mapping[int, str]) -> None:
+    def add_segment(self, segment: Segment, keys: Mapping[int, str]) -> None:
         """Add texts, whose keys are given by number, with their postings."""
         [(number,)] = self._connection.execute("SELECT coalesce(max(segment), 0) + 1 FROM texts")
         self._connection.executemany(
@@ -170,30 +172,30 @@ class Store:
             "INSERT INTO postings VALUES (?, ?, ?)", [(term, number, data) for term, data in segment.postings]
         )
 
-    def facts(self, texts: Iterable[int]) -> Iterator[tuple[int, bytes]]:
+    def read_facts(self, texts: Iterable[int]) -> Iterator[tuple[int, bytes]]:
         """Number and packed facts."""
-        for chunk in _chunks(list(texts)):
+        for chunk in _split_chunks(list(texts)):
             marks = ",".join("?" * len(chunk))
             yield from self._connection.execute(f"SELECT id, facts FROM texts WHERE id IN ({marks})", chunk)
 
-    def said(self, text: int) -> Iterator[tuple[str, bytes]]:
+    def read_prose_ranges(self, text: int) -> Iterator[tuple[str, bytes]]:
         """A text's language, and packed, where its comments and strings are; nothing for one that is not there."""
         for key, data in self._connection.execute("SELECT key, said FROM texts WHERE id = ?", (text,)):
             yield key.partition(":")[0], data
 
-    def counts(self) -> dict[int, tuple[int, int, int]]:
+    def read_word_counts(self) -> dict[int, tuple[int, int, int]]:
         """Number → how many words its symbols' names, its code and its prose have."""
         rows = self._connection.execute("SELECT id, named, code, prose FROM texts")
         return {number: (named, code, prose) for number, named, code, prose in rows}
 
     # ── postings ───────────────────────────────────────────────────────────────────────────────────
 
-    def postings(self, term: str) -> Iterator[tuple[int, int, int, int]]:
+    def read_postings(self, term: str) -> Iterator[tuple[int, int, int, int]]:
         """Number of a text and three counts (see `packing`), of all texts that have the term."""
         for (data,) in self._connection.execute("SELECT data FROM postings WHERE term = ?", (term,)):
             yield from unpack_postings(data)
 
-    def terms(self, start: str, limit: int) -> list[str]:
+    def find_terms(self, start: str, limit: int) -> list[str]:
         """Terms that begin so."""
         rows = self._connection.execute(
             "SELECT DISTINCT term FROM postings WHERE term >= ? AND term < ? LIMIT ?",
@@ -201,7 +203,7 @@ class Store:
         )
         return [term for (term,) in rows]
 
-    def all_names(self) -> Iterator[tuple[str, list[tuple[int, int, int, int]]]]:
+    def iter_names(self) -> Iterator[tuple[str, list[tuple[int, int, int, int]]]]:
         """Every name, with its postings."""
         rows = self._connection.execute("SELECT term, data FROM postings WHERE term >= '=' AND term < '>'")
         for term, group in groupby(rows, key=lambda row: row[0]):
@@ -209,7 +211,7 @@ class Store:
 
     # ── what can be computed from the rest ─────────────────────────────────────────────────────────
 
-    def kept(self, name: str) -> tuple[int, bytes] | None:
+    def load_computed(self, name: str) -> tuple[int, bytes] | None:
         """Something that was computed, and the generation that it was computed from."""
         for generation, data in self._connection.execute(
             "SELECT generation, data FROM kept WHERE name = ?", (name,)
@@ -217,7 +219,7 @@ class Store:
             return generation, data
         return None
 
-    def keep(self, name: str, generation: int, data: bytes) -> None:
+    def save_computed(self, name: str, generation: int, data: bytes) -> None:
         self._connection.execute("INSERT OR REPLACE INTO kept VALUES (?, ?, ?)", (name, generation, data))
 
     # ── tidying ────────────────────────────────────────────────────────────────────────────────────
@@ -231,11 +233,11 @@ class Store:
         total = sum(count for _, count in sizes)
         if dead > 2 * (total - dead) + SPARE:
             self._connection.execute("DELETE FROM texts WHERE id NOT IN (SELECT text FROM files)")
-            self._merge([segment for segment, _ in sizes])
+            self._merge_segments([segment for segment, _ in sizes])
         elif len(small := [segment for segment, count in sizes if count <= SMALL]) > MANY:
-            self._merge(small)
+            self._merge_segments(small)
 
-    def _merge(self, segments: Sequence[int]) -> None:
+    def _merge_segments(self, segments: Sequence[int]) -> None:
         alive = {number for (number,) in self._connection.execute("SELECT id FROM texts")}
         marks = ",".join(map(str, segments))
         target = segments[-1]
@@ -259,7 +261,7 @@ class Store:
 
 
 @contextmanager
-def locked(path: Path | None) -> Iterator[None]:
+def lock_database(path: Path | None) -> Iterator[None]:
     """One session at a time; the system releases the lock of one that was killed. None: nobody else is there."""
     if path is None:
         yield
@@ -271,21 +273,21 @@ def locked(path: Path | None) -> Iterator[None]:
         yield
 
 
-def discard(path: Path) -> None:
+def delete_database(path: Path) -> None:
     """Delete a database."""
     for each in (path, path.with_name(path.name + "-wal"), path.with_name(path.name + "-shm")):
         each.unlink(missing_ok=True)
 
 
-def now() -> int:
+def get_time_ns() -> int:
     """Nanoseconds since 1970, on the clock of the files' stamps."""
     return time.time_ns()
 
 
-def _bytes(path: str) -> bytes:
+def _encode_path(path: str) -> bytes:
     return path.encode("utf-8", "surrogateescape")
 
 
-def _chunks(items: list[str] | list[int]) -> Iterator[list[str] | list[int]]:
+def _split_chunks(items: list[str] | list[int]) -> Iterator[list[str] | list[int]]:
     for at in range(0, len(items), 500):  # SQLite's limit of parameters is 999 in old versions
         yield items[at : at + 500]

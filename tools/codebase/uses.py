@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 
 from tools.codebase.documents import NAMES as DOCUMENTS
 from tools.codebase.keywords import KEYWORDS
-from tools.codebase.sql import SQL, statements
-from tools.languages import Language, encoded
+from tools.codebase.sql import SQL, parse_sql
+from tools.languages import Language, encode_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 
-def marks(language: str, text: str, said: Sequence[int], only: str = "") -> dict[str, list[int]]:
+def find_name_lines(language: str, text: str, said: Sequence[int], only: str = "") -> dict[str, list[int]]:
     """Name → lines on which it stands in code, each as `line * 2 + 1` where it is called, else `line * 2`.
 
     language: its name; said: of the text's facts; only: a name, to which the search is limited
@@ -25,15 +25,15 @@ def marks(language: str, text: str, said: Sequence[int], only: str = "") -> dict
     if language in DOCUMENTS:
         return {}
     if language == SQL.name:
-        code = statements(text).code
+        code = parse_sql(text).code
     else:
-        code = apart(encoded(text), list(zip(said[::2], said[1::2], strict=True)))[0].decode(
+        code = separate_prose(encode_text(text), list(zip(said[::2], said[1::2], strict=True)))[0].decode(
             "utf-8", "replace"
         )
-    return _marks(language, code, only)
+    return _find_lines_in_code(language, code, only)
 
 
-def _marks(language: str, code: str, only: str) -> dict[str, list[int]]:
+def _find_lines_in_code(language: str, code: str, only: str) -> dict[str, list[int]]:
     found: defaultdict[str, list[int]] = defaultdict(list)
     keywords = KEYWORDS.get(language, frozenset())
     names = _NAMES.get(language, _NAME_OR_CALL).findall
@@ -47,11 +47,11 @@ def _marks(language: str, code: str, only: str) -> dict[str, list[int]]:
     return dict(found)
 
 
-def counted_names(language: Language, code: str) -> dict[str, tuple[int, int]]:
+def count_names(language: Language, code: str) -> dict[str, tuple[int, int]]:
     """Name → how often it stands in a text of code alone, and how often it is called there."""
     uses: dict[str, tuple[int, int]] = {}
     calls = []
-    for each, count in _tokens(language.name, code).items():
+    for each, count in _count_tokens(language.name, code).items():
         if each[-1] == "(":
             calls.append((each[:-1].rstrip(), count))
         else:
@@ -63,19 +63,21 @@ def counted_names(language: Language, code: str) -> dict[str, tuple[int, int]]:
         del uses[name]
         # Elsewhere than in Python a keyword may be a member's name: `users.delete()`.
         if language.name != "python" and f".{name}" in code:
-            there = _marks(language.name, code, name).get(name, ())
+            there = _find_lines_in_code(language.name, code, name).get(name, ())
             if there:
                 uses[name] = len(there), sum(mark & 1 for mark in there)
     return uses
 
 
-def _tokens(language: str, code: str) -> Counter[str]:
+def _count_tokens(language: str, code: str) -> Counter[str]:
     """How often each name stands in the code, apart from that with the bracket of a call behind it."""
     names = _NAMES.get(language, _NAME_OR_CALL)
     if names is _WITH_MARKS or not code.isascii():
         return Counter(names.findall(code))
     # The same without an expression, in a fifth of the time: what is no letter ends a name, and so does a bracket.
-    spaced = code.translate(_separating(names is _WITH_DOLLARS)).replace(" (", "(").replace("(", "( ")
+    spaced = (
+        code.translate(_build_separator_table(names is _WITH_DOLLARS)).replace(" (", "(").replace("(", "( ")
+    )
     counts = Counter(spaced.split())
     for each in [each for each in counts if each[0] in "(0123456789"]:
         count, name = counts.pop(each), each.lstrip("0123456789")
@@ -85,7 +87,7 @@ def _tokens(language: str, code: str) -> Counter[str]:
 
 
 @cache
-def _separating(dollars: bool) -> str:
+def _build_separator_table(dollars: bool) -> str:
     """What each character of ASCII becomes: blanks a space, and what neither stands in a name nor calls a new line."""
     kept = "_($" if dollars else "_("
     return "".join(
@@ -105,7 +107,7 @@ _NAMES = {
 """Languages in which a dollar is a letter, and in which a name may end in a mark (`empty?`, `save!`)."""
 
 
-def apart(source: bytes, prose: list[tuple[int, int]]) -> tuple[bytes, bytes]:
+def separate_prose(source: bytes, prose: list[tuple[int, int]]) -> tuple[bytes, bytes]:
     """The code with comments and strings left out (their line ends stay), and the comments and strings."""
     code, said, at = [], [], 0
     for start, end in prose:
@@ -120,7 +122,7 @@ def apart(source: bytes, prose: list[tuple[int, int]]) -> tuple[bytes, bytes]:
     return b"".join(code), b"\n".join(said)
 
 
-def without(prose: list[tuple[int, int]], holes: list[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+def exclude_holes(prose: list[tuple[int, int]], holes: list[tuple[int, int]]) -> Iterator[tuple[int, int]]:
     """Prose around the code that is put into it (`s"total ${f(x)}"`), where a grammar has no node for the rest."""
     at = 0
     for start, end in prose:

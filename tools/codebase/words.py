@@ -19,14 +19,14 @@ MAX_WORD = 40
 """Longer ones are data, not words."""
 
 
-class _Known(dict[str, tuple[str, ...]]):
+class _WordCache(dict[str, tuple[str, ...]]):
     """The words of identifiers that were taken apart before: quicker than `lru_cache`."""
 
     def __missing__(self, identifier: str) -> tuple[str, ...]:
         if len(self) >= MOST_KNOWN:
             self.clear()
         found = self[identifier] = tuple(
-            singular(part.lower()) for part in _PART.findall(identifier) if 1 < len(part) <= MAX_WORD
+            singularize(part.lower()) for part in _PART.findall(identifier) if 1 < len(part) <= MAX_WORD
         )
         return found
 
@@ -34,15 +34,15 @@ class _Known(dict[str, tuple[str, ...]]):
 MOST_KNOWN = 200_000
 """Identifiers that are remembered."""
 
-_KNOWN = _Known()
+_KNOWN = _WordCache()
 
 
-def parts(identifier: str) -> tuple[str, ...]:
+def split_identifier(identifier: str) -> tuple[str, ...]:
     """The words of an identifier, in lower case and the singular: `HTTPResponses_for` → http, response, for."""
     return _KNOWN[identifier]
 
 
-def singular(word: str) -> str:
+def singularize(word: str) -> str:
     """Without the ending of an English plural, as far as a rule can tell."""
     if len(word) < 4 or not word.endswith("s") or word.endswith(("ss", "us", "is")):
         return word
@@ -53,19 +53,19 @@ def singular(word: str) -> str:
     return word[:-1]
 
 
-def counted(text: str) -> Counter[str]:
+def count_words(text: str) -> Counter[str]:
     """How often each word stands in a text."""
     # No word has a digit or an underscore in it, so that a text can be cut at these, too.
     if text.isascii():
-        return Counter(spread(Counter(text.translate(_LETTERS).split())))
-    return Counter(spread(Counter(IDENTIFIER.findall(text))))
+        return Counter(count_name_words(Counter(text.translate(_LETTERS).split())))
+    return Counter(count_name_words(Counter(IDENTIFIER.findall(text))))
 
 
 _LETTERS = "".join(each if each.isalpha() else " " for each in map(chr, range(128)))
 """What each character of ASCII becomes."""
 
 
-def spread(names: Mapping[str, int]) -> dict[str, int]:
+def count_name_words(names: Mapping[str, int]) -> dict[str, int]:
     """How often each word stands in names that are counted already."""
     words: dict[str, int] = {}
     there, known = words.get, _KNOWN

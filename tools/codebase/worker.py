@@ -13,9 +13,9 @@ import sys
 from collections.abc import Iterator, Sequence
 from typing import BinaryIO
 
-from tools.codebase.facts import Facts, facts, language_named
-from tools.codebase.listing import content, key
-from tools.codebase.packing import Segment, segment
+from tools.codebase.facts import Facts, extract_facts, get_language
+from tools.codebase.listing import compute_text_key, read_content
+from tools.codebase.packing import Segment, build_segment
 
 Task = tuple[int, str, str, str]
 """A text's number, its language, its key, and a path at which it stands."""
@@ -25,20 +25,20 @@ LENGTH = struct.Struct("<Q")
 
 def read_segment(root: str, tasks: Sequence[Task]) -> Segment:
     """The facts of texts. One that is not what it was any more is left out: its file is looked at again."""
-    return segment(_read(root, tasks))
+    return build_segment(_read_facts(root, tasks))
 
 
-def _read(root: str, tasks: Sequence[Task]) -> Iterator[tuple[int, Facts]]:
+def _read_facts(root: str, tasks: Sequence[Task]) -> Iterator[tuple[int, Facts]]:
     for number, name, wanted, path in tasks:
-        data = content(root, path)
-        language = language_named(name)
-        if data is None or key(language, data) != wanted:
+        data = read_content(root, path)
+        language = get_language(name)
+        if data is None or compute_text_key(language, data) != wanted:
             continue
-        found = facts(language, decoded(data)) if b"\0" not in data[:8192] else None
-        yield number, found or _empty(name)
+        found = extract_facts(language, decode_text(data)) if b"\0" not in data[:8192] else None
+        yield number, found or _create_empty_facts(name)
 
 
-def _empty(language: str) -> Facts:
+def _create_empty_facts(language: str) -> Facts:
     return Facts(
         language=language,
         package="",
@@ -52,12 +52,12 @@ def _empty(language: str) -> Facts:
     )
 
 
-def unread(tasks: Sequence[Task]) -> Segment:
+def build_empty_segment(tasks: Sequence[Task]) -> Segment:
     """What stands for texts that no worker survived."""
-    return segment((number, _empty(name)) for number, name, _, _ in tasks)
+    return build_segment((number, _create_empty_facts(name)) for number, name, _, _ in tasks)
 
 
-def decoded(data: bytes) -> str:
+def decode_text(data: bytes) -> str:
     """As UTF-8, else as Latin-1, in which no byte is wrong."""
     try:
         return data.decode("utf-8-sig")

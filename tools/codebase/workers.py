@@ -14,7 +14,7 @@ from queue import SimpleQueue
 from threading import Lock, Thread
 
 from tools.codebase.packing import Segment
-from tools.codebase.worker import LENGTH, Task, read_segment, unread
+from tools.codebase.worker import LENGTH, Task, build_empty_segment, read_segment
 
 ALONE = 400_000
 """Bytes of text that this process reads by itself: starting workers would take longer."""
@@ -36,10 +36,10 @@ _START = (
 )
 
 
-def segments(root: str, tasks: Sequence[tuple[Task, int]]) -> Iterator[Segment]:
+def read_segments(root: str, tasks: Sequence[tuple[Task, int]]) -> Iterator[Segment]:
     """Read texts, given with their sizes in bytes; the segments come in any order."""
-    count = min(MOST_WORKERS, processors())
-    chunks = deque(_chunked(tasks, count))
+    count = min(MOST_WORKERS, count_processors())
+    chunks = deque(_split_chunks(tasks, count))
     if sum(size for _, size in tasks) <= ALONE:
         for chunk in chunks:
             yield read_segment(root, chunk)
@@ -66,14 +66,14 @@ def segments(root: str, tasks: Sequence[tuple[Task, int]]) -> Iterator[Segment]:
             each.stop()
 
 
-def processors() -> int:
+def count_processors() -> int:
     """Those that this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
 
 
-def _chunked(tasks: Sequence[tuple[Task, int]], workers: int) -> Iterator[list[Task]]:
+def _split_chunks(tasks: Sequence[tuple[Task, int]], workers: int) -> Iterator[list[Task]]:
     """Lots of work for so many workers, of half of what is left for each (guided self-scheduling: Polychronopoulos
     and Kuck 1987), within limits."""
     chunk: list[Task] = []
@@ -110,12 +110,12 @@ class _Worker(Thread):
 
     def run(self) -> None:
         try:
-            while (chunk := self._next()) is not None:
-                self._done.put(self._read(chunk))
+            while (chunk := self._take_chunk()) is not None:
+                self._done.put(self._read_chunk(chunk))
         except Exception as error:  # handed to the thread that waits, which raises it
             self._done.put(error)
         finally:
-            self._end()
+            self._end_process()
             self._done.put(None)
 
     def stop(self) -> None:
@@ -126,35 +126,35 @@ class _Worker(Thread):
                 self._process.kill()
         self.join()
 
-    def _end(self) -> None:
+    def _end_process(self) -> None:
         with self._lock:
             process, self._process = self._process, None
         if process is not None:
-            _close(process)
+            _close_process(process)
 
-    def _next(self) -> list[Task] | None:
+    def _take_chunk(self) -> list[Task] | None:
         with self._lock:
             return self._chunks.popleft() if self._chunks else None
 
-    def _read(self, chunk: list[Task]) -> Segment:
-        reply = self._asked(chunk)
+    def _read_chunk(self, chunk: list[Task]) -> Segment:
+        reply = self._request_segment(chunk)
         if reply is not None:
             segment: Segment = pickle.loads(reply)  # our own process wrote it
             return segment
-        self._end()
+        self._end_process()
         if len(chunk) == 1 or self._stopped:
-            return unread(chunk)
+            return build_empty_segment(chunk)
         half = len(chunk) // 2
-        first, second = self._read(chunk[:half]), self._read(chunk[half:])
-        return _joined(first, second)
+        first, second = self._read_chunk(chunk[:half]), self._read_chunk(chunk[half:])
+        return _merge_segments(first, second)
 
-    def _asked(self, chunk: list[Task]) -> bytes | None:
+    def _request_segment(self, chunk: list[Task]) -> bytes | None:
         """The worker's reply; None if it died."""
         with self._lock:
             if self._stopped:
                 return None
             if self._process is None:
-                self._process = _started()
+                self._process = _start_process()
             process = self._process
         assert process.stdin is not None
         assert process.stdout is not None
@@ -171,14 +171,14 @@ class _Worker(Thread):
         return reply if len(reply) == length else None
 
 
-def _joined(first: Segment, second: Segment) -> Segment:
+def _merge_segments(first: Segment, second: Segment) -> Segment:
     merged = dict(first.postings)
     for term, data in second.postings:
         merged[term] = merged.get(term, b"") + data
     return Segment(texts=[*first.texts, *second.texts], postings=sorted(merged.items()))
 
 
-def _started() -> subprocess.Popen[bytes]:
+def _start_process() -> subprocess.Popen[bytes]:
     """-I, -S: neither the environment, the current folder nor installed packages add to what is imported."""
     floors = str(Path(__file__).resolve().parents[2])
     folders = [each for each in sys.path if os.path.isabs(each)]  # noqa: PTH117 (strings)
@@ -191,7 +191,7 @@ def _started() -> subprocess.Popen[bytes]:
     )
 
 
-def _close(process: subprocess.Popen[bytes]) -> None:
+def _close_process(process: subprocess.Popen[bytes]) -> None:
     process.kill()
     process.wait()
     for pipe in (process.stdin, process.stdout):

@@ -9,10 +9,21 @@ from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 from functools import cache
 
-from tools.edit.formats.placeholders import stands_for_lines
+from tools.edit.formats.placeholders import is_omission
 from tools.edit.indentation import indent_of
-from tools.edit.ladder import STEPS, Rung, Site, Source, Step, View, has_own_word, site_of, sites, tokens_only
-from tools.edit.laid import extremes
+from tools.edit.ladder import (
+    STEPS,
+    Rung,
+    Site,
+    Source,
+    Step,
+    View,
+    build_site,
+    find_sites,
+    has_distinctive_word,
+    normalize_tokens,
+)
+from tools.edit.laid import find_extreme_alignments
 
 MAX_ASSIGNMENTS = 50
 """Ways to lay the parts around elisions over a file that are followed up: two are too many already."""
@@ -48,72 +59,81 @@ SLACK = 4
 """Lines that may be missing or made up on either side of what is looked for."""
 
 
-def elided(source: Source, wanted: Sequence[str]) -> tuple[Step | None, list[Site]]:
+def find_elided_sites(source: Source, wanted: Sequence[str]) -> tuple[Step | None, list[Site]]:
     """Sites of wanted lines of which some are elisions ("..."), each standing for any number of the file's lines.
 
     The step is the strictest at which every part occurs; all parts are seen in the same way.
     """
-    parts = list(_parts(wanted))
+    parts = list(_split_at_elisions(wanted))
     if len(parts) < 2:
         return None, []
     others: list[Site] = []
     for step in STEPS:
         places = []
         for start, end in parts:
-            found = sites(source, wanted[start:end], step)
+            found = find_sites(source, wanted[start:end], step)
             if not found:
                 break
-            places.append([_moved(site, start) for site in found])
+            places.append([_offset_wanted_numbers(site, start) for site in found])
         else:
-            if found := list(_assignments(source, wanted, places)):
+            if found := list(_assign_sites(source, wanted, places)):
                 return step, [*found, *others]
             # all as it is given, but for how deep the dots are
-            others = others or list(_assignments(source, wanted, places, dots_tell=False))
+            others = others or list(_assign_sites(source, wanted, places, dots_tell=False))
     return None, []
 
 
-def anchored(source: Source, wanted: Sequence[str], removed: Sequence[bool]) -> list[Site]:
+def find_anchored_sites(source: Source, wanted: Sequence[str], removed: Sequence[bool]) -> list[Site]:
     """Sites at which most wanted lines stand and the others are alike; best first.
 
     removed: for each wanted line whether it is to go
     """
     view = source.view(_TOKENS)
-    likeness = cache(_likeness)  # the places overlap: each pair of lines is met many times
+    likeness = cache(_measure_likeness)  # the places overlap: each pair of lines is met many times
     numbers = [i for i, line in enumerate(wanted) if line.strip()]
-    keys = [tokens_only(wanted[i]) for i in numbers]
+    keys = [normalize_tokens(wanted[i]) for i in numbers]
     if len(keys) < 2:
         return []
-    starts = _starts(view.places, keys)
-    best = _best(view.keys, keys, starts, likeness)
+    starts = _rank_start_rows(view.places, keys)
+    best = _find_best_alignment(view.keys, keys, starts, likeness)
     if best is not None:
-        best = best.without(
-            [i for i, key in enumerate(keys) if key in view.places and has_own_word(key)], keys
+        best = best.drop_inexact_pairs(
+            [i for i, key in enumerate(keys) if key in view.places and has_distinctive_word(key)], keys
         )
-    if best is None or not _holds(best, keys, [removed[i] for i in numbers]):
+    if best is None or not _is_well_anchored(best, keys, [removed[i] for i in numbers]):
         return []
-    found = [best, *_rivals(best, view.keys, keys, starts, likeness)]
-    if (again := _shifted(best, view.keys)) is not None:
+    found = [best, *_find_rivals(best, view.keys, keys, starts, likeness)]
+    if (again := _find_shifted_alignment(best, view.keys)) is not None:
         found.append(again)
     if len(found) == 1:
-        found += _laid_otherwise(best, view, keys, likeness)
+        found += _find_alternative_alignments(best, view, keys, likeness)
     rows = view.rows(0, len(view.keys))
-    return [site_of(source, wanted, [(numbers[i], rows[row]) for i, row, _ in each.pairs]) for each in found]
+    return [
+        build_site(source, wanted, [(numbers[i], rows[row]) for i, row, _ in each.pairs]) for each in found
+    ]
 
 
-def _rivals(
+def _find_rivals(
     best: _Alignment, lines: Sequence[str], keys: Sequence[str], starts: Sequence[int], likeness: _Measure
 ) -> list[_Alignment]:
     """The next best, if it might be meant as well."""
     hidden = list(lines)  # what the best place takes is nobody else's: so that one beside it is seen, too
     for _, row, _ in best.pairs:
         hidden[row] = "\0"
-    other = _best(hidden, keys, starts, likeness)
-    if other is not None and other.rivals(best):
+    other = _find_best_alignment(hidden, keys, starts, likeness)
+    if other is not None and other.is_rival_of(best):
         return [other]
-    return next(([each] for each in _held(hidden, keys, starts, RIVAL * best.held) if each.rivals(best)), [])
+    return next(
+        (
+            [each]
+            for each in _align_exact_lines(hidden, keys, starts, RIVAL * best.held)
+            if each.is_rival_of(best)
+        ),
+        [],
+    )
 
 
-def _laid_otherwise(
+def _find_alternative_alignments(
     best: _Alignment, view: View, keys: Sequence[str], likeness: _Measure
 ) -> Iterator[_Alignment]:
     """The same lines there, laid over the file in other ways that take as few slips."""
@@ -121,17 +141,17 @@ def _laid_otherwise(
     window = view.keys[low : best.pairs[-1][1] + 1 + SLACK]
     reworded = {i for i, key in enumerate(keys) if key not in view.places}
 
-    def alike(number: int, row: int) -> bool:
+    def is_reworded(number: int, row: int) -> bool:
         one, other = keys[number], window[row]
         return number in reworded and (one.casefold() == other.casefold() or likeness(one, other) > 0.0)
 
     known = [pair[:2] for pair in best.pairs if pair[2] == 1.0]
-    for pairs in extremes(keys, window, alike):
+    for pairs in find_extreme_alignments(keys, window, is_reworded):
         if pairs and [(i, low + row) for i, row in pairs] != known:
-            yield _between(keys, window, low, [(i, row, 1) for i, row in pairs], likeness)
+            yield _align_between_blocks(keys, window, low, [(i, row, 1) for i, row in pairs], likeness)
 
 
-def _held(
+def _align_exact_lines(
     lines: Sequence[str], keys: Sequence[str], starts: Sequence[int], least: float
 ) -> Iterator[_Alignment]:
     """Of the places of which at least this share may stand exactly, in whatever order, as much as does in order."""
@@ -139,16 +159,19 @@ def _held(
         low, end = max(start - SLACK, 0), start + len(keys) + SLACK
         window = lines[low:end]
         there = set(window)
-        if _weighed([(i, 0, 1.0) for i, key in enumerate(keys) if key in there], keys) < least:
+        if (
+            _compute_weighted_likeness([(i, 0, 1.0) for i, key in enumerate(keys) if key in there], keys)
+            < least
+        ):
             continue
         equal = [[float(len(key)) if key == line else 0.0 for line in window] for key in keys]
-        pairs = tuple((i, low + j, 1.0) for i, j in _in_order(equal))
-        share = _weighed(pairs, keys)
+        pairs = tuple((i, low + j, 1.0) for i, j in _pair_in_order(equal))
+        share = _compute_weighted_likeness(pairs, keys)
         if pairs:
             yield _Alignment(pairs=pairs, likeness=share, held=share)
 
 
-def _shifted(best: _Alignment, lines: Sequence[str]) -> _Alignment | None:
+def _find_shifted_alignment(best: _Alignment, lines: Sequence[str]) -> _Alignment | None:
     """The same alignment some lines further down or up, where all that stands exactly does so again: lines that
     repeat one another overlap with themselves."""
     exact = [row for _, row, likeness in best.pairs if likeness == 1.0]
@@ -181,30 +204,30 @@ class _Alignment:
     likeness: float
     held: float
 
-    def without(self, standing: Sequence[int], keys: Sequence[str]) -> _Alignment:
+    def drop_inexact_pairs(self, standing: Sequence[int], keys: Sequence[str]) -> _Alignment:
         """The same without likenesses of lines that stand somewhere to the letter: these are no others with a slip."""
         pairs = tuple(pair for pair in self.pairs if pair[2] == 1.0 or pair[0] not in standing)
-        return _Alignment(pairs=pairs, likeness=_weighed(pairs, keys), held=self.held)
+        return _Alignment(pairs=pairs, likeness=_compute_weighted_likeness(pairs, keys), held=self.held)
 
-    def rivals(self, best: _Alignment) -> bool:
+    def is_rival_of(self, best: _Alignment) -> bool:
         """It might be this one that is meant: nearly as alike, or as much of it stands exactly."""
         return self.likeness > best.likeness - MARGIN or self.held >= RIVAL * best.held
 
 
-def _parts(wanted: Sequence[str]) -> Iterator[tuple[int, int]]:
+def _split_at_elisions(wanted: Sequence[str]) -> Iterator[tuple[int, int]]:
     """Ranges of lines between elisions, without those that are blank throughout."""
     start = 0
-    for i in [*(i for i, line in enumerate(wanted) if stands_for_lines(line)), len(wanted)]:
+    for i in [*(i for i, line in enumerate(wanted) if is_omission(line)), len(wanted)]:
         if any(line.strip() for line in wanted[start:i]):
             yield start, i
         start = i + 1
 
 
-def _moved(site: Site, by: int) -> Site:
+def _offset_wanted_numbers(site: Site, by: int) -> Site:
     return Site(first=site.first, end=site.end, pairs=tuple((wanted + by, row) for wanted, row in site.pairs))
 
 
-def _assignments(
+def _assign_sites(
     source: Source, wanted: Sequence[str], places: Sequence[Sequence[Site]], *, dots_tell: bool = True
 ) -> Iterator[Site]:
     """Every way to choose a place for each part such that they follow one another.
@@ -222,30 +245,30 @@ def _assignments(
             continue
         before = chosen[-1]
         marker = next(
-            wanted[i] for i in range(before.pairs[-1][0] + 1, len(wanted)) if stands_for_lines(wanted[i])
+            wanted[i] for i in range(before.pairs[-1][0] + 1, len(wanted)) if is_omission(wanted[i])
         )
-        deeper = _depth(source, wanted, before, marker)
+        deeper = _compute_elision_depth(source, wanted, before, marker)
         for site in reversed(places[len(chosen)]):
             if site.first >= before.end and (
-                not dots_tell or _within(source, before.end, site.first, deeper)
+                not dots_tell or _is_indented_at_least(source, before.end, site.first, deeper)
             ):
                 stack.append([*chosen, site])
 
 
-def _depth(source: Source, wanted: Sequence[str], before: Site, marker: str) -> int:
+def _compute_elision_depth(source: Source, wanted: Sequence[str], before: Site, marker: str) -> int:
     """Columns by which elided lines are indented at least: as the elision is, seen from the line before it."""
     number, row = before.pairs[-1]
     shift = len(indent_of(source.lines[row]).expandtabs(4)) - len(indent_of(wanted[number]).expandtabs(4))
     return len(indent_of(marker).expandtabs(4)) + shift
 
 
-def _within(source: Source, first: int, end: int, columns: int) -> bool:
+def _is_indented_at_least(source: Source, first: int, end: int, columns: int) -> bool:
     return columns <= 0 or all(
         len(indent_of(line).expandtabs(4)) >= columns for line in source.lines[first:end] if line.strip()
     )
 
 
-def _starts(places: dict[str, list[int]], keys: Sequence[str]) -> list[int]:
+def _rank_start_rows(places: dict[str, list[int]], keys: Sequence[str]) -> list[int]:
     """Where a site may begin: lines of what is wanted that occur in the file vote, long and rare ones more."""
     votes: Counter[int] = Counter()
     for i, key in enumerate(keys):
@@ -259,25 +282,27 @@ def _starts(places: dict[str, list[int]], keys: Sequence[str]) -> list[int]:
     return [max(start, 0) for start, _ in near.most_common(24)]
 
 
-def _best(
+def _find_best_alignment(
     lines: Sequence[str], keys: Sequence[str], starts: Sequence[int], likeness: _Measure
 ) -> _Alignment | None:
     best: _Alignment | None = None
     for position in starts:
         for low in {max(position - SLACK, 0), position}:  # with slack in front a copy there might be taken
-            alignment = _align(keys, lines[low : position + len(keys) + SLACK], low, likeness)
+            alignment = _align_window(keys, lines[low : position + len(keys) + SLACK], low, likeness)
             if alignment.pairs and (best is None or alignment.likeness > best.likeness):
                 best = alignment
     return best
 
 
-def _align(keys: Sequence[str], window: Sequence[str], low: int, likeness: _Measure) -> _Alignment:
+def _align_window(keys: Sequence[str], window: Sequence[str], low: int, likeness: _Measure) -> _Alignment:
     """Equal lines first; between them, in order, those that are most alike."""
     blocks = SequenceMatcher(None, keys, window, autojunk=False).get_matching_blocks()
-    return _between(keys, window, low, [(each.a, each.b, each.size) for each in blocks], likeness)
+    return _align_between_blocks(
+        keys, window, low, [(each.a, each.b, each.size) for each in blocks], likeness
+    )
 
 
-def _between(
+def _align_between_blocks(
     keys: Sequence[str],
     window: Sequence[str],
     low: int,
@@ -288,22 +313,22 @@ def _between(
     pairs: list[tuple[int, int, float]] = []
     mine = there = 0
     for first, row, size in [*blocks, (len(keys), len(window), 0)]:
-        pairs += _alike(keys, window, (mine, first), (there, row), low, likeness)
+        pairs += _align_similar_lines(keys, window, (mine, first), (there, row), low, likeness)
         pairs += [(first + i, low + row + i, 1.0) for i in range(size)]
         mine, there = first + size, row + size
     return _Alignment(
         pairs=tuple(pairs),
-        likeness=_weighed(pairs, keys),
-        held=_weighed([pair for pair in pairs if pair[2] == 1.0], keys),
+        likeness=_compute_weighted_likeness(pairs, keys),
+        held=_compute_weighted_likeness([pair for pair in pairs if pair[2] == 1.0], keys),
     )
 
 
-def _weighed(pairs: Sequence[tuple[int, int, float]], keys: Sequence[str]) -> float:
+def _compute_weighted_likeness(pairs: Sequence[tuple[int, int, float]], keys: Sequence[str]) -> float:
     """How alike all of what is wanted is, long lines more than short ones."""
     return sum(len(keys[i]) * likeness for i, _, likeness in pairs) / max(sum(map(len, keys)), 1)
 
 
-def _alike(
+def _align_similar_lines(
     keys: Sequence[str],
     window: Sequence[str],
     mine: tuple[int, int],
@@ -318,16 +343,18 @@ def _alike(
     likeness = [
         [measure(keys[mine[0] + i], window[there[0] + j]) for j in range(columns)] for i in range(rows)
     ]
-    beside = _beside(likeness, first=mine[0] == 0, last=mine[1] == len(keys))
+    beside = _pair_neighbours(likeness, first=mine[0] == 0, last=mine[1] == len(keys))
     pairs = beside or [
         (i, j)
-        for i, j in _in_order(likeness)
+        for i, j in _pair_in_order(likeness)
         if all(other <= likeness[i][j] - MARGIN for k, other in enumerate(likeness[i]) if k != j)
     ]
     return [(mine[0] + i, low + there[0] + j, likeness[i][j]) for i, j in pairs]
 
 
-def _beside(likeness: Sequence[Sequence[float]], *, first: bool, last: bool) -> list[tuple[int, int]]:
+def _pair_neighbours(
+    likeness: Sequence[Sequence[float]], *, first: bool, last: bool
+) -> list[tuple[int, int]]:
     """Each line with its neighbour, if they are all alike, and none as much to another line that stands there: at the
     ends counted from what stands exactly."""
     rows, columns = len(likeness), len(likeness[0])
@@ -339,7 +366,7 @@ def _beside(likeness: Sequence[Sequence[float]], *, first: bool, last: bool) -> 
     return pairs if most and all(likeness[i][j] for i, j in pairs) else []
 
 
-def _in_order(likeness: Sequence[Sequence[float]]) -> list[tuple[int, int]]:
+def _pair_in_order(likeness: Sequence[Sequence[float]]) -> list[tuple[int, int]]:
     """The pairs, none crossing another, that are most alike together."""
     rows, columns = len(likeness), len(likeness[0])
     best = [[0.0] * (columns + 1) for _ in range(rows + 1)]
@@ -359,7 +386,7 @@ def _in_order(likeness: Sequence[Sequence[float]]) -> list[tuple[int, int]]:
     return found
 
 
-def _likeness(one: str, other: str) -> float:
+def _measure_likeness(one: str, other: str) -> float:
     """0.0 below LINE_FLOOR, and where either has no word: of brackets and comment marks a letter is half of all. Bounds
     by length and by letters come first: most pairs are far apart."""
     enough = LINE_FLOOR * (len(one) + len(other)) / 2
@@ -373,7 +400,7 @@ def _likeness(one: str, other: str) -> float:
     return ratio if ratio >= LINE_FLOOR else 0.0
 
 
-def _holds(best: _Alignment, keys: Sequence[str], removed: Sequence[bool]) -> bool:
+def _is_well_anchored(best: _Alignment, keys: Sequence[str], removed: Sequence[bool]) -> bool:
     """Enough lines stand exactly, and every line that is to go is there."""
     likeness = {i: value for i, _, value in best.pairs}
     if best.likeness < FLOOR:
@@ -383,10 +410,12 @@ def _holds(best: _Alignment, keys: Sequence[str], removed: Sequence[bool]) -> bo
         return False
     rows = {i: row for i, row, _ in best.pairs}
     return all(
-        likeness.get(i, 0.0) >= REMOVED_FLOOR and _joined(rows, i) for i, gone in enumerate(removed) if gone
+        likeness.get(i, 0.0) >= REMOVED_FLOOR and _has_adjacent_neighbour(rows, i)
+        for i, gone in enumerate(removed)
+        if gone
     )
 
 
-def _joined(rows: Mapping[int, int], number: int) -> bool:
+def _has_adjacent_neighbour(rows: Mapping[int, int], number: int) -> bool:
     """A line stands right beside one of its neighbours: one further off, however alike, is another."""
     return rows.get(number - 1) == rows[number] - 1 or rows.get(number + 1) == rows[number] + 1

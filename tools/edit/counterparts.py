@@ -10,12 +10,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from tools.edit.changes import Hunk
-from tools.edit.diffing import diffed
+from tools.edit.diffing import diff_lines
 from tools.edit.formats.clean import FENCES
-from tools.edit.indentation import as_far, fitted, indent_of
+from tools.edit.indentation import fit_constant_shift, fit_indent_mapping, indent_of
 from tools.edit.ladder import Site, Source
-from tools.edit.manner import given_indent
-from tools.edit.unclear import Unclear
+from tools.edit.manner import normalize_indent
+from tools.edit.unclear import AmbiguousEdit
 
 
 def refuse_lost_indentation(old: Sequence[str], new: Sequence[str]) -> None:
@@ -24,28 +24,34 @@ def refuse_lost_indentation(old: Sequence[str], new: Sequence[str]) -> None:
     A change of white space alone is no slip: it is what is asked. Nor is one that only takes lines away, or only adds
     some, all others being as they were.
     """
-    if _stand_in(new, old) or _stand_in(old, new):
+    if _is_subsequence(new, old) or _is_subsequence(old, new):
         return
-    pairs = list(shared(old, new))
-    if len(pairs) == _filled(old) == _filled(new) or not _filled(new) or not _filled(old):
+    pairs = list(pair_shared_lines(old, new))
+    if (
+        len(pairs) == _count_filled_lines(old) == _count_filled_lines(new)
+        or not _count_filled_lines(new)
+        or not _count_filled_lines(old)
+    ):
         return
     # a bracket at two depths: which of them stands for which is not known
     pairs = [(i, j) for i, j in pairs if indent_of(old[i]) == indent_of(new[j]) or new[j] not in old]
     moved = [(i, j) for i, j in pairs if indent_of(old[i]) != indent_of(new[j])]
     indents = [(indent_of(old[i]), indent_of(new[j])) for i, j in moved]
     if any(("\t" in mine) != ("\t" in theirs) for mine, theirs in indents if mine and theirs):
-        raise Unclear("`new` has tabs where `old` has spaces, or spaces for tabs: indent it as the file is")
+        raise AmbiguousEdit(
+            "`new` has tabs where `old` has spaces, or spaces for tabs: indent it as the file is"
+        )
     if moved and len(moved) == len(pairs):
-        if not _has_reason(old, new, pairs):
-            raise Unclear(
+        if not _is_indent_change_intended(old, new, pairs):
+            raise AmbiguousEdit(
                 "all that `new` has of it is indented otherwise, and no line says why: give both as in the file, "
                 "or with the line before them"
             )
     elif _is_first_at_margin(old, new, pairs, moved):
-        raise Unclear("`new` begins without the indentation that `old` has: give it, too")
+        raise AmbiguousEdit("`new` begins without the indentation that `old` has: give it, too")
 
 
-def in_the_files_manner(source: Source, hunk: Hunk, site: Site) -> Hunk:
+def reindent_old_lines(source: Source, hunk: Hunk, site: Site) -> Hunk:
     """The hunk with old lines indented as in the file, if the new ones are so, and only the old ones were not.
 
     Raises Unclear if one slip in both texts explains the old lines as well (then a line that both have is moved), if
@@ -54,33 +60,33 @@ def in_the_files_manner(source: Source, hunk: Hunk, site: Site) -> Hunk:
     rows = dict(site.pairs)
     old, new = hunk.old, hunk.new
     depths = {i: indent_of(source.lines[row]) for i, row in rows.items() if old[i].strip()}
-    wrong = {i for i, depth in depths.items() if given_indent(old[i]) != depth}
+    wrong = {i for i, depth in depths.items() if normalize_indent(old[i]) != depth}
     filled = [line for line in new if line.strip()]
     if not wrong or not filled or any(old[i] in new for i in wrong):
         return hunk  # or they are indented alike, whatever else of it stands in `new` again
     least = min(depths.values(), key=len)
-    if not all(given_indent(line).startswith(least) for line in filled):
+    if not all(normalize_indent(line).startswith(least) for line in filled):
         return hunk  # one of them is outside of where they go: they are not indented as the file is
-    pairs = [(i, j) for i, j in shared(old, new) if i in wrong]
-    right = [(i, j) for i, j in pairs if given_indent(new[j]) == depths[i]]
+    pairs = [(i, j) for i, j in pair_shared_lines(old, new) if i in wrong]
+    right = [(i, j) for i, j in pairs if normalize_indent(new[j]) == depths[i]]
     first = min(depths)
-    begins = not pairs and first in wrong and given_indent(filled[0]) == depths[first]
+    begins = not pairs and first in wrong and normalize_indent(filled[0]) == depths[first]
     if begins or (right and (len(right) < len(pairs) or _is_one_slip(source, old, filled, depths))):
-        raise Unclear("`old` and `new` are not indented alike: give both as in the file")
+        raise AmbiguousEdit("`old` and `new` are not indented alike: give both as in the file")
     if not right:
         return hunk
     mended = [depths[i] + line.lstrip() if i in wrong else line for i, line in enumerate(old)]
-    return replace(hunk, lines=tuple(diffed(mended, new)))
+    return replace(hunk, lines=tuple(diff_lines(mended, new)))
 
 
 def _is_one_slip(source: Source, old: Sequence[str], new: Sequence[str], depths: Mapping[int, str]) -> bool:
     """All old lines are indented otherwise in the same way, and the new ones may be, too: less, more, by tabs."""
-    pairs = [(given_indent(old[i]), depth) for i, depth in depths.items()]
-    mapping = as_far(pairs) or fitted(pairs, new, source.lines, source.tabs)
-    return mapping is not None and all(mapping(given_indent(line)) is not None for line in new)
+    pairs = [(normalize_indent(old[i]), depth) for i, depth in depths.items()]
+    mapping = fit_constant_shift(pairs) or fit_indent_mapping(pairs, new, source.lines, source.tabs)
+    return mapping is not None and all(mapping(normalize_indent(line)) is not None for line in new)
 
 
-def shared(old: Sequence[str], new: Sequence[str]) -> Iterator[tuple[int, int]]:
+def pair_shared_lines(old: Sequence[str], new: Sequence[str]) -> Iterator[tuple[int, int]]:
     """Numbers of lines that are equal but for white space around them; blank ones do not count."""
     from difflib import SequenceMatcher
 
@@ -91,35 +97,39 @@ def shared(old: Sequence[str], new: Sequence[str]) -> Iterator[tuple[int, int]]:
         yield from ((mine[block.a + k][0], theirs[block.b + k][0]) for k in range(block.size))
 
 
-def _stand_in(few: Sequence[str], many: Sequence[str]) -> bool:
+def _is_subsequence(few: Sequence[str], many: Sequence[str]) -> bool:
     """To the letter and in this order; blank lines do not count."""
     others = iter(many)
     return all(line in others for line in few if line.strip())
 
 
-def _filled(lines: Sequence[str]) -> int:
+def _count_filled_lines(lines: Sequence[str]) -> int:
     return sum(1 for line in lines if line.strip())
 
 
-def _columns(line: str) -> int:
+def _measure_indent(line: str) -> int:
     return len(indent_of(line).expandtabs(4))
 
 
-def _has_reason(old: Sequence[str], new: Sequence[str], pairs: Sequence[tuple[int, int]]) -> bool:
+def _is_indent_change_intended(
+    old: Sequence[str], new: Sequence[str], pairs: Sequence[tuple[int, int]]
+) -> bool:
     """Deeper, and a new line is less deep than they are now; or less deep, and an old one that goes was so before. A
     fence around them takes the place of indentation."""
     if any(line.startswith(FENCES) for line in new):
         return True
-    steps = {_columns(new[j]) - _columns(old[i]) for i, j in pairs}
+    steps = {_measure_indent(new[j]) - _measure_indent(old[i]) for i, j in pairs}
     if min(steps) < 0 < max(steps):
         return True  # some this way, some that: nothing moves all lines so by mistake
     if max(steps) > 0:
         kept = {j for _, j in pairs}
-        least = min(_columns(new[j]) for _, j in pairs)
-        return any(_columns(line) < least for j, line in enumerate(new) if line.strip() and j not in kept)
+        least = min(_measure_indent(new[j]) for _, j in pairs)
+        return any(
+            _measure_indent(line) < least for j, line in enumerate(new) if line.strip() and j not in kept
+        )
     stays = {i for i, _ in pairs}
-    least = min(_columns(old[i]) for i, _ in pairs)
-    return any(_columns(line) < least for i, line in enumerate(old) if line.strip() and i not in stays)
+    least = min(_measure_indent(old[i]) for i, _ in pairs)
+    return any(_measure_indent(line) < least for i, line in enumerate(old) if line.strip() and i not in stays)
 
 
 def _is_first_at_margin(

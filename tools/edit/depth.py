@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from tools.edit.indentation import OPENERS, indent_of, lowest, unit_of
+from tools.edit.indentation import OPENERS, compute_min_bracket_depth, indent_of, measure_indent_unit
 from tools.edit.ladder import Source
 from tools.edit.refusals import EditRefused
 
@@ -37,14 +37,14 @@ _ALONE = ("begin", "do", "else", "ensure", "finally", "loop", "repeat", "rescue"
 _ITEM = re.compile(r"(?:[-*+]|\d+[.)])\s")
 
 
-def settled(source: Source, start: int, old: str, new: str, path: str) -> str:
+def indent_later_lines(source: Source, start: int, old: str, new: str, path: str) -> str:
     """`new` with the indentation of its further lines as it is meant. Raises EditRefused if that is not clear."""
     text = source.text
     line_start = text.rfind("\n", 0, start) + 1
     indent = text[line_start:start]
     later = [line for line in new.split("\n")[1:] if line.strip()]
     if indent and not indent.strip() and not old[0].isspace() and new.startswith(indent):
-        return _with_its_own(source, start, old, new, path, indent)
+        return _remove_repeated_indent(source, start, old, new, path, indent)
     several = sum(1 for line in old.split("\n") if line.strip()) > 1
     if several and indent and not indent.strip() and old.split("\n")[0] in later:
         raise EditRefused(
@@ -56,12 +56,12 @@ def settled(source: Source, start: int, old: str, new: str, path: str) -> str:
     first, *rest = new.split("\n")
     shifted = "\n".join([first, *(indent + line if line.strip() else line for line in rest)])
     end = start + len(old)
-    decided = _by_syntax(path, text, [text[:start] + each + text[end:] for each in (new, shifted)])
+    decided = _choose_by_syntax(path, text, [text[:start] + each + text[end:] for each in (new, shifted)])
     if decided is None:
         following = text[end:] if old.endswith("\n") else text[end:].partition("\n")[2]
         below = next((line for line in following.split("\n") if line.strip()), "")
-        unit = 1 if "\t" in indent else unit_of(source.lines)
-        decided = _by_shape(old, first, later, indent, path, below, unit)
+        unit = 1 if "\t" in indent else measure_indent_unit(source.lines)
+        decided = _choose_by_shape(old, first, later, indent, path, below, unit)
     if decided is None:
         raise EditRefused(
             f"`old` was found at line {source.line_at(start) + 1}, but lacks its indentation, so how deep the "
@@ -70,7 +70,7 @@ def settled(source: Source, start: int, old: str, new: str, path: str) -> str:
     return (new, shifted)[decided]
 
 
-def _with_its_own(source: Source, start: int, old: str, new: str, path: str, indent: str) -> str:
+def _remove_repeated_indent(source: Source, start: int, old: str, new: str, path: str, indent: str) -> str:
     """For `new` that begins with what `old` left out of its indentation: it has that in all lines, and is not to stand
     deeper by it. Raises EditRefused where that may be meant as well."""
     given = new.removeprefix(indent)
@@ -86,7 +86,7 @@ def _with_its_own(source: Source, start: int, old: str, new: str, path: str, ind
     )
     end = start + len(old)
     results = [source.text[:start] + each + source.text[end:] for each in (given, deeper)]
-    if _by_syntax(path, source.text, results) == 0:
+    if _choose_by_syntax(path, source.text, results) == 0:
         return given
     raise EditRefused(
         f"`old` was found at line {source.line_at(start) + 1}, but lacks its indentation, so how deep `new` stands is "
@@ -94,14 +94,14 @@ def _with_its_own(source: Source, start: int, old: str, new: str, path: str, ind
     )
 
 
-def _by_syntax(path: str, before: str, results: list[str]) -> int | None:
-    from tools.syntax import new_problems
+def _choose_by_syntax(path: str, before: str, results: list[str]) -> int | None:
+    from tools.syntax import find_new_problems
 
-    wrong = [bool(new_problems(path, before, after)) for after in results]
+    wrong = [bool(find_new_problems(path, before, after)) for after in results]
     return wrong.index(False) if wrong[0] != wrong[1] else None
 
 
-def _by_shape(
+def _choose_by_shape(
     old: str, first: str, later: list[str], indent: str, path: str, below: str, unit: int
 ) -> int | None:
     """0: as given, 1: all shifted. indent: what of the file's `old` has not; below: the file's next line; unit: columns
@@ -130,5 +130,7 @@ def _by_shape(
             None  # no bracket ends the block here, as in a comment: brackets do not tell what belongs to it
         )
     if path.endswith(_BRACES + _BRACES_TOO):
-        return 0 if lowest("\n".join([first, *later])) < lowest(old) else 1
+        return (
+            0 if compute_min_bracket_depth("\n".join([first, *later])) < compute_min_bracket_depth(old) else 1
+        )
     return None

@@ -11,7 +11,7 @@ LARGEST = 40_000
 """Pairs of lines in a table of 10 ms."""
 
 
-def diffed(old: Sequence[str], new: Sequence[str]) -> Iterator[Line]:
+def diff_lines(old: Sequence[str], new: Sequence[str]) -> Iterator[Line]:
     """What both have is context."""
     for tag, a, b, c, d in compute_opcodes(old, new):
         if tag == "equal":
@@ -21,17 +21,17 @@ def diffed(old: Sequence[str], new: Sequence[str]) -> Iterator[Line]:
             yield from (Line("+", text) for text in new[c:d])
 
 
-def extremes(old: Sequence[str], new: Sequence[str]) -> Iterator[tuple[Line, ...]]:
+def find_extreme_diffs(old: Sequence[str], new: Sequence[str]) -> Iterator[tuple[Line, ...]]:
     """The ways to keep as many lines as can be that lie furthest apart: each line is kept as early, or as late, as it
     can be, in the old text or in the new one. Longest common subsequences, by a table; none for texts of which that
     would take long."""
     if len(old) * len(new) <= LARGEST:
         for in_new in (False, True):
-            yield tuple(_kept_early(old, new, in_new=in_new))
-            yield tuple(_kept_early(old[::-1], new[::-1], in_new=in_new))[::-1]
+            yield tuple(_keep_lines_early(old, new, in_new=in_new))
+            yield tuple(_keep_lines_early(old[::-1], new[::-1], in_new=in_new))[::-1]
 
 
-def _kept_early(old: Sequence[str], new: Sequence[str], *, in_new: bool) -> Iterator[Line]:
+def _keep_lines_early(old: Sequence[str], new: Sequence[str], *, in_new: bool) -> Iterator[Line]:
     most = [[0] * (len(new) + 1) for _ in range(len(old) + 1)]
     for i in range(len(old) - 1, -1, -1):
         for j in range(len(new) - 1, -1, -1):

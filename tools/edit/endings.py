@@ -14,12 +14,12 @@ Origins = tuple[int | None, ...]
 """For each line of a text, the line of the first one (from 0) whose ending it has; None if it is new."""
 
 
-def untouched(text: str) -> Origins:
+def create_origins(text: str) -> Origins:
     """The origins of a text that nobody has edited yet."""
     return tuple(range(text.count("\n") + 1))
 
 
-def carried(origins: Origins, text: str, splices: Sequence[TextSplice]) -> Origins:
+def update_origins(origins: Origins, text: str, splices: Sequence[TextSplice]) -> Origins:
     """The origins of the text that these splices, in order, make of one whose origins are given.
 
     An ending outside of every splice stays where it is. Within one, lines that it keeps, and those in the place of

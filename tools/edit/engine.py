@@ -7,14 +7,14 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from tools.edit.changes import Edit, Hunk, Lines, Replace, Symbol
-from tools.edit.endings import Origins, carried
-from tools.edit.found import find_hunk, find_lines, find_replace, find_symbol
+from tools.edit.endings import Origins, update_origins
+from tools.edit.found import locate_hunk, locate_lines, locate_replace, locate_symbol
 from tools.edit.ladder import Rung, Source
-from tools.edit.placed import Found
-from tools.edit.refusals import EditRefused, overlapping
-from tools.edit.splicing import TextSplice, as_one
+from tools.edit.placed import LocatedEdit
+from tools.edit.refusals import EditRefused, format_overlap
+from tools.edit.splicing import TextSplice, merge_splices
 
-__all__ = ["EditRefused", "Patched", "Place", "patched"]
+__all__ = ["EditRefused", "EditedText", "Place", "edit_text"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,7 +34,7 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Patched:
+class EditedText:
     """A text after its edits, and where each was made; origins: whose line ending each line has, if that was asked."""
 
     text: str
@@ -42,14 +42,14 @@ class Patched:
     origins: Origins | None = None
 
 
-def patched(
+def edit_text(
     text: str,
     edits: Sequence[Edit],
     *,
     path: str = "",
     strictest: bool = False,
     origins: Origins | None = None,
-) -> Patched:
+) -> EditedText:
     """Make every edit, in order, or none: raises EditRefused (its `edit` is the number of the one that failed).
 
     text: with "\\n" for every line ending
@@ -61,25 +61,25 @@ def patched(
     written: list[tuple[int, int]] = []
     position = 0
     while position < len(edits):
-        count = _together(edits, position)
+        count = _count_simultaneous_edits(edits, position)
         source = Source(text)
-        found: list[tuple[int, Found]] = []
+        found: list[tuple[int, LocatedEdit]] = []
         for number in range(position, position + count):
-            if len(edits) > 1 and _asks_nothing(edits[number]):
+            if len(edits) > 1 and _is_no_op(edits[number]):
                 continue
             try:
-                found.append((number, _find(source, edits[number], path, written, strictest)))
+                found.append((number, _locate_edit(source, edits[number], path, written, strictest)))
             except EditRefused as refusal:
                 refusal.edit = number
                 raise
         if origins is not None:
-            origins = carried(origins, text, _as_given(source, edits, found))
-        text, places, written = _made(source, found, places, written)
+            origins = update_origins(origins, text, _collect_origin_splices(source, edits, found))
+        text, places, written = _apply_splices(source, found, places, written)
         position += count
-    return Patched(text=text, places=tuple(places), origins=origins)
+    return EditedText(text=text, places=tuple(places), origins=origins)
 
 
-def _together(edits: Sequence[Edit], position: int) -> int:
+def _count_simultaneous_edits(edits: Sequence[Edit], position: int) -> int:
     """How many edits, from a position on, speak of the same text: the hunks of a diff do, all others go one by one."""
     count = 0
     while position + count < len(edits) and isinstance(edits[position + count], Hunk | Lines):
@@ -87,42 +87,42 @@ def _together(edits: Sequence[Edit], position: int) -> int:
     return max(count, 1)
 
 
-def _asks_nothing(edit: Edit) -> bool:
+def _is_no_op(edit: Edit) -> bool:
     """Old and new are the same: alone a mistake to be told, among others no reason to refuse these."""
     return isinstance(edit, Replace) and edit.old == edit.new
 
 
-def _find(
+def _locate_edit(
     source: Source, edit: Edit, path: str, written: Sequence[tuple[int, int]], strictest: bool
-) -> Found:
+) -> LocatedEdit:
     match edit:
         case Replace():
-            return find_replace(source, edit, path, written, strictest)
+            return locate_replace(source, edit, path, written, strictest)
         case Hunk():
-            return find_hunk(source, edit, strictest)
+            return locate_hunk(source, edit, strictest)
         case Lines():
-            return find_lines(source, edit)
+            return locate_lines(source, edit)
         case Symbol():
-            return find_symbol(source, edit, path)
+            return locate_symbol(source, edit, path)
 
 
-def _as_given(
-    source: Source, edits: Sequence[Edit], found: Sequence[tuple[int, Found]]
+def _collect_origin_splices(
+    source: Source, edits: Sequence[Edit], found: Sequence[tuple[int, LocatedEdit]]
 ) -> tuple[TextSplice, ...]:
     """The splices of one step, in order: those of a diff as its marks say, those of two texts as one, since these do
     not tell which of two equal lines goes."""
     parts: list[TextSplice] = []
     for number, each in found:
         if isinstance(edits[number], Replace) and not each.apart and len(each.splices) > 1:
-            parts.append(as_one(source, each.splices))
+            parts.append(merge_splices(source, each.splices))
         else:
             parts += each.splices
     return tuple(sorted(parts, key=lambda splice: (splice.start, splice.end)))
 
 
-def _made(
+def _apply_splices(
     source: Source,
-    found: Sequence[tuple[int, Found]],
+    found: Sequence[tuple[int, LocatedEdit]],
     places: Sequence[Place],
     written: Sequence[tuple[int, int]],
 ) -> tuple[str, list[Place], list[tuple[int, int]]]:
@@ -140,8 +140,8 @@ def _made(
         end = splice.end
     after = "".join([*parts, text[end:]])
     only = [splice for splice, _ in splices]
-    ranges = [_moved(only, start, end) for start, end in written]
-    moved = [_shifted(source, only, place) for place in places]
+    ranges = [_shift_range(only, start, end) for start, end in written]
+    moved = [_shift_place(source, only, place) for place in places]
     made = dict(found)
     shift = 0
     spans: list[tuple[int, int, int]] = []
@@ -158,8 +158,8 @@ def _made(
             spans.append((number, start, start + length))
     counted = _LineCounter(after)
     for number, low, high in spans:
-        first = counted.line(low)
-        last = counted.line(max(high - 1, low)) if high > low else first - 1
+        first = counted.number_at(low)
+        last = counted.number_at(max(high - 1, low)) if high > low else first - 1
         moved.append(
             Place(edit=number, rung=made[number].rung, first=first, last=last, note=made[number].note)
         )
@@ -173,7 +173,7 @@ class _LineCounter:
         self._text = text
         self._offset, self._line = 0, 1
 
-    def line(self, offset: int) -> int:
+    def number_at(self, offset: int) -> int:
         if offset < self._offset:
             return self._text.count("\n", 0, offset) + 1
         self._line += self._text.count("\n", self._offset, offset)
@@ -184,12 +184,12 @@ class _LineCounter:
 def _refuse_overlaps(source: Source, splices: Sequence[tuple[TextSplice, int]]) -> None:
     for (one, first), (other, second) in pairwise(splices):
         if first != second and (other.start < one.end or (one.start, one.end) == (other.start, other.end)):
-            refusal = EditRefused(overlapping(source, one.start, first, second))
+            refusal = EditRefused(format_overlap(source, one.start, first, second))
             refusal.edit = max(first, second)
             raise refusal
 
 
-def _moved(splices: Sequence[TextSplice], start: int, end: int) -> tuple[int, int]:
+def _shift_range(splices: Sequence[TextSplice], start: int, end: int) -> tuple[int, int]:
     """A range of the old text in the new one; what was cut out of it is gone from it."""
     low = high = 0
     for splice in splices:
@@ -201,7 +201,7 @@ def _moved(splices: Sequence[TextSplice], start: int, end: int) -> tuple[int, in
     return start + low, max(end + high, start + low)
 
 
-def _shifted(source: Source, splices: Sequence[TextSplice], place: Place) -> Place:
+def _shift_place(source: Source, splices: Sequence[TextSplice], place: Place) -> Place:
     lines = 0
     for splice in splices:
         if source.line_at(splice.start) + 1 < place.first:

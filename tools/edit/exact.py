@@ -31,7 +31,7 @@ class Nearest:
     likeness: float
 
 
-def sites(text: str, old: str) -> list[int]:
+def find_occurrences(text: str, old: str) -> list[int]:
     """Offsets at which `old` stands, overlapping ones included.
 
     An identifier is not cut in two: `x = 1` does not stand in `maxx = 1`, nor in `x = 10`.
@@ -39,13 +39,13 @@ def sites(text: str, old: str) -> list[int]:
     found: list[int] = []
     offset = text.find(old)
     while offset >= 0:
-        if whole(text, offset, offset + len(old)):
+        if has_word_boundaries(text, offset, offset + len(old)):
             found.append(offset)
         offset = text.find(old, offset + 1)
     return found
 
 
-def apart(offsets: Sequence[int], length: int) -> list[int]:
+def select_disjoint(offsets: Sequence[int], length: int) -> list[int]:
     """Those of the offsets that can be replaced together: from the first on, none within another."""
     chosen: list[int] = []
     for offset in offsets:
@@ -54,7 +54,7 @@ def apart(offsets: Sequence[int], length: int) -> list[int]:
     return chosen
 
 
-def whole(text: str, start: int, end: int) -> bool:
+def has_word_boundaries(text: str, start: int, end: int) -> bool:
     """No identifier is cut by either end of this part of a text."""
     if start >= end:
         return True
@@ -63,7 +63,7 @@ def whole(text: str, start: int, end: int) -> bool:
     return not (cut_before or cut_after)
 
 
-def line_sites(text: str, lines: Sequence[str]) -> list[int]:
+def find_whole_lines(text: str, lines: Sequence[str]) -> list[int]:
     """Line numbers, from 0, at which these lines stand exactly, as whole lines."""
     if not lines:
         return []
@@ -84,12 +84,12 @@ def line_sites(text: str, lines: Sequence[str]) -> list[int]:
     return found
 
 
-def line_of(text: str, offset: int) -> int:
+def line_number_at(text: str, offset: int) -> int:
     """Line number, from 1, of an offset."""
     return text.count("\n", 0, offset) + 1
 
 
-def owner(lines: Sequence[str], number: int) -> str:
+def describe_enclosing_scope(lines: Sequence[str], number: int) -> str:
     """The function and class around a line, by indentation, e.g. "class Cart, def total(self)"."""
     at = lines[number - 1] if number <= len(lines) else ""
     indent = len(at) - len(at.lstrip()) if at.strip() else 10_000
@@ -104,7 +104,7 @@ def owner(lines: Sequence[str], number: int) -> str:
     return ", ".join(heads[-2:])
 
 
-def nearest(text: str, old: str) -> Nearest | None:
+def find_nearest(text: str, old: str) -> Nearest | None:
     """The lines most like those of `old`, None when nothing comes near."""
     import difflib
 
@@ -115,7 +115,7 @@ def nearest(text: str, old: str) -> Nearest | None:
     matcher = difflib.SequenceMatcher(autojunk=False)
     matcher.set_seq2("\n".join(wanted))
     best = Nearest(line=0, lines=(), likeness=0.0)
-    for start in _starts(stripped, wanted):
+    for start in _list_start_lines(stripped, wanted):
         part = "\n".join(stripped[start : start + size])
         matcher.set_seq1(part)
         if matcher.real_quick_ratio() <= best.likeness or matcher.quick_ratio() <= best.likeness:
@@ -126,7 +126,7 @@ def nearest(text: str, old: str) -> Nearest | None:
     return best if best.likeness >= NEAR_ENOUGH else None
 
 
-def _starts(lines: Sequence[str], wanted: Sequence[str]) -> list[int]:
+def _list_start_lines(lines: Sequence[str], wanted: Sequence[str]) -> list[int]:
     """Where a comparison may begin: anywhere in a short text, in a long one where a line of `old` stands."""
     last = max(len(lines) - len(wanted), 0)
     if len(lines) <= MAX_COMPARED and len(wanted) <= 40:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tools.edit.unclear import Unclear
+from tools.edit.unclear import AmbiguousEdit
 
 
-def without_ghosts(
+def remove_absent_blank_lines(
     old: Sequence[str], new: Sequence[str], ghosts: Sequence[int]
 ) -> tuple[list[str], list[str]]:
     """Both texts without the blank lines of `old` that these numbers name.
@@ -16,13 +16,13 @@ def without_ghosts(
     such places, or none can be told because what stood beside it is new.
     """
     kept_new = list(new)
-    runs = _runs(ghosts)
+    runs = _group_runs(ghosts)
     framed = len(runs) > 1 and runs[0][0] == 0 and runs[-1][1] == len(old)
     for first, end in reversed(runs):
         before = old[first - 1] if first else None
         after = old[end] if end < len(old) else None
         if after is None:
-            _cut_end(kept_new, end - first, _blank_at_end(old))
+            _cut_end(kept_new, end - first, _count_trailing_blank(old))
         elif before is None:
             _cut_start(kept_new, end - first, after, framed)
         else:
@@ -31,7 +31,7 @@ def without_ghosts(
     return [line for i, line in enumerate(old) if i not in gone], kept_new
 
 
-def _runs(numbers: Sequence[int]) -> list[tuple[int, int]]:
+def _group_runs(numbers: Sequence[int]) -> list[tuple[int, int]]:
     runs: list[tuple[int, int]] = []
     for number in numbers:
         if runs and runs[-1][1] == number:
@@ -47,20 +47,22 @@ def _cut_start(lines: list[str], count: int, after: str | None, framed: bool) ->
     if not blank:
         return
     if not framed and (blank != count or lines[blank : blank + 1] != [after]):
-        raise Unclear("`old` begins with a blank line that the file has not: leave it out in both texts")
+        raise AmbiguousEdit(
+            "`old` begins with a blank line that the file has not: leave it out in both texts"
+        )
     del lines[: min(blank, count)]
 
 
 def _cut_end(lines: list[str], count: int, given: int) -> None:
     """count: blank lines at the end of `old` that the file has not. given: all that `old` has there"""
-    blank = _blank_at_end(lines)
+    blank = _count_trailing_blank(lines)
     if given - count < blank < given:
-        raise Unclear("`old` ends with a blank line that the file has not: leave it out in both texts")
+        raise AmbiguousEdit("`old` ends with a blank line that the file has not: leave it out in both texts")
     if blank >= given:
         del lines[len(lines) - count :]
 
 
-def _blank_at_end(lines: Sequence[str]) -> int:
+def _count_trailing_blank(lines: Sequence[str]) -> int:
     return next((i for i, line in enumerate(reversed(lines)) if line.strip()), len(lines))
 
 
@@ -73,6 +75,6 @@ def _cut_between(lines: list[str], count: int, before: str, after: str) -> None:
     below = {i for i in blank if i + count < len(lines) and lines[i + count] == after}
     found = above & below or above | below
     if len(found) > 1:
-        raise Unclear("`old` has a blank line that the file has not: leave it out in both texts")
+        raise AmbiguousEdit("`old` has a blank line that the file has not: leave it out in both texts")
     for number in found:
         del lines[number : number + count]

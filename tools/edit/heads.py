@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tools.edit.indentation import indent_of
-from tools.edit.ladder import STEPS, Source, sites, tokens_only
+from tools.edit.ladder import STEPS, Source, find_sites, normalize_tokens
 
 
-def scopes(source: Source, heads: Sequence[str]) -> list[tuple[int, int]] | None:
+def find_scopes(source: Source, heads: Sequence[str]) -> list[tuple[int, int]] | None:
     """Ranges of lines (from 0, end not included) below the heads; None without heads, none if they are not there.
 
     Each head is looked for within the scope of the one before it. A head's scope is its block: the lines below
@@ -19,20 +19,24 @@ def scopes(source: Source, heads: Sequence[str]) -> list[tuple[int, int]] | None
         if not head.strip():
             continue
         within = found if found is not None else [(0, len(source.lines))]
-        found = [scope for first, end in within for scope in _below(source, head, first, end)]
+        found = [scope for first, end in within for scope in _find_head_scopes(source, head, first, end)]
     return found
 
 
-def _below(source: Source, head: str, first: int, end: int) -> list[tuple[int, int]]:
+def _find_head_scopes(source: Source, head: str, first: int, end: int) -> list[tuple[int, int]]:
     for step in STEPS:
-        if rows := [site.first for site in sites(source, [head], step, first, end)]:
-            return [_block(source, row, end) for row in rows]
-    wanted = tokens_only(head)  # models name a head by its beginning: "def total" for "def total(self):"
-    rows = [i for i in range(first, end) if tokens_only(source.lines[i]).startswith(wanted)] if wanted else []
-    return [_block(source, row, end) for row in rows]
+        if rows := [site.first for site in find_sites(source, [head], step, first, end)]:
+            return [_find_block(source, row, end) for row in rows]
+    wanted = normalize_tokens(head)  # models name a head by its beginning: "def total" for "def total(self):"
+    rows = (
+        [i for i in range(first, end) if normalize_tokens(source.lines[i]).startswith(wanted)]
+        if wanted
+        else []
+    )
+    return [_find_block(source, row, end) for row in rows]
 
 
-def _block(source: Source, row: int, end: int) -> tuple[int, int]:
+def _find_block(source: Source, row: int, end: int) -> tuple[int, int]:
     depth = len(indent_of(source.lines[row]).expandtabs(4))
     last = row
     for number in range(row + 1, end):

@@ -23,7 +23,7 @@ def indent_of(line: str) -> str:
     return line[: len(line) - len(line.lstrip())]
 
 
-def fitted(
+def fit_indent_mapping(
     pairs: Iterable[tuple[str, str]], added: Sequence[str], file: Sequence[str], tabs: bool | None
 ) -> Mapping | None:
     """The mapping that gives every pair (model's indentation, file's), None if there is no plain one.
@@ -39,15 +39,15 @@ def fitted(
         return None  # one is as deep as in the file and another is not: no unit of the model's explains that
     given = [indent_of(line) for line in added if line.strip()]
     known = {model for model, _ in points}
-    if not mixes(given, tabs):
-        if mapping := as_far(points):
-            return None if _could_be_scaled(points, given, file) else mapping
+    if not has_mixed_indentation(given, tabs):
+        if mapping := fit_constant_shift(points):
+            return None if _is_possibly_scaled(points, given, file) else mapping
     elif all(each in known for each in given):
         return dict(points).get
-    return _scaled(points, given, file, tabs)
+    return _fit_scale(points, given, file, tabs)
 
 
-def tab_indented(lines: Iterable[str]) -> bool | None:
+def is_tab_indented(lines: Iterable[str]) -> bool | None:
     """Whether lines are indented by tabs (True) or by spaces (False); None if mixed or not at all.
 
     One space is no indentation: it aligns comments of C.
@@ -63,7 +63,7 @@ def tab_indented(lines: Iterable[str]) -> bool | None:
     return tabs if tabs or spaces else None
 
 
-def unit_of(lines: Iterable[str]) -> int:
+def measure_indent_unit(lines: Iterable[str]) -> int:
     """Columns of one level in lines that are indented by spaces: the most frequent step down; 4 without any."""
     steps: Counter[int] = Counter()
     before = 0
@@ -77,7 +77,7 @@ def unit_of(lines: Iterable[str]) -> int:
     return steps.most_common(1)[0][0] if steps else 4
 
 
-def lowest(text: str) -> int:
+def compute_min_bracket_depth(text: str) -> int:
     """How many more brackets are closed than opened where most are: 0, or below where the text leaves the block that
     it begins in."""
     least = depth = 0
@@ -90,13 +90,13 @@ def lowest(text: str) -> int:
     return least
 
 
-def mixes(given: Sequence[str], tabs: bool | None) -> bool:
+def has_mixed_indentation(given: Sequence[str], tabs: bool | None) -> bool:
     """The added lines are indented by tabs where the file has spaces, or the other way round."""
-    ours = tab_indented(f"{each}x" for each in given)
+    ours = is_tab_indented(f"{each}x" for each in given)
     return ours is not None and tabs is not None and ours != tabs
 
 
-def as_far(points: Sequence[tuple[str, str]]) -> Mapping | None:
+def fit_constant_shift(points: Sequence[tuple[str, str]]) -> Mapping | None:
     """The file's is the model's with something in front, or the model's has something too much."""
     if not points:
         return lambda indent: indent
@@ -112,9 +112,9 @@ def as_far(points: Sequence[tuple[str, str]]) -> Mapping | None:
     return None
 
 
-def in_one_way(points: Sequence[tuple[str, str]]) -> bool:
+def is_uniform_indent_change(points: Sequence[tuple[str, str]]) -> bool:
     """One slip explains all: the lines are moved as far, or their levels are of another width or kind."""
-    if as_far(points):
+    if fit_constant_shift(points):
         return True
     (model, there), *_ = [pair for pair in points if any(pair)]
     kinds = ({character for pair in points for character in pair[side]} for side in (0, 1))
@@ -123,7 +123,7 @@ def in_one_way(points: Sequence[tuple[str, str]]) -> bool:
     )
 
 
-def _could_be_scaled(points: Sequence[tuple[str, str]], given: Sequence[str], file: Sequence[str]) -> bool:
+def _is_possibly_scaled(points: Sequence[tuple[str, str]], given: Sequence[str], file: Sequence[str]) -> bool:
     """One depth is known, and another one's could be moved as far, or stretched as much, so that it is a whole level
     of the file's: where a step of the model's is none, or its levels are as wide as models write them, nobody can tell.
     """
@@ -134,34 +134,34 @@ def _could_be_scaled(points: Sequence[tuple[str, str]], given: Sequence[str], fi
     if not mine or not there or mine == there or max(mine, there) % min(mine, there) or not steps:
         return False
     tabs = "\t" in points[0][1]
-    unit = 1 if tabs else unit_of(file)
+    unit = 1 if tabs else measure_indent_unit(file)
     stretched = all(step * there % mine == 0 and step * there // mine % unit == 0 for step in steps)
     as_wide = not tabs and any(width * there == unit * mine for width in WIDTHS)
     return stretched and (as_wide or any(step % unit for step in steps))
 
 
-def _scaled(
+def _fit_scale(
     points: Sequence[tuple[str, str]], given: Sequence[str], file: Sequence[str], tabs: bool | None
 ) -> Mapping | None:
     """Levels of another width or kind: the file's columns are a linear function of the model's."""
     there = [f for _, f in points if f]
     if there:
-        tabs = tab_indented(f"{each}x" for each in there)
+        tabs = is_tab_indented(f"{each}x" for each in there)
     if any(set(each) - {"\t", " "} for pair in points for each in pair):
         return None
     if tabs is None or any(set(each) - ({"\t"} if tabs else {" "}) for each in there):
         return None
     widths = [(len(m.expandtabs(1)), len(f)) for m, f in points]
-    mine = tab_indented(f"{each}x" for each in [*given, *(m for m, _ in points)])
-    slope = _slope(widths, given, file, mine, tabs)
+    mine = is_tab_indented(f"{each}x" for each in [*given, *(m for m, _ in points)])
+    slope = _fit_slope(widths, given, file, mine, tabs)
     if slope is None:
         return None
     over, under = slope
     base_model, base_file = widths[0] if widths else (0, 0)
-    kind = tab_indented(f"{m}x" for m, _ in points)
+    kind = is_tab_indented(f"{m}x" for m, _ in points)
     character = "\t" if tabs else " "
 
-    def mapping(indent: str) -> str | None:
+    def map_indent(indent: str) -> str | None:
         aligned = " " if mine and indent.endswith(" ") and not indent.endswith("  ") else ""  # as " *" in C
         indent = indent.removesuffix(aligned)
         if len(set(indent)) > 1:
@@ -172,10 +172,10 @@ def _scaled(
         columns = base_file * under + (len(indent) - base_model) * over
         return character * (columns // under) + aligned if columns >= 0 and columns % under == 0 else None
 
-    return mapping if all(mapping(m) == f for m, f in points) else None
+    return map_indent if all(map_indent(m) == f for m, f in points) else None
 
 
-def _slope(
+def _fit_slope(
     widths: Sequence[tuple[int, int]],
     given: Sequence[str],
     file: Sequence[str],
@@ -196,9 +196,9 @@ def _slope(
     if mine:  # the model's tabs in a file of spaces
         if base[0] and base[1]:
             wide = base[1] // base[0]
-            moved = wide != unit_of(file) and any(len(each) != base[0] for each in given)
+            moved = wide != measure_indent_unit(file) and any(len(each) != base[0] for each in given)
             return (wide, 1) if base[1] % base[0] == 0 and not moved else None  # else it may be less deep
-        return unit_of(file), 1
+        return measure_indent_unit(file), 1
     if base[0] and base[1]:  # the model's spaces in a file of tabs
         columns, over = divmod(base[0], base[1])
         measured = not over and columns in WIDTHS

@@ -94,19 +94,19 @@ class Step:
     skips_blank: bool = False
 
 
-def as_it_is(line: str) -> str:
+def keep_as_is(line: str) -> str:
     return line
 
 
-def without_trailing(line: str) -> str:
+def strip_trailing(line: str) -> str:
     return line.rstrip()
 
 
-def without_indentation(line: str) -> str:
+def strip_both_ends(line: str) -> str:
     return line.strip()
 
 
-def plain_punctuation(line: str) -> str:
+def normalize_punctuation(line: str) -> str:
     """Look-alikes of ASCII characters as these, what cannot be seen left out, accents as one character."""
     if line.isascii():
         return line.strip()
@@ -115,9 +115,9 @@ def plain_punctuation(line: str) -> str:
     return normalize("NFC", line).translate(LOOK_ALIKES).strip()
 
 
-def tokens_only(line: str) -> str:
+def normalize_tokens(line: str) -> str:
     """White space only where it parts two words; one kind of quotes."""
-    plain = " ".join(plain_punctuation(line).split())
+    plain = " ".join(normalize_punctuation(line).split())
     return _NEEDLESS.sub("", plain).replace('"', "'") if " " in plain else plain.replace('"', "'")
 
 
@@ -147,19 +147,19 @@ LOOK_ALIKES: dict[int, str | None] = {
 """Characters that editors, chats and models put where code has an ASCII one; None: cannot be seen at all."""
 
 STEPS: tuple[Step, ...] = (
-    Step(rung=Rung.EXACT, key=as_it_is),
-    Step(rung=Rung.TRAILING, key=without_trailing),
-    Step(rung=Rung.TRAILING, key=without_trailing, skips_blank=True),
-    Step(rung=Rung.INDENTATION, key=without_indentation),
-    Step(rung=Rung.INDENTATION, key=without_indentation, skips_blank=True),
-    Step(rung=Rung.PUNCTUATION, key=plain_punctuation),
-    Step(rung=Rung.WHITE_SPACE, key=tokens_only),
-    Step(rung=Rung.WHITE_SPACE, key=tokens_only, skips_blank=True),
+    Step(rung=Rung.EXACT, key=keep_as_is),
+    Step(rung=Rung.TRAILING, key=strip_trailing),
+    Step(rung=Rung.TRAILING, key=strip_trailing, skips_blank=True),
+    Step(rung=Rung.INDENTATION, key=strip_both_ends),
+    Step(rung=Rung.INDENTATION, key=strip_both_ends, skips_blank=True),
+    Step(rung=Rung.PUNCTUATION, key=normalize_punctuation),
+    Step(rung=Rung.WHITE_SPACE, key=normalize_tokens),
+    Step(rung=Rung.WHITE_SPACE, key=normalize_tokens, skips_blank=True),
 )
 """From strict to lenient; elision and anchors, which are no matter of single lines, come after these."""
 
 
-def sites(
+def find_sites(
     source: Source, wanted: Sequence[str], step: Step, first: int = 0, end: int | None = None
 ) -> list[Site]:
     """All places, within lines `first` to `end`, where the wanted lines stand as `step` sees them.
@@ -169,7 +169,7 @@ def sites(
     if step.rung is Rung.EXACT:
         head, tail = 0, len(wanted)
     else:
-        head, tail = _trimmed(wanted)
+        head, tail = _trim_blank_ends(wanted)
     indices = [i for i in range(head, tail) if not (step.skips_blank and not wanted[i].strip())]
     keys = [step.key(wanted[i]) for i in indices]
     if not keys or not any(keys):
@@ -177,37 +177,39 @@ def sites(
     view = source.view(step)
     limit = len(source.lines) if end is None else end
     found = []
-    for position in view.runs(keys):
+    for position in view.find_runs(keys):
         rows = view.rows(position, len(keys))
         if rows[0] >= first and rows[-1] < limit:
             pairs = list(zip(indices, rows, strict=True))
-            found.append(site_of(source, wanted, pairs) if step.rung is not Rung.EXACT else _plain(pairs))
+            found.append(
+                build_site(source, wanted, pairs) if step.rung is not Rung.EXACT else _create_site(pairs)
+            )
     return found
 
 
-def says_enough(text: str) -> bool:
+def is_distinctive(text: str) -> bool:
     """Enough to look for it in a lenient way: not only brackets and words that stand everywhere."""
-    return sum(1 for line in text.split("\n") if _WORD.search(line)) > 1 or has_own_word(text)
+    return sum(1 for line in text.split("\n") if _WORD.search(line)) > 1 or has_distinctive_word(text)
 
 
-def has_own_word(text: str) -> bool:
+def has_distinctive_word(text: str) -> bool:
     """There is more in it than brackets and words that stand everywhere."""
     return any(word not in _EVERYWHERE for word in _WORD.findall(text))
 
 
-def site_of(source: Source, wanted: Sequence[str], pairs: Sequence[tuple[int, int]]) -> Site:
+def build_site(source: Source, wanted: Sequence[str], pairs: Sequence[tuple[int, int]]) -> Site:
     """The site of lines that were matched, with the blank lines between and around them that match, too."""
     lines = source.lines
     complete = list(pairs)
     for (one, above), (other, below) in pairwise(pairs):
         given, there = range(one + 1, other), range(above + 1, below)
         if any(wanted[i].strip() for i in given):
-            complete += _blank_edges(lines, wanted, given, there)
+            complete += _pair_edge_blanks(lines, wanted, given, there)
             continue
         if not any(lines[row].strip() for row in there):
             complete += zip(given, there, strict=False)
         else:
-            complete += _blank_beside(lines, given, there)
+            complete += _pair_adjacent_blanks(lines, given, there)
     for (number, row), by in ((pairs[0], -1), (pairs[-1], 1)):
         number, row = number + by, row + by
         while 0 <= number < len(wanted) and 0 <= row < len(lines):
@@ -215,24 +217,24 @@ def site_of(source: Source, wanted: Sequence[str], pairs: Sequence[tuple[int, in
                 break
             complete.append((number, row))
             number, row = number + by, row + by
-    return _plain(sorted(complete))
+    return _create_site(sorted(complete))
 
 
-def _blank_edges(
+def _pair_edge_blanks(
     lines: Sequence[str], wanted: Sequence[str], given: range, there: range
 ) -> Iterator[tuple[int, int]]:
     """Blank lines right below and right above matched ones, where both have as many: lines that differ lie between."""
     for mine, theirs in ((given, there), (given[::-1], there[::-1])):
-        count = _leading_blank([wanted[i] for i in mine])
-        if count == _leading_blank([lines[row] for row in theirs]) < len(theirs):
+        count = _count_leading_blank([wanted[i] for i in mine])
+        if count == _count_leading_blank([lines[row] for row in theirs]) < len(theirs):
             yield from zip(mine[:count], theirs[:count], strict=True)
 
 
-def _leading_blank(lines: Sequence[str]) -> int:
+def _count_leading_blank(lines: Sequence[str]) -> int:
     return next((i for i, line in enumerate(lines) if line.strip()), len(lines))
 
 
-def _blank_beside(lines: Sequence[str], given: range, there: range) -> Iterator[tuple[int, int]]:
+def _pair_adjacent_blanks(lines: Sequence[str], given: range, there: range) -> Iterator[tuple[int, int]]:
     """Blank lines of which the file has as many beside the matched lines, other lines standing between; none if
     they could be those on either side."""
     size = min(len(given), len(there))
@@ -243,7 +245,7 @@ def _blank_beside(lines: Sequence[str], given: range, there: range) -> Iterator[
         yield from zip(given[len(given) - before :], there[len(there) - before :], strict=True)
 
 
-def _plain(pairs: Sequence[tuple[int, int]]) -> Site:
+def _create_site(pairs: Sequence[tuple[int, int]]) -> Site:
     return Site(first=pairs[0][1], end=pairs[-1][1] + 1, pairs=tuple(pairs))
 
 
@@ -257,7 +259,7 @@ class View:
             self._numbers = [i for i, key in enumerate(whole.keys) if key]
             self.keys = [whole.keys[i] for i in self._numbers]
         else:
-            self.keys = list(lines) if step.key is as_it_is else [step.key(line) for line in lines]
+            self.keys = list(lines) if step.key is keep_as_is else [step.key(line) for line in lines]
 
     def rows(self, position: int, count: int) -> Sequence[int]:
         """Numbers of the file's lines that a run of `count` keys takes."""
@@ -265,17 +267,17 @@ class View:
             return range(position, position + count)
         return self._numbers[position : position + count]
 
-    def runs(self, keys: Sequence[str]) -> Iterator[int]:
+    def find_runs(self, keys: Sequence[str]) -> Iterator[int]:
         """Positions at which these keys follow one another. The longest of them is looked for first."""
         size = len(keys)
         wanted = list(keys)
         back = max(range(size), key=lambda i: len(keys[i]))
-        for place in self._found(keys[back]):
+        for place in self._find_key(keys[back]):
             start = place - back
             if start >= 0 and self.keys[start : start + size] == wanted:
                 yield start
 
-    def _found(self, key: str) -> Iterator[int]:
+    def _find_key(self, key: str) -> Iterator[int]:
         """Where a key occurs: by search, which is much faster than an index that is used once."""
         place = -1
         while True:
@@ -317,7 +319,7 @@ _EVERYWHERE = frozenset(
 _NEEDLESS = re.compile(r" (?!\w)|(?<!\w) ")
 
 
-def _trimmed(lines: Sequence[str]) -> tuple[int, int]:
+def _trim_blank_ends(lines: Sequence[str]) -> tuple[int, int]:
     """The lines without blank ones at both ends, as a range."""
     head, tail = 0, len(lines)
     while head < tail and not lines[head].strip():

@@ -11,7 +11,9 @@ Alike = Callable[[int, int], bool]
 """Whether a wanted line, by its number, may be a line of the file's, reworded."""
 
 
-def extremes(wanted: Sequence[str], there: Sequence[str], alike: Alike) -> list[tuple[tuple[int, int], ...]]:
+def find_extreme_alignments(
+    wanted: Sequence[str], there: Sequence[str], alike: Alike
+) -> list[tuple[tuple[int, int], ...]]:
     """Of the ways that take the fewest slips the two that lie furthest apart: the numbers of the lines that are equal.
 
     A slip is a line that is left out, made up, or reworded. What stands around the part that is taken does not count:
@@ -20,11 +22,11 @@ def extremes(wanted: Sequence[str], there: Sequence[str], alike: Alike) -> list[
     """
     if not wanted or not there or len(wanted) * len(there) > LARGEST:
         return []
-    least = _table(wanted, there, alike)
-    return [_traced(least, wanted, there, alike, late=late) for late in (False, True)]
+    least = _compute_slip_table(wanted, there, alike)
+    return [_trace_alignment(least, wanted, there, alike, late=late) for late in (False, True)]
 
 
-def _table(wanted: Sequence[str], there: Sequence[str], alike: Alike) -> list[list[int]]:
+def _compute_slip_table(wanted: Sequence[str], there: Sequence[str], alike: Alike) -> list[list[int]]:
     """The fewest slips from each pair of positions on."""
     columns = len(there)
     least = [[0] * (columns + 1)]
@@ -42,7 +44,7 @@ def _table(wanted: Sequence[str], there: Sequence[str], alike: Alike) -> list[li
     return least[::-1]
 
 
-def _traced(
+def _trace_alignment(
     least: Sequence[Sequence[int]], wanted: Sequence[str], there: Sequence[str], alike: Alike, *, late: bool
 ) -> tuple[tuple[int, int], ...]:
     pairs = []

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from sandbox.errors import UserError
 from sandbox.matching import compute_opcodes
 from sandbox.process import Command
-from tools.linters import MAX_CHARACTERS, Complaint, Found, of_file
+from tools.linters import MAX_CHARACTERS, Complaint, ConfiguredLinter, find_linters
 
 if TYPE_CHECKING:
     from tools.workspace import Workspace
@@ -21,7 +21,7 @@ MAX_COMPLAINTS = 5
 """A change that breaks a rule often breaks it many times."""
 
 
-async def complaints(at: Workspace, path: str, before: str, after: str) -> list[str]:
+async def find_new_complaints(at: Workspace, path: str, before: str, after: str) -> list[str]:
     """New complaints about changed lines, as "cart.py:12: F821 undefined name 'x'".
 
     path: relative to the workspace
@@ -33,35 +33,37 @@ async def complaints(at: Workspace, path: str, before: str, after: str) -> list[
 
     if not path.endswith((".py", ".pyi")) or before == after or max(len(before), len(after)) > MAX_CHARACTERS:
         return []
-    if at.sandbox.name == "unconfined" or (found := _linter(at, path)) is None:
+    if at.sandbox.name == "unconfined" or (found := _find_linter(at, path)) is None:
         return []
-    changed = _changed_lines(before, after)
+    changed = _find_changed_lines(before, after)
     try:
         async with asyncio.timeout(TIMEOUT):
-            now = [each for each in await _run(at, found, path, after) if each.line in changed]
+            now = [each for each in await _run_linter(at, found, path, after) if each.line in changed]
             if not now:
                 return []
-            known = _counted(before, await _run(at, found, path, before)) if before else Counter()
+            known = (
+                _count_complaints(before, await _run_linter(at, found, path, before)) if before else Counter()
+            )
     except TimeoutError:
         return []
-    return [f"{path}:{each.line}: {each.code} {each.message}" for each in _new(after, now, known)][
+    return [f"{path}:{each.line}: {each.code} {each.message}" for each in _filter_new(after, now, known)][
         :MAX_COMPLAINTS
     ]
 
 
-def _linter(at: Workspace, path: str) -> Found | None:
+def _find_linter(at: Workspace, path: str) -> ConfiguredLinter | None:
     """The linter that the file's folder, or the nearest one above it, configures. Searched once a session."""
-    decided: dict[str, Found | None] = at.facts.setdefault("linters", {})
+    decided: dict[str, ConfiguredLinter | None] = at.facts.setdefault("linters", {})
     folder = str(Path(path).parent)
     if folder not in decided:
-        linters = (each for each in of_file(at.root, path) if each.linter.role == "lint")
+        linters = (each for each in find_linters(at.root, path) if each.linter.role == "lint")
         decided[folder] = next(linters, None)
     return decided[folder]
 
 
-async def _run(at: Workspace, found: Found, path: str, text: str) -> list[Complaint]:
+async def _run_linter(at: Workspace, found: ConfiguredLinter, path: str, text: str) -> list[Complaint]:
     command = Command(
-        argv=found.argv(path),
+        argv=found.build_argv(path),
         cwd=at.root,
         stdin=text.encode("utf-8", "replace"),
         timeout=TIMEOUT,
@@ -77,7 +79,7 @@ async def _run(at: Workspace, found: Found, path: str, text: str) -> list[Compla
     return found.linter.read(text, done.stdout.text())
 
 
-def _changed_lines(before: str, after: str) -> set[int]:
+def _find_changed_lines(before: str, after: str) -> set[int]:
     """Lines of `after`, from 1, that `before` has not."""
     old, new = before.split("\n"), after.split("\n")
     return {
@@ -88,21 +90,21 @@ def _changed_lines(before: str, after: str) -> set[int]:
     }
 
 
-def _key(lines: list[str], each: Complaint) -> tuple[str, str, str]:
+def _build_key(lines: list[str], each: Complaint) -> tuple[str, str, str]:
     """By which a complaint is known again when its line has moved."""
     return each.code, each.message, lines[each.line - 1].strip() if each.line <= len(lines) else ""
 
 
-def _counted(text: str, there: list[Complaint]) -> Counter[tuple[str, str, str]]:
+def _count_complaints(text: str, there: list[Complaint]) -> Counter[tuple[str, str, str]]:
     lines = text.split("\n")
-    return Counter(_key(lines, each) for each in there)
+    return Counter(_build_key(lines, each) for each in there)
 
 
-def _new(text: str, now: list[Complaint], known: Counter[tuple[str, str, str]]) -> list[Complaint]:
+def _filter_new(text: str, now: list[Complaint], known: Counter[tuple[str, str, str]]) -> list[Complaint]:
     lines = text.split("\n")
     fresh = []
     for each in now:
-        key = _key(lines, each)
+        key = _build_key(lines, each)
         if known[key]:
             known[key] -= 1
         else:

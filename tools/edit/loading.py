@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from sandbox.textfile import TextFile, compute_fingerprint, decode_text
-from tools.locate import refusals
+from tools.locate import translate_path_errors
 from tools.workspace import Workspace
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Loaded:
+class LoadedFile:
     """A text file as it is now.
 
     stale: it is not as the model last saw it
@@ -22,12 +22,12 @@ class Loaded:
     stale: bool
 
 
-def load(at: Workspace, tool: str, path: str) -> Loaded:
+def load_text_file(at: Workspace, tool: str, path: str) -> LoadedFile:
     """The file's text. Raises ToolFailure for one that is binary."""
-    with refusals(tool, path):
+    with translate_path_errors(tool, path):
         content = at.files.read(path)
         file = decode_text(content)
     now = compute_fingerprint(content)
     seen = at.read.get(path)
     stale = seen is not None and seen.fingerprint != now
-    return Loaded(file=file, text=file.text, fingerprint=now, stale=stale)
+    return LoadedFile(file=file, text=file.text, fingerprint=now, stale=stale)

@@ -7,17 +7,17 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 
 from tools.edit.changes import Line
-from tools.edit.formats.placeholders import stands_for_lines
+from tools.edit.formats.placeholders import is_omission
 from tools.edit.ladder import Rung, Site, Source
-from tools.edit.manner import Adapter
-from tools.edit.unclear import Unclear
+from tools.edit.manner import StyleAdapter
+from tools.edit.unclear import AmbiguousEdit
 
 NEAR = 3
 """Lines beyond the matched ones among which one may be that `old` has."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Splice:
+class LineSplice:
     """Lines `first` to `end` (not included, from 0) of a file are replaced by `lines`."""
 
     first: int
@@ -46,64 +46,64 @@ class _Block:
     lost: list[int] = field(default_factory=list)
 
 
-def splices(source: Source, lines: Sequence[Line], site: Site, rung: Rung) -> list[Splice]:
+def build_splices(source: Source, lines: Sequence[Line], site: Site, rung: Rung) -> list[LineSplice]:
     """What to replace by what, for a hunk whose old lines were found at a site. Raises Unclear."""
     old_numbers = [i for i, line in enumerate(lines) if line.op != "+"]
     row_of = {old_numbers[wanted]: row for wanted, row in site.pairs}
-    adapt = Adapter(source, lines, row_of, rung)
+    adapt = StyleAdapter(source, lines, row_of, rung)
     found = []
-    if any(
-        line.op == "-" and stands_for_lines(line.text) and i not in row_of for i, line in enumerate(lines)
-    ):
-        raise Unclear(
+    if any(line.op == "-" and is_omission(line.text) and i not in row_of for i, line in enumerate(lines)):
+        raise AmbiguousEdit(
             "`old` leaves lines out (...), and whether `new` is to keep them is not clear: give them all"
         )
-    _refuse_unseen(source, lines, site, row_of)
-    framed = _framed(lines, row_of)
-    for block in _blocks(lines, row_of):
+    _refuse_skipped_lines(source, lines, site, row_of)
+    framed = _is_framed_by_blanks(lines, row_of)
+    for block in _split_blocks(lines, row_of):
         blank = any(not lines[i].text.strip() for i in block.added)
         inside = block.removed and (block.before is not None or not block.ghost_first)
         if (block.ghost and block.added and not framed and not (inside and not blank)) or (
-            block.lost and (blank or _may_be_there(source, block.lost, row_of))
+            block.lost and (blank or _may_exist_in_file(source, block.lost, row_of))
         ):
-            raise Unclear(
+            raise AmbiguousEdit(
                 "`old` has a blank line that the file has not, beside the lines to add: leave it out"
             )
-        first, end = _range(source, lines, block, row_of)
-        found.append(Splice(first=first, end=end, lines=tuple(adapt.written(block.removed, block.added))))
+        first, end = _find_replaced_range(source, lines, block, row_of)
+        found.append(
+            LineSplice(first=first, end=end, lines=tuple(adapt.adapt_lines(block.removed, block.added)))
+        )
     return found
 
 
-def refuse_invented(lines: Sequence[Line], site: Site) -> None:
+def refuse_invented_line(lines: Sequence[Line], site: Site) -> None:
     """For lines made of two texts: one that both have and the file has not, and that `new` has once more. Which of
     those is the made-up one, and which is to be added, nobody knows. Raises Unclear."""
     paired = {number for number, _ in site.pairs}
     added = {line.text.strip() for line in lines if line.op == "+"} - {""}
     for number, line in enumerate(line for line in lines if line.op != "+"):
         if line.op == " " and number not in paired and line.text.strip() in added:
-            raise Unclear(
+            raise AmbiguousEdit(
                 f"the file has no {line.text.strip()[:60]!r} there, and `new` has several: leave it out"
             )
 
 
-def refuse_afloat(source: Source, lines: Sequence[Line], site: Site) -> None:
+def refuse_floating_change(source: Source, lines: Sequence[Line], site: Site) -> None:
     """For lines made of two texts: one of the file's that `old` skips stands between a change and a line that the texts
     have several times. Which of these it stands beside in `new`, only the marks of a diff could say. Raises Unclear."""
     numbers = [i for i, line in enumerate(lines) if line.op != "+"]
     at = {row: numbers[number] for number, row in site.pairs}
     sides = [[line.text.strip() for line in lines if line.op != op] for op in "+-"]
     for row in range(site.first, site.end):
-        if row in at or not source.lines[row].strip() or _elided(lines, site, row):
+        if row in at or not source.lines[row].strip() or _is_elided_row(lines, site, row):
             continue
         beside = [at[each] for each in (row - 1, row + 1) if each in at]
         kept = [i for i in beside if lines[i].op == " " and lines[i].text.strip()]
         if len(kept) == 1 and any(side.count(lines[kept[0]].text.strip()) > 1 for side in sides):
-            raise Unclear(
+            raise AmbiguousEdit(
                 f"line {row + 1} ({source.lines[row].strip()[:60]!r}) is missing from `old`: give it in both"
             )
 
 
-def refuse_sliding(source: Source, lines: Sequence[Line], site: Site) -> None:
+def refuse_sliding_removal(source: Source, lines: Sequence[Line], site: Site) -> None:
     """For lines made of two texts, of which some only go: if the line before or behind them is like one at the other
     end of them to the model, and not in the file, either may be the one that stays. Raises Unclear."""
     numbers = [i for i, line in enumerate(lines) if line.op != "+"]
@@ -118,12 +118,12 @@ def refuse_sliding(source: Source, lines: Sequence[Line], site: Site) -> None:
             if kept in row_of and gone in row_of and kept != gone and lines[kept].text == lines[gone].text:
                 one, other = source.lines[row_of[kept]], source.lines[row_of[gone]]
                 if first <= last and one != other:
-                    raise Unclear(
+                    raise AmbiguousEdit(
                         f"{one.strip()[:60]!r} and a line like it are unlike in the file: give both so"
                     )
 
 
-def refuse_moved_first(source: Source, lines: Sequence[Line], site: Site, *, marked: bool) -> None:
+def refuse_moved_first_line(source: Source, lines: Sequence[Line], site: Site, *, marked: bool) -> None:
     """The first old line alone lacks indentation: further down in `new` it is another one, or that one moved. Raises
     Unclear. marked: the lines are those of a diff, which says what stays"""
     old = [line.text for line in lines if line.op != "+"]
@@ -140,35 +140,35 @@ def refuse_moved_first(source: Source, lines: Sequence[Line], site: Site, *, mar
         and first in new[1:]
         and new[0] != first
     ):
-        raise Unclear(
+        raise AmbiguousEdit(
             f"{first.strip()[:60]!r} lacks its indentation, and stands further down in `new`: give it"
         )
 
 
-def _refuse_unseen(source: Source, lines: Sequence[Line], site: Site, row_of: dict[int, int]) -> None:
+def _refuse_skipped_lines(source: Source, lines: Sequence[Line], site: Site, row_of: dict[int, int]) -> None:
     """A line that `old` skips and `new` brings has been moved, or forgotten once: nobody knows how often it is
     to stand there. So has one whose neighbours are moved: it may go with them, or stay."""
     added = {line.text.strip() for line in lines if line.op == "+"} - {""}
     moved = {row for i, row in row_of.items() if lines[i].op == "-" and lines[i].text.strip() in added}
     seen = {row for _, row in site.pairs}
     for row in range(site.first, site.end):
-        if row in seen or not source.lines[row].strip() or _elided(lines, site, row):
+        if row in seen or not source.lines[row].strip() or _is_elided_row(lines, site, row):
             continue
         if source.lines[row].strip() in added or not moved.isdisjoint((row - 1, row + 1)):
-            raise Unclear(
+            raise AmbiguousEdit(
                 f"line {row + 1} ({source.lines[row].strip()[:60]!r}) is missing from `old`: give it in both"
             )
 
 
-def _elided(lines: Sequence[Line], site: Site, row: int) -> bool:
+def _is_elided_row(lines: Sequence[Line], site: Site, row: int) -> bool:
     """The line stands where `old` says that it leaves lines out."""
     old = [line.text for line in lines if line.op != "+"]
     above = max((number for number, there in site.pairs if there < row), default=0)
     below = min((number for number, there in site.pairs if there > row), default=len(old))
-    return any(stands_for_lines(text) for text in old[above:below])
+    return any(is_omission(text) for text in old[above:below])
 
 
-def _blocks(lines: Sequence[Line], row_of: dict[int, int]) -> Iterator[_Block]:
+def _split_blocks(lines: Sequence[Line], row_of: dict[int, int]) -> Iterator[_Block]:
     block: _Block | None = None
     last: int | None = None
     ghost = loose = False
@@ -180,7 +180,7 @@ def _blocks(lines: Sequence[Line], row_of: dict[int, int]) -> Iterator[_Block]:
                 if block:
                     block.ghost = block.ghost or ghost
                     block.torn = block.torn or bool(line.text.strip())
-                if stands_for_lines(line.text):  # what follows stands somewhere else
+                if is_omission(line.text):  # what follows stands somewhere else
                     if block:
                         yield block
                     block, last, ghost, loose = None, None, False, False
@@ -192,7 +192,9 @@ def _blocks(lines: Sequence[Line], row_of: dict[int, int]) -> Iterator[_Block]:
             last, ghost, loose = row_of[i], False, False
             continue
         if block and block.torn:
-            raise Unclear("a line between those to change is not in the file: give it as the file has it")
+            raise AmbiguousEdit(
+                "a line between those to change is not in the file: give it as the file has it"
+            )
         block = block or _Block(
             removed=[], added=[], before=last, loose=loose, ghost=ghost, ghost_first=ghost
         )
@@ -206,7 +208,7 @@ def _blocks(lines: Sequence[Line], row_of: dict[int, int]) -> Iterator[_Block]:
         yield block
 
 
-def _may_be_there(source: Source, lost: Sequence[int], row_of: dict[int, int]) -> bool:
+def _may_exist_in_file(source: Source, lost: Sequence[int], row_of: dict[int, int]) -> bool:
     """A blank line that is to go may be one of the file's, between matched lines or near them, for which `old` has no
     other."""
     known, size = set(row_of.values()), len(source.lines)
@@ -220,36 +222,42 @@ def _may_be_there(source: Source, lost: Sequence[int], row_of: dict[int, int]) -
     return False
 
 
-def _framed(lines: Sequence[Line], row_of: dict[int, int]) -> bool:
+def _is_framed_by_blanks(lines: Sequence[Line], row_of: dict[int, int]) -> bool:
     """Old and new text both begin and end with a blank line that the file has not: a model's way to quote."""
     ends = (0, len(lines) - 1)
     return all(lines[i].op == " " and not lines[i].text.strip() and i not in row_of for i in ends)
 
 
-def _range(source: Source, lines: Sequence[Line], block: _Block, row_of: dict[int, int]) -> tuple[int, int]:
+def _find_replaced_range(
+    source: Source, lines: Sequence[Line], block: _Block, row_of: dict[int, int]
+) -> tuple[int, int]:
     """The file's lines that a block replaces."""
     if block.removed:
         rows = [row_of[i] for i in block.removed]
         within = set(range(rows[0], rows[-1] + 1)) - set(rows)
         if within:
-            raise Unclear("lines that `old` does not have stand between those to replace: give them, too")
+            raise AmbiguousEdit(
+                "lines that `old` does not have stand between those to replace: give them, too"
+            )
         for edge in (rows[0] - 1, rows[-1] + 1):
             inside = block.before is not None and block.before < edge < rows[0]
             inside |= block.after is not None and rows[-1] < edge < block.after
             if inside and not source.lines[edge].strip():
-                raise Unclear(
+                raise AmbiguousEdit(
                     f"line {edge + 1} is blank, and whether it stays is not clear: give it in `old`, too"
                 )
             if inside and len(block.added) > len(block.removed):
-                raise Unclear(
+                raise AmbiguousEdit(
                     f"line {edge + 1}, which `old` does not have, stands beside lines to add: give it, too"
                 )
         return rows[0], rows[-1] + 1
     if block.before is None and block.after is None:
-        raise Unclear("it adds lines, but no line of the file says where")
+        raise AmbiguousEdit("it adds lines, but no line of the file says where")
     beside = block.before is not None and block.after == block.before + 1
     if not beside and (block.before is None or block.loose) and (block.after is None or block.torn):
-        raise Unclear("the lines beside those to add are not in the file: give them as the file has them")
+        raise AmbiguousEdit(
+            "the lines beside those to add are not in the file: give them as the file has them"
+        )
     if block.before is None:
         assert block.after is not None
         return block.after, block.after
@@ -257,11 +265,11 @@ def _range(source: Source, lines: Sequence[Line], block: _Block, row_of: dict[in
         return block.before + 1, block.before + 1
     gap = source.lines[block.before + 1 : block.after]
     if any(line.strip() for line in gap):
-        raise Unclear("lines that `old` does not have stand where it adds some")
+        raise AmbiguousEdit("lines that `old` does not have stand where it adds some")
     starts_blank = not lines[block.added[0]].text.strip()
     ends_blank = not lines[block.added[-1]].text.strip()
     if starts_blank == ends_blank:
-        raise Unclear(
+        raise AmbiguousEdit(
             "the file has a blank line there: give it too, so that it is clear on which side to add"
         )
     return (block.before + 1, block.before + 1) if starts_blank else (block.after, block.after)

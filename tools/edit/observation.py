@@ -6,10 +6,10 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from tools.action import Observation
-from tools.edit.change import Change
+from tools.edit.change import AppliedChange
 from tools.edit.engine import Place
 from tools.edit.ladder import Rung
-from tools.text import numbered, plural
+from tools.text import format_count, number_lines
 
 CONTEXT = 3
 """Lines shown around a change: enough to see whether it stands where it was meant to."""
@@ -26,27 +26,27 @@ MAX_FILES = 10
 _PLAIN = (Rung.EXACT, Rung.POSITION, Rung.SYMBOL)
 
 
-def observed(tool: str, changes: Sequence[Change]) -> Observation:
+def build_observation(tool: str, changes: Sequence[AppliedChange]) -> Observation:
     """One observation for all files of a call."""
     lines: list[str] = []
-    made = [each for each in changes if each.planned.changes]
+    made = [each for each in changes if each.planned.has_changes]
     if len(changes) > 1 and not made:
         lines.append(f"{tool}: no change: all of it is so already")
     elif len(changes) > 1:
         added, removed = sum(each.added for each in made), sum(each.removed for each in made)
-        lines.append(f"{tool}: {plural(len(made), 'file')} changed (+{added} −{removed})")
+        lines.append(f"{tool}: {format_count(len(made), 'file')} changed (+{added} −{removed})")
     for number, change in enumerate(changes):
-        head = summary(change)
+        head = summarize_change(change)
         lines.append(head if len(changes) > 1 else f"{tool}: {head}")
         lines += change.notes
         if number < MAX_FILES and change.planned.after is not None:
-            lines += _shown(change.planned.places, change.planned.new_text)
+            lines += _format_places(change.planned.places, change.planned.new_text)
     if len(changes) == 1:
         return Observation(text="\n".join(lines), data=changes[0].as_data())
-    return Observation(text="\n".join(lines), data=_together(made))
+    return Observation(text="\n".join(lines), data=_merge_data(made))
 
 
-def _together(made: Sequence[Change]) -> dict[str, Any]:
+def _merge_data(made: Sequence[AppliedChange]) -> dict[str, Any]:
     rungs = [place.rung.value for each in made for place in each.planned.places]
     return {
         "files": [each.path for each in made],
@@ -55,7 +55,7 @@ def _together(made: Sequence[Change]) -> dict[str, Any]:
     }
 
 
-def summary(change: Change) -> str:
+def summarize_change(change: AppliedChange) -> str:
     """What became of one file, in a line."""
     planned = change.planned
     counts = f"(+{change.added} −{change.removed})"
@@ -65,14 +65,15 @@ def summary(change: Change) -> str:
         return f"{planned.path}: moved here from {planned.source} {counts}"
     if planned.before is None:
         return f"{planned.path}: created {counts}"
-    if not planned.changes:
+    if not planned.has_changes:
         return f"{planned.path}: no change: {change.made_before or 'it already has this content'}"
     if not planned.places:
         return f"{planned.path}: replaced {counts}"
-    return f"{planned.path}: changed {plural(len(planned.places), 'place')} {counts}{_how(planned.places)}"
+    places = format_count(len(planned.places), "place")
+    return f"{planned.path}: changed {places} {counts}{_format_match_notes(planned.places)}"
 
 
-def _how(places: Sequence[Place]) -> str:
+def _format_match_notes(places: Sequence[Place]) -> str:
     """The rungs that were not plain, and what was undone in the given text."""
     rungs = list(dict.fromkeys(place.rung.value for place in places if place.rung not in _PLAIN))
     notes = list(dict.fromkeys(place.note for place in places if place.note))
@@ -80,7 +81,7 @@ def _how(places: Sequence[Place]) -> str:
     return f"; {'; '.join([*words, *notes])}" if words or notes else ""
 
 
-def _shown(places: Sequence[Place], text: str) -> Iterator[str]:
+def _format_places(places: Sequence[Place], text: str) -> Iterator[str]:
     lines = text.removesuffix("\n").split("\n")
     shown_to = 0
     for place in sorted(places, key=lambda each: each.first)[:MAX_SHOWN]:
@@ -90,7 +91,7 @@ def _shown(places: Sequence[Place], text: str) -> Iterator[str]:
             continue
         if shown_to and first > shown_to + 1:
             yield "  …"
-        yield from numbered(lines[first - 1 : last], first)
+        yield from number_lines(lines[first - 1 : last], first)
         shown_to = last
     if len(places) > MAX_SHOWN:
         yield f"… and {len(places) - MAX_SHOWN} more places"

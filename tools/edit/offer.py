@@ -12,7 +12,7 @@ Format = Literal["replace", "symbol", "lines", "patch", "blocks", "diff", "whole
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Way:
+class FormatSpec:
     """A format.
 
     tool: takes edits in it
@@ -26,11 +26,11 @@ class Way:
     example: str = ""
 
 
-WAYS: Mapping[Format, Way] = {
-    "replace": Way(tool="edit"),
-    "symbol": Way(tool="edit_symbol"),
-    "lines": Way(tool="edit_lines"),
-    "patch": Way(
+WAYS: Mapping[Format, FormatSpec] = {
+    "replace": FormatSpec(tool="edit"),
+    "symbol": FormatSpec(tool="edit_symbol"),
+    "lines": FormatSpec(tool="edit_lines"),
+    "patch": FormatSpec(
         tool="apply_patch",
         creates=True,
         called="*** Begin Patch…",
@@ -46,7 +46,7 @@ WAYS: Mapping[Format, Way] = {
 *** Delete File: shop/old.py
 *** End Patch""",
     ),
-    "blocks": Way(
+    "blocks": FormatSpec(
         tool="apply_patch",
         creates=True,
         called="SEARCH/REPLACE blocks (an empty SEARCH makes a new file)",
@@ -58,7 +58,7 @@ shop/cart.py
         return sum(self.prices)
 >>>>>>> REPLACE""",
     ),
-    "diff": Way(
+    "diff": FormatSpec(
         tool="apply_patch",
         creates=True,
         called="a unified diff",
@@ -70,7 +70,7 @@ shop/cart.py
 -        return 0
 +        return sum(self.prices)""",
     ),
-    "whole": Way(tool="write", creates=True),
+    "whole": FormatSpec(tool="write", creates=True),
 }
 
 FORMATS: tuple[Format, ...] = tuple(WAYS)
@@ -79,7 +79,7 @@ EDITORS = frozenset(way.tool for way in WAYS.values())
 """Names of the tools that take edits."""
 
 
-def told(tool: Tool, formats: Sequence[Format]) -> Tool | None:
+def describe_edit_tool(tool: Tool, formats: Sequence[Format]) -> Tool | None:
     """An edit tool as it is described to a model that writes in these formats, None if it takes none of them.
 
     Whatever is described, the tool understands all: a model falls back on what it has learnt.
@@ -88,18 +88,18 @@ def told(tool: Tool, formats: Sequence[Format]) -> Tool | None:
     if not mine:
         return None
     if tool.name == "write":
-        return _with_alternatives(tool, formats)
-    return _with_examples(tool, mine) if mine[0].example else tool
+        return _add_alternatives(tool, formats)
+    return _add_examples(tool, mine) if mine[0].example else tool
 
 
-def _with_alternatives(tool: Tool, formats: Sequence[Format]) -> Tool:
+def _add_alternatives(tool: Tool, formats: Sequence[Format]) -> Tool:
     others = list(dict.fromkeys(WAYS[each].tool for each in formats if WAYS[each].tool != tool.name))
     if not others:
         return tool
     return replace(tool, description=f"{tool.description} For a part of a file use {', '.join(others)}.")
 
 
-def _with_examples(tool: Tool, ways: Sequence[Way]) -> Tool:
+def _add_examples(tool: Tool, ways: Sequence[FormatSpec]) -> Tool:
     names = " or ".join(way.called for way in ways)
     shown = "\n\n".join(way.example for way in ways)
     [argument] = tool.parameters["properties"]

@@ -11,7 +11,7 @@ from tools.edit.engine import Place
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Planned:
+class PlannedFile:
     """What becomes of one file. Content is None where there is no file; of a link that is removed it is its text.
 
     places: where each edit was made
@@ -32,7 +32,7 @@ class Planned:
     notes: tuple[str, ...] = ()
 
     @property
-    def changes(self) -> bool:
+    def has_changes(self) -> bool:
         return self.before != self.after or self.mode is not None
 
 
@@ -66,7 +66,7 @@ class PlanRefused(ValueError):
         self.already = already
 
 
-class Refused(Exception):
+class ChangeRefused(Exception):
     """Raised within a plan: one change cannot be made."""
 
     def __init__(self, problem: Problem) -> None:
@@ -74,12 +74,12 @@ class Refused(Exception):
         self.problem = problem
 
 
-def as_writes(planned: Sequence[Planned]) -> list[Write | Remove]:
+def build_writes(planned: Sequence[PlannedFile]) -> list[Write | Remove]:
     """What a transaction has to do for a plan."""
     writes: list[Write | Remove] = []
     for each in planned:
         before = None if each.before is None else compute_fingerprint(each.before)
-        if not each.changes:
+        if not each.has_changes:
             continue
         if each.after is not None:
             writes.append(Write(path=each.path, content=each.after, before=before, mode=each.mode))

@@ -7,13 +7,13 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from tools.edit.changes import Hunk, Replace
-from tools.edit.diffing import diffed
+from tools.edit.diffing import diff_lines
 from tools.edit.formats.clean import (
     is_numbered,
-    unescaped,
-    without_diff_marks,
-    without_fence,
-    without_line_numbers,
+    strip_diff_marks,
+    strip_fences,
+    strip_line_numbers,
+    undo_escapes,
 )
 
 NUMBERED, UNMARKED = "line numbers removed", "diff marks removed"
@@ -32,7 +32,7 @@ class Reading:
     note: str = ""
 
 
-def readings(edit: Replace) -> Iterator[Reading]:
+def generate_readings(edit: Replace) -> Iterator[Reading]:
     """The edit as given, then with each kind of wrapping that it has taken off; never twice the same."""
     seen = {(edit.old, edit.new)}
     yield Reading(old=edit.old, new=edit.new)
@@ -46,17 +46,17 @@ def readings(edit: Replace) -> Iterator[Reading]:
             if old is None or not old.strip():
                 continue
             new = undo(reading.new)
-            if undo is without_line_numbers and is_numbered(reading.new):
-                old = without_line_numbers(reading.old, reading.new)
-                new = without_line_numbers(reading.new, reading.old)
-            elif undo is with_their_space and is_numbered(reading.new):
-                new = with_their_space(reading.new, reading.old)
+            if undo is strip_line_numbers and is_numbered(reading.new):
+                old = strip_line_numbers(reading.old, reading.new)
+                new = strip_line_numbers(reading.new, reading.old)
+            elif undo is strip_numbers_keeping_space and is_numbered(reading.new):
+                new = strip_numbers_keeping_space(reading.new, reading.old)
             if old is None or (new is None and undo in _NUMBERS and is_numbered(reading.new)):
                 continue  # numbers that stay in one of the texts were not understood
-            if new == "" and _is_blank_line(undo, reading.new):
-                ended = (old if undo is _lines_in_fence else reading.old).endswith("\n")
+            if new == "" and _is_blank_line_left(undo, reading.new):
+                ended = (old if undo is _strip_fence_lines else reading.old).endswith("\n")
                 old, new = old if ended else f"{old}\n", "\n"
-            if new is None and undo is _lines_in_fence and reading.new:
+            if new is None and undo is _strip_fence_lines and reading.new:
                 new, note = reading.new.removesuffix("\n") + "\n", OLD_FENCED
             notes = f"{reading.note}, {note}" if reading.note else note
             found = Reading(old=old, new=reading.new if new is None else new, note=notes)
@@ -66,12 +66,12 @@ def readings(edit: Replace) -> Iterator[Reading]:
                 todo.append(found)
 
 
-def as_hunk(reading: Reading) -> Hunk:
+def reading_to_hunk(reading: Reading) -> Hunk:
     """The same edit as lines of a diff: what both texts have is context."""
-    return Hunk(lines=tuple(diffed(*as_lines(reading, literal=False))), given=False)
+    return Hunk(lines=tuple(diff_lines(*split_reading(reading, literal=False))), given=False)
 
 
-def as_lines(reading: Reading, *, literal: bool) -> tuple[list[str], list[str]]:
+def split_reading(reading: Reading, *, literal: bool) -> tuple[list[str], list[str]]:
     """Lines of both texts. literal: a newline that only `old` ends with is meant, not a slip."""
     old, new = reading.old, reading.new
     if literal and old.endswith("\n") and new and not new.endswith("\n"):
@@ -81,27 +81,27 @@ def as_lines(reading: Reading, *, literal: bool) -> tuple[list[str], list[str]]:
     return old.split("\n"), new.split("\n") if new else []
 
 
-def _lines_in_fence(text: str) -> str | None:
+def _strip_fence_lines(text: str) -> str | None:
     """A fence holds whole lines."""
-    inside = without_fence(text)
+    inside = strip_fences(text)
     if inside is None or not inside:
         return inside
     return inside if text.endswith("\n") else f"{inside}\n"
 
 
-def _is_blank_line(undo: Callable[[str], str | None], wrapped: str) -> bool:
+def _is_blank_line_left(undo: Callable[[str], str | None], wrapped: str) -> bool:
     """What is left of a text without its wrapping is not nothing, but one blank line: "  56: ", or within a fence."""
-    if undo is _lines_in_fence:
+    if undo is _strip_fence_lines:
         return wrapped.strip("\n").count("\n") > 1
     return undo in _NUMBERS
 
 
-def with_their_space(text: str, like: str = "") -> str | None:
+def strip_numbers_keeping_space(text: str, like: str = "") -> str | None:
     """Whether the space behind "12|" belongs to the number or to the line can only be told from the file.
 
     like: another text with such numbers, beside which one of them is enough
     """
-    plain = without_line_numbers(text, like)
+    plain = strip_line_numbers(text, like)
     if plain is None:
         return None
     kept = []
@@ -113,19 +113,19 @@ def with_their_space(text: str, like: str = "") -> str | None:
     return "\n".join(kept)
 
 
-def _entities(text: str) -> str | None:
+def _unescape_html_entities(text: str) -> str | None:
     plain = html.unescape(text)
     return plain if plain != text else None
 
 
-_NUMBERS = (without_line_numbers, with_their_space)
+_NUMBERS = (strip_line_numbers, strip_numbers_keeping_space)
 
 _WRAPPINGS: tuple[tuple[str, Callable[[str], str | None]], ...] = (
-    ("fence removed", _lines_in_fence),
-    (NUMBERED, without_line_numbers),
-    (f"{NUMBERED}, their space kept", with_their_space),
-    ("escapes undone", unescaped),
-    (UNMARKED, without_diff_marks),
-    ("HTML entities undone", _entities),
+    ("fence removed", _strip_fence_lines),
+    (NUMBERED, strip_line_numbers),
+    (f"{NUMBERED}, their space kept", strip_numbers_keeping_space),
+    ("escapes undone", undo_escapes),
+    (UNMARKED, strip_diff_marks),
+    ("HTML entities undone", _unescape_html_entities),
 )
 """What models leave around or in the text that they copy."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tools.edit.exact import line_of, nearest, owner
+from tools.edit.exact import describe_enclosing_scope, find_nearest, line_number_at
 from tools.edit.ladder import Source
 from tools.text import clip
 
@@ -29,7 +29,7 @@ class EditRefused(ValueError):
         self.edit = 0
 
 
-def not_found(source: Source, old: str) -> str:
+def format_not_found(source: Source, old: str) -> str:
     """Shows the lines most like `old`, and how they differ."""
     text = source.text
     head = "`old` does not occur."
@@ -37,13 +37,13 @@ def not_found(source: Source, old: str) -> str:
         return f"{head} The file is empty."
     inside = text.find(old.strip("\n"))
     if inside >= 0:
-        where = f"line {line_of(text, inside)}"
+        where = f"line {line_number_at(text, inside)}"
         return f"{head} It stands only within longer names ({where}): give whole identifiers."
     letters = old.strip("\n").replace("\n", "\\n")
     if "\n" in old.strip("\n") and (inside := text.find(letters)) >= 0:
-        where = f"line {line_of(text, inside)}"
+        where = f"line {line_number_at(text, inside)}"
         return f"{head} Where `old` breaks the line, the file has the letters \\n ({where}): {clip(letters, 200)}"
-    near = nearest(text, old)
+    near = find_nearest(text, old)
     if near is None:
         return f"{head} Nothing in the file is like it: read the file first."
     last = near.line + len(near.lines) - 1
@@ -53,17 +53,15 @@ def not_found(source: Source, old: str) -> str:
         why = "Only white space differs, but so that how deep to indent is not clear."
     else:
         why = f"{near.likeness:.0%} alike."
-    return (
-        f"{head} Nearest: {place}. {why}\n{_difference(near.lines, wanted)}\nGive `old` as the file has it."
-    )
+    return f"{head} Nearest: {place}. {why}\n{_format_difference(near.lines, wanted)}\nGive `old` as the file has it."
 
 
-def several(source: Source, lines: Sequence[int], how: str, hint: str = "") -> str:
+def format_several_places(source: Source, lines: Sequence[int], how: str, hint: str = "") -> str:
     """Lists the places (line numbers from 0) that an edit fits equally well."""
     head = f"`old` matches {len(lines)} places{how}:"
     body = []
     for number in lines[:MAX_SITES]:
-        around = owner(source.lines, number + 1)
+        around = describe_enclosing_scope(source.lines, number + 1)
         inside = f"    ({around})" if around else ""
         shown = source.lines[number].strip() if number < len(source.lines) else ""
         body.append(f"  {number + 1}: {clip(shown, 120)}{inside}")
@@ -72,25 +70,25 @@ def several(source: Source, lines: Sequence[int], how: str, hint: str = "") -> s
     return "\n".join([head, *body, f"Give more of the surrounding lines{hint}."])
 
 
-def overlapping(source: Source, offset: int, first: int, second: int) -> str:
+def format_overlap(source: Source, offset: int, first: int, second: int) -> str:
     """Two edits of one call meet."""
     line = source.line_at(offset) + 1
     return f"edits {first + 1} and {second + 1} change the same lines (line {line}): make them one"
 
 
-def _difference(lines: Sequence[str], wanted: Sequence[str]) -> str:
+def _format_difference(lines: Sequence[str], wanted: Sequence[str]) -> str:
     import difflib
 
     lines, wanted = list(lines), list(wanted)
     for i, (line, other) in enumerate(zip(lines, wanted, strict=False)):
         if line != other and max(len(line), len(other)) > LONGEST:
-            lines[i], wanted[i] = _where_they_differ(line, other)
+            lines[i], wanted[i] = _cut_to_difference(line, other)
     diff = list(difflib.ndiff(wanted, lines))
     body = [clip(line, LONGEST) for line in diff if not line.startswith("?")][:60]
     return "\n".join(["(- `old` as given, + the file)", *body])
 
 
-def _where_they_differ(line: str, other: str) -> tuple[str, str]:
+def _cut_to_difference(line: str, other: str) -> tuple[str, str]:
     """Two long lines from a little before they differ: all of one would be compared for seconds, and not shown."""
     shorter = min(len(line), len(other))
     same = next((i for i in range(shorter) if line[i] != other[i]), shorter)

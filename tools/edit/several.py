@@ -30,6 +30,6 @@ async def edit_several(path: str, edits: list[Part], *, at: Workspace) -> Observ
         Replace(old=each.old.replace("\r\n", "\n"), new=each.new.replace("\r\n", "\n"), all=each.all)
         for each in edits
     )
-    from tools.edit.making import made
+    from tools.edit.making import execute_changes
 
-    return await made(at, "edit_several", [Update(path=path, edits=parts)])
+    return await execute_changes(at, "edit_several", [Update(path=path, edits=parts)])

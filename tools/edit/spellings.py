@@ -8,15 +8,15 @@ import re
 _URI = re.compile(r"^file://")
 
 
-def plain(path: str) -> str:
+def normalize_path(path: str) -> str:
     """A path as the system spells it, of one that a model wrote."""
     cleaned = _URI.sub("", path.strip().strip("`'\""))
     return os.path.normpath(cleaned.replace("\\", "/")) if cleaned else path
 
 
-def spellings(path: str, root: str) -> list[str]:
+def list_path_variants(path: str, root: str) -> list[str]:
     """The path, then what it may stand for: behind a diff's prefix, from the root of the disk, in the root's name."""
-    found = [path] if path == plain(path) else [path, plain(path)]
+    found = [path] if path == normalize_path(path) else [path, normalize_path(path)]
     path = found[-1]
     first, _, rest = path.lstrip("/").partition("/")
     if path.startswith("/"):

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from tools.edit.changes import Hunk
 from tools.edit.ladder import Source
-from tools.edit.merge import Splice
+from tools.edit.merge import LineSplice
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,7 +19,7 @@ class TextSplice:
     new: str
 
 
-def as_text(source: Source, splice: Splice) -> TextSplice:
+def to_text_splice(source: Source, splice: LineSplice) -> TextSplice:
     """A splice of lines as one of characters. A file without a final newline stays without."""
     start, end = source.offset(splice.first), source.offset(splice.end)
     new = "".join(f"{line}\n" for line in splice.lines)
@@ -32,7 +32,7 @@ def as_text(source: Source, splice: Splice) -> TextSplice:
     return TextSplice(start=start, end=end, new=new.removesuffix("\n"))
 
 
-def ended(source: Source, hunk: Hunk, splices: list[TextSplice]) -> list[TextSplice]:
+def adjust_final_newline(source: Source, hunk: Hunk, splices: list[TextSplice]) -> list[TextSplice]:
     """The splices of a hunk at the end of the file, with what it says of the final newline."""
     size = len(source.text)
     last = splices[-1]
@@ -52,7 +52,7 @@ def ended(source: Source, hunk: Hunk, splices: list[TextSplice]) -> list[TextSpl
     return splices
 
 
-def as_one(source: Source, splices: Sequence[TextSplice]) -> TextSplice:
+def merge_splices(source: Source, splices: Sequence[TextSplice]) -> TextSplice:
     """One splice that does what these do, with the text between them."""
     start, end = min(each.start for each in splices), max(each.end for each in splices)
     new, done = "", start
@@ -62,7 +62,7 @@ def as_one(source: Source, splices: Sequence[TextSplice]) -> TextSplice:
     return TextSplice(start=start, end=end, new=new)
 
 
-def spliced(source: Source, made: Sequence[TextSplice]) -> str:
+def apply_splices(source: Source, made: Sequence[TextSplice]) -> str:
     """The text with these splices made."""
     text = source.text
     for splice in sorted(made, key=lambda each: -each.start):

@@ -9,7 +9,7 @@ from typing import Any
 from sandbox.effects import Effect
 from tools.action import Observation, ToolFailure
 from tools.edit.changes import FileChange, Lines, MalformedEdit, Replace, Symbol, Update
-from tools.locate import existing_file, located, refusals
+from tools.locate import resolve_existing_file, resolve_path, translate_path_errors
 from tools.registry import tool
 from tools.workspace import Workspace
 
@@ -21,22 +21,22 @@ async def edit(path: str, old: str, new: str, all: bool = False, *, at: Workspac
     all: replace every place
     """
     if not old:
-        raise ToolFailure(_nothing_to_find(at, path))
+        raise ToolFailure(_describe_empty_old(at, path))
     part = Replace(old=old.replace("\r\n", "\n"), new=new.replace("\r\n", "\n"), all=all)
-    return await _made(at, "edit", [Update(path=path, edits=(part,))])
+    return await _execute_changes(at, "edit", [Update(path=path, edits=(part,))])
 
 
 @tool(effect="write")
 async def edit_symbol(path: str, symbol: str, new: str, *, at: Workspace) -> Observation:
     """Replace a whole function, method or class, e.g. "Cart.total", with new code."""
     change: FileChange = Update(path=path, edits=(Symbol(name=symbol, new=new.replace("\r\n", "\n")),))
-    return await _made(at, "edit_symbol", [change])
+    return await _execute_changes(at, "edit_symbol", [change])
 
 
 @tool(effect="write")
 async def edit_lines(path: str, first: int, last: int, new: str, *, at: Workspace) -> Observation:
     """Replace lines `first` to `last` (as `read` numbers them) of a file that was read."""
-    relative = existing_file(at, "edit_lines", path)
+    relative = resolve_existing_file(at, "edit_lines", path)
     if relative not in at.read:
         raise ToolFailure(
             f"edit_lines: {relative}: no change: read the file first, line numbers come from there"
@@ -44,14 +44,14 @@ async def edit_lines(path: str, first: int, last: int, new: str, *, at: Workspac
     change: FileChange = Update(
         path=relative, edits=(Lines(first=first, last=last, new=new.replace("\r\n", "\n")),)
     )
-    return await _made(at, "edit_lines", [change])
+    return await _execute_changes(at, "edit_lines", [change])
 
 
-def _patch_effect(arguments: Mapping[str, Any], at: Workspace) -> Effect:
-    from tools.edit.formats import parse
+def _compute_patch_effect(arguments: Mapping[str, Any], at: Workspace) -> Effect:
+    from tools.edit.formats import parse_edits
 
     try:
-        changes = parse(str(arguments.get("patch", "")))
+        changes = parse_edits(str(arguments.get("patch", "")))
     except MalformedEdit:  # the tool will say so; nothing will be written
         changes = []
     paths = [each.path for each in changes]
@@ -59,34 +59,34 @@ def _patch_effect(arguments: Mapping[str, Any], at: Workspace) -> Effect:
     return Effect(kind="write", paths=tuple(dict.fromkeys(paths)))
 
 
-@tool(effect=_patch_effect)
+@tool(effect=_compute_patch_effect)
 async def apply_patch(patch: str, *, at: Workspace) -> Observation:
     """Change several files at once, all or nothing. Lines without change tell the place.
 
     patch: *** Begin Patch … *** End Patch, a unified diff, or SEARCH/REPLACE blocks
     """
-    return await _made(at, "apply_patch", await asyncio.to_thread(_parsed, patch))
+    return await _execute_changes(at, "apply_patch", await asyncio.to_thread(_parse_patch, patch))
 
 
-async def _made(at: Workspace, tool: str, changes: list[FileChange]) -> Observation:
+async def _execute_changes(at: Workspace, tool: str, changes: list[FileChange]) -> Observation:
     """The engine is imported by the first edit, not by a session's start."""
-    from tools.edit.making import made
+    from tools.edit.making import execute_changes
 
-    return await made(at, tool, changes)
+    return await execute_changes(at, tool, changes)
 
 
-def _parsed(patch: str) -> list[FileChange]:
-    from tools.edit.formats import parse
+def _parse_patch(patch: str) -> list[FileChange]:
+    from tools.edit.formats import parse_edits
 
     try:
-        return parse(patch)
+        return parse_edits(patch)
     except MalformedEdit as problem:
         raise ToolFailure(f"apply_patch: nothing was written: {problem}") from None
 
 
-def _nothing_to_find(at: Workspace, path: str) -> str:
-    relative = located(at, "edit", path)
-    with refusals("edit", relative):
+def _describe_empty_old(at: Workspace, path: str) -> str:
+    relative = resolve_path(at, "edit", path)
+    with translate_path_errors("edit", relative):
         exists = at.files.is_file(relative)
     if exists:
         return f"edit: {relative}: no change: `old` is empty: give the text to replace"

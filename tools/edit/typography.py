@@ -13,7 +13,7 @@ _BULLET = re.compile(r"\s*([‐‑‒–—―−﹣－])\s")
 _PLAIN_BULLET = re.compile(r"^[ \t]*- ", re.MULTILINE)
 
 
-def refuse_bent_bullets(source: Source, lines: Iterable[Line]) -> None:
+def refuse_typographic_bullets(source: Source, lines: Iterable[Line]) -> None:
     """A new item with a long dash, in a file whose items have a hyphen: to YAML it is no item at all."""
     for line in lines:
         bullet = _BULLET.match(line.text) if line.op == "+" and not line.text.isascii() else None
@@ -24,7 +24,7 @@ def refuse_bent_bullets(source: Source, lines: Iterable[Line]) -> None:
             )
 
 
-def straightened(text: str) -> str | None:
+def replace_look_alikes(text: str) -> str | None:
     """With the ASCII character for each that only looks like it; None if there is none."""
     plain = text if text.isascii() else text.translate(LOOK_ALIKES)
     return plain if plain != text else None

@@ -3,5 +3,5 @@
 from __future__ import annotations
 
 
-class Unclear(ValueError):
+class AmbiguousEdit(ValueError):
     """The site is known, but not what should stand there; the text, for the model, says why."""

@@ -10,32 +10,32 @@ from collections.abc import Iterator, Sequence
 
 from tools.edit.formats.clean import (
     FENCES,
-    first_number,
     has_fence,
-    unescaped,
-    without_diff_marks,
-    without_fence,
-    without_line_numbers,
+    parse_first_line_number,
+    strip_diff_marks,
+    strip_fences,
+    strip_line_numbers,
+    undo_escapes,
 )
 from tools.edit.indentation import indent_of
-from tools.edit.readings import NUMBERED, with_their_space
-from tools.edit.typography import straightened
+from tools.edit.readings import NUMBERED, strip_numbers_keeping_space
+from tools.edit.typography import replace_look_alikes
 
 
-def unwrapped(path: str, text: str, start: int, old: str, new: str) -> tuple[str, str]:
+def unwrap_new_text(path: str, text: str, start: int, old: str, new: str) -> tuple[str, str]:
     """(`new` as it is meant, what was undone: "" if it is meant as given), for `old` found at `start`."""
-    if sure := _never_meant(path, text, text.count("\n", 0, start) + 1, old, new):
+    if sure := _strip_unintended_wrapping(path, text, text.count("\n", 0, start) + 1, old, new):
         return sure
-    candidates = list(_candidates(old, new))
+    candidates = list(_generate_candidates(old, new))
     if not candidates:
         return new, ""
-    from tools.syntax import new_problems
+    from tools.syntax import find_new_problems
 
     head, tail = text[:start], text[start + len(old) :]
-    if not new_problems(path, text, head + new + tail):
+    if not find_new_problems(path, text, head + new + tail):
         return new, ""
     for note, plain in candidates:
-        if not new_problems(path, text, head + plain + tail):
+        if not find_new_problems(path, text, head + plain + tail):
             return plain, note
     return new, ""
 
@@ -45,51 +45,50 @@ _HOLD_FENCES = (*_PROSE, ".ipynb", ".py", ".pyi")
 """Ends of the names of files that may have fences: prose, and docstrings (in Python the syntax decides)."""
 
 
-def _never_meant(path: str, text: str, line: int, old: str, new: str) -> tuple[str, str] | None:
+def _strip_unintended_wrapping(path: str, text: str, line: int, old: str, new: str) -> tuple[str, str] | None:
     """text: of the file; line: number, from 1, of that at which `old` stands"""
-    if first_number(new) == line and first_number(old) is None:
-        for plain in (without_line_numbers(new, like=new), with_their_space(new, like=new)):
-            if plain is not None and _depth(plain) == _depth(old):
+    if parse_first_line_number(new) == line and parse_first_line_number(old) is None:
+        for plain in (strip_line_numbers(new, like=new), strip_numbers_keeping_space(new, like=new)):
+            if plain is not None and _measure_min_indent(plain) == _measure_min_indent(old):
                 return plain, NUMBERED
     nameless = "." not in path.rpartition("/")[2]
     prose = nameless or path.lower().endswith(_PROSE)
     holds_fences = nameless or path.lower().endswith(_HOLD_FENCES) or has_fence(text)  # in comments, say
     fenced = new.lstrip("\n").startswith(FENCES)  # tags may be the file's own
-    if (
-        fenced
-        and not holds_fences
-        and without_fence(old) is None
-        and (plain := without_fence(new)) is not None
-    ):
+    if fenced and not holds_fences and strip_fences(old) is None and (plain := strip_fences(new)) is not None:
         ended = old.endswith("\n") and not plain.endswith("\n")
         return f"{plain}\n" if ended else plain, "fence removed"
     lines = [each for each in new.split("\n") if each.strip()]
     olds = [each for each in old.split("\n") if each.strip()]
     breaks = holds_fences and all(each.endswith("  ") for each in lines)  # Markdown's, in docstrings too
-    trail = len(lines) > 1 and _all_trail(lines) and all(each == each.rstrip() for each in olds)
+    trail = (
+        len(lines) > 1
+        and _has_trailing_space_throughout(lines)
+        and all(each == each.rstrip() for each in olds)
+    )
     changes = [each.strip() for each in lines] != [each.strip() for each in olds]
     if trail and changes and not (prose or breaks):
         return "\n".join(each.rstrip() for each in new.split("\n")), "trailing space removed"
     return None
 
 
-def _depth(text: str) -> int:
+def _measure_min_indent(text: str) -> int:
     """Of the line that is indented least."""
     return min((len(indent_of(line)) for line in text.split("\n") if line.strip()), default=0)
 
 
-def _all_trail(lines: Sequence[str]) -> bool:
+def _has_trailing_space_throughout(lines: Sequence[str]) -> bool:
     return all(each != each.rstrip() for each in lines)
 
 
-def _candidates(old: str, new: str) -> Iterator[tuple[str, str]]:
+def _generate_candidates(old: str, new: str) -> Iterator[tuple[str, str]]:
     for note, undo in (
-        ("fence removed", without_fence),
-        (NUMBERED, without_line_numbers),
-        ("escapes undone", unescaped),
-        ("diff marks removed", without_diff_marks),
-        ("quotes and dashes made plain", straightened),
-        ("indented as `old`", lambda text: _indented(old, text)),
+        ("fence removed", strip_fences),
+        (NUMBERED, strip_line_numbers),
+        ("escapes undone", undo_escapes),
+        ("diff marks removed", strip_diff_marks),
+        ("quotes and dashes made plain", replace_look_alikes),
+        ("indented as `old`", lambda text: _indent_like_old(old, text)),
     ):
         plain = undo(new)
         if plain is not None and plain != new:
@@ -98,7 +97,7 @@ def _candidates(old: str, new: str) -> Iterator[tuple[str, str]]:
                 yield note, f"{plain}\n"
 
 
-def _indented(old: str, new: str) -> str | None:
+def _indent_like_old(old: str, new: str) -> str | None:
     """All lines moved by the indentation of the first line of `old`, when that of `new` has none."""
     first = next((line for line in old.split("\n") if line.strip()), "")
     given = next((line for line in new.split("\n") if line.strip()), "")

@@ -14,12 +14,12 @@ from typing import Any
 from sandbox.process import Command
 from tools.action import Effect, Observation, ToolFailure
 from tools.git.broker import Broker
-from tools.output import shown
+from tools.output import shape_output
 from tools.plumbing import Git, GitFailed
 from tools.registry import tool
-from tools.text import plural
+from tools.text import format_count
 from tools.workspace import Workspace
-from tools.worktrees import Worktree, worktree
+from tools.worktrees import Worktree, temporary_worktree
 
 MOST_RUNS = 40
 """Runs of the command: enough for a history of a million commits, and for many that cannot be judged."""
@@ -29,7 +29,7 @@ _SKIP = 125
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
+class BisectResult:
     """commit: the first bad one; skipped: commits beside it of which the same may be said; runs: of the command"""
 
     commit: str
@@ -48,13 +48,13 @@ async def git_bisect(command: str, good: str, bad: str = "HEAD", *, at: Workspac
     command: shell command; exit code 0 is good, 125 cannot tell
     good: commit at which it passed
     """
-    broker = Broker.of(at.root, at.settings.trusts)
-    git = Git(broker.root, alone=True, extra=broker.replacements)
+    broker = Broker.from_path(at.root, at.settings.trusts)
+    git = Git(broker.root, alone=True, extra=broker.replacement_environment)
     try:
-        commits = [await asyncio.to_thread(_commit, git, each) for each in (good, bad)]
-        found = await _bisect(at, git, command, *commits)
+        commits = [await asyncio.to_thread(_resolve_commit, git, each) for each in (good, bad)]
+        found = await _run_bisection(at, git, command, *commits)
         about = await asyncio.to_thread(
-            git.line,
+            git.run_text,
             "show",
             "--no-show-signature",
             "--stat",
@@ -63,43 +63,45 @@ async def git_bisect(command: str, good: str, bad: str = "HEAD", *, at: Workspac
             found.commit,
         )
         files = await asyncio.to_thread(
-            git.line, "diff-tree", "--no-commit-id", "--root", "-r", "--name-status", found.commit
+            git.run_text, "diff-tree", "--no-commit-id", "--root", "-r", "--name-status", found.commit
         )
     except GitFailed as error:
         raise ToolFailure(f"git_bisect: {error}") from None
-    text = f"first bad commit ({plural(found.runs, 'run')} of the command): {about.strip()}\n\n{files}"
+    text = f"first bad commit ({format_count(found.runs, 'run')} of the command): {about.strip()}\n\n{files}"
     if found.skipped:
         text += f"\nor one of {', '.join(each[:10] for each in found.skipped)}, which could not be judged"
     return Observation(text=text, data={"commit_found": found.commit, "runs": found.runs})
 
 
-def _commit(git: Git, name: str) -> str:
+def _resolve_commit(git: Git, name: str) -> str:
     if not _REVISION.fullmatch(name):
         raise ToolFailure(f"git_bisect: {name!r} names no commit")
     try:
-        return git.line("rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}")
+        return git.run_text("rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}")
     except GitFailed:
         raise ToolFailure(f"git_bisect: there is no commit {name!r}") from None
 
 
-async def _bisect(at: Workspace, git: Git, command: str, good: str, bad: str) -> Found:
+async def _run_bisection(at: Workspace, git: Git, command: str, good: str, bad: str) -> BisectResult:
     """Raises ToolFailure where the ends are not as said, or nothing can be told."""
     skipped: set[str] = set()
     goods, runs = [good], 0
-    with worktree(git, bad, at.settings.cache / "bisect") as place:
+    with temporary_worktree(git, bad, at.settings.cache / "bisect") as place:
         for end, expected in ((bad, False), (good, True)):
-            if await _passes(at, place, command, end) is not expected:
+            if await _judge_commit(at, place, command, end) is not expected:
                 raise ToolFailure(
                     f"git_bisect: the command {'fails' if expected else 'passes'} at {end[:10]}, "
                     f"which was to be {'good' if expected else 'bad'}"
                 )
             runs += 1
         while runs < MOST_RUNS:
-            candidates = await asyncio.to_thread(_candidates, git, bad, goods)
+            candidates = await asyncio.to_thread(_list_candidates, git, bad, goods)
             judged = [each for each in candidates if each != bad and each not in skipped]
             if not judged:
-                return Found(commit=bad, skipped=[each for each in candidates if each in skipped], runs=runs)
-            passes = await _passes(at, place, command, judged[0])
+                return BisectResult(
+                    commit=bad, skipped=[each for each in candidates if each in skipped], runs=runs
+                )
+            passes = await _judge_commit(at, place, command, judged[0])
             runs += 1
             if passes is None:
                 skipped.add(judged[0])
@@ -110,13 +112,13 @@ async def _bisect(at: Workspace, git: Git, command: str, good: str, bad: str) ->
     raise ToolFailure(f"git_bisect: nothing found in {MOST_RUNS} runs; {bad[:10]} is bad")
 
 
-def _candidates(git: Git, bad: str, goods: Sequence[str]) -> list[str]:
+def _list_candidates(git: Git, bad: str, goods: Sequence[str]) -> list[str]:
     """Commits that may be the first bad one, those that halve the rest best in front."""
-    lines = git.line("rev-list", "--bisect-all", bad, *(f"^{each}" for each in goods)).splitlines()
+    lines = git.run_text("rev-list", "--bisect-all", bad, *(f"^{each}" for each in goods)).splitlines()
     return [line.split(" ")[0] for line in lines]
 
 
-async def _passes(at: Workspace, place: Worktree, command: str, commit: str) -> bool | None:
+async def _judge_commit(at: Workspace, place: Worktree, command: str, commit: str) -> bool | None:
     """None: it says that it cannot tell."""
     await asyncio.to_thread(place.git.run, "checkout", "--detach", "--force", "--quiet", commit)
     await asyncio.to_thread(place.git.run, "clean", "-fdq")
@@ -130,6 +132,6 @@ async def _passes(at: Workspace, place: Worktree, command: str, commit: str) -> 
     )
     if done.ended != "exited":
         raise ToolFailure(
-            f"git_bisect: the command did not end at {commit[:10]}: {shown(at, done.stdout, budget=2_000).text}"
+            f"git_bisect: the command did not end at {commit[:10]}: {shape_output(at, done.stdout, budget=2_000).text}"
         )
     return None if done.returncode == _SKIP else done.returncode == 0

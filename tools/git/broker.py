@@ -18,7 +18,7 @@ from sandbox.repository import find_common_dir, find_git_dir, find_root
 from sandbox.trust import Definition, Trusts, trust_nothing
 from tools.action import ToolFailure
 from tools.git import definitions
-from tools.git.output import Output
+from tools.git.output import GitOutput
 
 if TYPE_CHECKING:
     import subprocess
@@ -64,14 +64,14 @@ class Broker:
         self._interrupted = False
 
     @classmethod
-    def of(cls, path: Path, trusts: Trusts = trust_nothing) -> Broker:
+    def from_path(cls, path: Path, trusts: Trusts = trust_nothing) -> Broker:
         """The broker of the repository that holds `path`."""
         root = find_root(path)
         if root is None:
             raise UserError(Fault.NOT_A_REPOSITORY, f"{str(path)!r} is not in a git repository", _INIT)
         return cls(root, trusts)
 
-    async def in_thread(self, function: Callable[[], T]) -> T:
+    async def run_in_thread(self, function: Callable[[], T]) -> T:
         """Run a function that uses this broker. When cancelled, running hooks are stopped and the function is
         waited for, so that nothing happens behind anyone's back."""
         import asyncio
@@ -81,9 +81,9 @@ class Broker:
             return await asyncio.shield(task)
         except asyncio.CancelledError:
             self._interrupted = True
-            _signal(self._running, signal.SIGTERM)
+            _signal_group(self._running, signal.SIGTERM)
             await asyncio.wait([task], timeout=_GRACE)
-            _signal(self._running, signal.SIGKILL)
+            _signal_group(self._running, signal.SIGKILL)
             await asyncio.wait([task])
             if not task.cancelled():
                 task.exception()  # the interruption is what is told; asking marks the other as seen
@@ -96,24 +96,24 @@ class Broker:
         index: Path | None = None,
         objects: Path | None = None,
         ok: Collection[int] = (0,),
-    ) -> Output:
+    ) -> GitOutput:
         """Run a command that starts no hook, pager, editor, monitor or background work.
 
         index: a file to use in place of the repository's index
         objects: a folder for new objects, in place of the repository's
         ok: exit codes that are answers; any other raises ToolFailure with git's own words
         """
-        places = _index(index) | _NO_TRANSPORT | self._instead
+        places = _build_index_environment(index) | _NO_TRANSPORT | self._replacement_variables
         if objects is not None:
             places["GIT_OBJECT_DIRECTORY"] = str(objects)
             places["GIT_ALTERNATE_OBJECT_DIRECTORIES"] = str(self.shared / "objects")
         output = self._execute((*_HARDENED, *arguments), stdin, places, TIMEOUT)
         if output.returncode not in ok:
             command = next(each for each in arguments if not each.startswith("-"))
-            raise ToolFailure(explain(self.root, command, output))
+            raise ToolFailure(explain_failure(self.root, command, output))
         return output
 
-    def run_with_hooks(self, *arguments: str, stdin: bytes = b"", index: Path) -> Output:
+    def run_with_hooks(self, *arguments: str, stdin: bytes = b"", index: Path) -> GitOutput:
         """Run a command as the user would: hooks, signing, filters and locale are theirs; it can be
         interrupted. What of that is the repository's, and not trusted, does not run. Hooks that are trusted find
         their programs on the user's whole PATH."""
@@ -121,50 +121,52 @@ class Broker:
             raise ToolFailure(f"git {arguments[0]}: interrupted, nothing was done")
         # GitPython asks for English; hooks shall see the locale that the user has.
         locale = {name: os.environ.get(name, "") for name in ("LC_ALL", "LANGUAGE")}
-        places = _index(index) | locale | self._instead
+        places = _build_index_environment(index) | locale | self._replacement_variables
         options: tuple[str, ...] = _COMMITTING
-        if any(each.kind == "hook" for each in self.untrusted):
+        if any(each.kind == "hook" for each in self.untrusted_definitions):
             options, places = (*options, *_NO_HOOKS), places | _NO_TRANSPORT
-        elif any(each.kind == "hook" for each in self.defined):
+        elif any(each.kind == "hook" for each in self.program_definitions):
             places["PATH"] = os.environ.get("PATH", os.defpath)
         return self._execute((*options, *arguments), stdin, places, HOOK_TIMEOUT)
 
-    def raw(self, *arguments: str) -> Output:
+    def run_raw(self, *arguments: str) -> GitOutput:
         """Ask git for its configuration, as it is: neither hardened nor trusted. Nothing else may be asked so."""
         return self._execute(arguments, b"", {}, TIMEOUT)
 
-    def setting(self, name: str, kind: str = "path") -> str:
+    def read_setting(self, name: str, kind: str = "path") -> str:
         """One value of the user's git configuration, "" if it is not set."""
         # Not hardened: the hardening would answer with its own values.
-        output = self.raw("config", f"--type={kind}", "--get", name)
+        output = self.run_raw("config", f"--type={kind}", "--get", name)
         return output.stdout.decode("utf-8", "surrogateescape").rstrip("\n")
 
     @cached_property
-    def defined(self) -> tuple[Definition, ...]:
+    def program_definitions(self) -> tuple[Definition, ...]:
         """What this repository defines that would run outside the sandbox."""
-        return definitions.definitions(self, self._settings)
+        return definitions.list_definitions(self, self._settings)
 
     @cached_property
-    def untrusted(self) -> tuple[Definition, ...]:
+    def untrusted_definitions(self) -> tuple[Definition, ...]:
         """The same, unless the user trusts it."""
-        return () if self._trusts(self.defined) else self.defined
+        return () if self._trusts(self.program_definitions) else self.program_definitions
 
     @cached_property
     def _settings(self) -> list[definitions.Setting]:
-        found = definitions.settings(self)
-        self._refuse_elsewhere(found)
+        found = definitions.read_settings(self)
+        self._refuse_foreign_work_tree(found)
         return found
 
     @property
-    def replacements(self) -> dict[str, str]:
+    def replacement_environment(self) -> dict[str, str]:
         """Variables by which git does without what is untrusted here: for commands that are run in other ways."""
-        return dict(self._instead)
+        return dict(self._replacement_variables)
 
     @cached_property
-    def _instead(self) -> dict[str, str]:
-        return definitions.environment(definitions.instead(self._settings, self.untrusted))
+    def _replacement_variables(self) -> dict[str, str]:
+        return definitions.build_git_environment(
+            definitions.build_replacements(self._settings, self.untrusted_definitions)
+        )
 
-    def _refuse_elsewhere(self, found: list[definitions.Setting]) -> None:
+    def _refuse_foreign_work_tree(self, found: list[definitions.Setting]) -> None:
         """A repository may name another folder as its work tree: then its commands would act there."""
         trees = [each.value for each in found if each.own and each.key == "core.worktree"]
         if trees and (self.folder / trees[-1]).resolve() != self.root.resolve():
@@ -177,25 +179,27 @@ class Broker:
     @cached_property
     def null_id(self) -> str:
         """The id that stands for nothing, as long as this repository's ids are."""
-        return "0" * (64 if self.setting("extensions.objectFormat") == "sha256" else 40)
+        return "0" * (64 if self.read_setting("extensions.objectFormat") == "sha256" else 40)
 
     def _execute(
         self, arguments: Iterable[str], stdin: bytes, environment: Mapping[str, str], timeout: float
-    ) -> Output:
-        process = self._start(arguments, environment)
+    ) -> GitOutput:
+        process = self._start_process(arguments, environment)
         self._running = process
         try:
-            stdout, stderr = self._collect(process, stdin, timeout)
+            stdout, stderr = self._collect_output(process, stdin, timeout)
         finally:
             self._running = None
             if self._interrupted:  # hooks that ignored the polite signal, now without git
-                _signal(process, signal.SIGKILL)
+                _signal_group(process, signal.SIGKILL)
             for pipe in (process.stdin, process.stdout, process.stderr):
                 if pipe is not None:
                     pipe.close()
-        return Output(returncode=process.returncode, stdout=stdout, stderr=stderr.decode("utf-8", "replace"))
+        return GitOutput(
+            returncode=process.returncode, stdout=stdout, stderr=stderr.decode("utf-8", "replace")
+        )
 
-    def _collect(
+    def _collect_output(
         self, process: subprocess.Popen[bytes], stdin: bytes | None, timeout: float
     ) -> tuple[bytes, bytes]:
         """Wait for git itself: what a hook leaves running may keep the pipes open for ever."""
@@ -211,20 +215,22 @@ class Broker:
                     return partial.output or b"", partial.stderr or b""
                 ended, stdin = process.poll() is not None, None
             if time.monotonic() > deadline:
-                _stop(process)
+                _stop_process(process)
                 raise ToolFailure(
                     f"git did not end within {timeout:g} seconds and was stopped, with all that it had started; "
                     "a hook or a filter of this repository may hang."
                 )
 
-    def _start(self, arguments: Iterable[str], environment: Mapping[str, str]) -> subprocess.Popen[bytes]:
+    def _start_process(
+        self, arguments: Iterable[str], environment: Mapping[str, str]
+    ) -> subprocess.Popen[bytes]:
         import subprocess
 
         program = require_own_program("git", self.root)
-        git = _gitpython(program)(str(self.root))
+        git = _import_gitpython(program)(str(self.root))
 
         # GitPython always starts from our own environment, so what must go is taken away by env(1).
-        dropped = [part for name in _foreign_variables() for part in ("-u", name)]
+        dropped = [part for name in _list_foreign_variables() for part in ("-u", name)]
         prefix = [require_own_program("env", self.root), *dropped] if dropped else []
         started = git.execute(
             [*prefix, program, *arguments],
@@ -245,7 +251,7 @@ class Broker:
         return process
 
 
-def _gitpython(program: str) -> type[Git]:
+def _import_gitpython(program: str) -> type[Git]:
     """GitPython's class. Its import runs the git that this variable names, else the first one on the PATH."""
     named = os.environ.get(_GIT_OF_GITPYTHON)
     os.environ[_GIT_OF_GITPYTHON] = program
@@ -263,7 +269,7 @@ _GIT_OF_GITPYTHON = "GIT_PYTHON_GIT_EXECUTABLE"
 
 
 @contextmanager
-def scratch() -> Iterator[Path]:
+def create_scratch_folder() -> Iterator[Path]:
     """A private folder outside of the repository, for the length of one command."""
     import tempfile
 
@@ -271,7 +277,7 @@ def scratch() -> Iterator[Path]:
         yield Path(folder)
 
 
-def copy_of_index(broker: Broker, folder: Path) -> Path:
+def copy_index(broker: Broker, folder: Path) -> Path:
     """A copy of the user's index, to be changed freely."""
     index = folder / "index"
     with suppress(FileNotFoundError):  # nothing was ever added here
@@ -279,7 +285,7 @@ def copy_of_index(broker: Broker, folder: Path) -> Path:
     return index
 
 
-def explain(root: Path, command: str, output: Output) -> str:
+def explain_failure(root: Path, command: str, output: GitOutput) -> str:
     """What went wrong, for the model: known causes in our words with the way out, others in git's."""
     for pattern, text in _CAUSES:
         if re.search(pattern, output.stderr):
@@ -359,26 +365,26 @@ _CAUSES = (
 )
 
 
-def _stop(process: subprocess.Popen[bytes]) -> None:
+def _stop_process(process: subprocess.Popen[bytes]) -> None:
     import subprocess
 
-    _signal(process, signal.SIGTERM)
+    _signal_group(process, signal.SIGTERM)
     with suppress(subprocess.TimeoutExpired):  # it ignores the polite way
         process.wait(_GRACE)
-    _signal(process, signal.SIGKILL)
+    _signal_group(process, signal.SIGKILL)
     process.wait()
 
 
-def _signal(process: subprocess.Popen[bytes] | None, number: signal.Signals) -> None:
+def _signal_group(process: subprocess.Popen[bytes] | None, number: signal.Signals) -> None:
     """Signal git and all that it started, of which it is the group's leader."""
     if process is not None:
         with suppress(ProcessLookupError):  # ended meanwhile
             os.killpg(process.pid, number)
 
 
-def _index(index: Path | None) -> dict[str, str]:
+def _build_index_environment(index: Path | None) -> dict[str, str]:
     return {"GIT_INDEX_FILE": str(index)} if index else {}
 
 
-def _foreign_variables() -> list[str]:
+def _list_foreign_variables() -> list[str]:
     return [name for name in os.environ if name.startswith("GIT_") and not _KEPT.fullmatch(name)]

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Protocol
 
 from sandbox.trust import Definition
-from tools.git.output import Output
+from tools.git.output import GitOutput
 
 # Run by `git commit`; others (pre-push, post-checkout …) are not its business.
 COMMIT_HOOKS = (
@@ -58,18 +58,18 @@ class Repository(Protocol):
     root: Path
     shared: Path
 
-    def raw(self, *arguments: str) -> Output:
+    def run_raw(self, *arguments: str) -> GitOutput:
         """Run a git command and return its output as bytes."""
         ...
 
-    def setting(self, key: str) -> str:
+    def read_setting(self, key: str) -> str:
         """Return the value of a setting, "" if there is none."""
         ...
 
 
-def settings(repository: Repository) -> list[Setting]:
+def read_settings(repository: Repository) -> list[Setting]:
     """All of git's configuration here, in the order in which later lines win."""
-    fields = repository.raw("config", "--list", "-z", "--show-scope", "--includes").fields()
+    fields = repository.run_raw("config", "--list", "-z", "--show-scope", "--includes").split_fields()
     found = []
     for scope, line in zip(fields[::2], fields[1::2], strict=True):
         key, _, value = line.partition("\n")
@@ -77,59 +77,59 @@ def settings(repository: Repository) -> list[Setting]:
     return found
 
 
-def definitions(repository: Repository, configuration: Sequence[Setting]) -> tuple[Definition, ...]:
+def list_definitions(repository: Repository, configuration: Sequence[Setting]) -> tuple[Definition, ...]:
     """What of this repository would run: its own settings that name programs, and the hooks of a commit."""
     found = {
         each.key: Definition(
-            kind="setting", name=each.key, runs=each.value, digest=_digest(each.value.encode())
+            kind="setting", name=each.key, runs=each.value, digest=_compute_digest(each.value.encode())
         )
         for each in configuration
-        if each.own and each.value and _replacement(each.key) is not None
+        if each.own and each.value and _find_replacement(each.key) is not None
     }
-    return (*found.values(), *_hooks(repository, configuration))
+    return (*found.values(), *_list_hook_definitions(repository, configuration))
 
 
-def instead(configuration: Sequence[Setting], untrusted: Sequence[Definition]) -> dict[str, str]:
+def build_replacements(configuration: Sequence[Setting], untrusted: Sequence[Definition]) -> dict[str, str]:
     """Settings that stand in for untrusted ones: the user's own value, else the one that git starts with."""
     names = [each.name for each in untrusted if each.kind == "setting"]
     found: dict[str, str] = {}
     for name in names:
-        found[name] = _users(configuration, name, _replacement(name) or "")
+        found[name] = _find_user_value(configuration, name, _find_replacement(name) or "")
         driver, _, _ = name.rpartition(".")
         if name.startswith("filter.") and not found[name]:  # nothing is left of it that could be required
             found[f"{driver}.required"] = "false"
         if name.startswith("hook."):
             found[f"{driver}.enabled"] = "false"
         if name.startswith("gpg."):  # it would sign by that program only, so it does not sign
-            found["commit.gpgsign"] = _users(configuration, "commit.gpgsign", "false")
-            found["gpg.format"] = _users(configuration, "gpg.format", "openpgp")
+            found["commit.gpgsign"] = _find_user_value(configuration, "commit.gpgsign", "false")
+            found["gpg.format"] = _find_user_value(configuration, "gpg.format", "openpgp")
     return found
 
 
-def filters(untrusted: Sequence[Definition]) -> set[str]:
+def list_filter_names(untrusted: Sequence[Definition]) -> set[str]:
     """Names of the filters that are kept from running."""
     return {each.name[7:].rpartition(".")[0] for each in untrusted if each.name.startswith("filter.")}
 
 
-def hooks_folder(repository: Repository) -> Path:
+def find_hooks_folder(repository: Repository) -> Path:
     """Where git looks for hooks."""
-    configured = repository.setting("core.hooksPath")
+    configured = repository.read_setting("core.hooksPath")
     return repository.root / configured if configured else repository.shared / "hooks"
 
 
-def active(repository: Repository) -> list[Path]:
+def list_active_hooks(repository: Repository) -> list[Path]:
     """The hooks that a commit here would run."""
-    folder = hooks_folder(repository)
+    folder = find_hooks_folder(repository)
     return [path for name in COMMIT_HOOKS if os.access(path := folder / name, os.X_OK) and path.is_file()]
 
 
-def scripts_folder(folder: Path) -> Path:
+def find_scripts_folder(folder: Path) -> Path:
     """The folder that holds what hooks run: theirs, or the one above where they are mere launchers."""
     resolved = folder.resolve()
     return resolved.parent if resolved.name == _HUSKY else resolved
 
 
-def warning(untrusted: Sequence[Definition]) -> str:
+def format_warning(untrusted: Sequence[Definition]) -> str:
     """One line on what was left out and how to turn it on, "" where nothing was."""
     if not untrusted:
         return ""
@@ -149,26 +149,28 @@ _RUN = (
 )
 
 
-def _replacement(key: str) -> str | None:
+def _find_replacement(key: str) -> str | None:
     return next((value for pattern, value in _RUN if pattern.fullmatch(key)), None)
 
 
-def _users(configuration: Sequence[Setting], key: str, default: str) -> str:
+def _find_user_value(configuration: Sequence[Setting], key: str, default: str) -> str:
     values = [each.value for each in configuration if each.key == key and not each.own]
     return values[-1] if values else default
 
 
-def _hooks(repository: Repository, configuration: Sequence[Setting]) -> Iterator[Definition]:
+def _list_hook_definitions(repository: Repository, configuration: Sequence[Setting]) -> Iterator[Definition]:
     named = [each for each in configuration if each.key == "core.hookspath"]
-    folder = hooks_folder(repository)
+    folder = find_hooks_folder(repository)
     root = repository.root.resolve()
-    scripts = scripts_folder(folder)
+    scripts = find_scripts_folder(folder)
     inside = scripts.is_relative_to(root) or scripts.is_relative_to(repository.shared.resolve())
     if named and not named[-1].own and not inside:
         return  # hooks of the user's own, for all their repositories
-    hooks = active(repository)
+    hooks = list_active_hooks(repository)
     for path in hooks:
-        yield Definition(kind="hook", name=path.name, runs=str(path), digest=_digest(_content(path)))
+        yield Definition(
+            kind="hook", name=path.name, runs=str(path), digest=_compute_digest(_read_hook_content(path))
+        )
     if not hooks:
         return
     others = [root / name for name in MANAGERS if (root / name).is_file()]
@@ -179,21 +181,23 @@ def _hooks(repository: Repository, configuration: Sequence[Setting]) -> Iterator
         ]
     for path in others:
         name = os.path.relpath(path, root)
-        yield Definition(kind="hook", name=name, runs=str(path), digest=_digest(_content(path)))
+        yield Definition(
+            kind="hook", name=name, runs=str(path), digest=_compute_digest(_read_hook_content(path))
+        )
 
 
-def _content(path: Path) -> bytes:
+def _read_hook_content(path: Path) -> bytes:
     try:
         return path.read_bytes()
     except OSError:  # not ours to read: then its identity has to do
         return os.fsencode(path)
 
 
-def _digest(content: bytes) -> str:
+def _compute_digest(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
 
 
-def environment(replaced: Mapping[str, str]) -> dict[str, str]:
+def build_git_environment(replaced: Mapping[str, str]) -> dict[str, str]:
     """Settings as git's variables, after those that the user has there: a name may hold any character but NUL."""
     try:
         count = int(os.environ.get("GIT_CONFIG_COUNT", "0"))

@@ -12,11 +12,11 @@ Entry = tuple[str, str]
 """Mode ("100644", "100755", "120000", "160000") and object id."""
 
 
-def staged(broker: Broker, index: Path | None = None) -> tuple[dict[str, Entry], set[str]]:
+def read_index_entries(broker: Broker, index: Path | None = None) -> tuple[dict[str, Entry], set[str]]:
     """The entries of an index, and the paths whose merge is not settled."""
     entries: dict[str, Entry] = {}
     unmerged: set[str] = set()
-    for line in broker.run("ls-files", "--stage", "-z", index=index).fields():
+    for line in broker.run("ls-files", "--stage", "-z", index=index).split_fields():
         facts, _, path = line.partition("\t")
         mode, name, stage = facts.split(" ")
         if stage == "0":
@@ -26,7 +26,9 @@ def staged(broker: Broker, index: Path | None = None) -> tuple[dict[str, Entry],
     return entries, unmerged
 
 
-def stage(broker: Broker, entries: Mapping[str, Entry | None], index: Path | None = None) -> None:
+def write_index_entries(
+    broker: Broker, entries: Mapping[str, Entry | None], index: Path | None = None
+) -> None:
     """Set entries of an index, None removes; no other entry is touched."""
     # Removals first: they make room where a file becomes a folder.
     ordered = sorted(entries.items(), key=lambda item: item[1] is not None)
@@ -37,11 +39,11 @@ def stage(broker: Broker, entries: Mapping[str, Entry | None], index: Path | Non
     broker.run("update-index", "-z", "--index-info", stdin=lines, index=index)
 
 
-def committed(broker: Broker, old: str, new: str) -> dict[str, tuple[Entry | None, Entry | None]]:
+def diff_commits(broker: Broker, old: str, new: str) -> dict[str, tuple[Entry | None, Entry | None]]:
     """What differs between two commits; `old` may be "" for none."""
     trees = (old, new) if old else ("--root", new)
     options = ("--raw", "-r", "-z", "--no-renames", "--no-abbrev", "--no-commit-id")
-    fields = broker.run("diff-tree", *options, *trees).fields()
+    fields = broker.run("diff-tree", *options, *trees).split_fields()
     differing = {}
     for facts, path in zip(fields[::2], fields[1::2], strict=True):
         old_mode, new_mode, old_name, new_name, _ = facts.removeprefix(":").split(" ")
@@ -50,7 +52,7 @@ def committed(broker: Broker, old: str, new: str) -> dict[str, tuple[Entry | Non
     return differing
 
 
-def contents(broker: Broker, names: Iterable[str]) -> dict[str, bytes]:
+def read_blobs(broker: Broker, names: Iterable[str]) -> dict[str, bytes]:
     """The bytes of blobs."""
     wanted = sorted(set(names))
     output = broker.run("cat-file", "--batch", stdin="".join(f"{name}\n" for name in wanted).encode()).stdout
@@ -64,12 +66,12 @@ def contents(broker: Broker, names: Iterable[str]) -> dict[str, bytes]:
     return found
 
 
-def store(broker: Broker, content: bytes) -> str:
+def store_blob(broker: Broker, content: bytes) -> str:
     """Store bytes as they are; returns the blob's id."""
     return broker.run("hash-object", "-w", "--stdin", "--no-filters", stdin=content).stdout.decode().strip()
 
 
-def store_filtered(broker: Broker, path: str, content: bytes) -> str:
+def store_filtered_blob(broker: Broker, path: str, content: bytes) -> str:
     """Store bytes as git would store them when added at `path`: line endings and filters as configured."""
     return broker.run("hash-object", "-w", "--stdin", f"--path={path}", stdin=content).stdout.decode().strip()
 
@@ -78,12 +80,12 @@ def store_files(broker: Broker, paths: Sequence[str], *options: str) -> dict[str
     """Store files of the work tree; returns each one's blob id."""
     if not paths:
         return {}
-    lines = b"".join(_quoted(path) + b"\n" for path in paths)
+    lines = b"".join(_quote_path(path) + b"\n" for path in paths)
     output = broker.run("hash-object", "-w", *options, "--stdin-paths", stdin=lines).stdout
     return dict(zip(paths, output.decode().split(), strict=True))
 
 
-def blob_id(content: bytes, like: str) -> str:
+def compute_blob_id(content: bytes, like: str) -> str:
     """The id of a blob, in the hash that the repository's id `like` is of."""
     import hashlib
 
@@ -91,7 +93,7 @@ def blob_id(content: bytes, like: str) -> str:
     return kind(b"blob %d\0" % len(content) + content, usedforsecurity=False).hexdigest()
 
 
-def _quoted(path: str) -> bytes:
+def _quote_path(path: str) -> bytes:
     """A path as git quotes it in line-based lists; only what would break the line needs it."""
     name = os.fsencode(path)
     if not name.startswith(b'"') and b"\n" not in name and b"\r" not in name:

@@ -7,7 +7,7 @@ import re
 from tools.action import Observation, ToolFailure
 from tools.git.broker import LITERAL, Broker
 from tools.registry import tool
-from tools.text import plain
+from tools.text import strip_terminal_codes
 from tools.workspace import Workspace
 
 MOST = 200
@@ -41,27 +41,29 @@ async def git_log(
     if len(searches) > 1:
         raise ToolFailure("git_log: give added_or_removed or pattern, not both")
     form = ("--no-show-signature", "--date=short", "--format=%h %ad %an: %s", f"--max-count={count}")
-    text = await _git(
+    text = await _run_git(
         at,
         "log",
         *_PLAIN,
         *form,
         *searches,
         "--end-of-options",
-        _revision("git_log", revision),
+        _check_revision("git_log", revision),
         "--",
-        *_path(at, path),
+        *_build_path_arguments(at, path),
     )
-    return _told(text, "no such commit")
+    return _build_observation(text, "no such commit")
 
 
 @tool(effect="read")
 async def git_show(revision: str = "HEAD", path: str = "", *, at: Workspace) -> Observation:
     """Show a commit with its diff (of one path, if given), or a file as it was: revision "HEAD~3:src/cart.py"."""
     form = ("--no-show-signature", "--stat", "--patch", "--format=%H%n%an %ad%n%n%B")
-    name = _revision("git_show", revision)
-    text = await _git(at, "show", *_PLAIN, *form, "--end-of-options", name, "--", *_path(at, path))
-    return _told(text, "nothing to show")
+    name = _check_revision("git_show", revision)
+    text = await _run_git(
+        at, "show", *_PLAIN, *form, "--end-of-options", name, "--", *_build_path_arguments(at, path)
+    )
+    return _build_observation(text, "nothing to show")
 
 
 @tool(effect="read")
@@ -75,25 +77,27 @@ async def git_blame(
     if first < 1 or (last is not None and last < first):
         raise ToolFailure(f"git_blame: no lines {first} to {last}")
     lines = f"-L{first},{'' if last is None else last}"
-    names = [_revision("git_blame", revision)] if revision else []
-    text = await _git(at, "blame", "--no-textconv", "--date=short", lines, *names, "--", *_path(at, path))
-    return _told(text, "the file is empty")
+    names = [_check_revision("git_blame", revision)] if revision else []
+    text = await _run_git(
+        at, "blame", "--no-textconv", "--date=short", lines, *names, "--", *_build_path_arguments(at, path)
+    )
+    return _build_observation(text, "the file is empty")
 
 
-async def _git(at: Workspace, *arguments: str) -> str:
-    broker = Broker.of(at.root, at.settings.trusts)
-    output = await broker.in_thread(lambda: broker.run(LITERAL, *arguments))
-    return plain(output.stdout.decode("utf-8", "replace")).rstrip("\n")
+async def _run_git(at: Workspace, *arguments: str) -> str:
+    broker = Broker.from_path(at.root, at.settings.trusts)
+    output = await broker.run_in_thread(lambda: broker.run(LITERAL, *arguments))
+    return strip_terminal_codes(output.stdout.decode("utf-8", "replace")).rstrip("\n")
 
 
-def _revision(tool: str, name: str) -> str:
+def _check_revision(tool: str, name: str) -> str:
     """A name of commits: never an option, whatever a model writes."""
     if not _REVISION.fullmatch(name):
         raise ToolFailure(f"{tool}: {name!r} names no commit")
     return name
 
 
-def _path(at: Workspace, path: str) -> list[str]:
+def _build_path_arguments(at: Workspace, path: str) -> list[str]:
     """The path as the repository knows it; none for all of it. Raises ToolFailure for one that leads outside."""
     if path in ("", "."):
         return []
@@ -101,9 +105,9 @@ def _path(at: Workspace, path: str) -> list[str]:
         relative = at.files.resolve_relative(path)
     except ValueError as error:
         raise ToolFailure(str(error)) from None
-    broker = Broker.of(at.root, at.settings.trusts)
+    broker = Broker.from_path(at.root, at.settings.trusts)
     return [(at.root.resolve().relative_to(broker.root.resolve()) / relative).as_posix()]
 
 
-def _told(text: str, nothing: str) -> Observation:
+def _build_observation(text: str, nothing: str) -> Observation:
     return Observation(text=text or nothing, value=text)

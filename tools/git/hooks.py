@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from tools.git.broker import Broker
-from tools.git.definitions import MANAGERS, active, hooks_folder, scripts_folder
+from tools.git.definitions import MANAGERS, find_hooks_folder, find_scripts_folder, list_active_hooks
 
 
-def tampered(broker: Broker, changed: Collection[str]) -> list[str]:
+def find_tampered_files(broker: Broker, changed: Collection[str]) -> list[str]:
     """Changed files, relative to the work tree, that a hook of this repository would execute or obey."""
-    hooks = active(broker)
+    hooks = list_active_hooks(broker)
     if not hooks:
         return []
     root = broker.root.resolve()
-    folder = scripts_folder(hooks_folder(broker))
+    folder = find_scripts_folder(find_hooks_folder(broker))
     scripts = {path.resolve() for path in hooks}
     bad = []
     for name in changed:

@@ -7,14 +7,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tools.git.broker import Broker, scratch
-from tools.git.definitions import filters
-from tools.git.entries import Entry, blob_id, contents, store, store_files, store_filtered
-from tools.git.touched import Touched, holder
+from tools.git.broker import Broker, create_scratch_folder
+from tools.git.definitions import list_filter_names
+from tools.git.entries import Entry, compute_blob_id, read_blobs, store_blob, store_files, store_filtered_blob
+from tools.git.touched import ChangedFile, find_enclosing_repository
 
 
 @dataclass(slots=True, kw_only=True)
-class Plan:
+class CommitPlan:
     """What to commit.
 
     entries: the new entry of each path, None to delete it
@@ -29,27 +29,29 @@ class Plan:
     conflicts: dict[str, str] = field(default_factory=dict)
 
 
-def plan(broker: Broker, files: Sequence[Touched], head: Mapping[str, Entry], index: Path) -> Plan:
+def plan_commit(
+    broker: Broker, files: Sequence[ChangedFile], head: Mapping[str, Entry], index: Path
+) -> CommitPlan:
     """Compare base, last commit and present of every file.
 
     head: the entries of the last commit, which `index` holds as well
     """
-    result = Plan(left_out=_not_ours(broker, files, head, index))
+    result = CommitPlan(left_out=_find_excluded_files(broker, files, head, index))
     kept = [file for file in files if file.path not in result.left_out]
-    known = contents(broker, (head[file.path][1] for file in kept if file.path in head))
-    present = _store_present(broker, kept, head, known)
+    known = read_blobs(broker, (head[file.path][1] for file in kept if file.path in head))
+    present = _store_current_files(broker, kept, head, known)
     for file in kept:
         if file.clash:
             result.conflicts[file.path] = file.clash
             continue
-        _decide(broker, file, head.get(file.path), present.get(file.path, ""), result)
-    _settle_folders(result, head)
+        _decide_entry(broker, file, head.get(file.path), present.get(file.path, ""), result)
+    _add_folder_conflicts(result, head)
     return result
 
 
-def merge(broker: Broker, base: bytes, ours: bytes, theirs: bytes) -> bytes | None:
+def merge_texts(broker: Broker, base: bytes, ours: bytes, theirs: bytes) -> bytes | None:
     """The three-way merge of texts, None if it conflicts or they are binary."""
-    with scratch() as folder:
+    with create_scratch_folder() as folder:
         names = []
         for name, content in (("ours", ours), ("base", base), ("theirs", theirs)):
             path = folder / name
@@ -59,14 +61,14 @@ def merge(broker: Broker, base: bytes, ours: bytes, theirs: bytes) -> bytes | No
     return output.stdout if output.returncode == 0 else None
 
 
-def _not_ours(
-    broker: Broker, files: Sequence[Touched], head: Mapping[str, Entry], index: Path
+def _find_excluded_files(
+    broker: Broker, files: Sequence[ChangedFile], head: Mapping[str, Entry], index: Path
 ) -> dict[str, str]:
     """Files that are not to be committed here, and why."""
     reasons = {}
     asked = []
     for file in files:
-        if inner := holder(broker.root, file.path, head):
+        if inner := find_enclosing_repository(broker.root, file.path, head):
             reasons[file.path] = f"it belongs to the repository in {inner!r}"
         elif file.lost:
             reasons[file.path] = (
@@ -80,109 +82,123 @@ def _not_ours(
     # As a user's `git add` would: ignored, unless tracked. "./": a leading colon would be a pattern's.
     names = b"".join(b"./" + os.fsencode(path) + b"\0" for path in asked)
     output = broker.run("check-ignore", "-z", "--stdin", stdin=names, index=index, ok=(0, 1))
-    ignored = {name.removeprefix("./") for name in output.fields()}
-    reasons |= _unfiltered(broker, [file for file in files if file.path in asked], head)
+    ignored = {name.removeprefix("./") for name in output.split_fields()}
+    reasons |= _find_untrusted_filtered(broker, [file for file in files if file.path in asked], head)
     return reasons | {path: "ignored by .gitignore" for path in asked if path in ignored}
 
 
-def _unfiltered(broker: Broker, files: Sequence[Touched], head: Mapping[str, Entry]) -> dict[str, str]:
+def _find_untrusted_filtered(
+    broker: Broker, files: Sequence[ChangedFile], head: Mapping[str, Entry]
+) -> dict[str, str]:
     """Files that an untrusted filter would turn into something else (a cipher text, say) before git stores them."""
-    names = filters(broker.untrusted)
+    names = list_filter_names(broker.untrusted_definitions)
     if not names:
         return {}
     stdin = b"".join(os.fsencode(file.path) + b"\0" for file in files)
-    fields = broker.run("check-attr", "-z", "--stdin", "filter", stdin=stdin).fields()
+    fields = broker.run("check-attr", "-z", "--stdin", "filter", stdin=stdin).split_fields()
     filtered = {path: value for path, value in zip(fields[::3], fields[2::3], strict=True) if value in names}
     return {
         file.path: f"the filter {filtered[file.path]!r} of this repository is not trusted: patchwright trust"
         for file in files
-        if file.path in filtered and not _is_raw(file, head.get(file.path))
+        if file.path in filtered and not _is_stored_raw(file, head.get(file.path))
     }
 
 
-def _is_raw(file: Touched, head: Entry | None) -> bool:
+def _is_stored_raw(file: ChangedFile, head: Entry | None) -> bool:
     """The last commit has it just as the session found it: so the filter leaves this file alone."""
-    return file.base is not None and head is not None and blob_id(file.base.content, head[1]) == head[1]
+    return (
+        file.base is not None and head is not None and compute_blob_id(file.base.content, head[1]) == head[1]
+    )
 
 
-def _store_present(
-    broker: Broker, files: Sequence[Touched], head: Mapping[str, Entry], known: Mapping[str, bytes]
+def _store_current_files(
+    broker: Broker, files: Sequence[ChangedFile], head: Mapping[str, Entry], known: Mapping[str, bytes]
 ) -> dict[str, str]:
     """Store what is there now; returns blob ids by path."""
     found = {}
     plain: dict[bool, list[str]] = {True: [], False: []}
     for file in files:
         if file.now and file.now.mode == "120000":
-            found[file.path] = store(broker, file.now.content)
+            found[file.path] = store_blob(broker, file.now.content)
         elif file.now and file.apart:
-            found[file.path] = _stored(broker, file.path, file.now.content, head.get(file.path), known)
+            found[file.path] = _store_like_git(
+                broker, file.path, file.now.content, head.get(file.path), known
+            )
         elif file.now:
-            plain[_kept_raw(head.get(file.path), known)].append(file.path)
+            plain[_has_committed_crlf(head.get(file.path), known)].append(file.path)
     return found | store_files(broker, plain[False]) | store_files(broker, plain[True], "--no-filters")
 
 
-def _stored(
+def _store_like_git(
     broker: Broker, path: str, content: bytes, entry: Entry | None, known: Mapping[str, bytes]
 ) -> str:
     """Store a content as git would if it were in the file."""
-    return store(broker, content) if _kept_raw(entry, known) else store_filtered(broker, path, content)
+    return (
+        store_blob(broker, content)
+        if _has_committed_crlf(entry, known)
+        else store_filtered_blob(broker, path, content)
+    )
 
 
-def _kept_raw(entry: Entry | None, known: Mapping[str, bytes]) -> bool:
+def _has_committed_crlf(entry: Entry | None, known: Mapping[str, bytes]) -> bool:
     """git does not convert line endings of a file that is already committed with CRLF."""
     return entry is not None and b"\r\n" in known.get(entry[1], b"")
 
 
-def _decide(broker: Broker, file: Touched, head: Entry | None, present: str, result: Plan) -> None:
+def _decide_entry(
+    broker: Broker, file: ChangedFile, head: Entry | None, present: str, result: CommitPlan
+) -> None:
     if file.now is None and head is None:
         return  # made and removed again
     if head is not None and head[1] == present and file.now:
-        mode = _mode(file, head)
+        mode = _choose_mode(file, head)
         if mode == head[0]:
             result.done.append(file.path)
         else:
             result.entries[file.path] = (mode, present)
     elif file.base is None:
         if head is None:
-            result.entries[file.path] = (_mode(file, head), present)
+            result.entries[file.path] = (_choose_mode(file, head), present)
         else:
             result.conflicts[file.path] = "the user had removed it before you wrote it anew"
-    elif head is not None and _is_base(broker, file, head):
-        result.entries[file.path] = (_mode(file, head), present) if file.now else None
+    elif head is not None and _is_base_committed(broker, file, head):
+        result.entries[file.path] = (_choose_mode(file, head), present) if file.now else None
     elif head is not None:
-        _merge_in(broker, file, head, present, result)
+        _merge_with_user_changes(broker, file, head, present, result)
 
 
-def _merge_in(broker: Broker, file: Touched, head: Entry, present: str, result: Plan) -> None:
+def _merge_with_user_changes(
+    broker: Broker, file: ChangedFile, head: Entry, present: str, result: CommitPlan
+) -> None:
     if file.base is None or file.now is None:
         result.conflicts[file.path] = "the user had uncommitted changes in it, and you deleted it"
         return
     if "120000" in (head[0], file.now.mode, file.base.mode):
         result.conflicts[file.path] = "the user had changed it too, and it is a symbolic link"
         return
-    texts = contents(broker, (head[1],))
-    base = _stored(broker, file.path, file.base.content, head, texts)
-    texts |= contents(broker, (base, present))
-    merged = merge(broker, texts[base], texts[head[1]], texts[present])
-    mode = _mode(file, head)
+    texts = read_blobs(broker, (head[1],))
+    base = _store_like_git(broker, file.path, file.base.content, head, texts)
+    texts |= read_blobs(broker, (base, present))
+    merged = merge_texts(broker, texts[base], texts[head[1]], texts[present])
+    mode = _choose_mode(file, head)
     if merged == texts[head[1]] and mode == head[0]:  # committed by the user
         result.done.append(file.path)
     elif merged is None:
         result.conflicts[file.path] = "your changes touch lines that the user has changed and not committed"
     else:
-        result.entries[file.path] = (mode, store(broker, merged))
+        result.entries[file.path] = (mode, store_blob(broker, merged))
 
 
-def _is_base(broker: Broker, file: Touched, head: Entry) -> bool:
+def _is_base_committed(broker: Broker, file: ChangedFile, head: Entry) -> bool:
     """The session found the file as the last commit has it."""
     if file.base is None or (head[0] == "120000") != (file.base.mode == "120000"):
         return False
-    if blob_id(file.base.content, head[1]) == head[1]:
+    if compute_blob_id(file.base.content, head[1]) == head[1]:
         return True
-    return head[0] != "120000" and store_filtered(broker, file.path, file.base.content) == head[1]
+    return head[0] != "120000" and store_filtered_blob(broker, file.path, file.base.content) == head[1]
 
 
-def _mode(file: Touched, head: Entry | None) -> str:
+def _choose_mode(file: ChangedFile, head: Entry | None) -> str:
     """The present mode if the session changed it, else the committed one: a user's chmod is the user's."""
     now = file.now.mode if file.now else ""
     if head is None or "120000" in (head[0], now):
@@ -191,15 +207,15 @@ def _mode(file: Touched, head: Entry | None) -> str:
     return now if base and base != now else head[0]
 
 
-def _settle_folders(result: Plan, head: Mapping[str, Entry]) -> None:
+def _add_folder_conflicts(result: CommitPlan, head: Mapping[str, Entry]) -> None:
     """A new file where the last commit has a folder, or below one of its files, would delete those."""
     kept = {path for path in head if result.entries.get(path, head[path]) is not None}
-    folders = {parent for path in kept for parent in _parents(path)}
+    folders = {parent for path in kept for parent in _list_parents(path)}
     for path, entry in list(result.entries.items()):
-        if entry is not None and (path in folders or any(parent in kept for parent in _parents(path))):
+        if entry is not None and (path in folders or any(parent in kept for parent in _list_parents(path))):
             result.conflicts[path] = "the user has a folder where the last commit has a file, or the reverse"
 
 
-def _parents(path: str) -> list[str]:
+def _list_parents(path: str) -> list[str]:
     parts = path.split("/")
     return ["/".join(parts[:count]) for count in range(1, len(parts))]

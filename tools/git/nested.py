@@ -13,7 +13,7 @@ from tools.action import ToolFailure
 from tools.git.broker import LITERAL, Broker
 
 
-def changed_inside(root: Path, since: float) -> Mapping[str, Sequence[str]]:
+def find_nested_changes(root: Path, since: float) -> Mapping[str, Sequence[str]]:
     """Uncommitted files that changed after a time (seconds since the epoch), by the folder of their repository.
 
     What a repository ignores is left out, and so is one that git cannot read.
@@ -24,19 +24,21 @@ def changed_inside(root: Path, since: float) -> Mapping[str, Sequence[str]]:
         if entry.name != GIT or find_git_dir(folder) is None:
             continue
         with suppress(UserError, ToolFailure):
-            if paths := [path for path in _uncommitted(folder) if _changed(folder / path) > since]:
+            if paths := [
+                path for path in _list_uncommitted_files(folder) if _read_change_time(folder / path) > since
+            ]:
                 found[folder.relative_to(root).as_posix()] = paths
     return found
 
 
-def _uncommitted(folder: Path) -> Iterator[str]:
+def _list_uncommitted_files(folder: Path) -> Iterator[str]:
     options = ("--porcelain", "-z", "--untracked-files=all", "--ignore-submodules=all", "--no-renames")
-    for line in Broker(folder).run(LITERAL, "status", *options).fields():
+    for line in Broker(folder).run(LITERAL, "status", *options).split_fields():
         yield line[3:]
 
 
-def _changed(path: Path) -> float:
+def _read_change_time(path: Path) -> float:
     """When a file changed last; of one that is gone, the nearest folder that is left."""
     with suppress(FileNotFoundError, NotADirectoryError):
         return path.lstat().st_ctime
-    return _changed(path.parent)
+    return _read_change_time(path.parent)

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Output:
+class GitOutput:
     """What a git command said."""
 
     returncode: int
     stdout: bytes
     stderr: str
 
-    def fields(self) -> list[str]:
+    def split_fields(self) -> list[str]:
         """The NUL-separated fields of the output."""
         return [os.fsdecode(field) for field in self.stdout.split(b"\0")[:-1]]

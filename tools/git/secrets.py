@@ -8,27 +8,27 @@ from pathlib import Path
 
 from sandbox.inert import quote_name
 from tools.action import ToolFailure
-from tools.checks.diff import files_of
-from tools.checks.secrets import new_secrets
+from tools.checks.diff import parse_file_hunks
+from tools.checks.secrets import find_new_secrets
 from tools.git.broker import Broker
 
 _MOST = 20
 """Places that are named; more of them say nothing new."""
 
 
-def refuse_new(broker: Broker, old: str, index: Path, allowed: Sequence[str]) -> None:
+def refuse_new_secrets(broker: Broker, old: str, index: Path, allowed: Sequence[str]) -> None:
     """Raise ToolFailure when what is staged in `index` adds a secret that commit `old` did not have there.
 
     The message names places and kinds, never a value. allowed: patterns of paths that are not looked at
     """
-    files = list(files_of(_diff(broker, old, index)))
+    files = list(parse_file_hunks(_diff_index(broker, old, index)))
     removed = "\n".join(line for hunks in files for hunk in hunks for line in hunk.removed)
     places = [
         f"  {quote_name(hunk.path)}:{line}: {kind}"
         for hunks in files
         for hunk in hunks
         if not any(fnmatchcase(hunk.path, pattern) for pattern in allowed)
-        for line, kind in new_secrets(hunk, removed)
+        for line, kind in find_new_secrets(hunk, removed)
     ]
     if places:
         more = f"\n  … and {len(places) - _MOST} more" if len(places) > _MOST else ""
@@ -40,7 +40,7 @@ def refuse_new(broker: Broker, old: str, index: Path, allowed: Sequence[str]) ->
         )
 
 
-def _diff(broker: Broker, old: str, index: Path) -> str:
+def _diff_index(broker: Broker, old: str, index: Path) -> str:
     """Without file names quoted, renames followed, or a driver of the repository run; binary files are named only."""
     options = ("--cached", "--unified=0", "--no-color", "--no-ext-diff", "--no-textconv", "--no-renames")
     plain = ("--src-prefix=a/", "--dst-prefix=b/", "--ignore-submodules=all", "--inter-hunk-context=0")

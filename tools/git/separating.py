@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 
 from sandbox.snapshots.merging import merge_lines
 from tools.git.broker import Broker
-from tools.git.entries import Entry, blob_id, contents, store_filtered
-from tools.workspace import Edit
+from tools.git.entries import Entry, compute_blob_id, read_blobs, store_filtered_blob
+from tools.workspace import ForeignEdit
 
 if TYPE_CHECKING:
     from sandbox.snapshots import State
@@ -24,7 +24,7 @@ CLASH = "the user has since changed lines that you changed as well"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Version:
+class FileVersion:
     """One version of a file: a link's content is its target.
 
     mode: as git writes it; "" when nobody noted it
@@ -35,14 +35,14 @@ class Version:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Separated:
+class SessionChange:
     """Two versions between which lies what the session changed, and nothing else.
 
     clash: why there are no such versions; apart: see `Touched`
     """
 
-    base: Version | None
-    now: Version | None
+    base: FileVersion | None
+    now: FileVersion | None
     clash: str = ""
     apart: bool = False
 
@@ -51,19 +51,19 @@ class _Overlap(Exception):
     """Both sides changed the same lines."""
 
 
-def separated(
+def separate_session_change(
     broker: Broker,
     path: str,
     head: Entry | None,
-    base: Version | None,
-    now: Version | None,
-    edits: Sequence[Edit],
-) -> Separated:
+    base: FileVersion | None,
+    now: FileVersion | None,
+    edits: Sequence[ForeignEdit],
+) -> SessionChange:
     """base: before the session's first change; now: what is there; edits: others' between its steps, oldest first"""
-    committed = _Committed(broker, path, head)
-    waiting: list[tuple[Version | None, Version | None]] = []
+    committed = _CommittedVersion(broker, path, head)
+    waiting: list[tuple[FileVersion | None, FileVersion | None]] = []
     for edit in edits:
-        before, after = _version(edit, edit.before), _version(edit, edit.after)
+        before, after = _read_version(edit, edit.before), _read_version(edit, edit.after)
         if committed.equals(before):  # so the last commit has all that the session had done until then
             base, waiting = before, []
         if (
@@ -72,52 +72,56 @@ def separated(
             base, waiting = after, []
             continue
         try:
-            base = _carried(before, after, base)
+            base = _apply_edit(before, after, base)
         except _Overlap:
             waiting.append((before, after))
     if now == base:
-        return Separated(base=base, now=now)
-    waiting = [edit for edit in waiting if not committed.holds(*edit)]
+        return SessionChange(base=base, now=now)
+    waiting = [edit for edit in waiting if not committed.contains_edit(*edit)]
     own = now
     try:
         for before, after in reversed(waiting):
-            own = _carried(after, before, own)
+            own = _apply_edit(after, before, own)
     except _Overlap:
-        return Separated(base=base, now=now, clash=CLASH)
-    return Separated(base=base, now=own, apart=bool(waiting))
+        return SessionChange(base=base, now=now, clash=CLASH)
+    return SessionChange(base=base, now=own, apart=bool(waiting))
 
 
-class _Committed:
+class _CommittedVersion:
     """The version in the last commit, compared as git stores contents."""
 
     def __init__(self, broker: Broker, path: str, head: Entry | None) -> None:
         self._broker, self._path, self._head = broker, path, head
 
-    def equals(self, version: Version | None) -> bool:
+    def equals(self, version: FileVersion | None) -> bool:
         head = self._head
         if head is None or version is None or (head[0] == "120000") != (version.mode == "120000"):
             return False
-        if blob_id(version.content, head[1]) == head[1]:
+        if compute_blob_id(version.content, head[1]) == head[1]:
             return True
-        return head[0] != "120000" and store_filtered(self._broker, self._path, version.content) == head[1]
+        return (
+            head[0] != "120000" and store_filtered_blob(self._broker, self._path, version.content) == head[1]
+        )
 
-    def holds(self, before: Version | None, after: Version | None) -> bool:
+    def contains_edit(self, before: FileVersion | None, after: FileVersion | None) -> bool:
         """The edit is committed: to make it again would change nothing."""
-        if self._head is None or before is None or after is None or not _regular(before, after):
+        if self._head is None or before is None or after is None or not _are_regular_files(before, after):
             return False
-        names = [store_filtered(self._broker, self._path, each.content) for each in (before, after)]
-        texts = contents(self._broker, (*names, self._head[1]))
+        names = [store_filtered_blob(self._broker, self._path, each.content) for each in (before, after)]
+        texts = read_blobs(self._broker, (*names, self._head[1]))
         there = texts[self._head[1]]
         return names[0] != names[1] and merge_lines(texts[names[0]], texts[names[1]], there) == there
 
 
-def _carried(before: Version | None, after: Version | None, there: Version | None) -> Version | None:
+def _apply_edit(
+    before: FileVersion | None, after: FileVersion | None, there: FileVersion | None
+) -> FileVersion | None:
     """`there` with the change from `before` to `after` made in it. Raises _Overlap."""
     if there == before:
         return after
     if there == after:
         return there
-    if before is None or after is None or there is None or not _regular(before, after, there):
+    if before is None or after is None or there is None or not _are_regular_files(before, after, there):
         raise _Overlap
     content = there.content
     if before.content != after.content:
@@ -125,19 +129,23 @@ def _carried(before: Version | None, after: Version | None, there: Version | Non
         if merged is None:
             raise _Overlap
         content = merged
-    return Version(mode=there.mode if before.mode == after.mode else after.mode, content=content)
+    return FileVersion(mode=there.mode if before.mode == after.mode else after.mode, content=content)
 
 
-def _regular(*versions: Version) -> bool:
+def _are_regular_files(*versions: FileVersion) -> bool:
     return all(version.mode != "120000" for version in versions)
 
 
-def _version(edit: Edit, state: State | None) -> Version | None:
+def _read_version(edit: ForeignEdit, state: State | None) -> FileVersion | None:
     content = edit.read(state) if state is not None else None
-    return None if state is None or content is None else Version(mode=git_mode(state.mode), content=content)
+    return (
+        None
+        if state is None or content is None
+        else FileVersion(mode=to_git_mode(state.mode), content=content)
+    )
 
 
-def git_mode(mode: int) -> str:
+def to_git_mode(mode: int) -> str:
     """st_mode as git writes it."""
     if stat.S_ISLNK(mode):
         return "120000"

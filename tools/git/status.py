@@ -51,7 +51,7 @@ class Status:
             ("Untracked", self.untracked),
         )
 
-    def data(self, limit: int) -> dict[str, object]:
+    def as_data(self, limit: int) -> dict[str, object]:
         """JSON-able facts, with at most `limit` names a group."""
         facts: dict[str, object] = {
             name: getattr(self, name) for name in ("branch", "head", "upstream", "ahead", "behind")
@@ -62,25 +62,25 @@ class Status:
         return facts
 
 
-async def status(path: Path, trusts: Trusts = trust_nothing) -> Status:
+async def read_status(path: Path, trusts: Trusts = trust_nothing) -> Status:
     """The status of the repository that holds `path`."""
-    broker = Broker.of(path, trusts)
-    return await broker.in_thread(lambda: _status(broker))
+    broker = Broker.from_path(path, trusts)
+    return await broker.run_in_thread(lambda: _run_status(broker))
 
 
-def _status(broker: Broker) -> Status:
+def _run_status(broker: Broker) -> Status:
     options = ("--porcelain=v2", "--branch", "-z", "--untracked-files=all", "--ignore-submodules=dirty")
-    return _parse(broker.run("status", *options, "--no-renames").fields())
+    return _parse_status(broker.run("status", *options, "--no-renames").split_fields())
 
 
-def _parse(fields: Sequence[str]) -> Status:
+def _parse_status(fields: Sequence[str]) -> Status:
     found = Status()
     for line in fields:
         kind, _, rest = line.partition(" ")
         if kind == "#":
-            _header(found, rest)
+            _parse_header(found, rest)
         elif kind == "1":
-            _changed(found, rest)
+            _add_changed_file(found, rest)
         elif kind == "u":
             found.unmerged.append(f"U {rest.split(' ', 9)[9]}")
         elif kind == "?":
@@ -88,7 +88,7 @@ def _parse(fields: Sequence[str]) -> Status:
     return found
 
 
-def _header(found: Status, text: str) -> None:
+def _parse_header(found: Status, text: str) -> None:
     name, _, value = text.partition(" ")
     if name == "branch.oid":
         found.head = "" if value == "(initial)" else value
@@ -97,15 +97,15 @@ def _header(found: Status, text: str) -> None:
     elif name == "branch.upstream":
         found.upstream = value
     elif name == "branch.ab":
-        ahead, behind = _numbers(value)
+        ahead, behind = _parse_distances(value)
         found.ahead, found.behind = ahead, behind
 
 
-def _numbers(value: str) -> Iterator[int]:
+def _parse_distances(value: str) -> Iterator[int]:
     return (abs(int(number)) for number in value.split(" "))
 
 
-def _changed(found: Status, rest: str) -> None:
+def _add_changed_file(found: Status, rest: str) -> None:
     letters, *_, path = rest.split(" ", 7)
     for letter, names in zip(letters, (found.staged, found.unstaged), strict=True):
         if letter != ".":

@@ -13,12 +13,12 @@ from sandbox.repository import find_git_dir
 from tools.action import ToolFailure
 from tools.git.broker import Broker
 from tools.git.entries import Entry
-from tools.git.separating import Separated, Version, git_mode, separated
+from tools.git.separating import FileVersion, SessionChange, separate_session_change, to_git_mode
 from tools.workspace import Workspace
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Touched:
+class ChangedFile:
     """A file that the session changed.
 
     path: relative to the repository, no link on the way to it
@@ -32,14 +32,14 @@ class Touched:
 
     path: str
     keys: tuple[str, ...]
-    base: Version | None
-    now: Version | None
+    base: FileVersion | None
+    now: FileVersion | None
     lost: bool = False
     clash: str = ""
     apart: bool = False
 
 
-def touched(at: Workspace, broker: Broker, head: Mapping[str, Entry]) -> list[Touched]:
+def list_changed_files(at: Workspace, broker: Broker, head: Mapping[str, Entry]) -> list[ChangedFile]:
     """Files that the session made differ from what it found, in order of first change.
 
     What others changed in them between its steps is in `base` and `now`, or in neither.
@@ -49,21 +49,21 @@ def touched(at: Workspace, broker: Broker, head: Mapping[str, Entry]) -> list[To
     real = broker.root.resolve()
     keys: dict[str, list[str]] = {}
     for key in at.changed:
-        path = _place(at, key, real, head)
+        path = _resolve_changed_path(at, key, real, head)
         if path is not None:
             keys.setdefault(path, []).append(key)
     found = []
     for path, names in keys.items():
-        base, now = _base(at, names[0]), _now(real / path)
-        own = Separated(base=base, now=now)
+        base, now = _read_base_version(at, names[0]), _read_current_version(real / path)
+        own = SessionChange(base=base, now=now)
         edits = [edit for name in names for edit in at.between.get(name, ())]
         if edits and now != base:
-            own = separated(broker, path, head.get(path), base, now, edits)
+            own = separate_session_change(broker, path, head.get(path), base, now, edits)
             base, now = own.base, own.now
         lost = not at.lost.isdisjoint(names)
-        if lost or (base != now and not (base and now and _same(base, now))):
+        if lost or (base != now and not (base and now and _is_same_version(base, now))):
             found.append(
-                Touched(
+                ChangedFile(
                     path=path,
                     keys=tuple(names),
                     base=base,
@@ -76,7 +76,7 @@ def touched(at: Workspace, broker: Broker, head: Mapping[str, Entry]) -> list[To
     return found
 
 
-def holder(root: Path, path: str, head: Mapping[str, Entry]) -> str:
+def find_enclosing_repository(root: Path, path: str, head: Mapping[str, Entry]) -> str:
     """The submodule or nested repository that `path` lies in, or ""."""
     parts = path.split("/")
     for count in range(1, len(parts)):
@@ -86,16 +86,16 @@ def holder(root: Path, path: str, head: Mapping[str, Entry]) -> str:
     return ""
 
 
-def _place(at: Workspace, key: str, real: Path, head: Mapping[str, Entry]) -> str | None:
+def _resolve_changed_path(at: Workspace, key: str, real: Path, head: Mapping[str, Entry]) -> str | None:
     """Where a changed file really lies. Tools write through links: then the link's target is what changed."""
     here = at.root / key
-    path = _real(here.parent) / here.name
+    path = _resolve_links(here.parent) / here.name
     if path.is_symlink() and _is_old_link(at, key, path, real, head):
-        path = _real(path)
+        path = _resolve_links(path)
     return path.relative_to(real).as_posix() if path.is_relative_to(real) else None
 
 
-def _real(path: Path) -> Path:
+def _resolve_links(path: Path) -> Path:
     """With links followed, as far as they lead anywhere: `Path.resolve` gives up at a link to itself."""
     return Path(os.path.realpath(path))
 
@@ -108,21 +108,21 @@ def _is_old_link(at: Workspace, key: str, path: Path, real: Path, head: Mapping[
     return head.get(name, ("120000", ""))[0] == "120000"
 
 
-def _base(at: Workspace, key: str) -> Version | None:
+def _read_base_version(at: Workspace, key: str) -> FileVersion | None:
     content = at.changed[key]
     if content is None:
         return None
     mode = at.modes.get(key)
-    return Version(mode="" if mode is None else git_mode(mode), content=content)
+    return FileVersion(mode="" if mode is None else to_git_mode(mode), content=content)
 
 
-def _now(path: Path) -> Version | None:
+def _read_current_version(path: Path) -> FileVersion | None:
     try:
         info = path.lstat()
         if stat.S_ISLNK(info.st_mode):
-            return Version(mode=git_mode(info.st_mode), content=os.fsencode(path.readlink()))
+            return FileVersion(mode=to_git_mode(info.st_mode), content=os.fsencode(path.readlink()))
         if stat.S_ISREG(info.st_mode):
-            return Version(mode=git_mode(info.st_mode), content=path.read_bytes())
+            return FileVersion(mode=to_git_mode(info.st_mode), content=path.read_bytes())
     except (FileNotFoundError, NotADirectoryError):  # gone, or its folder is
         return None
     except PermissionError as error:  # not to be taken for a deletion
@@ -134,5 +134,5 @@ def _now(path: Path) -> Version | None:
     return None  # a folder, socket or pipe stands there: no file to git
 
 
-def _same(base: Version, now: Version) -> bool:
+def _is_same_version(base: FileVersion, now: FileVersion) -> bool:
     return base.content == now.content and base.mode in ("", now.mode)

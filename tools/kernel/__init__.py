@@ -7,13 +7,13 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from tools.action import Effect, Observation, ToolFailure
-from tools.output import shown
+from tools.output import shape_output
 from tools.registry import tool
-from tools.text import plural
+from tools.text import format_count
 from tools.workspace import Workspace
 
 if TYPE_CHECKING:
-    from tools.kernel.process import Block
+    from tools.kernel.process import BlockResult
 
 MAX_TIMEOUT = 3600
 """Seconds: nothing that a step waits for should take longer."""
@@ -40,21 +40,21 @@ async def python(code: str, timeout: int | None = None, *, at: Workspace) -> Obs
         raise ToolFailure("python: there is no kernel in this session: use shell")
     seconds = float(timeout or at.settings.shell_timeout)
     block = await at.kernel.run(code, seconds=seconds)
-    return await asyncio.to_thread(_observation, at, block, seconds)
+    return await asyncio.to_thread(_build_observation, at, block, seconds)
 
 
-def _observation(at: Workspace, block: Block, limit: float) -> Observation:
-    output = shown(at, block.output, budget=BUDGET)
+def _build_observation(at: Workspace, block: BlockResult, limit: float) -> Observation:
+    output = shape_output(at, block.output, budget=BUDGET)
     refs = [at.artifacts.save(picture) for picture in block.pictures]
     table = at.artifacts.save(block.table.encode("utf-8", "replace")) if block.table else ""
     parts = [
-        _verdict(block, limit),
+        _describe_end(block, limit),
         output.text,
         block.error,
         f"=> {block.value}" if block.value else "",
         *(f"[a picture: {ref}, PNG]" for ref in refs),
         f'[the whole table: recall(ref="{table}"), CSV]' if table else "",
-        _left(block),
+        _describe_running(block),
         *block.noticed,
     ]
     data: dict[str, Any] = {
@@ -70,7 +70,7 @@ def _observation(at: Workspace, block: Block, limit: float) -> Observation:
     )
 
 
-def _verdict(block: Block, limit: float) -> str:
+def _describe_end(block: BlockResult, limit: float) -> str:
     after = f" after {block.seconds:.1f} s" if block.seconds >= 1 else ""
     match block.ended:
         case "ok":
@@ -78,21 +78,21 @@ def _verdict(block: Block, limit: float) -> str:
         case "error":
             return f"error{after}"
         case "timeout":
-            kept = _lost(block) or "; variables are kept"
+            kept = _describe_lost_variables(block) or "; variables are kept"
             return f"stopped after {limit:g} s, the time limit (timeout= raises it up to {MAX_TIMEOUT}){kept}"
         case "interrupted":
-            return f"interrupted{after}{_lost(block)}"
+            return f"interrupted{after}{_describe_lost_variables(block)}"
         case _:
-            return f"the kernel ended{after}: {block.died}{_lost(block)}"
+            return f"the kernel ended{after}: {block.died}{_describe_lost_variables(block)}"
 
 
-def _lost(block: Block) -> str:
+def _describe_lost_variables(block: BlockResult) -> str:
     if not block.died:
         return ""
     names = f" ({', '.join(block.lost)})" if block.lost else ""
     return f"; all variables are lost{names}; the next block starts a new kernel"
 
 
-def _left(block: Block) -> str:
-    left = [plural(count, what) for what, count in block.left.items() if count]
+def _describe_running(block: BlockResult) -> str:
+    left = [format_count(count, what) for what, count in block.left.items() if count]
     return f"[still running in the kernel: {' and '.join(left)}]" if left else ""

@@ -10,7 +10,7 @@ import asyncio
 
 from tools.action import Observation, ToolFailure
 from tools.registry import tool
-from tools.text import listed
+from tools.text import join_names
 from tools.workspace import Workspace
 
 
@@ -22,7 +22,7 @@ async def put_back(*, at: Workspace) -> Observation:
         raise ToolFailure("put_back: no command that failed has changed anything")
     restored = await asyncio.to_thread(take_back)
     if restored.clashes:
-        why = listed([f"{path}: {reason}" for path, reason in restored.clashes.items()], 5)
+        why = join_names([f"{path}: {reason}" for path, reason in restored.clashes.items()], 5)
         raise ToolFailure(f"put_back: nothing was taken back: {why}")
     paths = [change.path for change in restored.changes]
-    return Observation(text=f"taken back: {listed(paths, 20)}", value=paths)
+    return Observation(text=f"taken back: {join_names(paths, 20)}", value=paths)

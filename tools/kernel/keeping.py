@@ -21,7 +21,7 @@ Scope = Literal["project", "user"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Kept:
+class SavedFunction:
     """A function. state: the commit at which its test last passed, "" outside git; problem: why it did not since"""
 
     name: str
@@ -32,32 +32,32 @@ class Kept:
     problem: str = ""
 
     @property
-    def about(self) -> str:
+    def summary(self) -> str:
         """The first line of its docstring."""
         definition = ast.parse(self.source).body[0]
         assert isinstance(definition, ast.FunctionDef | ast.AsyncFunctionDef)
         return (ast.get_docstring(definition) or "").partition("\n")[0]
 
 
-class Shelf:
+class FunctionStore:
     """The functions of one scope, each in a file of its own."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
-    def all(self) -> list[Kept]:
+    def load_functions(self) -> list[SavedFunction]:
         """Every function that can be read, the newest last."""
         found = []
-        for path in self._files():
+        for path in self._list_files():
             with suppress(
                 OSError, ValueError, TypeError, SyntaxError
             ):  # damaged, or of another version: left alone
-                kept = Kept(**json.loads(path.read_text("utf-8")))
-                if defined(kept.source) == kept.name == path.stem:
+                kept = SavedFunction(**json.loads(path.read_text("utf-8")))
+                if parse_function_name(kept.source) == kept.name == path.stem:
                     found.append(kept)
         return found
 
-    def put(self, kept: Kept) -> None:
+    def put(self, kept: SavedFunction) -> None:
         """Store a function, in place of one of the same name."""
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         path = self._folder / f"{kept.name}.json"
@@ -68,32 +68,32 @@ class Shelf:
     def remove(self, name: str) -> bool:
         """Whether there was one."""
         path = self._folder / f"{name}.json"
-        if path not in self._files():
+        if path not in self._list_files():
             return False
         path.unlink()
         return True
 
-    def _files(self) -> list[Path]:
+    def _list_files(self) -> list[Path]:
         with suppress(OSError):  # there is no such folder yet
             return sorted(self._folder.glob("*.json"), key=lambda path: path.stat().st_mtime_ns)
         return []
 
 
-def shelves(folders: Mapping[str, Path]) -> dict[str, Shelf]:
+def open_stores(folders: Mapping[str, Path]) -> dict[str, FunctionStore]:
     """By scope."""
-    return {scope: Shelf(folder) for scope, folder in folders.items()}
+    return {scope: FunctionStore(folder) for scope, folder in folders.items()}
 
 
-def everything(folders: Mapping[str, Path]) -> list[Kept]:
+def load_all_functions(folders: Mapping[str, Path]) -> list[SavedFunction]:
     """Of all scopes; a project's own function stands before a user's of the same name."""
-    found: dict[str, Kept] = {}
+    found: dict[str, SavedFunction] = {}
     for scope in ("user", "project"):
         if scope in folders:
-            found |= {kept.name: kept for kept in Shelf(folders[scope]).all()}
+            found |= {kept.name: kept for kept in FunctionStore(folders[scope]).load_functions()}
     return list(found.values())
 
 
-def matching(functions: Sequence[Kept], query: str) -> list[Kept]:
+def search_functions(functions: Sequence[SavedFunction], query: str) -> list[SavedFunction]:
     """Those in which every word of the query occurs: in the name, the documentation or the source."""
     words = query.lower().split()
     return [
@@ -101,7 +101,7 @@ def matching(functions: Sequence[Kept], query: str) -> list[Kept]:
     ]
 
 
-def defined(source: str) -> str:
+def parse_function_name(source: str) -> str:
     """The name of the one function that a source defines; "" if it is anything else. Raises SyntaxError."""
     body = ast.parse(source).body
     is_one = len(body) == 1 and isinstance(body[0], ast.FunctionDef | ast.AsyncFunctionDef)

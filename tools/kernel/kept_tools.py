@@ -10,7 +10,14 @@ from typing import Any
 
 from sandbox.repository import read_head_commit
 from tools.action import Effect, Observation, ToolFailure
-from tools.kernel.keeping import Kept, Scope, Shelf, defined, everything, matching
+from tools.kernel.keeping import (
+    FunctionStore,
+    SavedFunction,
+    Scope,
+    load_all_functions,
+    parse_function_name,
+    search_functions,
+)
 from tools.registry import tool
 from tools.workspace import Workspace
 
@@ -21,7 +28,7 @@ MOST_LOADED = 50
 """Functions that a kernel starts with, the newest of them: a name for each is all that a model has to find."""
 
 
-def current(at: Workspace) -> str:
+def read_current_commit(at: Workspace) -> str:
     """What a check of functions is good for."""
     return read_head_commit(at.root)
 
@@ -43,7 +50,7 @@ async def keep_function(source: str, test: str, scope: Scope = "project", *, at:
     if len(source) > MOST_SOURCE or len(test) > MOST_SOURCE:
         raise ToolFailure(f"keep_function: at most {MOST_SOURCE} characters each for function and test")
     try:
-        name = defined(source)
+        name = parse_function_name(source)
         ast.parse(test)
     except (SyntaxError, ValueError) as error:
         raise ToolFailure(f"keep_function: {error}") from None
@@ -51,13 +58,13 @@ async def keep_function(source: str, test: str, scope: Scope = "project", *, at:
         raise ToolFailure("keep_function: source has to define one function, with a public name")
     if not test.strip():
         raise ToolFailure("keep_function: without a test nobody knows whether it works")
-    if at.kernel.offers(name):
+    if at.kernel.has_tool_function(name):
         raise ToolFailure(f"keep_function: {name!r} is the name of a tool: choose another")
-    kept = Kept(name=name, source=source, test=test, scope=scope, state=current(at))
-    problem = (await at.kernel.check([kept]))[name]
+    kept = SavedFunction(name=name, source=source, test=test, scope=scope, state=read_current_commit(at))
+    problem = (await at.kernel.check_functions([kept]))[name]
     if problem:
         raise ToolFailure(f"keep_function: not kept, its test fails in a fresh kernel:\n{problem}")
-    Shelf(at.settings.kept[scope]).put(kept)
+    FunctionStore(at.settings.kept[scope]).put(kept)
     return Observation(text=f"kept {name} for this {scope}", data={"kept": name})
 
 
@@ -67,17 +74,17 @@ async def kept_functions(query: str = "", *, at: Workspace) -> Observation:
 
     query: words that have to occur in name or source
     """
-    found = matching(everything(at.settings.kept), query)
-    lines = [f"{each.name} ({each.scope}): {each.problem or each.about}" for each in found]
-    value = [{"name": e.name, "about": e.about, "scope": e.scope, "problem": e.problem} for e in found]
+    found = search_functions(load_all_functions(at.settings.kept), query)
+    lines = [f"{each.name} ({each.scope}): {each.problem or each.summary}" for each in found]
+    value = [{"name": e.name, "about": e.summary, "scope": e.scope, "problem": e.problem} for e in found]
     return Observation(text="\n".join(lines) or "none", value=value)
 
 
-async def checked(at: Workspace, functions: Sequence[Kept]) -> list[Kept]:
+async def recheck_functions(at: Workspace, functions: Sequence[SavedFunction]) -> list[SavedFunction]:
     """The functions with their tests run again in one fresh kernel, stored with what came of it."""
     assert at.kernel is not None, "only a session with a kernel has kept functions"
-    problems = await at.kernel.check(functions)
-    now = current(at)
+    problems = await at.kernel.check_functions(functions)
+    now = read_current_commit(at)
     found = []
     for each in functions:
         problem = problems[each.name]
@@ -85,18 +92,18 @@ async def checked(at: Workspace, functions: Sequence[Kept]) -> list[Kept]:
             each, problem=problem.strip().rpartition("\n")[2], state=each.state if problem else now
         )
         with suppress(OSError):  # a full disk: it is checked again next time
-            Shelf(at.settings.kept[each.scope]).put(kept)
+            FunctionStore(at.settings.kept[each.scope]).put(kept)
         found.append(kept)
     return found
 
 
-async def loadable(at: Workspace) -> tuple[list[Kept], list[str]]:
+async def load_usable_functions(at: Workspace) -> tuple[list[SavedFunction], list[str]]:
     """What a new kernel starts with, and a line for each function that no longer works here."""
-    functions = everything(at.settings.kept)[-MOST_LOADED:]
-    now = current(at)
+    functions = load_all_functions(at.settings.kept)[-MOST_LOADED:]
+    now = read_current_commit(at)
     stale = [each for each in functions if each.state != now or each.problem]
     fresh = [each for each in functions if each not in stale]
-    again = await checked(at, stale) if stale else []
+    again = await recheck_functions(at, stale) if stale else []
     lines = [
         f"[kept function {each.name} fails its test now: {each.problem}]" for each in again if each.problem
     ]

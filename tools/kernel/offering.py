@@ -19,51 +19,55 @@ WITHHELD = frozenset({"python"})
 """A kernel runs one block at a time."""
 
 
-def functions(tools: Iterable[Tool]) -> list[Frame]:
+def describe_functions(tools: Iterable[Tool]) -> list[Frame]:
     """name, tool, parameters ([name] or [name, default]) and doc of each."""
-    return [_function(tool) for tool in tools if tool.name not in WITHHELD and tool.name.isidentifier()]
+    return [
+        _describe_function(tool) for tool in tools if tool.name not in WITHHELD and tool.name.isidentifier()
+    ]
 
 
-def signature(name: str, parameters: Iterable[list[Any]]) -> str:
+def format_signature(name: str, parameters: Iterable[list[Any]]) -> str:
     """As in the line of a def, without types."""
     return (
         f"{name}({', '.join(each[0] if len(each) == 1 else f'{each[0]}={each[1]!r}' for each in parameters)})"
     )
 
 
-def value_of(observation: Observation) -> Any:
+def convert_result(observation: Observation) -> Any:
     """What a call returns: the tool's own value; without one, a record of its text and facts."""
     if observation.value is not None:
-        return as_json(observation.value)
+        return to_json(observation.value)
     facts = {key: each for key, each in observation.data.items() if _is_field(key)}
-    return _record("Result", {**facts, "text": observation.text})
+    return _make_record("Result", {**facts, "text": observation.text})
 
 
-def as_json(value: Any) -> Any:
+def to_json(value: Any) -> Any:
     """Dataclasses and named tuples become records, {"$": [name, fields, values]}; paths and the like text."""
     if value is None or isinstance(value, bool | int | float | str):
         return value
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         fields = {each.name: getattr(value, each.name) for each in dataclasses.fields(value)}
-        return _record(type(value).__name__, {key: each for key, each in fields.items() if _is_field(key)})
+        return _make_record(
+            type(value).__name__, {key: each for key, each in fields.items() if _is_field(key)}
+        )
     if isinstance(value, tuple) and hasattr(value, "_asdict"):
-        return _record(type(value).__name__, value._asdict())
+        return _make_record(type(value).__name__, value._asdict())
     if isinstance(value, Mapping):
-        return {"$ " if key == "$" else str(key): as_json(each) for key, each in value.items()}
+        return {"$ " if key == "$" else str(key): to_json(each) for key, each in value.items()}
     if isinstance(value, list | tuple | set | frozenset):
-        return [as_json(each) for each in value]
+        return [to_json(each) for each in value]
     return str(value)
 
 
-def _record(name: str, fields: Mapping[str, Any]) -> Frame:
-    return {"$": [name.lstrip("_"), list(fields), [as_json(each) for each in fields.values()]]}
+def _make_record(name: str, fields: Mapping[str, Any]) -> Frame:
+    return {"$": [name.lstrip("_"), list(fields), [to_json(each) for each in fields.values()]]}
 
 
 def _is_field(name: str) -> bool:
     return name.isidentifier() and not keyword.iskeyword(name) and not name.startswith("_")
 
 
-def _function(tool: Tool) -> Frame:
+def _describe_function(tool: Tool) -> Frame:
     parameters: list[list[Any]] = []
     defaults = inspect.signature(tool.run).parameters
     properties = tool.parameters["properties"]
@@ -72,7 +76,7 @@ def _function(tool: Tool) -> Frame:
         found = defaults.get(name)
         has_default = found is not None and found.default is not inspect.Parameter.empty
         parameters.append(
-            [name] if name in required else [name, as_json(found.default) if found and has_default else None]
+            [name] if name in required else [name, to_json(found.default) if found and has_default else None]
         )
     name = NAMES.get(tool.name, tool.name)
     lines = [tool.description, ""]

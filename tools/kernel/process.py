@@ -16,8 +16,8 @@ from sandbox.errors import UserError
 from sandbox.policy import Mode
 from sandbox.process import Capture, Command, Completed, Limits
 from tools.environment import python_environment
-from tools.kernel.wire import BadFrame, Frame, as_frame, decoded, read_frame, text, texts
-from tools.output import progress_of
+from tools.kernel.wire import BadFrame, Frame, as_text, as_text_list, decode_base64, encode_frame, read_frame
+from tools.output import make_progress_callback
 from tools.surroundings import Surroundings
 
 Serve = Callable[[Frame], Awaitable[dict[str, Any]]]
@@ -53,7 +53,7 @@ _DRAINED = 64
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Block:
+class BlockResult:
     """What came of one block.
 
     value: text of its last expression; error: its traceback; table: the value as CSV, if it is one
@@ -93,7 +93,7 @@ class KernelProcess:
         self._number = 0
         self._names: Sequence[str] = ()
         self._recorder = Recorder(at.artifacts.folder, KEPT)
-        self._progress = progress_of(at)
+        self._progress = make_progress_callback(at)
         self._ended: Completed | UserError | None = None
         self._running: asyncio.Task[None] | None = None
         self._reading: asyncio.Task[None] | None = None
@@ -112,7 +112,7 @@ class KernelProcess:
         """
         kernel = cls(at, reads_only=reads_only)
         try:
-            await kernel._start(python, hello, limits)
+            await kernel._start_interpreter(python, hello, limits)
         except (
             BaseException
         ):  # cancelled, or it did not start: either way nothing of it stays; the error goes on
@@ -124,7 +124,7 @@ class KernelProcess:
     def alive(self) -> bool:
         return not self._gone.is_set()
 
-    async def run(self, code: str, *, seconds: float, serve: Serve) -> Block:
+    async def run(self, code: str, *, seconds: float, serve: Serve) -> BlockResult:
         """Run a block to its end. Its time does not run while it waits for a tool: those have their own limits.
 
         serve: answers a call with a frame. Cancelling interrupts the block, and ends the kernel only if that fails.
@@ -133,16 +133,16 @@ class KernelProcess:
         loop = asyncio.get_running_loop()
         started = loop.time()
         deadline = started + seconds
-        self._send({"kind": "run", "number": self._number, "code": code})
+        self._send_frame({"kind": "run", "number": self._number, "code": code})
         try:
             while True:
                 async with asyncio.timeout_at(deadline):
-                    await self._taken()
+                    await self._drain_writer()
                     frame = await self._frames.get()
-                if frame is None or self._is_done(frame):
+                if frame is None or self._is_done_frame(frame):
                     break
                 asked = loop.time()
-                await self._answer(frame, serve)
+                await self._answer_call(frame, serve)
                 deadline += loop.time() - asked
             ended: Ended = "ok"
         except TimeoutError:
@@ -150,11 +150,11 @@ class KernelProcess:
         except (asyncio.CancelledError, UserError):
             # A tool raises what ends the turn: a full disk. Its call was answered, but the block may go on.
             await asyncio.shield(asyncio.ensure_future(self._stop_block()))
-            self._forget_output()
+            self._discard_output()
             raise
         if frame is None:
-            return await self._dead(ended, loop.time() - started)
-        return self._done(frame, ended, loop.time() - started)
+            return await self._build_dead_result(ended, loop.time() - started)
+        return self._build_done_result(frame, ended, loop.time() - started)
 
     async def close(self) -> None:
         """End the process and all that it started; safe to call twice."""
@@ -164,7 +164,7 @@ class KernelProcess:
             task.cancel()
         if tasks:
             await asyncio.wait(tasks)
-        self._forget_output()
+        self._discard_output()
         if self._output >= 0:
             asyncio.get_running_loop().remove_reader(self._output)
             os.close(self._output)
@@ -177,7 +177,7 @@ class KernelProcess:
                 await self._writer.wait_closed()
             self._writer = None
 
-    async def _start(self, python: str, hello: Frame, limits: Limits) -> None:
+    async def _start_interpreter(self, python: str, hello: Frame, limits: Limits) -> None:
         ours, theirs = socket.socketpair()
         self._interrupts, interrupts = socket.socketpair()
         self._output, output = os.pipe()
@@ -186,18 +186,18 @@ class KernelProcess:
             self._interrupts.setblocking(False)
             os.set_blocking(self._output, False)
             reader, self._writer = await asyncio.open_connection(sock=ours)
-            asyncio.get_running_loop().add_reader(self._output, self._readable)
+            asyncio.get_running_loop().add_reader(self._output, self._on_readable)
             handed = (theirs.fileno(), interrupts.fileno(), output)
-            self._running = asyncio.create_task(self._run(self._command(python, limits, handed)))
-            self._reading = asyncio.create_task(self._read(reader))
-            self._send(hello)
-            await self._ready()
+            self._running = asyncio.create_task(self._run(self._build_command(python, limits, handed)))
+            self._reading = asyncio.create_task(self._read_frames(reader))
+            self._send_frame(hello)
+            await self._wait_until_ready()
         finally:  # our copies of the kernel's ends: with them open, its end would not be seen
             theirs.close()
             interrupts.close()
             os.close(output)
 
-    def _command(self, python: str, limits: Limits, handed: tuple[int, ...]) -> Command:
+    def _build_command(self, python: str, limits: Limits, handed: tuple[int, ...]) -> Command:
         return Command(
             argv=(python, str(DRIVER), *map(str, handed)),
             cwd=self._at.root,
@@ -210,15 +210,15 @@ class KernelProcess:
             resident=True,
         )
 
-    async def _ready(self) -> None:
+    async def _wait_until_ready(self) -> None:
         try:
             async with asyncio.timeout(START_SECONDS):
                 frame = await self._frames.get()
         except TimeoutError:
             raise KernelFailed(f"it was not ready after {START_SECONDS:g} s") from None
         if frame is None or frame.get("kind") != "ready":
-            raise KernelFailed(await self._why())
-        self.python = text(frame.get("python"))
+            raise KernelFailed(await self._explain_end())
+        self.python = as_text(frame.get("python"))
 
     async def _run(self, command: Command) -> None:
         try:
@@ -226,37 +226,37 @@ class KernelProcess:
         except UserError as error:  # the interpreter cannot be started
             self._ended = error
         finally:
-            self._leave()
+            self._mark_gone()
 
-    async def _read(self, reader: asyncio.StreamReader) -> None:
+    async def _read_frames(self, reader: asyncio.StreamReader) -> None:
         """Take frames as they come. What they say is a stranger's word."""
         try:
             while (frame := await read_frame(reader)) is not None:
                 await self._frames.put(frame)
         except BadFrame as bad:
             self._problem = str(bad)
-        self._leave()
+        self._mark_gone()
 
-    def _leave(self) -> None:
+    def _mark_gone(self) -> None:
         """Nothing more will come. Whoever reads the frames finds the end behind the last of them."""
         self._gone.set()
         with suppress(asyncio.QueueFull):  # then the reader is at it still, and comes here when it is done
             self._frames.put_nowait(None)
 
-    def _send(self, frame: Frame) -> None:
+    def _send_frame(self, frame: Frame) -> None:
         if self._writer is not None:
-            self._writer.write(as_frame(frame))  # a kernel that is gone is seen by the end of its stream
+            self._writer.write(encode_frame(frame))  # a kernel that is gone is seen by the end of its stream
 
-    async def _taken(self) -> None:
+    async def _drain_writer(self) -> None:
         """Wait until what was sent is taken: who asks and does not listen is not to fill our memory with answers."""
         if self._writer is not None:
             with suppress(OSError):  # it is gone, which the frames tell
                 await self._writer.drain()
 
-    def _is_done(self, frame: Frame) -> bool:
+    def _is_done_frame(self, frame: Frame) -> bool:
         return frame.get("kind") == "done" and frame.get("number") == self._number
 
-    async def _answer(self, frame: Frame, serve: Serve) -> None:
+    async def _answer_call(self, frame: Frame, serve: Serve) -> None:
         """Serve a call, as long as there is somebody to be answered."""
         if frame.get("kind") != "call":
             return
@@ -265,15 +265,15 @@ class KernelProcess:
         try:
             await asyncio.wait([serving, leaving], return_when=asyncio.FIRST_COMPLETED)
             if serving.done():
-                self._send(serving.result())
+                self._send_frame(serving.result())
         finally:
             leaving.cancel()
             if not serving.done():
                 serving.cancel()
                 await asyncio.wait([serving])
-                self._send(INTERRUPTED)
+                self._send_frame(INTERRUPTED)
             elif not serving.cancelled() and serving.exception() is not None:
-                self._send(INTERRUPTED)
+                self._send_frame(INTERRUPTED)
 
     async def _stop_block(self) -> Frame | None:
         """Interrupt the block; None if that was of no use and the kernel had to be ended."""
@@ -283,10 +283,10 @@ class KernelProcess:
         try:
             async with asyncio.timeout(GRACE_SECONDS):
                 while (frame := await self._frames.get()) is not None:
-                    if self._is_done(frame):
+                    if self._is_done_frame(frame):
                         return frame
                     if frame.get("kind") == "call":
-                        self._send(INTERRUPTED)
+                        self._send_frame(INTERRUPTED)
         except TimeoutError:
             self._problem = f"it did not heed an interrupt for {GRACE_SECONDS:g} s"
         await self._kill()
@@ -298,9 +298,9 @@ class KernelProcess:
             self._running.cancel()
             await asyncio.wait([self._running])
 
-    async def _dead(self, ended: Ended, seconds: float) -> Block:
-        died = await self._why()
-        return Block(
+    async def _build_dead_result(self, ended: Ended, seconds: float) -> BlockResult:
+        died = await self._explain_end()
+        return BlockResult(
             ended="died" if ended == "ok" else ended,
             output=self._finish_output(),
             seconds=seconds,
@@ -308,23 +308,23 @@ class KernelProcess:
             lost=self._names,
         )
 
-    def _done(self, frame: Frame, ended: Ended, seconds: float) -> Block:
-        self._names = texts(frame.get("names"))
+    def _build_done_result(self, frame: Frame, ended: Ended, seconds: float) -> BlockResult:
+        self._names = as_text_list(frame.get("names"))
         left = frame.get("left")
         counts = left if isinstance(left, dict) else {}
         words = {"thread": counts.get("threads"), "process": counts.get("processes")}
-        return Block(
+        return BlockResult(
             ended="error" if ended == "ok" and frame.get("error") else ended,
             output=self._finish_output(),
             seconds=seconds,
-            value=text(frame.get("value")),
-            error=text(frame.get("error")),
-            pictures=[each for data in texts(frame.get("pictures")) if (each := decoded(data))],
-            table=text(frame.get("table")),
+            value=as_text(frame.get("value")),
+            error=as_text(frame.get("error")),
+            pictures=[each for data in as_text_list(frame.get("pictures")) if (each := decode_base64(data))],
+            table=as_text(frame.get("table")),
             left={word: count for word, count in words.items() if isinstance(count, int)},
         )
 
-    async def _why(self) -> str:
+    async def _explain_end(self) -> str:
         """In a clause, how the kernel came to its end; it is ended if it has not."""
         if self._running is not None and not self._running.done() and not self._problem:
             await asyncio.wait([self._running], timeout=GRACE_SECONDS)
@@ -342,11 +342,11 @@ class KernelProcess:
         how = "; ".join((how, *self._ended.noticed))
         return f"{how}: {said}" if said else how
 
-    def _readable(self) -> None:
-        if self._take() == b"":
+    def _on_readable(self) -> None:
+        if self._read_chunk() == b"":
             asyncio.get_running_loop().remove_reader(self._output)
 
-    def _take(self) -> bytes | None:
+    def _read_chunk(self) -> bytes | None:
         """The next bytes that the kernel printed, b"" at the end of it, None when there are none yet."""
         try:
             chunk = os.read(self._output, _READ)
@@ -360,12 +360,12 @@ class KernelProcess:
     def _finish_output(self) -> Capture:
         """All that was printed until now. What comes later belongs to the next block."""
         for _ in range(_DRAINED if self._output >= 0 else 0):
-            if not self._take():
+            if not self._read_chunk():
                 break
         finished, self._recorder = self._recorder.finish(), Recorder(self._at.artifacts.folder, KEPT)
         return finished
 
-    def _forget_output(self) -> None:
+    def _discard_output(self) -> None:
         """Nobody will be shown it: nothing of it stays on the disk."""
         if (spill := self._finish_output().spill) is not None:
             spill.unlink(missing_ok=True)

@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from tools.kernel.keeping import Kept
-    from tools.kernel.process import Block
+    from tools.kernel.keeping import SavedFunction
+    from tools.kernel.process import BlockResult
 
 
 class Kernel(Protocol):
     """Runs blocks of Python, one at a time."""
 
-    async def run(self, code: str, *, seconds: float) -> Block:
+    async def run(self, code: str, *, seconds: float) -> BlockResult:
         """Run a block. Raises UserError if no kernel can be started."""
         ...
 
@@ -21,10 +21,10 @@ class Kernel(Protocol):
         """End the process; the next block starts another."""
         ...
 
-    def offers(self, name: str) -> bool:
+    def has_tool_function(self, name: str) -> bool:
         """Return whether a tool is called so in a kernel."""
         ...
 
-    async def check(self, functions: Sequence[Kept]) -> dict[str, str]:
+    async def check_functions(self, functions: Sequence[SavedFunction]) -> dict[str, str]:
         """Run the test of each function in a fresh kernel. By name: the problem, "" if there is none."""
         ...

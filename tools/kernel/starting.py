@@ -6,30 +6,37 @@ from collections.abc import Sequence
 
 from sandbox.errors import Fault, UserError
 from sandbox.process import Limits
-from tools.kernel.keeping import Kept
-from tools.kernel.offering import functions
+from tools.kernel.keeping import SavedFunction
+from tools.kernel.offering import describe_functions
 from tools.kernel.process import KernelFailed, KernelProcess
 from tools.registry import Toolbox
 from tools.surroundings import Surroundings
-from tools.testing.python import candidates
+from tools.testing.python import list_interpreter_paths
 
 UNTOLD = ("keep_function", "kept_functions", "put_back")
 """Functions of a kernel that no model is told of as tools."""
 
 
-async def start(
-    at: Surroundings, toolbox: Toolbox, limits: Limits, kept: Sequence[Kept] = (), *, reads_only: bool = False
+async def start_kernel(
+    at: Surroundings,
+    toolbox: Toolbox,
+    limits: Limits,
+    kept: Sequence[SavedFunction] = (),
+    *,
+    reads_only: bool = False,
 ) -> KernelProcess:
     """A new kernel under the interpreter that is closest to the project. Raises UserError when none will do."""
     paths = [str(at.root / "src")] if (at.root / "src").is_dir() else []
     hello = {
         "root": str(at.root),
         "paths": paths,
-        "tools": functions([*toolbox, *(tool for name in UNTOLD if (tool := toolbox.get(name)) is not None)]),
+        "tools": describe_functions(
+            [*toolbox, *(tool for name in UNTOLD if (tool := toolbox.get(name)) is not None)]
+        ),
         "functions": [{"name": each.name, "source": each.source} for each in kept],
     }
     problems = []
-    for python in candidates(at.root):
+    for python in list_interpreter_paths(at.root):
         try:
             return await KernelProcess.start(at, python, hello, limits, reads_only=reads_only)
         except KernelFailed as failed:

@@ -18,7 +18,7 @@ class BadFrame(Exception):
     """The kernel does not keep to the protocol; its text says how."""
 
 
-def as_frame(frame: Frame) -> bytes:
+def encode_frame(frame: Frame) -> bytes:
     """A frame's bytes. Raises ValueError if it is too long."""
     data = json.dumps(frame, separators=(",", ":")).encode("utf-8", "replace")
     if len(data) > MOST:
@@ -42,17 +42,17 @@ async def read_frame(reader: asyncio.StreamReader) -> Frame | None:
     return frame
 
 
-def text(value: object) -> str:
+def as_text(value: object) -> str:
     """A field that should hold text."""
     return value if isinstance(value, str) else ""
 
 
-def texts(value: object) -> list[str]:
+def as_text_list(value: object) -> list[str]:
     """A field that should hold a list of texts."""
     return [each for each in value if isinstance(each, str)] if isinstance(value, list) else []
 
 
-def decoded(data: str) -> bytes:
+def decode_base64(data: str) -> bytes:
     """Base64; b"" for what is none."""
     try:
         return base64.b64decode(data, validate=True)

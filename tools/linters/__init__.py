@@ -10,7 +10,7 @@ from pathlib import Path
 from tools.linters.reading import Complaint
 from tools.linters.table import LINTERS, Linter
 
-__all__ = ["MAX_CHARACTERS", "Complaint", "Found", "Linter", "of_file"]
+__all__ = ["MAX_CHARACTERS", "Complaint", "ConfiguredLinter", "Linter", "find_linters"]
 
 MAX_CHARACTERS = 2_000_000
 """Longer files are generated: nobody lints them."""
@@ -20,18 +20,18 @@ _OWN = (".venv/bin", "venv/bin", "node_modules/.bin", "vendor/bin")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
+class ConfiguredLinter:
     """A linter that is configured, and where its program is."""
 
     linter: Linter
     program: Path
 
-    def argv(self, path: str) -> tuple[str, ...]:
+    def build_argv(self, path: str) -> tuple[str, ...]:
         """The command that reads the file named `path` from its input."""
         return (str(self.program), *(each.replace("{path}", path) for each in self.linter.arguments))
 
 
-def of_file(root: Path, path: str) -> Iterator[Found]:
+def find_linters(root: Path, path: str) -> Iterator[ConfiguredLinter]:
     """Of each role (linting, formatting) the one that the nearest folder configures, if its program is there.
 
     path: relative to `root`; only files are looked at, nothing is run
@@ -39,21 +39,21 @@ def of_file(root: Path, path: str) -> Iterator[Found]:
     suffix = Path(path).suffix.lower()
     roles: set[str] = set()
     asked = [each for each in LINTERS if suffix in each.suffixes]
-    for folder in _upwards(root, path) if asked else ():
+    for folder in _list_parent_folders(root, path) if asked else ():
         for linter in asked:
-            if linter.role not in roles and _configured(linter, folder):
+            if linter.role not in roles and _is_configured(linter, folder):
                 roles.add(linter.role)
-                if (program := _program(root, folder, linter.program)) is not None:
-                    yield Found(linter=linter, program=program)
+                if (program := _find_program(root, folder, linter.program)) is not None:
+                    yield ConfiguredLinter(linter=linter, program=program)
 
 
-def _upwards(root: Path, path: str) -> Iterator[Path]:
+def _list_parent_folders(root: Path, path: str) -> Iterator[Path]:
     """The folder of a file and those above it, up to the root."""
     folder = (root / path).parent
     yield from (each for each in (folder, *folder.parents) if each == root or root in each.parents)
 
 
-def _configured(linter: Linter, folder: Path) -> bool:
+def _is_configured(linter: Linter, folder: Path) -> bool:
     """A file of this very folder configures it."""
     for name, content in linter.configured.items():
         try:
@@ -67,7 +67,7 @@ def _configured(linter: Linter, folder: Path) -> bool:
     return False
 
 
-def _program(root: Path, folder: Path, name: str) -> Path | None:
+def _find_program(root: Path, folder: Path, name: str) -> Path | None:
     """The project's own one, next to what configures it or above, else the user's."""
     import shutil
 

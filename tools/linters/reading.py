@@ -27,7 +27,7 @@ Reader = Callable[[str, str], list[Complaint]]
 """(what the linter was given, what it printed) → findings."""
 
 
-def lines(pattern: str) -> Reader:
+def make_line_reader(pattern: str) -> Reader:
     """A finding a line, with the groups line, code and message; a group `warning` that matched is one."""
 
     def read(text: str, output: str) -> list[Complaint]:
@@ -45,7 +45,7 @@ def lines(pattern: str) -> Reader:
     return read
 
 
-def eslint(text: str, output: str) -> list[Complaint]:
+def read_eslint(text: str, output: str) -> list[Complaint]:
     """eslint's JSON (docs/use/formatters): severity 1 is a warning; without a rule it is about eslint itself."""
     import json
 
@@ -64,7 +64,7 @@ def eslint(text: str, output: str) -> list[Complaint]:
         return []
 
 
-def formatted(text: str, output: str) -> list[Complaint]:
+def read_formatted(text: str, output: str) -> list[Complaint]:
     """A complaint at each line that the formatter would write otherwise; nothing where it printed nothing."""
     if not output or text == output:
         return []

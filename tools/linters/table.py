@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from tools.linters.reading import Reader, eslint, formatted, lines
+from tools.linters.reading import Reader, make_line_reader, read_eslint, read_formatted
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,7 +26,7 @@ class Linter:
     read: Reader
 
 
-def _files(*names: str, holding: str = "") -> dict[str, str]:
+def _match_config(*names: str, holding: str = "") -> dict[str, str]:
     return dict.fromkeys(names, holding)
 
 
@@ -49,85 +49,91 @@ _PRETTIER = tuple(
 LINTERS = (
     Linter(
         program="ruff", role="lint", suffixes=_PYTHON,
-        configured=_files("ruff.toml", ".ruff.toml") | _files("pyproject.toml", holding=r"^\[tool\.ruff[.\]]"),
+        configured=_match_config("ruff.toml", ".ruff.toml")
+        | _match_config("pyproject.toml", holding=r"^\[tool\.ruff[.\]]"),
         arguments=("check", "--no-fix", "--no-cache", "--quiet", "--force-exclude", "--output-format", "concise",
                    "--stdin-filename", "{path}", "-"),
-        read=lines(r".*?:(?P<line>\d+):\d+: (?P<code>[A-Z]+\d+) (?P<message>.*)"),
+        read=make_line_reader(r".*?:(?P<line>\d+):\d+: (?P<code>[A-Z]+\d+) (?P<message>.*)"),
     ),
     Linter(
         program="flake8", role="lint", suffixes=_PYTHON,
-        configured=_files(".flake8", "setup.cfg", "tox.ini", holding=r"^\[flake8\]"),
+        configured=_match_config(".flake8", "setup.cfg", "tox.ini", holding=r"^\[flake8\]"),
         arguments=("--format=%(row)d:%(code)s:%(text)s", "--stdin-display-name", "{path}", "-"),
-        read=lines(r"(?P<line>\d+):(?P<code>(?!E9)[A-Z]+\d+):(?P<message>.*)"),
+        read=make_line_reader(r"(?P<line>\d+):(?P<code>(?!E9)[A-Z]+\d+):(?P<message>.*)"),
     ),
     Linter(
         program="ruff", role="format", suffixes=_PYTHON,
-        configured=_files("ruff.toml", ".ruff.toml", holding=r"^\[format\]")
-        | _files("pyproject.toml", holding=r"^\[tool\.ruff\.format\]"),
+        configured=_match_config("ruff.toml", ".ruff.toml", holding=r"^\[format\]")
+        | _match_config("pyproject.toml", holding=r"^\[tool\.ruff\.format\]"),
         arguments=("format", "--no-cache", "--quiet", "--force-exclude", "--stdin-filename", "{path}", "-"),
-        read=formatted,
+        read=read_formatted,
     ),
     Linter(
         program="black", role="format", suffixes=_PYTHON,
-        configured=_files("pyproject.toml", holding=r"^\[tool\.black\]"),
+        configured=_match_config("pyproject.toml", holding=r"^\[tool\.black\]"),
         arguments=("--quiet", "--stdin-filename", "{path}", "-"),
-        read=formatted,
+        read=read_formatted,
     ),
     Linter(
         program="eslint", role="lint", suffixes=_SCRIPTS,
-        configured=_files(*_ESLINT) | _files("package.json", holding=r'"eslintConfig"\s*:'),
+        configured=_match_config(*_ESLINT) | _match_config("package.json", holding=r'"eslintConfig"\s*:'),
         arguments=("--stdin", "--stdin-filename", "{path}", "--format", "json"),
-        read=eslint,
+        read=read_eslint,
     ),
     Linter(
         program="prettier", role="format",
         suffixes=(*_SCRIPTS, ".css", ".scss", ".less", ".json", ".md", ".yml", ".yaml", ".html", ".graphql"),
-        configured=_files(*_PRETTIER) | _files("package.json", holding=r'^\s*"prettier"\s*:\s*[{"][^\d^~<>=*]'),
+        configured=_match_config(*_PRETTIER)
+        | _match_config("package.json", holding=r'^\s*"prettier"\s*:\s*[{"][^\d^~<>=*]'),
         arguments=("--stdin-filepath", "{path}"),
-        read=formatted,
+        read=read_formatted,
     ),
     Linter(  # the Go project's own rule: what is committed is as gofmt writes it
         program="gofmt", role="format", suffixes=(".go",),
-        configured=_files("go.mod"),
+        configured=_match_config("go.mod"),
         arguments=(),
-        read=formatted,
+        read=read_formatted,
     ),
     Linter(  # without an edition in that file it would not know how to parse what cargo tells it otherwise
         program="rustfmt", role="format", suffixes=(".rs",),
-        configured=_files("rustfmt.toml", ".rustfmt.toml", holding=r"^edition\s*="),
+        configured=_match_config("rustfmt.toml", ".rustfmt.toml", holding=r"^edition\s*="),
         arguments=("--quiet", "--emit", "stdout"),
-        read=formatted,
+        read=read_formatted,
     ),
     Linter(
         program="clang-format", role="format", suffixes=_C,
-        configured=_files(".clang-format", "_clang-format"),
+        configured=_match_config(".clang-format", "_clang-format"),
         arguments=("--assume-filename={path}",),
-        read=formatted,
+        read=read_formatted,
     ),
     Linter(
         program="shellcheck", role="lint", suffixes=(".sh", ".bash", ".bats", ".ksh"),
-        configured=_files(".shellcheckrc", "shellcheckrc"),
+        configured=_match_config(".shellcheckrc", "shellcheckrc"),
         arguments=("--format=gcc", "-"),
-        read=lines(r"-:(?P<line>\d+):\d+: \w+: (?P<message>.*) \[(?P<code>SC\d+)\]"),
+        read=make_line_reader(r"-:(?P<line>\d+):\d+: \w+: (?P<message>.*) \[(?P<code>SC\d+)\]"),
     ),
     Linter(
         program="yamllint", role="lint", suffixes=(".yml", ".yaml"),
-        configured=_files(".yamllint", ".yamllint.yml", ".yamllint.yaml"),
+        configured=_match_config(".yamllint", ".yamllint.yml", ".yamllint.yaml"),
         arguments=("--format=parsable", "-"),
-        read=lines(r"stdin:(?P<line>\d+):\d+: \[(?:error|(?P<warning>warning))\] (?P<message>.*) \((?P<code>[\w-]+)\)"),
+        read=make_line_reader(
+            r"stdin:(?P<line>\d+):\d+: \[(?:error|(?P<warning>warning))\] (?P<message>.*) \((?P<code>[\w-]+)\)"
+        ),
     ),
     Linter(  # its format "emacs": docs.rubocop.org/rubocop/formatters.html
         program="rubocop", role="lint", suffixes=(".rb", ".rake", ".gemspec"),
-        configured=_files(".rubocop.yml"),
+        configured=_match_config(".rubocop.yml"),
         arguments=("--format", "emacs", "--cache", "false", "--stdin", "{path}"),
-        read=lines(r".*?:(?P<line>\d+):\d+: [A-Z]: (?:\[Correctable\] )?"
+        read=make_line_reader(r".*?:(?P<line>\d+):\d+: [A-Z]: (?:\[Correctable\] )?"
                    r"(?P<code>(?!Lint/Syntax)[\w/]+): (?P<message>.*)"),
     ),
     Linter(  # its report "emacs": PHP_CodeSniffer's wiki, "Reporting"
         program="phpcs", role="lint", suffixes=(".php",),
-        configured=_files("phpcs.xml", "phpcs.xml.dist", ".phpcs.xml", ".phpcs.xml.dist"),
+        configured=_match_config("phpcs.xml", "phpcs.xml.dist", ".phpcs.xml", ".phpcs.xml.dist"),
         arguments=("-q", "-s", "--report=emacs", "--stdin-path={path}", "-"),
-        read=lines(r".*?:(?P<line>\d+):\d+: (?:error|(?P<warning>warning)) - (?P<message>.*) \((?P<code>[\w.]+)\)"),
+        read=make_line_reader(
+            r".*?:(?P<line>\d+):\d+: (?:error|(?P<warning>warning)) - (?P<message>.*) \((?P<code>[\w.]+)\)"
+        ),
     ),
 )  # fmt: skip
 """Of one role the first that a folder configures counts."""

@@ -12,11 +12,11 @@ if TYPE_CHECKING:
     from tools.localization.functions import RankedFunction
     from tools.localization.ranking import RankedFile
 
-__all__ = ["Located", "locate", "map_answer"]
+__all__ = ["LocalizationResult", "build_map_answer", "localize_text"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Located:
+class LocalizationResult:
     """Files and functions, each the likeliest first."""
 
     files: Sequence[RankedFile]
@@ -60,13 +60,13 @@ class Located:
         }
 
 
-def locate(index: Index, text: str, *, files: int = 10, functions: int = 10) -> Located:
+def localize_text(index: Index, text: str, *, files: int = 10, functions: int = 10) -> LocalizationResult:
     """What a text speaks of. The same text and the same files give the same answer."""
-    from tools.localization.evidence import read
-    from tools.localization.merging import ranked
+    from tools.localization.evidence import extract_evidence
+    from tools.localization.merging import rank_results
 
-    found, inner = ranked(index, read(text), files, functions)
-    return Located(files=found, functions=inner)
+    found, inner = rank_results(index, extract_evidence(text), files, functions)
+    return LocalizationResult(files=found, functions=inner)
 
 
 _NOWHERE: Mapping[str, float] = {}
@@ -75,17 +75,17 @@ SEEDS = 8
 """Files that a text speaks of, from which a map's ranks start."""
 
 
-def map_answer(index: Index, text: str, tokens: int, near: Mapping[str, float] = _NOWHERE) -> Answer:
+def build_map_answer(index: Index, text: str, tokens: int, near: Mapping[str, float] = _NOWHERE) -> Answer:
     """A map of the code around what a text speaks of, or of the whole if the text is empty or speaks of nothing.
 
     near: files that are at hand, with weights beside that of the text's first file, which is 1; they count only
         where the text speaks of something
     """
     from tools.codebase.answers import Answer
-    from tools.codebase.map import mapped
+    from tools.codebase.map import build_map
 
     seeds = (
-        {each.path: each.score for each in locate(index, text, files=SEEDS, functions=0).files}
+        {each.path: each.score for each in localize_text(index, text, files=SEEDS, functions=0).files}
         if text
         else {}
     )
@@ -93,7 +93,7 @@ def map_answer(index: Index, text: str, tokens: int, near: Mapping[str, float] =
         for path, weight in near.items():
             if path in index:
                 seeds[path] = seeds.get(path, 0.0) + weight * most
-    found = mapped(index, seeds, tokens)
+    found = build_map(index, seeds, tokens)
     return Answer(
         text="\n".join(each.text for each in found) or "no code is indexed here",
         data=[each.data for each in found],

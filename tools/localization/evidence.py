@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 
-from tools.codebase.words import IDENTIFIER, parts
+from tools.codebase.words import IDENTIFIER, split_identifier
 
 MAX_TEXT = 60_000
 """Characters of a text that are read; what is behind is logs."""
@@ -111,17 +111,17 @@ _NOISE = frozenset(_REPORTS.split())
 """Words of every report."""
 
 
-def read(text: str) -> Evidence:
+def extract_evidence(text: str) -> Evidence:
     """Take a text apart."""
     text = "\n".join(line[:MAX_LINE] for line in text[:MAX_TEXT].replace("\r\n", "\n").split("\n"))
     found = Evidence()
-    found.frames = list(_frames(text))
-    lines = list(_lines(text))
+    found.frames = list(_parse_frames(text))
+    lines = list(_classify_lines(text))
     found.title = {
         name.lower() for kind, line in lines if kind is Kind.TITLE for name in IDENTIFIER.findall(line)
     }
-    _words(found, lines)
-    _dotted(found, lines, text)
+    _add_words(found, lines)
+    _add_dotted_names(found, lines, text)
     traced = {frame.path for frame in found.frames}
     for match in _PATH.finditer(text):
         path = match[1].replace("\\", "/")
@@ -130,17 +130,17 @@ def read(text: str) -> Evidence:
     for url in _URL.findall(text):
         if place := re.search(r"/(?:blob|tree|src)/[^/]+/([\w./-]+\.\w+)(?:#L(\d+))?", url):
             found.paths[place[1]] = int(place[2] or 0)
-    found.quotes = list(dict.fromkeys(_quotes(text)))
+    found.quotes = list(dict.fromkeys(_find_quotes(text)))
     found.codes = list(dict.fromkeys(_CODE.findall(_URL.sub(" ", text))))
     return found
 
 
-def code_pattern(codes: Sequence[str]) -> re.Pattern[str]:
+def build_code_pattern(codes: Sequence[str]) -> re.Pattern[str]:
     """What finds codes of messages as they are written, and none that only begins so."""
     return re.compile("|".join(rf"(?<![A-Za-z0-9_]){re.escape(code)}(?![A-Za-z0-9_])" for code in codes))
 
 
-def _frames(text: str) -> Iterator[Frame]:
+def _parse_frames(text: str) -> Iterator[Frame]:
     """Of every trace in the text; Python names the innermost frame last, others first."""
     for trace in re.split(r"(?=Traceback \(most recent call last\))", text):
         python = _FRAME.findall(trace)
@@ -158,7 +158,7 @@ def _frames(text: str) -> Iterator[Frame]:
         yield Frame(path=path, line=int(line), function=function.rpartition(".")[2], distance=distance)
 
 
-def _lines(text: str) -> Iterator[tuple[Kind, str]]:
+def _classify_lines(text: str) -> Iterator[tuple[Kind, str]]:
     title_seen, fenced = False, False
     for line in text.split("\n"):
         if _FENCE.match(line):
@@ -177,7 +177,7 @@ def _lines(text: str) -> Iterator[tuple[Kind, str]]:
             yield Kind.PROSE, _URL.sub(" ", line)
 
 
-def _words(found: Evidence, lines: list[tuple[Kind, str]]) -> None:
+def _add_words(found: Evidence, lines: list[tuple[Kind, str]]) -> None:
     words: dict[str, float] = {}
     names: dict[str, float] = {}
     for kind, line in lines:
@@ -186,10 +186,10 @@ def _words(found: Evidence, lines: list[tuple[Kind, str]]) -> None:
         quoted = set(IDENTIFIER.findall(" ".join(re.findall(r"`([^`]+)`", line))))
         for match in IDENTIFIER.finditer(line):
             name = match[0]
-            for part in parts(name):
+            for part in split_identifier(name):
                 if part not in _NOISE and len(part) > 2:
                     words[part] = words.get(part, 0.0) + WEIGHTS[kind]
-            form = _form(name, line[match.end() : match.end() + 1], name in quoted, kind)
+            form = _weigh_name(name, line[match.end() : match.end() + 1], name in quoted, kind)
             if form and name.lower() not in _NOISE:
                 form *= 0.3 if _RAISED.search(name) else 1.0
                 names[name] = max(names.get(name, 0.0), form * (1.5 if kind is Kind.TITLE else 1.0)) + 0.05
@@ -197,7 +197,7 @@ def _words(found: Evidence, lines: list[tuple[Kind, str]]) -> None:
     found.names = names
 
 
-def _form(name: str, after: str, quoted: bool, kind: Kind) -> float:
+def _weigh_name(name: str, after: str, quoted: bool, kind: Kind) -> float:
     """How much a word looks like the name of something in a program, from 0 to 1."""
     if len(name) < 3:
         return 0.0
@@ -211,7 +211,7 @@ def _form(name: str, after: str, quoted: bool, kind: Kind) -> float:
     return weight * (0.6 if kind is Kind.CODE else 1.0)
 
 
-def _dotted(found: Evidence, lines: list[tuple[Kind, str]], text: str) -> None:
+def _add_dotted_names(found: Evidence, lines: list[tuple[Kind, str]], text: str) -> None:
     for kind, line in lines:
         for name in _DOTTED.findall(line):
             if not _PATH.fullmatch(name):
@@ -224,7 +224,7 @@ def _dotted(found: Evidence, lines: list[tuple[Kind, str]], text: str) -> None:
                 found.dotted[whole] = max(found.dotted.get(whole, 0.0), 0.5)
 
 
-def _quotes(text: str) -> Iterator[str]:
+def _find_quotes(text: str) -> Iterator[str]:
     for _, message in _ERROR.findall(text):
         yield message.strip()
     for groups in _QUOTE.findall(text):

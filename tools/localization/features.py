@@ -7,11 +7,11 @@ import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
-from tools.codebase.bm25 import ranked
+from tools.codebase.bm25 import score_texts
 from tools.codebase.index import Index
-from tools.codebase.modules import module_of
-from tools.codebase.queries import Found, find, is_test
-from tools.codebase.words import counted, parts
+from tools.codebase.modules import get_module_parts
+from tools.codebase.queries import FoundDefinition, find_definitions, is_test
+from tools.codebase.words import count_words, split_identifier
 from tools.localization.evidence import Evidence
 
 MOST_DEFINERS = 60
@@ -29,7 +29,7 @@ class Features:
     reasons: list[tuple[float, str]] = field(default_factory=list)
 
 
-class Gathered:
+class FeatureTable:
     """Features of files, as they are gathered."""
 
     def __init__(self) -> None:
@@ -48,7 +48,7 @@ class Gathered:
             if reason:
                 there.reasons.append((value, reason))
 
-    def scaled(self, feature: str, by: Callable[[float], float] = lambda value: value) -> None:
+    def normalize_feature(self, feature: str, by: Callable[[float], float] = lambda value: value) -> None:
         """Divide by the largest value."""
         most = max((by(each.values.get(feature, 0.0)) for each in self.files.values()), default=0.0)
         if most > 0:
@@ -57,19 +57,19 @@ class Gathered:
                     each.values[feature] = by(each.values[feature]) / most
 
 
-def gather(index: Index, evidence: Evidence) -> Gathered:
+def gather_features(index: Index, evidence: Evidence) -> FeatureTable:
     """All features but those that need the others' result."""
-    gathered = Gathered()
-    _lexical(index, evidence, gathered)
-    _named(index, evidence, gathered)
-    _dotted(index, evidence, gathered)
-    _paths(index, evidence, gathered)
-    _quoted(index, evidence, gathered)
+    gathered = FeatureTable()
+    _add_lexical_features(index, evidence, gathered)
+    _add_name_features(index, evidence, gathered)
+    _add_dotted_features(index, evidence, gathered)
+    _add_path_features(index, evidence, gathered)
+    _add_quote_features(index, evidence, gathered)
     return gathered
 
 
-def _lexical(index: Index, evidence: Evidence, gathered: Gathered) -> None:
-    scores = ranked(index, evidence.words, index.code_by_text)
+def _add_lexical_features(index: Index, evidence: Evidence, gathered: FeatureTable) -> None:
+    scores = score_texts(index, evidence.words, index.code_by_text)
     best = sorted(scores, key=lambda number: -scores[number])[:400]
     most = scores[best[0]] if best else 1.0
     for number in best:
@@ -78,36 +78,36 @@ def _lexical(index: Index, evidence: Evidence, gathered: Gathered) -> None:
     total = len(index.code)
     having: dict[str, list[str]] = {}
     for path in index.code:
-        for word in {word for part in module_of(path)[-2:] for word in parts(part)}:
+        for word in {word for part in get_module_parts(path)[-2:] for word in split_identifier(part)}:
             having.setdefault(word, []).append(path)
     for word, weight in evidence.words.items():
         there = having.get(word, ())
         if there and len(there) < 0.1 * total + 10:
             value = weight * math.log(1 + total / len(there))
             for path in there:
-                own = parts(module_of(path)[-1])
+                own = split_identifier(get_module_parts(path)[-1])
                 gathered.add(
                     path,
                     "path",
                     value if word in own else value / 2,
                     f"its path says {word!r}" if word in own else "",
                 )
-    gathered.scaled("path")
-    _stems(index, evidence, gathered)
+    gathered.normalize_feature("path")
+    _add_stem_features(index, evidence, gathered)
 
 
-def _stems(index: Index, evidence: Evidence, gathered: Gathered) -> None:
+def _add_stem_features(index: Index, evidence: Evidence, gathered: FeatureTable) -> None:
     """Files whose whole name the text says, as `inspectdb` or "model checks"."""
     by_stem: dict[str, list[str]] = {}
     for path in index.code:
-        if module := module_of(path):
+        if module := get_module_parts(path):
             by_stem.setdefault(module[-1].strip("_").lower(), []).append(path)
     said = {name.lower().strip("_"): weight for name, weight in evidence.names.items()}
     for stem, paths in by_stem.items():
         outside = [path for path in paths if not is_test(path)]
         if not 0 < len(outside) <= 12:
             continue
-        own = parts(stem)
+        own = split_identifier(stem)
         value = 0.0
         if stem in evidence.title or (len(own) > 1 and all(word in evidence.title for word in own)):
             value = 1.0
@@ -119,17 +119,17 @@ def _stems(index: Index, evidence: Evidence, gathered: Gathered) -> None:
             gathered.raise_to(path, "stem", value / len(outside) ** 0.5, f"the text says {stem!r}")
 
 
-def _named(index: Index, evidence: Evidence, gathered: Gathered) -> None:
+def _add_name_features(index: Index, evidence: Evidence, gathered: FeatureTable) -> None:
     total = len(index.code) + 1
     for name, weight in evidence.names.items():
-        holders = index.naming(name)
+        holders = index.find_files_with_name(name)
         if not holders:
             continue
         definers = [path for path, defined, _, _ in holders if defined]
         outside = [path for path in definers if not is_test(path)]
         if 0 < len(outside) <= MOST_DEFINERS:
             value = weight * math.log(total / len(outside)) / math.log(total)
-            kinds = _kinds(index, name, outside) if weight >= 0.3 else {}
+            kinds = _weigh_kinds(index, name, outside) if weight >= 0.3 else {}
             for path in outside:
                 strength = value * kinds.get(path, 0.7) / math.sqrt(len(outside))
                 gathered.add(path, "defines", strength, f"defines {name}" if weight > 0.3 else "")
@@ -143,12 +143,12 @@ def _named(index: Index, evidence: Evidence, gathered: Gathered) -> None:
                     gathered.add(
                         path, "uses", weight * max(rarity, 0.0) / math.sqrt(len(users)), f"uses {name}"
                     )
-    gathered.scaled("defines", math.sqrt)
-    gathered.scaled("uses", math.sqrt)
-    gathered.scaled("titled", math.sqrt)
+    gathered.normalize_feature("defines", math.sqrt)
+    gathered.normalize_feature("uses", math.sqrt)
+    gathered.normalize_feature("titled", math.sqrt)
 
 
-def _kinds(index: Index, name: str, paths: Iterable[str]) -> dict[str, float]:
+def _weigh_kinds(index: Index, name: str, paths: Iterable[str]) -> dict[str, float]:
     """A class says more of a file than a method, and a method more than a variable."""
     best: dict[str, float] = {}
     for path, outline in index.outlines(list(paths)).items():
@@ -159,26 +159,26 @@ def _kinds(index: Index, name: str, paths: Iterable[str]) -> dict[str, float]:
     return best
 
 
-def _dotted(index: Index, evidence: Evidence, gathered: Gathered) -> None:
+def _add_dotted_features(index: Index, evidence: Evidence, gathered: FeatureTable) -> None:
     by_end: dict[str, list[tuple[tuple[str, ...], str]]] = {}
     for path in index.code:
-        if module := module_of(path):
+        if module := get_module_parts(path):
             by_end.setdefault(module[-1], []).append((module, path))
     many = max(1.0, math.sqrt(len(evidence.dotted) / 4))
     for name, weight in evidence.dotted.items():
         weight /= many
         segments = tuple(name.split("."))
-        if not _module(index, segments, by_end, weight, gathered):
-            for found in _members(index, segments):
+        if not _add_module_features(index, segments, by_end, weight, gathered):
+            for found in _find_members(index, segments):
                 gathered.raise_to(found.path, "dotted", weight * 0.9, f"defines {found.symbol.name}")
 
 
-def _module(
+def _add_module_features(
     index: Index,
     segments: tuple[str, ...],
     by_end: dict[str, list[tuple[tuple[str, ...], str]]],
     weight: float,
-    gathered: Gathered,
+    gathered: FeatureTable,
 ) -> bool:
     """`a.b.C.d` where a/b is a module: the file, or what of the package defines C."""
     total = len(index.code)
@@ -192,7 +192,7 @@ def _module(
         if not paths:
             continue
         # A module that everybody imports says little: samples in reports begin by importing it.
-        users = len(index.naming(front[-1]))
+        users = len(index.find_files_with_name(front[-1]))
         weight *= max(0.25, math.log((total + 1) / (1 + users)) / math.log(total + 1))
         for path in paths[:4]:
             package = path.rpartition("/")[2].split(".")[0] in ("__init__", "index", "mod")
@@ -205,8 +205,12 @@ def _module(
                 )
             elif rest:
                 folder = path.rpartition("/")[0] + "/"
-                inside = [each for each in find(index, ".".join(rest)) if each.path.startswith(folder)]
-                inside = inside or [each for each in find(index, rest[0]) if each.path.startswith(folder)]
+                inside = [
+                    each for each in find_definitions(index, ".".join(rest)) if each.path.startswith(folder)
+                ]
+                inside = inside or [
+                    each for each in find_definitions(index, rest[0]) if each.path.startswith(folder)
+                ]
                 for found in inside[:5]:
                     gathered.raise_to(
                         found.path, "dotted", weight / min(len(inside), 5), f"defines {found.symbol.name}"
@@ -217,32 +221,32 @@ def _module(
     return False
 
 
-def _members(index: Index, segments: tuple[str, ...]) -> list[Found]:
+def _find_members(index: Index, segments: tuple[str, ...]) -> list[FoundDefinition]:
     """`Class.member` of the workspace, by its last two parts."""
     found = [
         each
-        for each in find(index, ".".join(segments[-2:]))
+        for each in find_definitions(index, ".".join(segments[-2:]))
         if not is_test(each.path) and "." in each.symbol.name
     ]
     return found if len(found) <= 4 else []
 
 
-def _paths(index: Index, evidence: Evidence, gathered: Gathered) -> None:
+def _add_path_features(index: Index, evidence: Evidence, gathered: FeatureTable) -> None:
     by_name: dict[str, list[str]] = {}
     for path in index.code:
         by_name.setdefault(path.rpartition("/")[2], []).append(path)
     for written in evidence.paths:
-        for path, value in _matching(written, by_name):
+        for path, value in _match_paths(written, by_name):
             gathered.raise_to(path, "mentioned", value, f"the text names {written}")
     seen: dict[str, float] = {}
     for frame in evidence.frames:
-        for path, value in _matching(frame.path, by_name):
+        for path, value in _match_paths(frame.path, by_name):
             seen[path] = max(seen.get(path, 0.0), value * max(0.25, 1.0 - 0.2 * frame.distance))
     for path, value in seen.items():
         gathered.raise_to(path, "frame", value, "it is in the stack trace")
 
 
-def _matching(written: str, by_name: dict[str, list[str]]) -> list[tuple[str, float]]:
+def _match_paths(written: str, by_name: dict[str, list[str]]) -> list[tuple[str, float]]:
     """Files that a path may mean: one ends as the other, by whole names."""
     wanted = written.strip("./").split("/")
     found = []
@@ -260,15 +264,15 @@ def _matching(written: str, by_name: dict[str, list[str]]) -> list[tuple[str, fl
     return [(path, 1.0 / len(best)) for path in best] if len(best) <= 5 else []
 
 
-def _quoted(index: Index, evidence: Evidence, gathered: Gathered) -> None:
+def _add_quote_features(index: Index, evidence: Evidence, gathered: FeatureTable) -> None:
     """A message that a program printed stands in it, with holes where values were put in."""
     for quote in evidence.quotes[:20]:
         pieces = [each.strip() for each in re.split(r"['\"`<>{}()\[\]%]|\b\w*\d\w*\b|\b\w*[_.]\w+\b", quote)]
         pieces = [each for each in pieces if len(each.split()) >= 2 and len(each) >= 8]
         for piece in sorted(pieces, key=len, reverse=True)[:2]:
             texts: set[int] | None = None
-            for word in counted(piece):
-                there = {number for number, _, _, prose in index.word(word) if prose}
+            for word in count_words(piece):
+                there = {number for number, _, _, prose in index.find_word(word) if prose}
                 texts = there if texts is None else texts & there
             holders = [
                 path
@@ -280,7 +284,9 @@ def _quoted(index: Index, evidence: Evidence, gathered: Gathered) -> None:
                 continue
             plain = " ".join(piece.lower().split())
             having = [
-                path for path in holders if plain in re.sub(r"[\s'\"\\]+", " ", index.source(path).lower())
+                path
+                for path in holders
+                if plain in re.sub(r"[\s'\"\\]+", " ", index.read_source(path).lower())
             ]
             for path in having:
                 gathered.raise_to(path, "quoted", 1.0 / math.sqrt(len(having)), f"holds the words {piece!r}")

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 from tools.codebase.facts import Symbol
 from tools.codebase.index import Index
-from tools.codebase.words import counted, parts
-from tools.localization.evidence import Evidence, code_pattern
+from tools.codebase.words import count_words, split_identifier
+from tools.localization.evidence import Evidence, build_code_pattern
 from tools.localization.ranking import RankedFile
 
 FILES = 12
@@ -40,21 +40,21 @@ class RankedFunction:
     score: float
 
 
-def ranked_functions(
+def rank_functions(
     index: Index, evidence: Evidence, files: Sequence[RankedFile], limit: int = 20
 ) -> list[RankedFunction]:
     """The functions that a text most likely speaks of, the likeliest first."""
     if not files:
         return []
-    rarity, codes = _rarity(index, evidence), code_pattern(evidence.codes)
+    rarity, codes = _compute_rarity(index, evidence), build_code_pattern(evidence.codes)
     found: list[RankedFunction] = []
     outlines = index.outlines([each.path for each in files[:FILES]])
     for place, each in enumerate(files[:FILES], 1):
-        symbols = _units(outlines[each.path].symbols) if each.path in outlines else []
-        lines = index.source(each.path).split("\n")
+        symbols = _select_functions(outlines[each.path].symbols) if each.path in outlines else []
+        lines = index.read_source(each.path).split("\n")
         share = each.score / files[0].score if files[0].score else 0.0
         for symbol in symbols:
-            inside = _inside(rarity, lines, symbol) + _named(evidence, each.path, symbol)
+            inside = _score_body(rarity, lines, symbol) + _score_mentions(evidence, each.path, symbol)
             if evidence.codes and codes.search("\n".join(lines[symbol.first - 1 : symbol.last])):
                 inside += CODED
             score = inside + FILE * share + FIRST / place
@@ -62,7 +62,7 @@ def ranked_functions(
     return sorted(found, key=lambda one: (-one.score, one.path, one.symbol.first))[:limit]
 
 
-def _units(symbols: Sequence[Symbol]) -> list[Symbol]:
+def _select_functions(symbols: Sequence[Symbol]) -> list[Symbol]:
     """Functions and methods; one inside of another belongs to the outer one."""
     outer: list[Symbol] = []
     for each in symbols:
@@ -73,24 +73,24 @@ def _units(symbols: Sequence[Symbol]) -> list[Symbol]:
     return outer
 
 
-def _rarity(index: Index, evidence: Evidence) -> dict[str, float]:
+def _compute_rarity(index: Index, evidence: Evidence) -> dict[str, float]:
     total = len(index.code_by_text) + 1
     return {
         word: weight * math.log(1 + total / (1 + len(there)))
         for word, weight in evidence.words.items()
-        if (there := index.word(word))
+        if (there := index.find_word(word))
     }
 
 
-def _inside(
+def _score_body(
     rarity: dict[str, float],
     lines: Sequence[str],
     symbol: Symbol,
 ) -> float:
     """The words of its lines, relative to all words of the text."""
-    words = counted("\n".join(lines[symbol.first - 1 : symbol.last]))
+    words = count_words("\n".join(lines[symbol.first - 1 : symbol.last]))
     length = words.total()
-    own, qualified = set(parts(symbol.short)), set(parts(symbol.name))
+    own, qualified = set(split_identifier(symbol.short)), set(split_identifier(symbol.name))
     value = 0.0
     for word, weight in rarity.items():
         if often := words[word] + (3 if word in own else 0):
@@ -101,7 +101,7 @@ def _inside(
     return value / (sum(rarity.values()) or 1.0)
 
 
-def _named(evidence: Evidence, path: str, symbol: Symbol) -> float:
+def _score_mentions(evidence: Evidence, path: str, symbol: Symbol) -> float:
     value = 0.0
     owner, _, short = symbol.name.rpartition(".")
     if (weight := evidence.names.get(short, 0.0)) >= 0.1 and len(short) > 2:

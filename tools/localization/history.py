@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tools.codebase.index import Index
-from tools.codebase.modules import module_of
+from tools.codebase.modules import get_module_parts
 from tools.codebase.queries import is_test
-from tools.codebase.words import counted, parts
+from tools.codebase.words import count_words, split_identifier
 
 MOST_COMMITS = 3000
 """The newest ones: older ones are of a program that has changed since."""
@@ -41,7 +41,7 @@ class Commit:
     files: Sequence[str]
 
 
-def commits(index: Index) -> list[Commit]:
+def load_commits(index: Index) -> list[Commit]:
     """The newest commits of the workspace's repository, the newest first; none where there is no repository."""
     from sandbox.errors import UserError
     from sandbox.repository import read_head_commit
@@ -50,59 +50,59 @@ def commits(index: Index) -> list[Commit]:
     now = read_head_commit(index.root)
     if not now:
         return []
-    before, known = _kept(index)
+    before, known = _load_saved_commits(index)
     if before == now:
         return known
     try:
-        fresh = _read(index.root, f"{before}..{now}" if before else now)
+        fresh = _read_log(index.root, f"{before}..{now}" if before else now)
     except ToolFailure:  # what was kept is of a past that is gone
         before, known = "", []
         try:
-            fresh = _read(index.root, now)
+            fresh = _read_log(index.root, now)
         except (ToolFailure, UserError):  # a repository that git itself refuses has no past for us
             return []
     except UserError:
         return []
     found = [*fresh, *known][:MOST_COMMITS]
     data = json.dumps([now, [[each.words, list(each.files)] for each in found]], separators=(",", ":"))
-    index.store.keep(_KEY, 0, zlib.compress(data.encode(), 1))
+    index.store.save_computed(_KEY, 0, zlib.compress(data.encode(), 1))
     return found
 
 
-def _kept(index: Index) -> tuple[str, list[Commit]]:
-    kept = index.store.kept(_KEY)
+def _load_saved_commits(index: Index) -> tuple[str, list[Commit]]:
+    kept = index.store.load_computed(_KEY)
     if kept is None:
         return "", []
     before, rows = json.loads(zlib.decompress(kept[1]))
     return before, [Commit(words=words, files=files) for words, files in rows]
 
 
-def _read(root: Path, revisions: str) -> list[Commit]:
+def _read_log(root: Path, revisions: str) -> list[Commit]:
     from tools.git.broker import Broker
 
     output = Broker(root).run(
         "log", f"--max-count={MOST_COMMITS}", "--no-merges", "--no-renames", "--no-show-signature",
         "--format=%x01%B%x02", "--name-only", revisions, "--",
     )  # fmt: skip
-    return parse(output.stdout.decode("utf-8", "replace"))
+    return parse_log(output.stdout.decode("utf-8", "replace"))
 
 
-def parse(log: str) -> list[Commit]:
+def parse_log(log: str) -> list[Commit]:
     """Commits out of git's log: \\x01, the message, \\x02, and a line a file."""
     found = []
     for entry in log.split("\x01")[1:]:
         message, _, names = entry.partition("\x02")
         files = [name for name in names.split("\n") if name]
         if 0 < len(files) <= MOST_FILES:
-            words = " ".join(counted(message[:MOST_MESSAGE]).elements())
+            words = " ".join(count_words(message[:MOST_MESSAGE]).elements())
             found.append(Commit(words=words, files=files))
     return found
 
 
-def spoken_of(index: Index, past: Sequence[Commit], words: Mapping[str, float]) -> dict[str, float]:
+def score_by_messages(index: Index, past: Sequence[Commit], words: Mapping[str, float]) -> dict[str, float]:
     """Path → how much the commits that changed it speak as these words do, from 0 to 1."""
     documents = [Counter(each.words.split(" ")) for each in past]
-    rarity = _rarity(documents, words)
+    rarity = _compute_rarity(documents, words)
     likeness = []
     for number, document in enumerate(documents):
         value = sum(
@@ -114,14 +114,16 @@ def spoken_of(index: Index, past: Sequence[Commit], words: Mapping[str, float]) 
             likeness.append((value / math.sqrt(5 + document.total()), number))
     scores: dict[str, float] = {}
     for value, number in sorted(likeness, key=lambda each: (-each[0], each[1]))[:LIKE]:
-        files = _sources(index, past[number])
+        files = _select_source_files(index, past[number])
         for path in files:
             scores[path] = scores.get(path, 0.0) + value**2 / len(files)
     most = max(scores.values(), default=1.0)
     return {path: math.sqrt(value / most) for path, value in scores.items()}
 
 
-def given_to(index: Index, past: Sequence[Commit], words: Mapping[str, float]) -> dict[str, float]:
+def score_by_history_share(
+    index: Index, past: Sequence[Commit], words: Mapping[str, float]
+) -> dict[str, float]:
     """Path → how much of its past, beside what else changed it, is of commits that speak as these words do.
 
     From 0 to 1. A file that every second commit changes is among those of any subject; one that only commits of this
@@ -131,10 +133,15 @@ def given_to(index: Index, past: Sequence[Commit], words: Mapping[str, float]) -
     changes: Counter[str] = Counter()
     for document, commit in zip(documents, past, strict=True):
         document.update(
-            {word for path in commit.files for part in module_of(path)[-2:] for word in parts(part)}
+            {
+                word
+                for path in commit.files
+                for part in get_module_parts(path)[-2:]
+                for word in split_identifier(part)
+            }
         )
         changes.update(commit.files)
-    rarity = _rarity(documents, words)
+    rarity = _compute_rarity(documents, words)
     average = sum(each.total() for each in documents) / len(documents) if documents else 1.0
     likeness = []
     for number, document in enumerate(documents):
@@ -147,7 +154,7 @@ def given_to(index: Index, past: Sequence[Commit], words: Mapping[str, float]) -
             likeness.append((value, number))
     scores: dict[str, float] = {}
     for value, number in sorted(likeness, key=lambda each: (-each[0], each[1]))[:GIVEN]:
-        files = _sources(index, past[number])
+        files = _select_source_files(index, past[number])
         for path in files:
             scores[path] = scores.get(path, 0.0) + value**3 / len(files)
     rates = {path: value ** (1 / 3) / math.log(2 + changes[path]) for path, value in scores.items()}
@@ -155,13 +162,13 @@ def given_to(index: Index, past: Sequence[Commit], words: Mapping[str, float]) -
     return {path: rate / most for path, rate in rates.items()}
 
 
-def _rarity(documents: Sequence[Counter[str]], words: Mapping[str, float]) -> dict[str, float]:
+def _compute_rarity(documents: Sequence[Counter[str]], words: Mapping[str, float]) -> dict[str, float]:
     having: Counter[str] = Counter()
     for document in documents:
         having.update(document.keys())
     return {word: math.log(1 + len(documents) / having[word]) for word in words if having[word]}
 
 
-def _sources(index: Index, commit: Commit) -> list[str]:
+def _select_source_files(index: Index, commit: Commit) -> list[str]:
     """What a commit changed of today's files, without tests."""
     return [path for path in commit.files if path in index and not is_test(path)]

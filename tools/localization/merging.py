@@ -15,8 +15,8 @@ from tools.codebase.index import Index
 from tools.codebase.queries import is_test
 from tools.codebase.words import IDENTIFIER
 from tools.localization.evidence import Evidence
-from tools.localization.functions import FILES, RankedFunction, ranked_functions
-from tools.localization.ranking import RankedFile, Weighed, place, weighed
+from tools.localization.functions import FILES, RankedFunction, rank_functions
+from tools.localization.ranking import RankedFile, ScoredFiles, compute_place_factor, score_files
 
 CALLERS = 3
 """Functions, of the likeliest, whose calls count."""
@@ -36,33 +36,37 @@ LAST = 10
 """The place that goes to what the past speaks for most of all that is not listed."""
 
 
-def ranked(
+def rank_results(
     index: Index, evidence: Evidence, files: int, functions: int
 ) -> tuple[list[RankedFile], list[RankedFunction]]:
     """The files and the functions that a text most likely speaks of, the likeliest first."""
-    found = weighed(index, evidence)
-    first = found.best(FILES)
-    inner = ranked_functions(index, evidence, first, max(functions, CALLERS))
-    called = _called(index, inner[:CALLERS])
+    found = score_files(index, evidence)
+    first = found.list_best(FILES)
+    inner = rank_functions(index, evidence, first, max(functions, CALLERS))
+    called = _score_called_files(index, inner[:CALLERS])
     for path, (value, by) in called.items():
         if path in found.scores:
             found.gathered.files[path].reasons.append((value, f"{by} calls what it defines"))
-    order = _merged(found, {path: value for path, (value, _) in called.items()})
-    return _told(found, order[:files]), inner[:functions]
+    order = _order_paths(found, {path: value for path, (value, _) in called.items()})
+    return _build_ranked_files(found, order[:files]), inner[:functions]
 
 
-def _called(index: Index, callers: Sequence[RankedFunction]) -> dict[str, tuple[float, str]]:
+def _score_called_files(index: Index, callers: Sequence[RankedFunction]) -> dict[str, tuple[float, str]]:
     """Path → how much the code in it is called by these functions, from 0 to 1, and by which."""
     found: dict[str, tuple[float, str]] = {}
     most = callers[0].score if callers else 0.0
     for caller in callers if most > 0 else ():
-        lines = index.source(caller.path).split("\n")
+        lines = index.read_source(caller.path).split("\n")
         body = "\n".join(lines[caller.symbol.first - 1 : caller.symbol.last])
         there: dict[str, float] = {}
         for name in sorted(set(IDENTIFIER.findall(body))):
             if len(name) < SHORTEST:
                 continue
-            definers = [path for path, defined, _, _ in index.naming(name) if defined and not is_test(path)]
+            definers = [
+                path
+                for path, defined, _, _ in index.find_files_with_name(name)
+                if defined and not is_test(path)
+            ]
             if 0 < len(definers) <= MOST_DEFINERS and caller.path not in definers:
                 for path in definers:
                     there[path] = max(there.get(path, 0.0), 1 / math.sqrt(len(definers)))
@@ -73,27 +77,30 @@ def _called(index: Index, callers: Sequence[RankedFunction]) -> dict[str, tuple[
     return found
 
 
-def _merged(found: Weighed, called: Mapping[str, float]) -> list[str]:
+def _order_paths(found: ScoredFiles, called: Mapping[str, float]) -> list[str]:
     """All paths in their order."""
 
-    def behind(order: Sequence[str], weight: float) -> list[str]:
-        added = {path: weight * called.get(path, 0.0) * place(path) for path in order}
+    def order_by_calls(order: Sequence[str], weight: float) -> list[str]:
+        added = {path: weight * called.get(path, 0.0) * compute_place_factor(path) for path in order}
         return sorted(order, key=lambda path: (-found.scores[path] - added[path], path))
 
-    order = found.order()
-    near = [*order[:1], *behind(order[1:], NEAR)[: NEAR_PLACES - 1]]
+    order = found.order_paths()
+    near = [*order[:1], *order_by_calls(order[1:], NEAR)[: NEAR_PLACES - 1]]
     taken = set(near)
-    rest = behind([path for path in order if path not in taken], FURTHER)
+    rest = order_by_calls([path for path in order if path not in taken], FURTHER)
     listed, left = [*near, *rest][: LAST - 1], [*near, *rest][LAST - 1 :]
-    past = {path: found.gathered.files[path].values.get("commits", 0.0) * place(path) for path in left}
+    past = {
+        path: found.gathered.files[path].values.get("commits", 0.0) * compute_place_factor(path)
+        for path in left
+    }
     spoken = sorted((path for path in left if past[path] > 0), key=lambda path: (-past[path], path))[:1]
     return [*listed, *spoken, *(path for path in left if path not in spoken)]
 
 
-def _told(found: Weighed, order: Sequence[str]) -> list[RankedFile]:
+def _build_ranked_files(found: ScoredFiles, order: Sequence[str]) -> list[RankedFile]:
     """Files with scores that fall along the order, for whoever takes them for weights."""
     told: list[RankedFile] = []
     for path in order:
-        each = found.told(path)
+        each = found.build_ranked_file(path)
         told.append(replace(each, score=min(each.score, told[-1].score)) if told else each)
     return told

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 
 from tools.codebase.index import Index
 from tools.codebase.queries import is_test
-from tools.localization.evidence import Evidence, code_pattern
-from tools.localization.features import Features, Gathered, gather
-from tools.localization.history import commits, given_to, spoken_of
+from tools.localization.evidence import Evidence, build_code_pattern
+from tools.localization.features import Features, FeatureTable, gather_features
+from tools.localization.history import load_commits, score_by_history_share, score_by_messages
 
 WEIGHTS: Mapping[str, float] = {
     "words": 0.6,
@@ -71,61 +71,65 @@ class RankedFile:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Weighed:
+class ScoredFiles:
     """Files with their features, and with the sums of these."""
 
-    gathered: Gathered
+    gathered: FeatureTable
     scores: Mapping[str, float]
 
-    def order(self) -> list[str]:
+    def order_paths(self) -> list[str]:
         """Paths, that of the largest sum first."""
         return sorted(self.scores, key=lambda path: (-self.scores[path], path))
 
-    def best(self, limit: int) -> list[RankedFile]:
-        return [self.told(path) for path in self.order()[:limit]]
+    def list_best(self, limit: int) -> list[RankedFile]:
+        return [self.build_ranked_file(path) for path in self.order_paths()[:limit]]
 
-    def told(self, path: str) -> RankedFile:
-        return RankedFile(path=path, score=self.scores[path], reasons=_reasons(self.gathered.files[path]))
+    def build_ranked_file(self, path: str) -> RankedFile:
+        return RankedFile(
+            path=path, score=self.scores[path], reasons=_collect_reasons(self.gathered.files[path])
+        )
 
 
-def weighed(index: Index, evidence: Evidence) -> Weighed:
+def score_files(index: Index, evidence: Evidence) -> ScoredFiles:
     """How much speaks for each of the files of which anything does."""
-    gathered = gather(index, evidence)
-    past = commits(index)
-    for path, value in spoken_of(index, past, evidence.words).items():
+    gathered = gather_features(index, evidence)
+    past = load_commits(index)
+    for path, value in score_by_messages(index, past, evidence.words).items():
         reason = "commits that changed it speak of the same" if value > 0.5 else ""
         gathered.add(path, "commits", value, reason)
-    for path, value in given_to(index, past, evidence.words).items():
+    for path, value in score_by_history_share(index, past, evidence.words).items():
         reason = "its past is of commits that speak of the same" if value > 0.7 else ""
         gathered.add(path, "given", value, reason)
-    add_sizes(index, gathered.files)
-    scores = _scores(gathered)
+    add_size_features(index, gathered.files)
+    scores = _compute_scores(gathered)
     if evidence.codes:
-        _coded(index, evidence, sorted(scores, key=lambda path: (-scores[path], path))[:READ], gathered)
-        scores = _scores(gathered)
-    return Weighed(gathered=gathered, scores=scores)
+        _add_code_features(
+            index, evidence, sorted(scores, key=lambda path: (-scores[path], path))[:READ], gathered
+        )
+        scores = _compute_scores(gathered)
+    return ScoredFiles(gathered=gathered, scores=scores)
 
 
-def _scores(gathered: Gathered) -> dict[str, float]:
-    return {path: score(path, features.values) for path, features in gathered.files.items()}
+def _compute_scores(gathered: FeatureTable) -> dict[str, float]:
+    return {path: compute_score(path, features.values) for path, features in gathered.files.items()}
 
 
-def _coded(index: Index, evidence: Evidence, best: Sequence[str], gathered: Gathered) -> None:
+def _add_code_features(index: Index, evidence: Evidence, best: Sequence[str], gathered: FeatureTable) -> None:
     """The feature `coded`: a program's message has a code, and few files speak of it."""
-    codes = code_pattern(evidence.codes)
+    codes = build_code_pattern(evidence.codes)
     holders: dict[str, list[str]] = {}
     for path in best:
         if not is_test(path):
-            for code in set(codes.findall(index.source(path))):
+            for code in set(codes.findall(index.read_source(path))):
                 holders.setdefault(code, []).append(path)
     for code, paths in holders.items():
         for path in paths if len(paths) <= MOST_CODED else ():
             gathered.raise_to(path, "coded", 1 / math.sqrt(len(paths)), f"holds {code}")
 
 
-def add_sizes(index: Index, files: Mapping[str, Features]) -> None:
+def add_size_features(index: Index, files: Mapping[str, Features]) -> None:
     """The feature `size`: where there is more code there are more mistakes."""
-    sizes = {path: index.counts[index.text_of(path)][1] for path in files}
+    sizes = {path: index.counts[index.get_text_number(path)][1] for path in files}
     small = [path for path, code in sizes.items() if path.endswith("__init__.py") and code < SMALL]
     for path, outline in index.outlines(small).items():
         if sum(symbol.kind in ("function", "class") for symbol in outline.symbols) < FEW:
@@ -134,13 +138,13 @@ def add_sizes(index: Index, files: Mapping[str, Features]) -> None:
         files[path].values["size"] = math.log(1 + code) / 10
 
 
-def score(path: str, values: Mapping[str, float], weights: Mapping[str, float] = WEIGHTS) -> float:
+def compute_score(path: str, values: Mapping[str, float], weights: Mapping[str, float] = WEIGHTS) -> float:
     """The weighted sum, less for places that are seldom meant."""
     total = sum(weights.get(name, 0.0) * value for name, value in values.items())
-    return total * place(path) * (PACKAGE if values.get("package") else 1.0)
+    return total * compute_place_factor(path) * (PACKAGE if values.get("package") else 1.0)
 
 
-def place(path: str) -> float:
+def compute_place_factor(path: str) -> float:
     """What part of a score a file of this place keeps."""
     kept = 1.0
     if is_test(path):
@@ -150,6 +154,6 @@ def place(path: str) -> float:
     return kept
 
 
-def _reasons(features: Features) -> tuple[str, ...]:
+def _collect_reasons(features: Features) -> tuple[str, ...]:
     seen = dict.fromkeys(reason for _, reason in sorted(features.reasons, key=lambda each: -each[0]))
     return tuple(seen)[:4]

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
-from tools.lsp.positions import Place, column_of
+from tools.lsp.positions import Place, find_column
 
 if TYPE_CHECKING:
     from tools.codebase.index import Index
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 Answered = TypeVar("Answered")
 
 
-class Ask(Protocol):
+class AskIndex(Protocol):
     """Puts a question to the index of the workspace, which is brought up to date first."""
 
     def __call__(self, question: Callable[[Index], Answered], /) -> Answered: ...
@@ -35,7 +35,7 @@ _HEAD = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Named:
+class NamedPlace:
     """A name and a place where it stands. given: the place was told, not found"""
 
     name: str
@@ -43,47 +43,47 @@ class Named:
     given: bool
 
 
-def named(index: Index, target: str) -> Named | None:
+def resolve_target(index: Index, target: str) -> NamedPlace | None:
     """The place that a target means: "cart.py:12 total", or the definition of a name that has only one."""
-    from tools.codebase.queries import find, segments
+    from tools.codebase.queries import find_definitions, split_name
 
     if told := _AT.fullmatch(target.strip()):
         path, line = told["path"].removeprefix("./"), int(told["line"])
-        short = segments(told["name"])[-1:]
-        lines = index.source(path).split("\n")
+        short = split_name(told["name"])[-1:]
+        lines = index.read_source(path).split("\n")
         if not short or not 0 < line <= len(lines):
             return None
-        column = column_of(lines[line - 1], short[0])
+        column = find_column(lines[line - 1], short[0])
         place = None if column is None else Place(path=path, line=line, column=column)
-        return Named(name=short[0], place=place, given=True) if place else None
-    found = find(index, target)
+        return NamedPlace(name=short[0], place=place, given=True) if place else None
+    found = find_definitions(index, target)
     if len(found) != 1:
         return None
     symbol = found[0].symbol
-    lines = index.source(found[0].path).split("\n")
+    lines = index.read_source(found[0].path).split("\n")
     for line in range(symbol.line, min(symbol.line + _HEAD, len(lines), symbol.last) + 1):
-        if line <= len(lines) and (column := column_of(lines[line - 1], symbol.short)) is not None:
+        if line <= len(lines) and (column := find_column(lines[line - 1], symbol.short)) is not None:
             place = Place(path=found[0].path, line=line, column=column)
-            return Named(name=symbol.short, place=place, given=False)
+            return NamedPlace(name=symbol.short, place=place, given=False)
     return None
 
 
-def uses(index: Index, name: str, places: Sequence[Place], *, calls: bool) -> list[Use]:
+def build_uses(index: Index, name: str, places: Sequence[Place], *, calls: bool) -> list[Use]:
     """Places that a server told, as the index tells its own; calls: only those that the index sees called."""
-    from tools.codebase.queries import Use, around, is_test
+    from tools.codebase.queries import Use, find_enclosing_symbol, is_test
 
     found: list[Use] = []
     by_path: dict[str, set[int]] = {}
     for each in places:
         by_path.setdefault(each.path, set()).add(each.line)
     for path in sorted(by_path, key=lambda each: (is_test(each), each)):
-        called = {mark >> 1 for mark in index.uses(path, name).get(name, ()) if mark & 1}
-        symbols, lines = index.outline(path).symbols, index.source(path).split("\n")
+        called = {mark >> 1 for mark in index.find_uses(path, name).get(name, ()) if mark & 1}
+        symbols, lines = index.outline(path).symbols, index.read_source(path).split("\n")
         found += [
             Use(
                 path=path,
                 line=line,
-                within=around(symbols, line),
+                within=find_enclosing_symbol(symbols, line),
                 called=line in called,
                 code=lines[line - 1].strip() if line <= len(lines) else "",
             )

@@ -26,27 +26,28 @@ WARNING = 2
 """Severities above it are hints."""
 
 
-async def problems(at: Workspace, path: str, before: str, after: str) -> list[str]:
+async def find_new_diagnostics(at: Workspace, path: str, before: str, after: str) -> list[str]:
     """Errors and warnings that the edit brought in, as "cart.py:12: undefined name 'x'".
 
     before: "" for a new file
     Nothing where no server is named for the file, and nothing in time.
     """
-    server = at.servers.of(at, path) if at.servers is not None else None
+    server = at.servers.get_server(at, path) if at.servers is not None else None
     if server is None or before == after:
         return []
     try:
         async with asyncio.timeout(TIMEOUT):
-            known = await server.diagnostics(path, before) if before else []
-            now = await server.diagnostics(path, after)
+            known = await server.request_diagnostics(path, before) if before else []
+            now = await server.request_diagnostics(path, after)
     except (TimeoutError, ServerGone):  # advice is not worth a failure, nor a longer wait
         return []
     return [
-        f"{path}:{each.line}: {clip(each.message, MOST_LETTERS)} ({server.name})" for each in _new(known, now)
+        f"{path}:{each.line}: {clip(each.message, MOST_LETTERS)} ({server.name})"
+        for each in _filter_new(known, now)
     ][:MOST]
 
 
-def _new(known: list[Diagnostic], now: list[Diagnostic]) -> list[Diagnostic]:
+def _filter_new(known: list[Diagnostic], now: list[Diagnostic]) -> list[Diagnostic]:
     """Those that were not there before, on whatever line: an edit moves the lines behind it."""
     left = Counter(each.message for each in known if each.severity <= WARNING)
     found = []

@@ -19,12 +19,12 @@ class Place:
     column: int
 
 
-def uri(root: Path, path: str) -> str:
+def build_uri(root: Path, path: str) -> str:
     """The address by which a server knows a file."""
     return "file://" + quote(str(root / path))
 
 
-def path_of(root: Path, address: object) -> str | None:
+def uri_to_path(root: Path, address: object) -> str | None:
     """The file's path relative to the workspace, None for what lies outside of it."""
     if not isinstance(address, str):
         return None
@@ -35,17 +35,17 @@ def path_of(root: Path, address: object) -> str | None:
     return whole.relative_to(root).as_posix()
 
 
-def units(line: str, column: int) -> int:
+def count_utf16_units(line: str, column: int) -> int:
     """UTF-16 units before a letter of a line."""
     return len(line[:column].encode("utf-16-le", "surrogatepass")) // 2
 
 
-def letters(line: str, count: int) -> int:
+def count_letters(line: str, count: int) -> int:
     """Letters before a place that is told in UTF-16 units; the line's length for what is behind it."""
     return len(line.encode("utf-16-le", "surrogatepass")[: 2 * count].decode("utf-16-le", "replace"))
 
 
-def offset(lines: Sequence[str], position: Mapping[str, Any]) -> tuple[int, int]:
+def resolve_position(lines: Sequence[str], position: Mapping[str, Any]) -> tuple[int, int]:
     """Line (from 0) and letter of a position; a place behind the last line is the end of the text.
 
     Raises KeyError, TypeError for what is no position.
@@ -55,10 +55,10 @@ def offset(lines: Sequence[str], position: Mapping[str, Any]) -> tuple[int, int]
         raise TypeError("a position before the text")
     if line >= len(lines):
         return len(lines) - 1, len(lines[-1])
-    return line, letters(lines[line], character)
+    return line, count_letters(lines[line], character)
 
 
-def column_of(line: str, name: str) -> int | None:
+def find_column(line: str, name: str) -> int | None:
     """Letters before a name on a line, None where it does not stand as a whole word."""
     found = re.search(rf"(?<!\w){re.escape(name)}(?!\w)", line)
     return found.start() if found else None

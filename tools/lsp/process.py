@@ -10,7 +10,7 @@ from typing import Any
 
 from sandbox.errors import UserError
 from sandbox.process import Command, Completed
-from tools.lsp.wire import BadMessage, as_message, read_message
+from tools.lsp.wire import BadMessage, frame_message, read_framed_message
 from tools.surroundings import Surroundings
 
 FOREVER = 10.0 * 365 * 86_400
@@ -120,17 +120,17 @@ class ServerProcess:
         """Tell it that nobody waits for an answer any more."""
         self.notify("$/cancelRequest", {"id": number})
 
-    def written(self, content: Mapping[str, Any]) -> bytes:
+    def encode_message(self, content: Mapping[str, Any]) -> bytes:
         """A message's bytes."""
-        return as_message(content)
+        return frame_message(content)
 
-    async def read(self, reader: asyncio.StreamReader) -> dict[str, Any] | None:
+    async def read_message(self, reader: asyncio.StreamReader) -> dict[str, Any] | None:
         """The next message, None at the end. Raises BadMessage, ValueError (a line that does not end)."""
-        return await read_message(reader)
+        return await read_framed_message(reader)
 
-    def answered(self, method: str, parameters: object) -> dict[str, Any]:
+    def answer_request(self, method: str, parameters: object) -> dict[str, Any]:
         """Our answer to what it asks of us."""
-        return _answered(method, parameters)
+        return _answer_editor_request(method, parameters)
 
     def notify(self, method: str, parameters: Mapping[str, Any] | None = None) -> None:
         """Tell it something."""
@@ -150,7 +150,7 @@ class ServerProcess:
                 each.cancel()
         if tasks:
             await asyncio.wait(tasks)
-        self._leave("it was ended")
+        self._fail_waiting("it was ended")
         if self._writer is not None:
             self._writer.close()
         if self._transport is not None:
@@ -158,30 +158,30 @@ class ServerProcess:
 
     def _send(self, content: Mapping[str, Any]) -> None:
         if self._writer is not None and not self._writer.is_closing():
-            self._writer.write(self.written(content))
+            self._writer.write(self.encode_message(content))
 
     async def _run(self, command: Command) -> None:
         try:
             done = await self._at.sandbox.run(command)
         except UserError as error:
-            self._leave(error.message)
+            self._fail_waiting(error.message)
         else:
-            self._leave(_ended(done))
+            self._fail_waiting(_describe_exit(done))
 
     async def _read(self, reader: asyncio.StreamReader) -> None:
         """Take messages as they come. What they say is a stranger's word."""
         try:
-            while (message := await self.read(reader)) is not None:
-                self._take(message)
+            while (message := await self.read_message(reader)) is not None:
+                self._dispatch_message(message)
         except (BadMessage, ValueError) as bad:  # ValueError: a line that does not end
-            self._leave(str(bad))
+            self._fail_waiting(str(bad))
             if self._running is not None:
                 self._running.cancel()
 
-    def _take(self, message: Mapping[str, Any]) -> None:
+    def _dispatch_message(self, message: Mapping[str, Any]) -> None:
         method, number = message.get("method"), message.get("id")
         if isinstance(method, str) and number is not None:
-            self._send({"id": number, **self.answered(method, message.get("params"))})
+            self._send({"id": number, **self.answer_request(method, message.get("params"))})
         elif isinstance(method, str):
             self._notified(method, message.get("params"))
         elif isinstance(number, int) and (waiting := self._waiting.get(number)) and not waiting.done():
@@ -191,7 +191,7 @@ class ServerProcess:
             else:
                 waiting.set_result(message.get("result"))
 
-    def _leave(self, problem: str) -> None:
+    def _fail_waiting(self, problem: str) -> None:
         """Nothing more will come: whoever waits is told."""
         self._problem = self._problem or problem
         for each in self._waiting.values():
@@ -199,7 +199,7 @@ class ServerProcess:
                 each.set_exception(ServerGone(self._problem))
 
 
-def _answered(method: str, parameters: object) -> dict[str, Any]:
+def _answer_editor_request(method: str, parameters: object) -> dict[str, Any]:
     """Our answer to what a server asks of an editor: it gets no settings, and changes no file."""
     if method == "workspace/configuration":
         items = parameters.get("items") if isinstance(parameters, dict) else None
@@ -212,7 +212,7 @@ def _answered(method: str, parameters: object) -> dict[str, Any]:
     return {"error": {"code": -32601, "message": f"no method {method}"}}
 
 
-def _ended(done: Completed) -> str:
+def _describe_exit(done: Completed) -> str:
     if done.returncode in (126, 127):
         return "the program cannot be started"
     return f"it ended with exit status {done.returncode}"

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from sandbox.errors import UserError
 from tools.action import Observation, ToolFailure
-from tools.lsp.positions import offset, path_of
+from tools.lsp.positions import resolve_position, uri_to_path
 from tools.lsp.process import ServerGone
 from tools.registry import tool
 from tools.workspace import Workspace
@@ -29,14 +29,14 @@ async def rename(name: str, to: str, *, at: Workspace) -> Observation:
 
     name: "Cart.total", or with a line that it stands on: "cart.py:12 total"
     """
-    from tools.code import asked
-    from tools.edit.making import made
-    from tools.lsp.asking import named
+    from tools.code import query_index
+    from tools.edit.making import execute_changes
+    from tools.lsp.asking import resolve_target
 
     if not to.isidentifier():
         raise ToolFailure(f"rename: no change: {to!r} is no name")
     try:
-        where = await asyncio.to_thread(asked, at, lambda index: named(index, name))
+        where = await asyncio.to_thread(query_index, at, lambda index: resolve_target(index, name))
     except UserError as error:
         raise ToolFailure(f"rename: no change: {error.message}") from None
     if where is None:
@@ -45,35 +45,35 @@ async def rename(name: str, to: str, *, at: Workspace) -> Observation:
             '("cart.py:12 total")'
         )
     servers = at.servers
-    server = servers.of(at, where.place.path) if servers is not None else None
+    server = servers.get_server(at, where.place.path) if servers is not None else None
     if servers is None or server is None:
         raise ToolFailure(
             f"rename: no change: no language server runs for {where.place.path}; edit the places"
         )
     try:
-        edit = await server.rename(where.place, to)
+        edit = await server.request_rename(where.place, to)
     except ServerGone as gone:
         raise ToolFailure(f"rename: no change: the language server {server.name} says: {gone}") from None
-    updates = list(_updates(at, edit or {}))
+    updates = list(_build_updates(at, edit or {}))
     if kept := [each.path for each in updates if servers.spared(each.path)]:
         raise ToolFailure(
             f"rename: no change: {kept[0]} would have to change, which a rule of the user's forbids"
         )
     if not updates:
         raise ToolFailure(f"rename: no change: {server.name} finds nothing to rename at {name!r}")
-    done = await made(at, "rename", updates)
-    left = await asyncio.to_thread(asked, at, lambda index: _left(index, where.name))
+    done = await execute_changes(at, "rename", updates)
+    left = await asyncio.to_thread(query_index, at, lambda index: _find_remaining_uses(index, where.name))
     return replace(done, text="\n".join([done.text, *left])) if left else done
 
 
-def _left(index: Index, name: str) -> list[str]:
+def _find_remaining_uses(index: Index, name: str) -> list[str]:
     """Where the name still stands: a server that has not read every file renames less than it should."""
     from itertools import islice
 
-    from tools.codebase.queries import find, references
+    from tools.codebase.queries import find_definitions, find_references
 
-    places = [(each.path, each.symbol.line) for each in find(index, name)]
-    places += [(each.path, each.line) for each in islice(references(index, name), MOST_COUNTED)]
+    places = [(each.path, each.symbol.line) for each in find_definitions(index, name)]
+    places += [(each.path, each.line) for each in islice(find_references(index, name), MOST_COUNTED)]
     if not places:
         return []
     shown = ", ".join(f"{path}:{line}" for path, line in sorted(places)[:MOST_LEFT])
@@ -81,24 +81,26 @@ def _left(index: Index, name: str) -> list[str]:
     return [f"the name still stands at {shown}{more}: look whether the same is meant there"]
 
 
-def _updates(at: Workspace, edit: Mapping[str, Any]) -> Iterator[Update]:
+def _build_updates(at: Workspace, edit: Mapping[str, Any]) -> Iterator[Update]:
     """The server's edit as ours, a file each. Raises ToolFailure for what it must not change."""
     from tools.edit.changes import Replace, Update
 
-    for address, edits in _by_file(edit):
-        path = path_of(at.root, address)
+    for address, edits in _group_by_file(edit):
+        path = uri_to_path(at.root, address)
         if path is None:
             raise ToolFailure(f"rename: no change: it would change {address}, outside of the workspace")
         try:
             old = at.files.read(path).decode("utf-8")
         except (OSError, ValueError) as error:
             raise ToolFailure(f"rename: no change: {path}: {error}") from None
-        new = applied(old, edits)
+        new = apply_server_edits(old, edits)
         if new != old:
-            yield Update(path=path, edits=(Replace(old=_lf(old), new=_lf(new)),))
+            yield Update(
+                path=path, edits=(Replace(old=_normalize_newlines(old), new=_normalize_newlines(new)),)
+            )
 
 
-def _by_file(edit: Mapping[str, Any]) -> Iterator[tuple[object, list[Any]]]:
+def _group_by_file(edit: Mapping[str, Any]) -> Iterator[tuple[object, list[Any]]]:
     """Address and edits, out of either of the protocol's two forms."""
     documents = edit.get("documentChanges")
     if isinstance(documents, list):
@@ -111,7 +113,7 @@ def _by_file(edit: Mapping[str, Any]) -> Iterator[tuple[object, list[Any]]]:
         yield from (changes if isinstance(changes, dict) else {}).items()
 
 
-def applied(text: str, edits: list[Any]) -> str:
+def apply_server_edits(text: str, edits: list[Any]) -> str:
     """A text after a server's edits, which all speak of the text as it was. Raises ToolFailure for what is none."""
     lines = text.split("\n")
     starts = [0]
@@ -120,7 +122,9 @@ def applied(text: str, edits: list[Any]) -> str:
     places: list[tuple[int, int, str]] = []
     try:
         for each in edits:
-            (first, column), (last, end) = (offset(lines, each["range"][side]) for side in ("start", "end"))
+            (first, column), (last, end) = (
+                resolve_position(lines, each["range"][side]) for side in ("start", "end")
+            )
             places.append((starts[first] + column, starts[last] + end, str(each["newText"])))
     except (KeyError, TypeError, ValueError):
         raise ToolFailure("rename: no change: the server's answer makes no sense") from None
@@ -134,5 +138,5 @@ def applied(text: str, edits: list[Any]) -> str:
     return text
 
 
-def _lf(text: str) -> str:
+def _normalize_newlines(text: str) -> str:
     return text.replace("\r\n", "\n")

@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
-from tools.languages import named_like
+from tools.languages import match_languages
 from tools.lsp.process import ServerGone
 from tools.lsp.server import Server
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from tools.surroundings import Surroundings
 
 
-def _nothing(path: str) -> bool:
+def _spare_nothing(path: str) -> bool:
     """No rule speaks of any path."""
     return False
 
@@ -26,15 +26,15 @@ class Servers:
         only when the policy has judged it already
     """
 
-    def __init__(self, commands: Mapping[str, str], spared: Callable[[str], bool] = _nothing) -> None:
+    def __init__(self, commands: Mapping[str, str], spared: Callable[[str], bool] = _spare_nothing) -> None:
         self.spared = spared
         self._commands = commands
         self._running: dict[str, Server] = {}
         self._failed: dict[str, str] = {}
 
-    def of(self, at: Surroundings, path: str) -> Server | None:
+    def get_server(self, at: Surroundings, path: str) -> Server | None:
         """The server for a file; None where its language has none, or the one that it has failed before."""
-        names = [each.name for each in named_like(path)]
+        names = [each.name for each in match_languages(path)]
         command = next((self._commands[each] for each in reversed(names) if each in self._commands), "")
         if not command or command in self._failed:
             return None

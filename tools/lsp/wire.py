@@ -18,16 +18,16 @@ class BadMessage(Exception):
     """The server does not keep to the protocol; its text says how."""
 
 
-def as_message(content: Mapping[str, Any]) -> bytes:
+def frame_message(content: Mapping[str, Any]) -> bytes:
     """A message's bytes."""
     data = json.dumps({"jsonrpc": "2.0", **content}, separators=(",", ":")).encode("utf-8", "replace")
     return b"Content-Length: %d\r\n\r\n" % len(data) + data
 
 
-async def read_message(reader: asyncio.StreamReader) -> dict[str, Any] | None:
+async def read_framed_message(reader: asyncio.StreamReader) -> dict[str, Any] | None:
     """The next message, None at the end of the stream. Raises BadMessage."""
     try:
-        size = await _length(reader)
+        size = await _read_length(reader)
         if size is None:
             return None
         message = json.loads(await reader.readexactly(size))
@@ -40,7 +40,7 @@ async def read_message(reader: asyncio.StreamReader) -> dict[str, Any] | None:
     return message
 
 
-async def _length(reader: asyncio.StreamReader) -> int | None:
+async def _read_length(reader: asyncio.StreamReader) -> int | None:
     """What the headers say; None at the end of the stream. Raises BadMessage, ValueError."""
     size = -1
     for _ in range(MOST_HEADERS):

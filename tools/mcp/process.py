@@ -32,12 +32,12 @@ class McpProcess(ServerProcess):
         """Tell it that nobody waits for an answer any more."""
         self.notify("notifications/cancelled", {"requestId": number})
 
-    def written(self, content: Mapping[str, Any]) -> bytes:
+    def encode_message(self, content: Mapping[str, Any]) -> bytes:
         """A message's line."""
         line = json.dumps({"jsonrpc": "2.0", **content}, separators=(",", ":"), ensure_ascii=True)
         return line.encode("ascii") + b"\n"
 
-    async def read(self, reader: asyncio.StreamReader) -> dict[str, Any] | None:
+    async def read_message(self, reader: asyncio.StreamReader) -> dict[str, Any] | None:
         """The next message, None at the end of the stream. Raises BadMessage, ValueError (no end of line)."""
         while line := await reader.readline():
             if not line.strip():
@@ -51,7 +51,7 @@ class McpProcess(ServerProcess):
             return message
         return None
 
-    def answered(self, method: str, parameters: object) -> dict[str, Any]:
+    def answer_request(self, method: str, parameters: object) -> dict[str, Any]:
         """Our answer to what a server asks: the one root there is; no model is lent, nobody is asked."""
         if method == "ping":
             return {"result": {}}

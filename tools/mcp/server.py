@@ -28,7 +28,7 @@ MOST_PAGES = 32
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Described:
+class ToolDescription:
     """One tool, as its server describes it. schema: JSON schema of its arguments"""
 
     name: str
@@ -37,14 +37,14 @@ class Described:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Result:
+class CallResult:
     """What came of a call. failed: the server says that it did"""
 
     text: str
     failed: bool
 
 
-class Server:
+class McpServer:
     """One server by the name that the settings give it.
 
     tools: as it told them when it was last started; why: it does not run, in a clause; "" if it runs or never did
@@ -52,7 +52,7 @@ class Server:
 
     def __init__(self, at: Surroundings, name: str, argv: Sequence[str]) -> None:
         self.name = name
-        self.tools: Sequence[Described] = ()
+        self.tools: Sequence[ToolDescription] = ()
         self.why = ""
         self._at = at
         self._argv = argv
@@ -73,23 +73,23 @@ class Server:
             try:
                 async with asyncio.timeout(START_SECONDS):
                     await process.start(self._argv)
-                    await self._begin(process)
-                    self.tools = await self._listed(process)
+                    await self._initialize(process)
+                    self.tools = await self._list_tools(process)
             except TimeoutError:
-                await self._give_up(f"it told no tools within {START_SECONDS:g} s")
+                await self._fail_start(f"it told no tools within {START_SECONDS:g} s")
             except ServerGone as gone:
-                await self._give_up(str(gone))
+                await self._fail_start(str(gone))
             except asyncio.CancelledError:
                 await process.close()
                 raise
             self.why = ""
 
-    async def start_or_say(self) -> None:
+    async def try_start(self) -> None:
         """Have it run; that it does not, `why` says."""
         with suppress(ServerGone):
             await self.start()
 
-    async def call(self, tool: str, arguments: Mapping[str, Any]) -> Result:
+    async def call(self, tool: str, arguments: Mapping[str, Any]) -> CallResult:
         """Have a tool do its work; a server that has ended is started again. Raises ServerGone."""
         await self.start()
         assert self._process is not None
@@ -102,7 +102,7 @@ class Server:
             raise
         if not isinstance(answer, Mapping):
             raise ServerGone("it answered with something that is no result")
-        return Result(text=_text(answer), failed=answer.get("isError") is True)
+        return CallResult(text=_format_contents(answer), failed=answer.get("isError") is True)
 
     async def close(self) -> None:
         """End it; a later call starts it again."""
@@ -110,7 +110,7 @@ class Server:
         if process is not None:
             await process.close()
 
-    async def _begin(self, process: McpProcess) -> None:
+    async def _initialize(self, process: McpProcess) -> None:
         wanted = {
             "protocolVersion": VERSIONS[0],
             "capabilities": {"roots": {}},
@@ -122,41 +122,41 @@ class Server:
             raise ServerGone(f"it speaks version {version!r} of the protocol, which is not known here")
         process.notify("notifications/initialized")
 
-    async def _listed(self, process: McpProcess) -> list[Described]:
-        found: dict[str, Described] = {}
+    async def _list_tools(self, process: McpProcess) -> list[ToolDescription]:
+        found: dict[str, ToolDescription] = {}
         cursor: object = None
         for _ in range(MOST_PAGES):
             page = await process.request("tools/list", {"cursor": cursor} if cursor else {}, START_SECONDS)
             if not isinstance(page, Mapping) or not isinstance(page.get("tools"), list):
                 raise ServerGone("it told no list of tools")
             for each in page["tools"]:
-                if (tool := _described(each)) is not None and len(found) < MOST_TOOLS:
+                if (tool := _parse_tool(each)) is not None and len(found) < MOST_TOOLS:
                     found[tool.name] = tool
             cursor = page.get("nextCursor")
             if not cursor:
                 break
         return list(found.values())
 
-    async def _give_up(self, why: str) -> None:
+    async def _fail_start(self, why: str) -> None:
         self.why = why
         await self.close()
         raise ServerGone(why)
 
 
-def _described(tool: object) -> Described | None:
+def _parse_tool(tool: object) -> ToolDescription | None:
     if not isinstance(tool, Mapping) or not isinstance(tool.get("name"), str) or not tool["name"]:
         return None
     schema = tool.get("inputSchema")
     usable = isinstance(schema, Mapping) and isinstance(schema.get("properties", {}), Mapping)
     shape = {key: each for key, each in schema.items() if key != "$schema"} if usable else {}  # type: ignore[union-attr]
-    return Described(
+    return ToolDescription(
         name=tool["name"],
         description=str(tool.get("description") or tool.get("title") or ""),
         schema={"type": "object", "properties": {}, **shape},
     )
 
 
-def _text(answer: Mapping[str, Any]) -> str:
+def _format_contents(answer: Mapping[str, Any]) -> str:
     """The contents as text; of what is none, that it came."""
     parts: list[str] = []
     contents = answer.get("content")

@@ -12,9 +12,9 @@ from typing import Any
 
 from sandbox.effects import Effect
 from tools.action import Observation, ToolFailure
-from tools.framing import enclosed
+from tools.framing import enclose_in_tag
 from tools.lsp.process import ServerGone
-from tools.mcp.server import Described, Server
+from tools.mcp.server import McpServer, ToolDescription
 from tools.registry import Tool
 from tools.surroundings import Surroundings
 from tools.workspace import Workspace
@@ -29,21 +29,21 @@ class McpServers:
     """commands: name → command line, as the user's settings have them"""
 
     def __init__(self, at: Surroundings, commands: Mapping[str, str]) -> None:
-        self._servers = {name: Server(at, name, shlex.split(line)) for name, line in commands.items()}
+        self._servers = {name: McpServer(at, name, shlex.split(line)) for name, line in commands.items()}
         self._joined = False
 
-    def __iter__(self) -> Iterator[Server]:
+    def __iter__(self) -> Iterator[McpServer]:
         return iter(self._servers.values())
 
-    def get(self, name: str) -> Server | None:
+    def get(self, name: str) -> McpServer | None:
         return self._servers.get(name)
 
-    async def join(self) -> list[str]:
+    async def start_all(self) -> list[str]:
         """Start them all, at once, if that was not done before; what is wrong with those that did not, a line each."""
         if self._joined:
             return []
         self._joined = True
-        told = await asyncio.gather(*(_start(each) for each in self))
+        told = await asyncio.gather(*(_start_server(each) for each in self))
         return [each for each in told if each]
 
     @property
@@ -52,7 +52,7 @@ class McpServers:
         found: dict[str, Tool] = {}
         for server in self:
             for each in server.tools:
-                tool = _tool(server, each)
+                tool = _make_tool(server, each)
                 found.setdefault(tool.name, tool)
         return list(found.values())
 
@@ -76,7 +76,7 @@ class McpTool(Tool):
         return {"arguments": dict(arguments)}
 
 
-async def _start(server: Server) -> str:
+async def _start_server(server: McpServer) -> str:
     try:
         await server.start()
     except ServerGone as gone:
@@ -84,14 +84,14 @@ async def _start(server: Server) -> str:
     return ""
 
 
-def _tool(server: Server, described: Described) -> Tool:
+def _make_tool(server: McpServer, described: ToolDescription) -> Tool:
     async def run(arguments: Mapping[str, Any], *, at: Workspace) -> Observation:
         try:
             result = await server.call(described.name, arguments)
         except ServerGone as gone:
             raise ToolFailure(f"the mcp server {server.name} has no answer: {gone}") from None
         about = f" server={json.dumps(server.name)}"
-        return Observation(text=enclosed("mcp-result", result.text, about), failed=result.failed)
+        return Observation(text=enclose_in_tag("mcp-result", result.text, about), failed=result.failed)
 
     def effect_of(arguments: Mapping[str, Any], at: Workspace) -> Effect:
         given = json.dumps(arguments.get("arguments", {}), ensure_ascii=False)

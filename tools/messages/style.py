@@ -65,21 +65,23 @@ class Style:
     examples: tuple[str, ...] = ()
 
     @property
-    def known(self) -> bool:
+    def is_known(self) -> bool:
         """There were commits enough to learn from."""
         return self.commits >= ENOUGH
 
 
-def learned(git: Git) -> Style:
+def learn_style(git: Git) -> Style:
     """The style of the repository's latest commits, merges left out; the default one where there are none."""
-    if not git.line("rev-parse", "--verify", "--quiet", "HEAD", ok=(0, 1, 128)):
+    if not git.run_text("rev-parse", "--verify", "--quiet", "HEAD", ok=(0, 1, 128)):
         return Style()
     options = (f"--max-count={LOOKED_AT}", "--no-merges", "--format=%s", "--no-show-signature")
     subjects = git.run("log", *options).decode("utf-8", "replace").splitlines()
-    return of([each for each in subjects if each and not each.startswith(("Revert ", "fixup!", "squash!"))])
+    return infer_style(
+        [each for each in subjects if each and not each.startswith(("Revert ", "fixup!", "squash!"))]
+    )
 
 
-def of(subjects: Sequence[str]) -> Style:
+def infer_style(subjects: Sequence[str]) -> Style:
     """The style of these subjects, the latest first."""
     number = len(subjects)
     if not number:
@@ -103,25 +105,25 @@ def of(subjects: Sequence[str]) -> Style:
         capital=sum(each[:1].isupper() for each in rests) / number,
         stop=sum(each.endswith(".") for each in rests) / number,
         width=max(WIDTH, lengths[int(number * 0.95) - 1] if number >= ENOUGH else 0),
-        language=_language(rests),
+        language=_guess_language(rests),
         examples=tuple(subjects[:12]),
     )
 
 
-def _language(subjects: Sequence[str]) -> str:
+def _guess_language(subjects: Sequence[str]) -> str:
     words = Counter(word.lower() for each in subjects for word in re.findall(r"[^\W\d_]+", each))
     scores = {name: sum(words[word] for word in known.split()) for name, known in _WORDS.items()}
     best = max(scores, key=lambda name: scores[name])
     return best if scores[best] > scores["en"] else "en"
 
 
-def ticket_of(branch: str) -> str:
+def find_ticket(branch: str) -> str:
     """The ticket that a branch's name holds: "PAY-12" of "feature/PAY-12-round"; "" if none."""
     match = _TICKET_NAME.search(branch)
     return match[0] if match else ""
 
 
-def complaints(message: str, style: Style) -> tuple[list[str], list[str]]:
+def check_message(message: str, style: Style) -> tuple[list[str], list[str]]:
     """(errors, warnings) about a message, its comments taken out already. Errors: what nearly all commits here keep."""
     lines = message.strip().split("\n")
     subject = lines[0]
@@ -135,7 +137,7 @@ def complaints(message: str, style: Style) -> tuple[list[str], list[str]]:
         warnings.append("the second line is not empty: git takes it for a part of the subject")
     if len(subject) > style.width:
         warnings.append(f"the subject has {len(subject)} characters, more than {style.width}")
-    if not style.known:
+    if not style.is_known:
         return errors, warnings
     bare = _TICKET.sub("", subject, count=1) if _TICKET.match(subject) else subject
     match = CONVENTIONAL.fullmatch(bare)

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 
 from tools.checks.staged import Change, File
-from tools.checks.weakened import is_test
+from tools.checks.weakened import is_test_file
 from tools.messages.style import MOSTLY, Style
-from tools.text import plural
+from tools.text import format_count
 
 LISTED = 12
 """Files that the body names."""
@@ -54,7 +54,7 @@ _MORE = {"en": "{} more", "de": "{} weitere", "fr": "{} autres", "es": "{} más"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Symbols:
+class SymbolChanges:
     """What happens to the symbols of one file, by their qualified names; renamed: (old, new)."""
 
     added: tuple[str, ...] = ()
@@ -66,31 +66,31 @@ class Symbols:
         return bool(self.added or self.changed or self.removed or self.renamed)
 
 
-def summarised(change: Change, style: Style, ticket: str = "") -> str:
+def compose_message(change: Change, style: Style, ticket: str = "") -> str:
     """A whole message for a change, in the style of its repository, ending in a newline; "" for an empty change."""
     if not change.files:
         return ""
-    change.load()
-    facts = {each.path: symbols(change, each) for each in change.files}
-    subject = _dressed(_subject(change, facts, style.language), change, facts, style, ticket)
-    lines = [_about(each, facts[each.path]) for each in change.files[:LISTED]]
-    if len(change.files) == 1 and not _many(facts[change.files[0].path]):
+    change.load_contents()
+    facts = {each.path: diff_symbols(change, each) for each in change.files}
+    subject = _apply_style(_compose_subject(change, facts, style.language), change, facts, style, ticket)
+    lines = [_describe_file(each, facts[each.path]) for each in change.files[:LISTED]]
+    if len(change.files) == 1 and not _has_many_changes(facts[change.files[0].path]):
         return f"{subject}\n"
     if len(change.files) > LISTED:
         lines.append(f"- {len(change.files) - LISTED} more files")
     return "\n".join([subject, "", *lines]) + "\n"
 
 
-def symbols(change: Change, file: File) -> Symbols:
+def diff_symbols(change: Change, file: File) -> SymbolChanges:
     """The symbols of a file that a change touches; none for a language without a grammar."""
-    from tools.symbols import definitions
+    from tools.symbols import list_definitions
 
     sides = []
     for blob in (file.old, file.new):
-        text = change.text(blob)
+        text = change.read_text(blob)
         lines = text.split("\n")
         found: dict[str, str] = {}
-        for each in definitions(file.path, text) if text else ():
+        for each in list_definitions(file.path, text) if text else ():
             found.setdefault(each.name, "\n".join(lines[each.first - 1 : each.last]))
         sides.append(found)
     old, new = sides
@@ -101,35 +101,37 @@ def symbols(change: Change, file: File) -> Symbols:
     inner = {name.rpartition(".")[0] for name in (*changed, *added, *removed)}
     renamed = []
     for name in list(removed):
-        same = next((each for each in added if _body(old[name], name) == _body(new[each], each)), None)
+        same = next(
+            (each for each in added if _mask_name(old[name], name) == _mask_name(new[each], each)), None
+        )
         if same is not None:
             renamed.append((name, same))
             removed.remove(name)
             added.remove(same)
-    return Symbols(
-        added=_outermost(added),
+    return SymbolChanges(
+        added=_keep_outermost(added),
         changed=tuple(name for name in changed if name not in inner),
-        removed=_outermost(removed),
+        removed=_keep_outermost(removed),
         renamed=tuple(renamed),
     )
 
 
-def _outermost(names: Sequence[str]) -> tuple[str, ...]:
+def _keep_outermost(names: Sequence[str]) -> tuple[str, ...]:
     """Without what comes or goes with what it stands in."""
     return tuple(name for name in names if name.rpartition(".")[0] not in names)
 
 
-def _body(text: str, name: str) -> str:
+def _mask_name(text: str, name: str) -> str:
     return text.replace(name.rpartition(".")[2], "\0")
 
 
-def _many(facts: Symbols) -> bool:
+def _has_many_changes(facts: SymbolChanges) -> bool:
     return len(facts.added) + len(facts.changed) + len(facts.removed) + len(facts.renamed) > 1
 
 
-def _subject(change: Change, facts: dict[str, Symbols], language: str) -> str:
+def _compose_subject(change: Change, facts: dict[str, SymbolChanges], language: str) -> str:
     verbs = _VERBS[language]
-    code = [each for each in change.files if not is_test(each.path)] or change.files
+    code = [each for each in change.files if not is_test_file(each.path)] or change.files
     added = [name for each in code for name in facts[each.path].added]
     changed = [name for each in code for name in facts[each.path].changed]
     removed = [name for each in code for name in facts[each.path].removed]
@@ -140,15 +142,15 @@ def _subject(change: Change, facts: dict[str, Symbols], language: str) -> str:
     gone = [each.path for each in code if each.status == "D"]
     for verb, names in (("add", added), ("change", changed), ("remove", removed)):
         if names and not (verb == "add" and len(new) == len(code) and len(code) > 1):
-            return verbs[verb].format(_listed(names, language))
+            return verbs[verb].format(_join_names(names, language))
     if len(new) == len(code):
-        return verbs["add"].format(_listed(_short(new), language))
+        return verbs["add"].format(_join_names(_shorten_paths(new), language))
     if len(gone) == len(code):
-        return verbs["remove"].format(_listed(_short(gone), language))
-    return verbs["change"].format(_listed(_short([each.path for each in code]), language))
+        return verbs["remove"].format(_join_names(_shorten_paths(gone), language))
+    return verbs["change"].format(_join_names(_shorten_paths([each.path for each in code]), language))
 
 
-def _short(paths: Sequence[str]) -> list[str]:
+def _shorten_paths(paths: Sequence[str]) -> list[str]:
     """File names where these tell them apart, else paths; a folder's for many files of one folder."""
     folders = {str(PurePosixPath(path).parent) for path in paths}
     if len(paths) > 3 and len(folders) == 1 and folders != {"."}:
@@ -157,7 +159,7 @@ def _short(paths: Sequence[str]) -> list[str]:
     return names if len(set(names)) == len(names) else list(paths)
 
 
-def _listed(names: Sequence[str], language: str) -> str:
+def _join_names(names: Sequence[str], language: str) -> str:
     names = list(dict.fromkeys(names))
     if len(names) == 1:
         return names[0]
@@ -165,49 +167,51 @@ def _listed(names: Sequence[str], language: str) -> str:
     return f"{names[0]} {_AND[language]} {last}"
 
 
-def _dressed(text: str, change: Change, facts: dict[str, Symbols], style: Style, ticket: str) -> str:
+def _apply_style(
+    text: str, change: Change, facts: dict[str, SymbolChanges], style: Style, ticket: str
+) -> str:
     """A subject in the repository's own form: type and scope, ticket, capital, full stop."""
     prefix = ""
-    if style.known and style.conventional >= MOSTLY:
-        scope = _scope(change, style)
-        prefix = f"{_type(change, facts, style)}{f'({scope})' if scope else ''}: "
+    if style.is_known and style.conventional >= MOSTLY:
+        scope = _choose_scope(change, style)
+        prefix = f"{_choose_type(change, facts, style)}{f'({scope})' if scope else ''}: "
     first = text.split(" ", 1)[0]
     if (
-        style.known
+        style.is_known
         and style.capital < 0.5
         and first in {each.split(" ")[0] for each in _VERBS[style.language].values()}
     ):
         text = text[:1].lower() + text[1:]
     if style.ticket and ticket:
         prefix = style.ticket.format(ticket) + prefix
-    if style.known and style.stop >= MOSTLY:
+    if style.is_known and style.stop >= MOSTLY:
         text += "."
     room = style.width - len(prefix)
     return prefix + (text if len(text) <= room else text[: room - 1].rstrip() + "…")
 
 
-def _type(change: Change, facts: dict[str, Symbols], style: Style) -> str:
+def _choose_type(change: Change, facts: dict[str, SymbolChanges], style: Style) -> str:
     """A type of conventional commits that fits, among those in use here where there is a choice."""
     paths = [each.path for each in change.files]
     for name, fits in (
-        ("test", is_test),
+        ("test", is_test_file),
         ("docs", lambda path: path.endswith(_DOCS) or path.startswith("docs/")),
         ("ci", lambda path: path.startswith(_CI)),
         ("build", lambda path: PurePosixPath(path).name in _BUILD),
     ):
         if all(fits(path) for path in paths):
             return name if name in style.types or "chore" not in style.types else "chore"
-    code = [facts[path] for path in paths if not is_test(path)]
+    code = [facts[path] for path in paths if not is_test_file(path)]
     if any(each.added for each in code) or any(
-        file.status == "A" for file in change.files if not is_test(file.path)
+        file.status == "A" for file in change.files if not is_test_file(file.path)
     ):
         return "feat"
-    if any(is_test(path) for path in paths):
+    if any(is_test_file(path) for path in paths):
         return "fix"
     return "refactor" if any(each.renamed for each in code) or "fix" not in style.types else "fix"
 
 
-def _scope(change: Change, style: Style) -> str:
+def _choose_scope(change: Change, style: Style) -> str:
     """A scope in use here that a file's path holds, if most commits have one."""
     if style.scoped < MOSTLY:
         return ""
@@ -220,7 +224,7 @@ def _scope(change: Change, style: Style) -> str:
     return max(fitting, key=lambda scope: parts[scope]) if fitting else ""
 
 
-def _about(file: File, facts: Symbols) -> str:
+def _describe_file(file: File, facts: SymbolChanges) -> str:
     words = {"A": "new", "D": "removed", "T": "another kind of file"}.get(file.status, "")
     parts = [words] if words else []
     for verb, names in (("add", facts.added), ("change", facts.changed), ("remove", facts.removed)):
@@ -230,5 +234,5 @@ def _about(file: File, facts: Symbols) -> str:
     parts += [f"rename {old} to {new}" for old, new in facts.renamed]
     if not parts:
         lines = sum(len(hunk.added) + len(hunk.removed) for hunk in file.hunks)
-        parts.append(plural(lines, "line") if lines else "changed")
+        parts.append(format_count(lines, "line") if lines else "changed")
     return f"- {file.path}: {'; '.join(parts)}"

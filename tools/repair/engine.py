@@ -30,8 +30,8 @@ from tools.repair.spectrum import Spectrum, Test, is_test_file
 from tools.repair.templates import Hints, Source
 from tools.repair.worded import with_wording
 from tools.testing.project import Project, TestsNotRunnable
-from tools.testing.python import runner_of
-from tools.testing.runners import is_python
+from tools.testing.python import find_test_interpreter
+from tools.testing.runners import is_python_suite
 from tools.workspace import Workspace
 
 # Of what is left of the budget, the baseline may take this share: without candidates tried it is of no use.
@@ -75,7 +75,7 @@ async def repair(
     budget: seconds, by the clock where the machine has time for the search (see `clock`)
     """
     told = await asyncio.to_thread(understood, at, hint)
-    if not await asyncio.to_thread(is_python, at, targets):
+    if not await asyncio.to_thread(is_python_suite, at, targets):
         from tools.repair.anylang import engine as other
 
         return await other.repair(at, targets=targets, hint=told, budget=budget, on_progress=on_progress)
@@ -88,7 +88,7 @@ async def repair(
 
 async def trace(at: Workspace, targets: Sequence[str], seconds: float) -> tuple[RepairResult, Spectrum]:
     """Only the ranking: what fails, and which statements are suspicious (in Python, else functions; no spectrum)."""
-    if not await asyncio.to_thread(is_python, at, targets):
+    if not await asyncio.to_thread(is_python_suite, at, targets):
         from tools.repair.anylang import engine as other
 
         nothing = Spectrum(tests=(), imported={}, complete=False)
@@ -190,7 +190,7 @@ class Repair:
 
     async def job(self) -> Job:
         if self.python is None:
-            found = await runner_of(self.at, Project(self.at))
+            found = await find_test_interpreter(self.at, Project(self.at))
             self.python = found.path, (str(self.at.root / "src"),) if found.missing else ()
         left = max(1.0, self.findings.deadline - self.findings.clock.now())
         return Job(

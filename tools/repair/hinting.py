@@ -80,10 +80,12 @@ def understood(at: Workspace, said: str) -> Hint:
     """A hint, and what it speaks of in the workspace if it describes something."""
     if len(said.split()) < DESCRIPTION:
         return Hint(said)
-    from tools.code import asked
-    from tools.localization import locate
+    from tools.code import query_index
+    from tools.localization import localize_text
 
-    found = asked(at, lambda index: locate(index, said, files=SPOKEN_FILES, functions=SPOKEN_FUNCTIONS))
+    found = query_index(
+        at, lambda index: localize_text(index, said, files=SPOKEN_FILES, functions=SPOKEN_FUNCTIONS)
+    )
     return Hint(
         said,
         files=_shares({each.path: each.score for each in found.files}),

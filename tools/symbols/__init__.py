@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
-from tools.symbols.definitions import Definition, definitions
-from tools.symbols.replacing import replacement
-from tools.symbols.search import SymbolAmbiguous, SymbolNotFound, find
+from tools.symbols.definitions import Definition, list_definitions
+from tools.symbols.replacing import build_replacement
+from tools.symbols.search import SymbolAmbiguous, SymbolNotFound, find_symbol
 
-__all__ = ["Definition", "SymbolAmbiguous", "SymbolNotFound", "definitions", "find", "replacement"]
+__all__ = [
+    "Definition",
+    "SymbolAmbiguous",
+    "SymbolNotFound",
+    "build_replacement",
+    "find_symbol",
+    "list_definitions",
+]

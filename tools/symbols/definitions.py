@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING
 
-from tools.languages import Language, grammar, languages_of, parsed
+from tools.languages import Language, detect_languages, load_grammar, parse_text
 from tools.symbols.shapes import BLOCKS, COMMENTS, SHAPES, Shape
 
 if TYPE_CHECKING:
@@ -59,34 +59,34 @@ class Definition:
         return self.name.rpartition(".")[0]
 
 
-def definitions(path: str, text: str) -> list[Definition]:
+def list_definitions(path: str, text: str) -> list[Definition]:
     """Every symbol that the file defines, in the order of the text. None for a language without a grammar."""
-    languages = [each for each in languages_of(path) if each.name in SHAPES]
+    languages = [each for each in detect_languages(path) if each.name in SHAPES]
     if len(languages) > 1:  # a header of C or of C++: the one that is understood better
-        languages.sort(key=lambda each: parsed(each, text).root_node.has_error)
+        languages.sort(key=lambda each: parse_text(each, text).root_node.has_error)
     if not languages:
         return []
-    return definitions_in(languages[0], text, parsed(languages[0], text))
+    return list_definitions_in_tree(languages[0], text, parse_text(languages[0], text))
 
 
-def definitions_in(language: Language, text: str, tree: Tree) -> list[Definition]:
+def list_definitions_in_tree(language: Language, text: str, tree: Tree) -> list[Definition]:
     """Every symbol of a text that was parsed already. None for a language without definitions."""
     return _Reader(language, text).read(tree) if language.name in SHAPES else []
 
 
-def definitions_of(language: Language, text: str, matches: Iterable[Captures]) -> list[Definition]:
+def list_matched_definitions(language: Language, text: str, matches: Iterable[Captures]) -> list[Definition]:
     """The same from what the language's `patterns` match, by whoever asks for more in the same walk of the tree."""
-    return _Reader(language, text).understood(matches) if language.name in SHAPES else []
+    return _Reader(language, text).read_matches(matches) if language.name in SHAPES else []
 
 
-def definitions_among(
+def list_definitions_between(
     language: Language, text: str, first: int, last: int, *, before: str | None = None
 ) -> list[Definition]:
     """Those that begin and end between two lines.
 
     before: the text before an edit, whose remembered tree saves time
     """
-    near = _Reader(language, text).read(parsed(language, text, before=before), (first - 1, last))
+    near = _Reader(language, text).read(parse_text(language, text, before=before), (first - 1, last))
     return [each for each in near if first <= each.own_first <= each.last <= last]
 
 
@@ -119,18 +119,18 @@ class _Reader:
         """All definitions; with rows only those that touch them."""
         from tree_sitter import QueryCursor
 
-        cursor = QueryCursor(_query(self._language))
+        cursor = QueryCursor(_build_query(self._language))
         if rows:
             cursor.set_point_range((rows[0], 0), (rows[1], 0))
-        return self.understood(captures for _, captures in cursor.matches(tree.root_node))
+        return self.read_matches(captures for _, captures in cursor.matches(tree.root_node))
 
-    def understood(self, matches: Iterable[Captures]) -> list[Definition]:
+    def read_matches(self, matches: Iterable[Captures]) -> list[Definition]:
         """The definitions that were matched, each once."""
         found: list[tuple[Node, str, Node, Node | None]] = []
         seen: set[int] = set()
         for captures in matches:
             if package := captures.get("package"):
-                self._package = re.sub(r"[\\/:]+", ".", _text(package[0]))
+                self._package = re.sub(r"[\\/:]+", ".", _decode_node(package[0]))
                 continue
             kind = next(each for each in captures if each not in ("name", "scope"))
             node = captures[kind][0]
@@ -139,43 +139,43 @@ class _Reader:
                 scope = captures.get("scope")
                 found.append((node, kind, captures["name"][0], scope[0] if scope else None))
         found.sort(key=lambda each: (each[0].start_byte, -each[0].end_byte))
-        return self._nested(found)
+        return self._nest_definitions(found)
 
-    def _nested(self, found: list[tuple[Node, str, Node, Node | None]]) -> list[Definition]:
+    def _nest_definitions(self, found: list[tuple[Node, str, Node, Node | None]]) -> list[Definition]:
         result: list[Definition] = []
         around: list[_Scope] = []
         for node, kind, name_node, scope_node in found:
             while around and around[-1].end <= node.start_byte:
                 around.pop()
-            own = _segments(name_node)
+            own = _split_name(name_node)
             if not own:
                 continue
             outer = around[-1] if around else _Scope(0, (), "")
             if kind == "function" and outer.kind in _CLASSES:
                 kind = "method"
-            names = (*outer.names, *(_segments(scope_node) if scope_node else ()), *own)
+            names = (*outer.names, *(_split_name(scope_node) if scope_node else ()), *own)
             around.append(_Scope(node.end_byte, names, kind))
             if kind != "container":
-                result.append(self._definition(node, ".".join(names), kind))
+                result.append(self._build_definition(node, ".".join(names), kind))
         return result
 
-    def _definition(self, node: Node, name: str, kind: str) -> Definition:
+    def _build_definition(self, node: Node, name: str, kind: str) -> Definition:
         row, column = node.start_point
-        if self._alone(row, column):
+        if self._is_alone(row, column):
             outer, head, first_row, lead, comments = node, row, row, "", set[int]()
         else:
-            outer = _outermost(node, self._shape)
-            top, first_row, comments = self._above(outer)
+            outer = _find_outermost(node, self._shape)
+            top, first_row, comments = self._find_attached_above(outer)
             head = min([top.start_point[0], *comments])
             row, column = (top if first_row == top.start_point[0] else outer).start_point
-            lead = _before(self._lines[first_row], column if row == first_row else 0)
-        own_row = _own_row(outer, self._shape)
-        end_row, end_column = outer.end_point if self._language.name in _WITHOUT_BRACES else _end(outer)
+            lead = _text_before(self._lines[first_row], column if row == first_row else 0)
+        own_row = _find_own_row(outer, self._shape)
+        end_row, end_column = outer.end_point if self._language.name in _WITHOUT_BRACES else _find_end(outer)
         if end_column == 0 and end_row > outer.start_point[0]:  # it ends with its newline
             end_row -= 1
             tail = ""
         else:
-            tail = _after(self._lines[end_row], end_column)
+            tail = _text_after(self._lines[end_row], end_column)
         between = set(range(head, own_row)) - comments if head < own_row else ()
         return Definition(
             name=name,
@@ -183,7 +183,7 @@ class _Reader:
             head_first=head + 1,
             first=first_row + 1,
             own_first=own_row + 1,
-            body_first=_body_row(node) + 1,
+            body_first=_find_body_row(node) + 1,
             last=end_row + 1,
             decorators=tuple(row + 1 for row in sorted(between) if self._lines[row].strip()),
             lead=lead,
@@ -192,7 +192,7 @@ class _Reader:
             package=self._package,
         )
 
-    def _alone(self, row: int, column: int) -> bool:
+    def _is_alone(self, row: int, column: int) -> bool:
         """Nothing can belong to a definition: it begins its line, and there is a blank one above.
 
         A parent or a sibling is only found by a walk from the root, which for most definitions is not needed.
@@ -200,21 +200,21 @@ class _Reader:
         return (
             not (self._shape.wrappers & _WRAPPERS_OF_STATEMENTS)
             and (row == 0 or not self._lines[row - 1].strip())
-            and not _before(self._lines[row], column)
+            and not _text_before(self._lines[row], column)
         )
 
-    def _above(self, outer: Node) -> tuple[Node, int, set[int]]:
+    def _find_attached_above(self, outer: Node) -> tuple[Node, int, set[int]]:
         """The topmost node that belongs to a definition, the first row of its decorators, and rows of comments."""
         top, first_row, comments = outer, outer.start_point[0], set[int]()
-        while (near := _previous(top)) is not None:
+        while (near := _find_previous(top)) is not None:
             is_comment = near.type in COMMENTS
             if not is_comment and near.type not in self._shape.decorators:
                 break
-            end_row = _end_row(near)
+            end_row = _find_end_row(near)
             if end_row < top.start_point[0] - 1:
                 break
             row, column = near.start_point
-            if _before(self._lines[row], column):
+            if _text_before(self._lines[row], column):
                 break  # it ends a line of other code
             if is_comment:
                 if end_row == top.start_point[0]:
@@ -227,13 +227,13 @@ class _Reader:
 
 
 @cache
-def _query(language: Language) -> Query:
+def _build_query(language: Language) -> Query:
     from tree_sitter import Query
 
-    return Query(grammar(language), patterns(language))
+    return Query(load_grammar(language), build_patterns(language))
 
 
-def patterns(language: Language) -> str:
+def build_patterns(language: Language) -> str:
     """The query that finds a language's definitions; "" for a language without."""
     if language.name not in SHAPES:
         return ""
@@ -245,22 +245,22 @@ def patterns(language: Language) -> str:
 
 
 @cache
-def count_of_patterns(language: Language) -> int:
+def count_patterns(language: Language) -> int:
     """How many patterns `patterns` has: in a query that begins with these, those behind have higher numbers."""
-    return _query(language).pattern_count if language.name in SHAPES else 0
+    return _build_query(language).pattern_count if language.name in SHAPES else 0
 
 
-def _text(node: Node) -> str:
+def _decode_node(node: Node) -> str:
     return (node.text or b"").decode("utf-8", "replace")
 
 
-def _segments(node: Node) -> tuple[str, ...]:
+def _split_name(node: Node) -> tuple[str, ...]:
     """The parts of a name: of `n::A<T>::m`, of `*Type[K]`, of `module.exports.f`, of a declarator around it."""
     inner: Node | None = node
     while inner is not None and inner.type.endswith("declarator"):
         node = inner
         inner = node.child_by_field_name("declarator") or next(reversed(node.named_children), None)
-    text, operator = _text(inner or node), tuple[str, ...]()
+    text, operator = _decode_node(inner or node), tuple[str, ...]()
     if text.isidentifier() and text not in _NO_NAMES:  # nothing to take apart, as almost always
         return (text,)
     if cut := re.search(r"\boperator\b\W", text):
@@ -272,7 +272,7 @@ def _segments(node: Node) -> tuple[str, ...]:
     return (*plain, *operator)
 
 
-def _outermost(node: Node, shape: Shape) -> Node:
+def _find_outermost(node: Node, shape: Shape) -> Node:
     """The definition with `export`, `template <…>` and such, unless these hold other definitions as well."""
     while (around := node.parent) is not None and around.type in shape.wrappers:
         if sum(each.type == node.type for each in around.named_children) > 1:
@@ -281,14 +281,14 @@ def _outermost(node: Node, shape: Shape) -> Node:
     return node
 
 
-def _own_row(outer: Node, shape: Shape) -> int:
+def _find_own_row(outer: Node, shape: Shape) -> int:
     """The row on which the definition goes on after decorators inside of it."""
     node = outer
     while True:
-        rest = _after_decorators(node, shape)
-        if rest is None or not (rest.type in shape.modifiers or _decorated(rest, shape)):
+        rest = _skip_decorators(node, shape)
+        if rest is None or not (rest.type in shape.modifiers or _has_decorator(rest, shape)):
             break
-        inner = _after_decorators(rest, shape)
+        inner = _skip_decorators(rest, shape)
         if inner is None:  # modifiers that are decorators alone
             after = rest.next_sibling
             return after.start_point[0] if after is not None else rest.start_point[0]
@@ -296,19 +296,19 @@ def _own_row(outer: Node, shape: Shape) -> int:
     return rest.start_point[0] if rest is not None else outer.start_point[0]
 
 
-def _after_decorators(node: Node, shape: Shape) -> Node | None:
+def _skip_decorators(node: Node, shape: Shape) -> Node | None:
     first = node.child(0) if node.child_count else None
     if first is None or first.type not in shape.decorators:
         return first
     return next((each for each in node.children if each.type not in shape.decorators), None)
 
 
-def _decorated(node: Node, shape: Shape) -> bool:
+def _has_decorator(node: Node, shape: Shape) -> bool:
     first = node.child(0) if node.child_count else None
     return first is not None and first.type in shape.decorators
 
 
-def _body_row(node: Node) -> int:
+def _find_body_row(node: Node) -> int:
     value = node.child_by_field_name("value") or node.child_by_field_name("right") or node
     body = value.child_by_field_name("body") or value.child_by_field_name("type")
     if body is None:  # grammars without a field for it
@@ -316,7 +316,7 @@ def _body_row(node: Node) -> int:
     return body.start_point[0]
 
 
-def _previous(node: Node) -> Node | None:
+def _find_previous(node: Node) -> Node | None:
     """What stands before a node; before the first one of a block, what stands before the block."""
     near = node.prev_sibling
     around = node.parent
@@ -325,7 +325,7 @@ def _previous(node: Node) -> Node | None:
     return near
 
 
-def _end(outer: Node) -> tuple[int, int]:
+def _find_end(outer: Node) -> tuple[int, int]:
     """Where a definition ends. Where semicolons are optional, grammars take a comment behind it for a part."""
     node = outer
     while (count := node.child_count) and (last := node.child(count - 1)) is not None:
@@ -337,18 +337,18 @@ def _end(outer: Node) -> tuple[int, int]:
     return outer.end_point
 
 
-def _end_row(node: Node) -> int:
+def _find_end_row(node: Node) -> int:
     row, column = node.end_point
     return row - 1 if column == 0 and row > node.start_point[0] else row
 
 
-def _before(line: str, column: int) -> str:
+def _text_before(line: str, column: int) -> str:
     if line.isascii():
         return line[:column].strip()
     return line.encode("utf-8", "replace")[:column].decode("utf-8", "replace").strip()
 
 
-def _after(line: str, column: int) -> str:
+def _text_after(line: str, column: int) -> str:
     if line.isascii():
         return line[column:].strip()
     return line.encode("utf-8", "replace")[column:].decode("utf-8", "replace").strip()

@@ -6,9 +6,9 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from tools.edit.indentation import fitted, indent_of, tab_indented
-from tools.languages import LANGUAGES, Language, parsed
-from tools.symbols.definitions import Definition, definitions_among
+from tools.edit.indentation import fit_indent_mapping, indent_of, is_tab_indented
+from tools.languages import LANGUAGES, Language, parse_text
+from tools.symbols.definitions import Definition, list_definitions_between
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -23,7 +23,7 @@ _STRINGS = ("string", "heredoc", "nowdoc")
 """Parts of the names that grammars give to strings."""
 
 
-def replacement(text: str, definition: Definition, new: str) -> tuple[int, int, str]:
+def build_replacement(text: str, definition: Definition, new: str) -> tuple[int, int, str]:
     """The lines that `new` replaces (from 1, both ends included), and the text to put there.
 
     The new text may stand at any depth; it gets the definition's, in the file's tabs or spaces. What it leaves
@@ -39,12 +39,12 @@ def replacement(text: str, definition: Definition, new: str) -> tuple[int, int, 
     if not new.strip():
         raise ValueError(f"the new text for {definition.name} is empty: to remove it, delete its lines")
     lines = text.split("\n")
-    given = _at_depth(language, lines, definition, _trimmed(new))
-    fresh = _defined(language, text, lines, definition, given)
-    return _composed(lines, definition, given, fresh)
+    given = _indent_to_definition(language, lines, definition, _trim_blank_lines(new))
+    fresh = _find_new_definition(language, text, lines, definition, given)
+    return _compose_replacement(lines, definition, given, fresh)
 
 
-def _trimmed(new: str) -> list[str]:
+def _trim_blank_lines(new: str) -> list[str]:
     lines = [line.rstrip("\r") for line in new.split("\n")]
     while not lines[0].strip():
         lines.pop(0)
@@ -53,13 +53,13 @@ def _trimmed(new: str) -> list[str]:
     return lines
 
 
-def _defined(
+def _find_new_definition(
     language: Language, text: str, lines: list[str], definition: Definition, given: list[str]
 ) -> Definition:
     """What the new text defines once it stands where the old definition stood. Lines count from its own first one."""
     start = definition.head_first - 1
     whole = "\n".join([*lines[:start], *given, *lines[definition.last :]])
-    there = definitions_among(language, whole, start + 1, start + len(given), before=text)
+    there = list_definitions_between(language, whole, start + 1, start + len(given), before=text)
     inside = [each for each in there if each.parent == definition.parent]
     same = [each for each in inside if each.name == definition.name]
     if same or len(inside) == 1:
@@ -71,7 +71,7 @@ def _defined(
     )
 
 
-def _composed(
+def _compose_replacement(
     lines: list[str], definition: Definition, given: list[str], fresh: Definition
 ) -> tuple[int, int, str]:
     offset = definition.head_first
@@ -90,25 +90,29 @@ def _composed(
         and not fresh.tail
         and fresh.last - offset == len(given) - len(kept if has_comment else []) - 1
     ):
-        given[-1] += _behind(lines[definition.last - 1], definition.tail)
+        given[-1] += _extract_tail(lines[definition.last - 1], definition.tail)
     return first, definition.last, "\n".join(given)
 
 
-def _behind(line: str, tail: str) -> str:
+def _extract_tail(line: str, tail: str) -> str:
     """The tail as it stands in its line, with the space before it."""
     start = line.rindex(tail)
     return line[len(line[:start].rstrip()) :].rstrip()
 
 
-def _at_depth(language: Language, lines: list[str], definition: Definition, given: list[str]) -> list[str]:
+def _indent_to_definition(
+    language: Language, lines: list[str], definition: Definition, given: list[str]
+) -> list[str]:
     """The new lines at the definition's depth, in the file's kind of indentation."""
     old = lines[definition.own_first - 1 : definition.last]
     target = indent_of(old[0])
-    given = _first_line_mended(language, old, given, target)
+    given = _restore_first_indent(language, old, given, target)
     base = indent_of(given[0])
-    tabs = tab_indented(lines[definition.head_first - 1 : definition.last])
-    mapping = fitted([(base, target)], given, lines, tab_indented(lines) if tabs is None else tabs)
-    fixed = _string_lines(language, given) if base != target or mapping is None else set()
+    tabs = is_tab_indented(lines[definition.head_first - 1 : definition.last])
+    mapping = fit_indent_mapping(
+        [(base, target)], given, lines, is_tab_indented(lines) if tabs is None else tabs
+    )
+    fixed = _find_string_rows(language, given) if base != target or mapping is None else set()
     known = set(lines[definition.head_first - 1 : definition.last])
     result = []
     for row, line in enumerate(given):
@@ -127,7 +131,7 @@ def _at_depth(language: Language, lines: list[str], definition: Definition, give
     return result
 
 
-def _first_line_mended(language: Language, old: Sequence[str], given: list[str], target: str) -> list[str]:
+def _restore_first_indent(language: Language, old: Sequence[str], given: list[str], target: str) -> list[str]:
     """A first line that lost its indentation while the others kept theirs gets it back."""
     rest = given[1:]
     if not target or indent_of(given[0]) or not rest:
@@ -135,25 +139,25 @@ def _first_line_mended(language: Language, old: Sequence[str], given: list[str],
     if given[0].startswith("@"):
         lost = indent_of(rest[0]) == target
     else:
-        lost = _least(language, rest).startswith(target) and _least(language, rest) == _least(
-            language, old[1:]
-        )
+        lost = _find_least_indent(language, rest).startswith(target) and _find_least_indent(
+            language, rest
+        ) == _find_least_indent(language, old[1:])
     return [target + given[0], *rest] if lost else given
 
 
-def _least(language: Language, lines: Sequence[str]) -> str:
+def _find_least_indent(language: Language, lines: Sequence[str]) -> str:
     """The smallest indentation of lines; in Python a closing bracket tells nothing about depth."""
     closing = (")", "]", "}") if language.name == "python" else ()
     indents = [indent_of(line) for line in lines if line.strip() and not line.lstrip().startswith(closing)]
     return min(indents, key=len, default="")
 
 
-def _string_lines(language: Language, given: Sequence[str]) -> set[int]:
+def _find_string_rows(language: Language, given: Sequence[str]) -> set[int]:
     """Rows that begin inside of a string that is no docstring."""
     rows: set[int] = set()
     depth = len(indent_of(given[0]))
     shifted = [line[min(depth, len(indent_of(line))) :] for line in given]
-    left: list[Node] = [parsed(language, "\n".join(shifted)).root_node]
+    left: list[Node] = [parse_text(language, "\n".join(shifted)).root_node]
     while left:
         node = left.pop()
         if node.end_point[0] == node.start_point[0]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from tools.symbols.definitions import Definition, definitions
+from tools.symbols.definitions import Definition, list_definitions
 
 MAX_LISTED = 8
 """Names or places in a message."""
@@ -22,18 +22,18 @@ class SymbolAmbiguous(ValueError):
     """Several definitions of that name. The message lists their lines."""
 
 
-def find(path: str, text: str, name: str) -> Definition:
+def find_symbol(path: str, text: str, name: str) -> Definition:
     """The definition of a symbol. Raises SymbolNotFound, SymbolAmbiguous.
 
     name: "total", "Cart.total", "Cart::total", "Cart#total", "total()", with or without the module in front
     """
-    there = definitions(path, text)
+    there = list_definitions(path, text)
     if not there:
         raise SymbolNotFound(f"no definitions were found in {path}: give the lines to replace instead")
-    wanted = _segments(name)
-    found = _matching(path, there, wanted)
+    wanted = _split_qualified_name(name)
+    found = _find_matching(path, there, wanted)
     if not found:
-        raise SymbolNotFound(f"no {name!r} in {path}. {_nearest(there, wanted)}")
+        raise SymbolNotFound(f"no {name!r} in {path}. {_describe_nearest(there, wanted)}")
     if len(found) > 1:
         lines = text.split("\n")
         places = "\n".join(
@@ -48,7 +48,7 @@ def find(path: str, text: str, name: str) -> Definition:
     return found[0]
 
 
-def _segments(name: str) -> tuple[str, ...]:
+def _split_qualified_name(name: str) -> tuple[str, ...]:
     """`shop/cart.Cart#total(self)` → shop, cart, Cart, total."""
     bare = name.strip()
     if "operator" not in bare:
@@ -57,19 +57,19 @@ def _segments(name: str) -> tuple[str, ...]:
         )  # parameters, but not (*Cart).Total
     if "operator" in bare:
         head, _, operator = bare.partition("operator")
-        return (*_split(head), re.sub(r"\s+", "", "operator" + operator))
+        return (*_split_parts(head), re.sub(r"\s+", "", "operator" + operator))
     while (less := re.sub(r"<[^<>]*>|\[[^\[\]]*\]", "", bare)) != bare:
         bare = less
     words = bare.split()  # "def total", "class Cart", "async function f"
-    return _split(words[-1]) if words else ()
+    return _split_parts(words[-1]) if words else ()
 
 
-def _split(name: str) -> tuple[str, ...]:
+def _split_parts(name: str) -> tuple[str, ...]:
     name = re.sub(r"(?<=[\w?!])#", ".", name)  # Cart#total; a private #total keeps its sign
     return tuple(part.strip("*&()") for part in re.split(r"::|->|[./\\]", name) if part.strip("*&()"))
 
 
-def _matching(path: str, there: Sequence[Definition], wanted: tuple[str, ...]) -> list[Definition]:
+def _find_matching(path: str, there: Sequence[Definition], wanted: tuple[str, ...]) -> list[Definition]:
     """By the whole qualified name, else by its end, else with the module that the file is in front."""
     named = [(tuple(each.name.split(".")), each) for each in there]
     if not wanted:
@@ -80,20 +80,20 @@ def _matching(path: str, there: Sequence[Definition], wanted: tuple[str, ...]) -
     ends = [each for name, each in named if name[-len(wanted) :] == wanted]
     if ends:
         return ends
-    modules = _modules(path)
+    modules = _split_module_path(path)
     for count in range(1, len(wanted)):  # the least that is taken for a module
         module, rest = wanted[:count], wanted[count:]
         inside = [
             each
             for name, each in named
-            if name == rest and (modules[-count:] == module or _in_package(each, module))
+            if name == rest and (modules[-count:] == module or _is_in_package(each, module))
         ]
         if inside:
             return inside
     return []
 
 
-def _modules(path: str) -> tuple[str, ...]:
+def _split_module_path(path: str) -> tuple[str, ...]:
     parts = [part for part in path.split("/") if part not in ("", ".")]
     if parts:
         parts[-1] = parts[-1].split(".")[0]
@@ -102,12 +102,12 @@ def _modules(path: str) -> tuple[str, ...]:
     return tuple(parts)
 
 
-def _in_package(definition: Definition, module: tuple[str, ...]) -> bool:
+def _is_in_package(definition: Definition, module: tuple[str, ...]) -> bool:
     package = tuple(definition.package.split("."))
     return bool(definition.package) and package[-len(module) :] == module
 
 
-def _nearest(there: Sequence[Definition], wanted: tuple[str, ...]) -> str:
+def _describe_nearest(there: Sequence[Definition], wanted: tuple[str, ...]) -> str:
     import difflib
 
     by_name = {each.name.lower(): each for each in there}

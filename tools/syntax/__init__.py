@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from tools.languages import languages_of
-from tools.syntax.data import json_problems, toml_problems
-from tools.syntax.problem import Problem, unknown
-from tools.syntax.python import python_problems
-from tools.syntax.trees import tree_problems
+from tools.languages import detect_languages
+from tools.syntax.data import find_json_problems, find_toml_problems
+from tools.syntax.problem import Problem, filter_new_problems
+from tools.syntax.python import find_python_problems
+from tools.syntax.trees import find_tree_problems
 
-__all__ = ["Problem", "new_problems", "note"]
+__all__ = ["Problem", "find_new_problems", "format_new_problems"]
 
 MAX_CHARACTERS = 2_000_000
 """Longer files are not checked: parsing them would take a second, and they are generated."""
@@ -17,32 +17,34 @@ MAX_PROBLEMS = 5
 """One mistake makes many errors; the first ones are the ones to look at."""
 
 
-def new_problems(path: str, before: str | None, after: str) -> list[Problem]:
+def find_new_problems(path: str, before: str | None, after: str) -> list[Problem]:
     """Syntax errors of `after` that `before` (None: no file) did not have. Empty for unknown languages."""
     if len(after) > MAX_CHARACTERS or before == after:
         return []
     name = path.lower()
     if name.endswith((".py", ".pyi")):
-        found = python_problems(before, after)
+        found = find_python_problems(before, after)
     elif checker := next((check for suffixes, check in DATA if name.endswith(suffixes)), None):
         now = checker(after)
-        found = unknown(before or "", checker(before) if now and before is not None else [], after, now)
-    elif languages := languages_of(path):
-        found = tree_problems(languages, before, after)
+        found = filter_new_problems(
+            before or "", checker(before) if now and before is not None else [], after, now
+        )
+    elif languages := detect_languages(path):
+        found = find_tree_problems(languages, before, after)
     else:
         found = []
     return found[:MAX_PROBLEMS]
 
 
-def note(path: str, before: str | None, after: str) -> str:
+def format_new_problems(path: str, before: str | None, after: str) -> str:
     """New syntax errors as a line each for the model, "" if there are none."""
     return "\n".join(
-        f"syntax error: {path}:{each.line}: {each.message}" for each in new_problems(path, before, after)
+        f"syntax error: {path}:{each.line}: {each.message}" for each in find_new_problems(path, before, after)
     )
 
 
 DATA = (
-    (("package.json", "composer.json", ".ipynb"), json_problems),  # other .json may have comments
-    ((".toml",), toml_problems),
+    (("package.json", "composer.json", ".ipynb"), find_json_problems),  # other .json may have comments
+    ((".toml",), find_toml_problems),
 )
 """Formats with a parser of their own, by the end of the file's name."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from tools.syntax.problem import Problem
 
 
-def json_problems(source: str) -> list[Problem]:
+def find_json_problems(source: str) -> list[Problem]:
     """The first error of strict JSON."""
     import json
 
@@ -18,7 +18,7 @@ def json_problems(source: str) -> list[Problem]:
     return []
 
 
-def toml_problems(source: str) -> list[Problem]:
+def find_toml_problems(source: str) -> list[Problem]:
     """The first error of TOML."""
     import re
     import tomllib

@@ -13,15 +13,15 @@ class Problem:
     message: str
 
 
-def unknown(before: str, old: list[Problem], after: str, now: list[Problem]) -> list[Problem]:
+def filter_new_problems(before: str, old: list[Problem], after: str, now: list[Problem]) -> list[Problem]:
     """Those of the errors now that were not there before.
 
     Errors are known again by the text of their lines: line numbers move with every edit.
     """
-    known = {_line(before, each) for each in old}
-    return [each for each in now if _line(after, each) not in known]
+    known = {_get_problem_line(before, each) for each in old}
+    return [each for each in now if _get_problem_line(after, each) not in known]
 
 
-def _line(source: str, problem: Problem) -> str:
+def _get_problem_line(source: str, problem: Problem) -> str:
     lines = source.split("\n")
     return lines[problem.line - 1].strip() if problem.line <= len(lines) else ""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 
-from tools.languages import LANGUAGES, common_ends, encoded
-from tools.syntax.problem import Problem, unknown
-from tools.syntax.trees import error_nodes
+from tools.languages import LANGUAGES, encode_text, measure_common_ends
+from tools.syntax.problem import Problem, filter_new_problems
+from tools.syntax.trees import find_parse_errors
 
 LONG = 60_000
 """Characters. A shorter file compiles in under 20 ms; one of 10,000 lines takes over 100."""
@@ -30,29 +30,29 @@ _NEWER = re.compile(
 """Lines that a later Python may accept where the one that runs us does not."""
 
 
-def python_problems(before: str | None, after: str) -> list[Problem]:
+def find_python_problems(before: str | None, after: str) -> list[Problem]:
     """Errors of `after` that `before` did not have, the first one as the compiler words it."""
-    if before is not None and len(after) > LONG and _sound_around_the_change(before, after):
+    if before is not None and len(after) > LONG and _is_sound_around_change(before, after):
         return []
-    now = _problems(after)
+    now = _find_problems(after)
     if not now or before is None:
         return now
-    return unknown(before, _problems(before), after, now)
+    return filter_new_problems(before, _find_problems(before), after, now)
 
 
-def _problems(source: str) -> list[Problem]:
+def _find_problems(source: str) -> list[Problem]:
     """The compiler finds the first error; tree-sitter, which recovers, finds the others."""
-    first = _first_error(source)
+    first = _find_first_error(source)
     if first is None:
         return []
-    others = error_nodes(PYTHON, source)
+    others = find_parse_errors(PYTHON, source)
     lines = source.split("\n")
     if not others and first.line <= len(lines) and _NEWER.search(lines[first.line - 1]):
         return []
     return [first, *(each for each in others if each.line != first.line)]
 
 
-def _first_error(source: str) -> Problem | None:
+def _find_first_error(source: str) -> Problem | None:
     import ast
     import warnings
 
@@ -67,19 +67,19 @@ def _first_error(source: str) -> Problem | None:
     return None
 
 
-def _sound_around_the_change(before: str, after: str) -> bool:
+def _is_sound_around_change(before: str, after: str) -> bool:
     """The methods or top-level statements around the change compile by themselves, as they did before it.
 
     They reach from an unchanged `def` or `class` to the next one after the change. This only ever answers that
     nothing is wrong; in doubt the whole file is compiled.
     """
-    old, new = encoded(before), encoded(after)
-    start, tail = common_ends(old, new)
+    old, new = encode_text(before), encode_text(after)
+    start, tail = measure_common_ends(old, new)
     line, rest = old.rfind(b"\n", 0, start) + 1, len(old) - tail
-    return any(_compiles_at(indent, around, old, new, line, rest) for indent, around in _DEPTHS)
+    return any(_is_compilable_at(indent, around, old, new, line, rest) for indent, around in _DEPTHS)
 
 
-def _compiles_at(indent: bytes, around: bytes, old: bytes, new: bytes, line: int, rest: int) -> bool:
+def _is_compilable_at(indent: bytes, around: bytes, old: bytes, new: bytes, line: int, rest: int) -> bool:
     marks = [b"\n" + indent + each for each in _STATEMENTS]
     begin = max(old.rfind(each, 0, line) for each in marks) + 1
     if indent and not begin:
@@ -93,4 +93,4 @@ def _compiles_at(indent: bytes, around: bytes, old: bytes, new: bytes, line: int
     # Decorators of the statement after the end are among the lines: this gives them something to decorate.
     ending = b"\n" + indent + b"def after(): 0\n"
     parts = (old[begin:end], new[begin : len(new) - (len(old) - end)])
-    return all(_first_error((around + part + ending).decode()) is None for part in parts)
+    return all(_find_first_error((around + part + ending).decode()) is None for part in parts)

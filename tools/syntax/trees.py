@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING
 
-from tools.languages import Language, common_ends, encoded, parsed
+from tools.languages import Language, encode_text, measure_common_ends, parse_text
 from tools.syntax.problem import Problem
 
 if TYPE_CHECKING:
@@ -36,48 +36,52 @@ _UNMARKED = bytes(set(range(256)) - set(b"()[]{}\"'`/*\\#$@<>!-"))
 """Characters that neither open nor close a bracket, a string or a comment."""
 
 
-def tree_problems(languages: Sequence[Language], before: str | None, after: str) -> list[Problem]:
+def find_tree_problems(languages: Sequence[Language], before: str | None, after: str) -> list[Problem]:
     """Errors that a change brought in; where a file may be in one of several languages, it must be wrong in all."""
     found: list[Problem] = []
     for language in languages:
-        found = _problems(language, before, after)
+        found = _find_problems(language, before, after)
         if not found:
             return []
     return found
 
 
-def error_nodes(language: Language, source: str) -> list[Problem]:
+def find_parse_errors(language: Language, source: str) -> list[Problem]:
     """What the grammar does not understand."""
-    return list(_errors(parsed(language, source)))
+    return list(_iter_errors(parse_text(language, source)))
 
 
-def _problems(language: Language, before: str | None, after: str) -> list[Problem]:
-    if language.name in LOOSE and before is not None and _marks_stay(before, after):
+def _find_problems(language: Language, before: str | None, after: str) -> list[Problem]:
+    if language.name in LOOSE and before is not None and _has_same_marks(before, after):
         return []
-    tree = parsed(language, after, before=before)
+    tree = parse_text(language, after, before=before)
     if not tree.root_node.has_error:
         return []
-    old = parsed(language, before) if before is not None else None
+    old = parse_text(language, before) if before is not None else None
     understood = old is None or not old.root_node.has_error
-    tokens = _tokens(language, tree)
-    unmatched = _unmatched(tokens)
-    if unmatched and (old is None or not _unmatched(_tokens(language, old))):
+    tokens = _collect_tokens(language, tree)
+    unmatched = _find_unmatched(tokens)
+    if unmatched and (old is None or not _find_unmatched(_collect_tokens(language, old))):
         return [
             unmatched,
-            *(each for each in _inside(_errors(tree), before, after) if each.line != unmatched.line),
+            *(
+                each
+                for each in _filter_changed_lines(_iter_errors(tree), before, after)
+                if each.line != unmatched.line
+            ),
         ]
     if understood and language.name not in LOOSE:
-        return list(_errors(tree))
-    odd = _odd_quotes(tokens)
-    if odd and (old is None or not odd & _odd_quotes(_tokens(language, old))):
-        return list(_inside(_errors(tree), before, after))
+        return list(_iter_errors(tree))
+    odd = _find_odd_quotes(tokens)
+    if odd and (old is None or not odd & _find_odd_quotes(_collect_tokens(language, old))):
+        return list(_filter_changed_lines(_iter_errors(tree), before, after))
     return []
 
 
-def _marks_stay(before: str, after: str) -> bool:
+def _has_same_marks(before: str, after: str) -> bool:
     """The lines that changed have the same brackets, quotes and beginnings of comments, in the same order."""
-    old, new = encoded(before), encoded(after)
-    start, tail = common_ends(old, new)
+    old, new = encode_text(before), encode_text(after)
+    start, tail = measure_common_ends(old, new)
     first = old.rfind(b"\n", 0, start) + 1
     last = old.find(b"\n", len(old) - tail)
     rest = len(old) - last if last >= 0 else 0
@@ -86,7 +90,7 @@ def _marks_stay(before: str, after: str) -> bool:
     )
 
 
-def _errors(tree: Tree) -> Iterator[Problem]:
+def _iter_errors(tree: Tree) -> Iterator[Problem]:
     """Without recursion: a tree that is full of errors can be thousands of nodes deep."""
     left: list[Node] = [tree.root_node]
     lines: set[int] = set()
@@ -105,10 +109,10 @@ def _errors(tree: Tree) -> Iterator[Problem]:
             )
 
 
-def _inside(problems: Iterator[Problem], before: str | None, after: str) -> list[Problem]:
+def _filter_changed_lines(problems: Iterator[Problem], before: str | None, after: str) -> list[Problem]:
     """Those that stand in changed lines: a bracket that is missing makes errors all over the file."""
-    new = encoded(after)
-    start, tail = common_ends(encoded(before or ""), new)
+    new = encode_text(after)
+    start, tail = measure_common_ends(encode_text(before or ""), new)
     first, last = new.count(b"\n", 0, start) + 1, new.count(b"\n", 0, len(new) - tail) + 1
     return [each for each in problems if first <= each.line <= last]
 
@@ -119,7 +123,7 @@ class _Token:
     line: int
 
 
-def _tokens(language: Language, tree: Tree) -> list[_Token]:
+def _collect_tokens(language: Language, tree: Tree) -> list[_Token]:
     """Brackets and quotes in the order in which they stand in the text.
 
     Of the branches of conditional compilation only the first counts: each may open the same bracket.
@@ -127,11 +131,11 @@ def _tokens(language: Language, tree: Tree) -> list[_Token]:
     ignored = "'" if language.name in _OTHER_APOSTROPHES else ""
     found: list[_Token] = []
     skipping = 0
-    for node in _leaves(tree):
+    for node in _iter_leaves(tree):
         kind = node.type
         if kind == "preproc_directive":  # what a directive is where the grammar does not understand its place
             kind = (node.text or b"").decode("utf-8", "replace").replace(" ", "")
-        if not _counts(kind) or kind == ignored:
+        if not _is_counted_token(kind) or kind == ignored:
             continue
         if skipping:
             skipping += (kind in _IF) - (kind == _END)
@@ -142,7 +146,7 @@ def _tokens(language: Language, tree: Tree) -> list[_Token]:
     return found
 
 
-def _leaves(tree: Tree) -> Iterator[Node]:
+def _iter_leaves(tree: Tree) -> Iterator[Node]:
     cursor = tree.walk()  # far faster than a query for trees that are full of errors
     while True:
         if cursor.goto_first_child():
@@ -155,11 +159,11 @@ def _leaves(tree: Tree) -> Iterator[Node]:
 
 
 @cache
-def _counts(kind: str) -> bool:
+def _is_counted_token(kind: str) -> bool:
     return not set(kind).isdisjoint("()[]{}") or kind in _QUOTES | _IF | _ELSE | {_END}
 
 
-def _unmatched(tokens: Sequence[_Token]) -> Problem | None:
+def _find_unmatched(tokens: Sequence[_Token]) -> Problem | None:
     """The first bracket that does not match, None if all do."""
     still_open: list[tuple[str, int]] = []
     for token in tokens:
@@ -181,7 +185,7 @@ def _unmatched(tokens: Sequence[_Token]) -> Problem | None:
     return None
 
 
-def _odd_quotes(tokens: Sequence[_Token]) -> set[str]:
+def _find_odd_quotes(tokens: Sequence[_Token]) -> set[str]:
     """Quotes of which there is an odd number."""
     counted = Counter(token.kind for token in tokens if token.kind in _QUOTES)
     return {kind for kind, count in counted.items() if count % 2}

@@ -21,9 +21,9 @@ async def run_tests(targets: list[str] = [], *, at: Workspace) -> Observation:  
     """
     report = await run(at, targets)
     if report.outcome == "no-runner":
-        raise ToolFailure(report.text(), report=report.as_data())
+        raise ToolFailure(report.format_text(), report=report.as_data())
     return Observation(
-        text=report.text(),
+        text=report.format_text(),
         data={"report": report.as_data()},
         ref=report.ref,
         failed=report.outcome in ("broken", "no-tests", "timeout"),
@@ -40,12 +40,12 @@ async def run(at: Workspace, targets: Sequence[str] = ()) -> TestReport:
     )  # the runners are loaded when tests are run, not at the start
 
     report = await run_project(at, targets)
-    report = replace(report, targets=tuple(targets)) if targets else _compare(at, report)
+    report = replace(report, targets=tuple(targets)) if targets else _note_lost_tests(at, report)
     at.facts["tests"] = report
     return report
 
 
-def _compare(at: Workspace, report: TestReport) -> TestReport:
+def _note_lost_tests(at: Workspace, report: TestReport) -> TestReport:
     """Say in the report of a whole run which tests were lost since the session's last whole run."""
     from dataclasses import replace
 

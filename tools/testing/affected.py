@@ -11,7 +11,7 @@ import warnings
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path, PurePosixPath
 
-from tools.checks.weakened import is_test
+from tools.checks.weakened import is_test_file
 
 MOST = 5_000
 """Files that are read. In a larger project the whole suite is what its own tools select from."""
@@ -19,7 +19,7 @@ MOST = 5_000
 _NO_CODE = (".md", ".rst", ".txt", ".adoc", ".png", ".jpg", ".svg", ".gif")
 
 
-def affected_tests(root: Path, files: Collection[str], changed: Iterable[str]) -> list[str] | None:
+def find_affected_tests(root: Path, files: Collection[str], changed: Iterable[str]) -> list[str] | None:
     """Test files to run for the changed files, sorted; empty if none is affected, None for all of them.
 
     files: all of the project, relative to `root`
@@ -30,8 +30,8 @@ def affected_tests(root: Path, files: Collection[str], changed: Iterable[str]) -
         return None
     if any(PurePosixPath(path).name == "setup.py" for path in relevant):
         return None
-    modules = _modules({*sources, *relevant})  # also those that are gone: what imports them breaks
-    users = _users(root, sources, modules)
+    modules = _index_modules({*sources, *relevant})  # also those that are gone: what imports them breaks
+    users = _index_importers(root, sources, modules)
     reached, waiting = set(relevant), list(relevant)
     while waiting:
         for user in users.get(waiting.pop(), ()):
@@ -41,10 +41,10 @@ def affected_tests(root: Path, files: Collection[str], changed: Iterable[str]) -
     if any(PurePosixPath(path).name == "conftest.py" for path in reached):
         return None  # its fixtures reach tests that import nothing
     there = set(files)
-    return sorted(path for path in reached if is_test(path) and path in there)
+    return sorted(path for path in reached if is_test_file(path) and path in there)
 
 
-def _modules(sources: Iterable[str]) -> dict[str, list[str]]:
+def _index_modules(sources: Iterable[str]) -> dict[str, list[str]]:
     """Files by each dotted name that an import may call them by: a project's root may be any folder above them."""
     found: dict[str, list[str]] = {}
     for path in sources:
@@ -56,17 +56,19 @@ def _modules(sources: Iterable[str]) -> dict[str, list[str]]:
     return found
 
 
-def _users(root: Path, sources: Iterable[str], modules: Mapping[str, list[str]]) -> dict[str, set[str]]:
+def _index_importers(
+    root: Path, sources: Iterable[str], modules: Mapping[str, list[str]]
+) -> dict[str, set[str]]:
     """Files that import a file, by that file."""
     users: dict[str, set[str]] = {}
     for path in sources:
-        for name in _imports(root, path):
+        for name in _list_imports(root, path):
             for imported in modules.get(name, ()):
                 users.setdefault(imported, set()).add(path)
     return users
 
 
-def _imports(root: Path, path: str) -> Iterator[str]:
+def _list_imports(root: Path, path: str) -> Iterator[str]:
     """The dotted names that a file imports, with those of the packages around them."""
     try:
         with warnings.catch_warnings():

@@ -14,7 +14,7 @@ _FIXTURE = re.compile(r"\.(?:setUp|tearDown)(?:Class|Module)$")
 """unittest's names for the fixtures of a class or module, which fail like tests and are none."""
 
 
-def count_lost(before: Mapping[str, Any], after: Mapping[str, Any]) -> int:
+def count_lost_tests(before: Mapping[str, Any], after: Mapping[str, Any]) -> int:
     """Return how many tests of the earlier run neither pass nor fail in the later one: they are skipped, expected to
     fail, deselected, or not collected any more.
 
@@ -24,13 +24,13 @@ def count_lost(before: Mapping[str, Any], after: Mapping[str, Any]) -> int:
     reports = (before, after)
     if before.get("runner") != after.get("runner") or any(_is_uncounted(each) for each in reports):
         return 0
-    fewer = _passed(before) + _bad(before) - _passed(after) - _bad(after)
-    return max(0, fewer, _skipped_by_name(before, after))
+    fewer = _count_passed(before) + _count_failed(before) - _count_passed(after) - _count_failed(after)
+    return max(0, fewer, _count_newly_skipped(before, after))
 
 
 def describe_loss(before: Mapping[str, Any], after: Mapping[str, Any]) -> str:
     """Return one sentence that names the tests that were lost between two runs; "" if none was."""
-    lost = count_lost(before, after)
+    lost = count_lost_tests(before, after)
     if not lost:
         return ""
     tests = "1 test that was run before is" if lost == 1 else f"{lost} tests that were run before are"
@@ -45,31 +45,34 @@ def _is_uncounted(report: Mapping[str, Any]) -> bool:
     )
 
 
-def _passed(report: Mapping[str, Any]) -> int:
+def _count_passed(report: Mapping[str, Any]) -> int:
     return int(report.get("passed") or 0)
 
 
-def _bad(report: Mapping[str, Any]) -> int:
+def _count_failed(report: Mapping[str, Any]) -> int:
     """How many tests failed: one may do so in several subtests, or when it is taken down as well."""
     number = int(report.get("failed") or 0) + int(report.get("errors") or 0)
     names = [str(each.get("id", "")) for each in report.get("failures", ())]
-    return len(_failing(report)) if number and len(names) >= number else number
+    return len(_list_failing_tests(report)) if number and len(names) >= number else number
 
 
-def _failing(report: Mapping[str, Any]) -> set[str]:
+def _list_failing_tests(report: Mapping[str, Any]) -> set[str]:
     names = {_SUBTEST.sub("", str(each.get("id", ""))) for each in report.get("failures", ())}
     return {name for name in names if not _FIXTURE.search(name)}
 
 
-def _skipped_by_name(before: Mapping[str, Any], after: Mapping[str, Any]) -> int:
+def _count_newly_skipped(before: Mapping[str, Any], after: Mapping[str, Any]) -> int:
     """How many of the tests that passed or failed are among those that are skipped now, where all are named."""
-    if any(len(each.get("passed_tests", ())) != _passed(each) for each in (before, after)):
+    if any(len(each.get("passed_tests", ())) != _count_passed(each) for each in (before, after)):
         return 0
-    ran, runs = (_by_function([*each.get("passed_tests", ()), *_failing(each)]) for each in (before, after))
-    was_skipped, skipped = (_by_function(each.get("skipped_tests", ())) for each in (before, after))
+    ran, runs = (
+        _count_by_function([*each.get("passed_tests", ()), *_list_failing_tests(each)])
+        for each in (before, after)
+    )
+    was_skipped, skipped = (_count_by_function(each.get("skipped_tests", ())) for each in (before, after))
     return ((ran - runs) & (skipped - was_skipped)).total()
 
 
-def _by_function(names: Iterable[str]) -> Counter[str]:
+def _count_by_function(names: Iterable[str]) -> Counter[str]:
     """How many tests each function has: what their parameters are called may differ each time."""
     return Counter(name.partition("[")[0] for name in names)

@@ -10,35 +10,43 @@ from typing import Any
 
 from sandbox.policy import Mode
 from tools.environment import shell_environment
-from tools.testing.evidence import Evidence, Launch
+from tools.testing.evidence import FinishedRun, Launch
 from tools.testing.project import Project
-from tools.testing.report import MAX_FAILURES, NOTHING, Findings, Kind, TestFailure, failure, tallied
-from tools.text import listed, plural
+from tools.testing.report import (
+    MAX_FAILURES,
+    NOTHING,
+    Findings,
+    Kind,
+    TestFailure,
+    make_failure,
+    tally_findings,
+)
+from tools.text import format_count, join_names
 from tools.workspace import Workspace
 
 
-def go_found(project: Project) -> str:
-    return "go.mod" if project.mentions("go.mod", "") else ""
+def detect_go(project: Project) -> str:
+    return "go.mod" if project.contains_text("go.mod", "") else ""
 
 
 async def launch_go(at: Workspace, project: Project, targets: Sequence[str], reports: Path) -> Launch:
     cache = at.settings.cache / "go-build"
     cache.mkdir(parents=True, exist_ok=True)
-    packages, tests = go_targets(targets)
+    packages, tests = split_go_targets(targets)
     arguments = (*(("-run", f"^({'|'.join(tests)})$") if tests else ()), *(packages or ("./...",)))
     offline = {} if at.mode is Mode.FULL else {"GOPROXY": "off", "GOTOOLCHAIN": "local"}
-    module = next(iter(re.findall(r"^module\s+(\S+)", project.text("go.mod"), re.M)), "")
+    module = next(iter(re.findall(r"^module\s+(\S+)", project.read_text("go.mod"), re.M)), "")
     return Launch(
         runner="go",
         argv=("go", "test", "-json", *arguments),
-        command=project.typed(("go", "test", *arguments)),
+        command=project.format_command(("go", "test", *arguments)),
         parse=lambda evidence: parse_go(evidence, module),
         env={**shell_environment(), **offline, "GOCACHE": str(cache)},
         writable=(cache,),
     )
 
 
-def go_targets(targets: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def split_go_targets(targets: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """`pkg`, `pkg/a_test.go`, `pkg::TestX/case` or `TestX` as packages and names of tests."""
     packages: dict[str, None] = {}
     tests: dict[str, None] = {}
@@ -54,13 +62,13 @@ def go_targets(targets: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]
     return tuple(packages), tuple(tests)
 
 
-def parse_go(evidence: Evidence, module: str) -> Findings:
+def parse_go(evidence: FinishedRun, module: str) -> Findings:
     """The event stream of `go test -json`; a package that does not compile has no tests in it."""
     verdicts: dict[tuple[str, str], Kind] = {}
     output: dict[tuple[str, str], list[str]] = {}
     counted = False
-    for line in evidence.lines():
-        event = _event(line)
+    for line in evidence.stream_lines():
+        event = _parse_event(line)
         if event is None:
             continue
         counted = True
@@ -72,16 +80,16 @@ def parse_go(evidence: Evidence, module: str) -> Findings:
             verdicts[key] = _GO_VERDICTS[action]
     if not counted:
         return NOTHING
-    return _go_findings(verdicts, output, evidence, module)
+    return _build_go_findings(verdicts, output, evidence, module)
 
 
 _GO_VERDICTS: Mapping[Any, Kind] = {"pass": "passed", "fail": "failed", "skip": "skipped"}
 
 
-def _go_findings(
+def _build_go_findings(
     verdicts: Mapping[tuple[str, str], Kind],
     output: Mapping[tuple[str, str], list[str]],
-    evidence: Evidence,
+    evidence: FinishedRun,
     module: str,
 ) -> Findings:
     parents = {(package, test.rpartition("/")[0]) for package, test in verdicts if "/" in test}
@@ -90,7 +98,7 @@ def _go_findings(
     for (package, test), verdict in leaves.items():
         if verdict == "failed":
             folder = package.removeprefix(module).strip("/")
-            failures.append(_go_failure(folder, test, "".join(output.get((package, test), []))))
+            failures.append(_build_go_failure(folder, test, "".join(output.get((package, test), []))))
     failed = {package for (package, test), verdict in leaves.items() if verdict == "failed"}
     unbuilt = sorted(
         package
@@ -100,27 +108,29 @@ def _go_findings(
     for package in unbuilt:
         text = "".join(line for key, lines in output.items() if key[0].startswith(package) for line in lines)
         failures.append(
-            failure(package.removeprefix(module).strip("/") or ".", message=text or evidence.text)
+            make_failure(package.removeprefix(module).strip("/") or ".", message=text or evidence.text)
         )
     kinds = list(leaves.values())
     names = [f"{package.removeprefix(module).strip('/') or '.'}::{test}" for package, test in leaves]
     kinds.extend("errors" for _ in unbuilt)
     problem = (
-        f"{plural(len(unbuilt), 'package')} did not build or start: {listed(unbuilt, 5)}" if unbuilt else ""
+        f"{format_count(len(unbuilt), 'package')} did not build or start: {join_names(unbuilt, 5)}"
+        if unbuilt
+        else ""
     )
-    return tallied(kinds, failures, problem, names)
+    return tally_findings(kinds, failures, problem, names)
 
 
-def _go_failure(folder: str, test: str, text: str) -> TestFailure:
+def _build_go_failure(folder: str, test: str, text: str) -> TestFailure:
     body = "\n".join(line for line in text.splitlines() if not re.match(r"\s*(===|---) ", line))
     place = re.search(r"^\s+(?P<file>[\w./-]+\.go):(?P<line>\d+): ?(?P<message>.*)", body, re.M)
     file = f"{folder}/{place['file']}".strip("/") if place else ""
     line = int(place["line"]) if place else 0
     message = place["message"] if place else body
-    return failure(f"{folder or '.'}::{test}", file=file, line=line, message=message, detail=body)
+    return make_failure(f"{folder or '.'}::{test}", file=file, line=line, message=message, detail=body)
 
 
-def _event(line: str) -> Mapping[str, Any] | None:
+def _parse_event(line: str) -> Mapping[str, Any] | None:
     if not line.startswith("{"):
         return None
     try:
@@ -130,8 +140,8 @@ def _event(line: str) -> Mapping[str, Any] | None:
     return event if isinstance(event, dict) and "Action" in event else None
 
 
-def cargo_found(project: Project) -> str:
-    return "Cargo.toml" if project.mentions("Cargo.toml", "") else ""
+def detect_cargo(project: Project) -> str:
+    return "Cargo.toml" if project.contains_text("Cargo.toml", "") else ""
 
 
 async def launch_cargo(at: Workspace, project: Project, targets: Sequence[str], reports: Path) -> Launch:
@@ -150,7 +160,7 @@ async def launch_cargo(at: Workspace, project: Project, targets: Sequence[str], 
     return Launch(
         runner="cargo",
         argv=("cargo", "test", "--no-fail-fast", *names),
-        command=project.typed(("cargo", "test", *names)),
+        command=project.format_command(("cargo", "test", *names)),
         parse=parse_cargo,
         env=env,
         writable=writable,
@@ -168,9 +178,9 @@ _PANIC = re.compile(
 )
 
 
-def parse_cargo(evidence: Evidence) -> Findings:
+def parse_cargo(evidence: FinishedRun) -> Findings:
     """Output of `cargo test`: one block for each test binary."""
-    text = "\n".join(evidence.lines())
+    text = "\n".join(evidence.stream_lines())
     kinds: Mapping[str, Kind] = {"ok": "passed", "FAILED": "failed", "ignored": "skipped"}
     lines = list(_CARGO_LINE.finditer(text))
     if not lines and "test result:" not in text:
@@ -178,15 +188,15 @@ def parse_cargo(evidence: Evidence) -> Findings:
         return Findings(broken=problem, counted=False) if evidence.returncode else NOTHING
     bodies = {section["name"]: section["body"].strip() for section in _CARGO_SECTION.finditer(text)}
     failed = [line["name"] for line in lines if line["verdict"] == "FAILED"]
-    failures = [_cargo_failure(name, bodies.get(name, "")) for name in failed[:MAX_FAILURES]]
+    failures = [_build_cargo_failure(name, bodies.get(name, "")) for name in failed[:MAX_FAILURES]]
     names = [line["name"] for line in lines]
-    return tallied((kinds[line["verdict"]] for line in lines), failures, names=names)
+    return tally_findings((kinds[line["verdict"]] for line in lines), failures, names=names)
 
 
-def _cargo_failure(name: str, body: str) -> TestFailure:
+def _build_cargo_failure(name: str, body: str) -> TestFailure:
     kept = "\n".join(line for line in body.splitlines() if not line.startswith("note: "))
     panic = _PANIC.search(kept)
     if panic is None:
-        return failure(name, message=kept)
+        return make_failure(name, message=kept)
     message = panic["old"] or panic["new"] or ""
-    return failure(name, file=panic["file"], line=int(panic["line"]), message=message, detail=kept)
+    return make_failure(name, file=panic["file"], line=int(panic["line"]), message=message, detail=kept)

@@ -6,19 +6,19 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from itertools import pairwise
 
-from tools.testing.evidence import Evidence
-from tools.testing.junit import innermost, relevant
+from tools.testing.evidence import FinishedRun
+from tools.testing.junit import find_innermost_place, keep_project_frames
 from tools.testing.report import (
     MAX_FAILURES,
     NOTHING,
     Findings,
     Kind,
     TestFailure,
-    could_not_load,
-    failure,
-    tallied,
+    describe_unloadable,
+    make_failure,
+    tally_findings,
 )
-from tools.text import plain
+from tools.text import strip_terminal_codes
 
 _RULE = re.compile(r"^(?:={50,}|-{50,})$", re.M)
 _UNITTEST_HEAD = re.compile(r"^(FAIL|ERROR): (?P<name>\S+)(?: \((?P<where>[^)\n]*)\))?(?P<sub>.*)$", re.M)
@@ -27,9 +27,9 @@ _UNITTEST_OK = re.compile(r"^\S.* \.\.\. ok$", re.M)
 _UNITTEST_END = re.compile(r"^(?:OK|FAILED)(?: \((?P<counts>[^)]*)\))?\s*$", re.M)
 
 
-def unittest(evidence: Evidence) -> Findings:
+def parse_unittest(evidence: FinishedRun) -> Findings:
     """Output of `python -m unittest`, with or without -v, and of Django's test command."""
-    text = _whole(evidence)
+    text = _read_whole_output(evidence)
     ran = [int(match[1]) for match in _UNITTEST_RAN.finditer(text)]
     if not ran:
         return NOTHING
@@ -37,7 +37,7 @@ def unittest(evidence: Evidence) -> Findings:
     for end in _UNITTEST_END.finditer(text):
         for word, number in re.findall(r"([\w ]+)=(\d+)", end["counts"] or ""):
             counts[word.strip()] = counts.get(word.strip(), 0) + int(number)
-    failures = _unittest_failures(text, evidence)
+    failures = _parse_unittest_failures(text, evidence)
     failed = counts.get("failures", 0) + counts.get("unexpected successes", 0)
     errors, skipped = counts.get("errors", 0), counts.get("skipped", 0)
     xfailed = counts.get("expected failures", 0)
@@ -54,11 +54,11 @@ def unittest(evidence: Evidence) -> Findings:
         skipped=skipped,
         xfailed=xfailed,
         failures=tuple(each for each, _ in failures),
-        broken=could_not_load(broken),
+        broken=describe_unloadable(broken),
     )
 
 
-def _unittest_failures(text: str, evidence: Evidence) -> list[tuple[TestFailure, bool]]:
+def _parse_unittest_failures(text: str, evidence: FinishedRun) -> list[tuple[TestFailure, bool]]:
     """The failures, each with whether it stands for a module that could not be loaded."""
     found: list[tuple[TestFailure, bool]] = []
     parts = _RULE.split(text)
@@ -74,22 +74,22 @@ def _unittest_failures(text: str, evidence: Evidence) -> list[tuple[TestFailure,
             name = where.partition("_FailedTest.")[2] or match["name"]
         lines = body.strip().splitlines()
         raised = next((line for line in reversed(lines) if line and not line.startswith(" ")), "")
-        file, line = innermost(body, evidence.root)
-        one = failure(
+        file, line = find_innermost_place(body, evidence.root)
+        one = make_failure(
             f"{name}{match['sub']}",
             file=file,
             line=line,
             message=raised,
-            detail=relevant(body.strip(), evidence.root),
+            detail=keep_project_frames(body.strip(), evidence.root),
         )
         found.append((one, unloadable))
     return found
 
 
-def pytest(evidence: Evidence) -> Findings:
+def parse_pytest(evidence: FinishedRun) -> Findings:
     """pytest's closing line and short summary, for a run whose report was not written."""
-    text = _whole(evidence)
-    counts = pytest_counts(evidence)
+    text = _read_whole_output(evidence)
+    counts = parse_pytest_counts(evidence)
     if not counts and not re.search(r"^=* ?no tests ran in ", text, re.M):
         return NOTHING
     named = re.findall(r"^(?:FAILED|ERROR) (\S+?(?:::.+?)?)(?: - (.*))?$", text, re.M)
@@ -101,13 +101,13 @@ def pytest(evidence: Evidence) -> Findings:
         xfailed=counts.get("xfailed", 0),
         xpassed=counts.get("xpassed", 0),
         deselected=counts.get("deselected", 0),
-        failures=tuple(failure(name, message=message) for name, message in named[:MAX_FAILURES]),
+        failures=tuple(make_failure(name, message=message) for name, message in named[:MAX_FAILURES]),
     )
 
 
-def pytest_counts(evidence: Evidence) -> Mapping[str, int]:
+def parse_pytest_counts(evidence: FinishedRun) -> Mapping[str, int]:
     """What pytest's closing line counts, by its own words; {} without such a line."""
-    found = re.findall(r"^=* ?((?:\d+ [a-z]+(?:, )?)+) in [\d.]+s.*$", _whole(evidence), re.M)
+    found = re.findall(r"^=* ?((?:\d+ [a-z]+(?:, )?)+) in [\d.]+s.*$", _read_whole_output(evidence), re.M)
     return {word: int(number) for number, word in re.findall(r"(\d+) ([a-z]+)", found[-1])} if found else {}
 
 
@@ -160,15 +160,15 @@ _GO = re.compile(r"^--- (?P<verdict>PASS|FAIL|SKIP): (?P<name>\S+)", re.M)
 _GO_PACKAGE = re.compile(r"^(?P<verdict>ok  |FAIL)\t(?P<name>\S+)", re.M)
 
 
-def anything(evidence: Evidence) -> Findings:
+def parse_any(evidence: FinishedRun) -> Findings:
     """Whatever results can be recognised in an output, whoever wrote it."""
-    for reader in (pytest, unittest):
+    for reader in (parse_pytest, parse_unittest):
         found = reader(evidence)
         if found.counted:
             return found
-    text = _whole(evidence)
+    text = _read_whole_output(evidence)
     for summary, names in _SUMMARIES.values():
-        found = _summed(text, summary, names)
+        found = _parse_summary(text, summary, names)
         if found.counted:
             return found
     return next((found for read in _BY_LINE if (found := read(text)).counted), NOTHING)
@@ -180,13 +180,15 @@ _IDLE_MAKE = re.compile(
 _MAKE_MOVES = re.compile(r"make(?:\[\d+\])?: (?:Entering|Leaving) directory .*")
 
 
-def idle_make(text: str) -> str:
+def explain_idle_make(text: str) -> str:
     """Why make ran no command at all, by what it says itself ("" when anything else was said): no run of tests.
 
     A folder that is called as the target is mistaken for what the target makes unless it is declared `.PHONY`.
     """
     said = [
-        line for line in plain(text).split("\n") if line.strip() and not _MAKE_MOVES.fullmatch(line.strip())
+        line
+        for line in strip_terminal_codes(text).split("\n")
+        if line.strip() and not _MAKE_MOVES.fullmatch(line.strip())
     ]
     idle = [_IDLE_MAKE.fullmatch(line.strip()) for line in said]
     if not idle or not all(idle):
@@ -199,7 +201,7 @@ def idle_make(text: str) -> str:
     return f"make ran no command ({why}){cure}"
 
 
-def _summed(text: str, summary: str, names: str) -> Findings:
+def _parse_summary(text: str, summary: str, names: str) -> Findings:
     total = NOTHING
     for match in re.finditer(summary, text, re.M):
         numbers = {key: int(value) for key, value in match.groupdict().items() if value}
@@ -217,36 +219,38 @@ def _summed(text: str, summary: str, names: str) -> Findings:
     if not total.counted:
         return NOTHING
     named = dict.fromkeys(re.findall(names, text, re.M)) if names else {}
-    return total + Findings(failures=tuple(failure(name) for name in named))
+    return total + Findings(failures=tuple(make_failure(name) for name in named))
 
 
-def _tap(text: str) -> Findings:
+def _parse_tap(text: str) -> Findings:
     if not re.search(r"^(?:TAP version \d+|1\.\.\d+)\s*$", text, re.M):
         return NOTHING
-    return _tally(
+    return _build_findings(
         ("skipped" if match["directive"] else "failed" if match["bad"] else "passed", match["name"].strip())
         for match in _TAP.finditer(text)
     )
 
 
-def _go(text: str) -> Findings:
+def _parse_go(text: str) -> Findings:
     pattern = _GO if _GO.search(text) else _GO_PACKAGE  # without -v only failures are named
     kinds: dict[str, Kind] = {"PASS": "passed", "ok  ": "passed", "FAIL": "failed", "SKIP": "skipped"}
-    return _tally((kinds[match["verdict"]], match["name"]) for match in pattern.finditer(text))
+    return _build_findings((kinds[match["verdict"]], match["name"]) for match in pattern.finditer(text))
 
 
-_BY_LINE: tuple[Callable[[str], Findings], ...] = (_tap, _go)
+_BY_LINE: tuple[Callable[[str], Findings], ...] = (_parse_tap, _parse_go)
 
 
-def _tally(verdicts: Iterable[tuple[Kind, str]]) -> Findings:
+def _build_findings(verdicts: Iterable[tuple[Kind, str]]) -> Findings:
     every = list(verdicts)
     if not every:
         return NOTHING
-    return tallied((kind for kind, _ in every), [failure(name) for kind, name in every if kind == "failed"])
+    return tally_findings(
+        (kind for kind, _ in every), [make_failure(name) for kind, name in every if kind == "failed"]
+    )
 
 
-def _whole(evidence: Evidence) -> str:
+def _read_whole_output(evidence: FinishedRun) -> str:
     """All of the output as plain text; summaries stand at its end, so a part would often do."""
     if evidence.whole is None:
-        return plain(evidence.text)
-    return plain("\n".join(evidence.lines()))
+        return strip_terminal_codes(evidence.text)
+    return strip_terminal_codes("\n".join(evidence.stream_lines()))

@@ -15,7 +15,7 @@ MAX_REPORT = 64 << 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Evidence:
+class FinishedRun:
     """A finished run, as parsers see it.
 
     text: the output as far as it was kept in memory
@@ -31,11 +31,11 @@ class Evidence:
     reports: Path
     started: float
 
-    def report(self, name: str) -> bytes:
+    def read_report_file(self, name: str) -> bytes:
         """A report file's content, b"" if there is none."""
         return read_report(self.reports / name)
 
-    def lines(self) -> Iterator[str]:
+    def stream_lines(self) -> Iterator[str]:
         """All lines of the output, from the file when it was too long for memory."""
         if self.whole is None:
             yield from self.text.splitlines()
@@ -60,7 +60,7 @@ class Launch:
     runner: str
     argv: tuple[str, ...]
     command: str
-    parse: Callable[[Evidence], Findings]
+    parse: Callable[[FinishedRun], Findings]
     counts: bool = True
     env: Mapping[str, str] = field(default_factory=dict)
     writable: tuple[Path, ...] = ()

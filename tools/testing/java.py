@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from sandbox.policy import Mode
 from tools.environment import shell_environment
 from tools.testing import console, junit
-from tools.testing.evidence import Evidence, Launch, read_report
+from tools.testing.evidence import FinishedRun, Launch, read_report
 from tools.testing.project import Project
 from tools.testing.report import NOTHING, Findings
 from tools.workspace import Workspace
@@ -27,43 +27,43 @@ MAX_FILES = 5_000
 _COMPILE_ERRORS = ("COMPILATION ERROR", "Compilation failed", "compileJava FAILED", "compileTestJava FAILED")
 
 
-def maven_found(project: Project) -> str:
-    return "pom.xml" if project.mentions("pom.xml", "") else ""
+def detect_maven(project: Project) -> str:
+    return "pom.xml" if project.contains_text("pom.xml", "") else ""
 
 
-def gradle_found(project: Project) -> str:
+def detect_gradle(project: Project) -> str:
     names = ("build.gradle", "build.gradle.kts", "settings.gradle", "settings.gradle.kts")
-    return next((name for name in names if project.mentions(name, "")), "")
+    return next((name for name in names if project.contains_text(name, "")), "")
 
 
 async def launch_maven(at: Workspace, project: Project, targets: Sequence[str], reports: Path) -> Launch:
-    program = "./mvnw" if project.mentions("mvnw", "") else "mvn"
-    chosen = (f"-Dtest={','.join(map(_class, targets))}",) if targets else ()
+    program = "./mvnw" if project.contains_text("mvnw", "") else "mvn"
+    chosen = (f"-Dtest={','.join(map(_to_class_name, targets))}",) if targets else ()
     offline = () if at.mode is Mode.FULL else ("-o",)
     return Launch(
         runner="maven",
         argv=(program, "-B", *offline, *chosen, "test"),
-        command=project.typed((program, *chosen, "test")),
-        parse=_parse,
+        command=project.format_command((program, *chosen, "test")),
+        parse=_parse_reports,
         env=shell_environment(),
     )
 
 
 async def launch_gradle(at: Workspace, project: Project, targets: Sequence[str], reports: Path) -> Launch:
-    program = "./gradlew" if project.mentions("gradlew", "") else "gradle"
-    chosen = tuple(word for each in targets for word in ("--tests", _class(each).replace("#", ".")))
+    program = "./gradlew" if project.contains_text("gradlew", "") else "gradle"
+    chosen = tuple(word for each in targets for word in ("--tests", _to_class_name(each).replace("#", ".")))
     offline = () if at.mode is Mode.FULL else ("--offline",)
     return Launch(
         runner="gradle",
         # a daemon would be killed with the command; without cleanTest, tests that passed are not run again
         argv=(program, "--no-daemon", "--console=plain", *offline, "cleanTest", "test", *chosen),
-        command=project.typed((program, "test", *chosen)),
-        parse=_parse,
+        command=project.format_command((program, "test", *chosen)),
+        parse=_parse_reports,
         env=shell_environment(),
     )
 
 
-def _class(target: str) -> str:
+def _to_class_name(target: str) -> str:
     """src/test/java/com/shop/CartTest.java → com.shop.CartTest; anything else is passed on."""
     if not target.endswith((".java", ".kt", ".groovy")):
         return target
@@ -71,22 +71,24 @@ def _class(target: str) -> str:
     return Path(inside.partition("/")[2] or target).with_suffix("").as_posix().replace("/", ".")
 
 
-def _parse(evidence: Evidence) -> Findings:
+def _parse_reports(evidence: FinishedRun) -> Findings:
     total = NOTHING
-    for path in _fresh(evidence):
-        total += junit.parse(read_report(path), evidence.root, junit.java_id, broken=_unloadable)
+    for path in _find_fresh_reports(evidence):
+        total += junit.parse_junit(
+            read_report(path), evidence.root, junit.format_java_id, broken=_is_unloadable
+        )
     if total.counted:
         return total
     if any(text in evidence.text for text in _COMPILE_ERRORS):
         return Findings(counted=False, broken="it does not compile")
-    return console.anything(evidence)
+    return console.parse_any(evidence)
 
 
-def _unloadable(case: Element, problem: Element) -> bool:
+def _is_unloadable(case: Element, problem: Element) -> bool:
     return not case.get("name")
 
 
-def _fresh(evidence: Evidence) -> Iterator[Path]:
+def _find_fresh_reports(evidence: FinishedRun) -> Iterator[Path]:
     """Reports that this run wrote: build folders keep those of earlier ones."""
     found = 0
     for folder, names, files in os.walk(evidence.root):

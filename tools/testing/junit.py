@@ -13,9 +13,9 @@ from tools.testing.report import (
     Findings,
     Kind,
     TestFailure,
-    could_not_load,
-    failure,
-    tallied,
+    describe_unloadable,
+    make_failure,
+    tally_findings,
 )
 
 if TYPE_CHECKING:
@@ -25,12 +25,14 @@ Namer = Callable[["Element"], str]
 """From a <testcase> to the id by which its runner takes it."""
 
 
-def parse(xml: bytes, root: Path, name: Namer, *, broken: Callable[[Element, Element], bool]) -> Findings:
+def parse_junit(
+    xml: bytes, root: Path, name: Namer, *, broken: Callable[[Element, Element], bool]
+) -> Findings:
     """Count the test cases of one report.
 
     broken: says of a <testcase> and its <error> that the test could not even be loaded
     """
-    tree = _tree(xml)
+    tree = _parse_xml(xml)
     if tree is None:
         return NOTHING
     kinds: list[Kind] = []
@@ -38,19 +40,19 @@ def parse(xml: bytes, root: Path, name: Namer, *, broken: Callable[[Element, Ele
     failures: list[TestFailure] = []
     unloadable: list[str] = []
     for case in tree.iter("testcase"):
-        kind, problem = _verdict(case)
+        kind, problem = _read_verdict(case)
         kinds.append(kind)
         names.append(name(case))
         if problem is None:
             continue
         if len(failures) < MAX_FAILURES:
-            failures.append(_failure(case, problem, root, name))
+            failures.append(_build_failure(case, problem, root, name))
         if broken(case, problem):
             unloadable.append(name(case))
-    return tallied(kinds, failures, could_not_load(unloadable), names)
+    return tally_findings(kinds, failures, describe_unloadable(unloadable), names)
 
 
-def pytest_id(case: Element) -> str:
+def format_pytest_id(case: Element) -> str:
     """`tests/test_a.py::TestX::test_b[1]`, from the xunit1 family's file attribute and dotted class name."""
     file, dotted, name = (case.get(key, "") for key in ("file", "classname", "name"))
     if not dotted:  # a module that could not be collected: its dotted name stands for the file
@@ -62,17 +64,17 @@ def pytest_id(case: Element) -> str:
     return "::".join([file.replace("\\", "/"), *(inside.split(".") if inside else []), name])
 
 
-def java_id(case: Element) -> str:
+def format_java_id(case: Element) -> str:
     """`com.shop.CartTest#total`, which surefire takes as is and gradle with a dot."""
     return f"{case.get('classname', '')}#{case.get('name', '')}".strip("#")
 
 
-def plain_id(case: Element) -> str:
+def format_plain_id(case: Element) -> str:
     """The test's own name, for runners that choose by it."""
     return case.get("name", "") or case.get("classname", "")
 
 
-def _tree(xml: bytes) -> Element | None:
+def _parse_xml(xml: bytes) -> Element | None:
     from xml.etree import ElementTree
 
     if (
@@ -88,7 +90,7 @@ def _tree(xml: bytes) -> Element | None:
 _PROBLEMS: tuple[tuple[str, Kind], ...] = (("error", "errors"), ("failure", "failed"))
 
 
-def _verdict(case: Element) -> tuple[Kind, Element | None]:
+def _read_verdict(case: Element) -> tuple[Kind, Element | None]:
     for tag, kind in _PROBLEMS:
         problem = case.find(tag)
         if problem is not None:
@@ -99,16 +101,18 @@ def _verdict(case: Element) -> tuple[Kind, Element | None]:
     return ("xfailed" if skipped.get("type") == "pytest.xfail" else "skipped"), None
 
 
-def _failure(case: Element, problem: Element, root: Path, name: Namer) -> TestFailure:
+def _build_failure(case: Element, problem: Element, root: Path, name: Namer) -> TestFailure:
     text = (problem.text or "").strip("\n")
     message = problem.get("message", "")
     if message in ("", "collection failure"):  # the exception says more
         raised = [line[1:].strip() for line in text.splitlines() if line.startswith("E ")]
         message = raised[-1] if raised else text[:300]
-    file, line = innermost(text, root)
+    file, line = find_innermost_place(text, root)
     if not file:
         file, line = case.get("file", ""), int(case.get("line") or 0)
-    return failure(name(case), file=file, line=line, message=message, detail=relevant(text, root))
+    return make_failure(
+        name(case), file=file, line=line, message=message, detail=keep_project_frames(text, root)
+    )
 
 
 _PLACES = (
@@ -127,30 +131,33 @@ _FOREIGN = re.compile(
 """Places that a person who fixes the project will not look at."""
 
 
-def innermost(text: str, root: Path) -> tuple[str, int]:
+def find_innermost_place(text: str, root: Path) -> tuple[str, int]:
     """The place in the project that a traceback leads to, ("", 0) if it names none."""
     for pattern, end in _PLACES:
-        places = [(inside(match["file"], root), int(match["line"])) for match in pattern.finditer(text)]
+        places = [
+            (make_project_relative(match["file"], root), int(match["line"]))
+            for match in pattern.finditer(text)
+        ]
         own = [place for place in places if place[0]]
         if own:
             return own[end]
     return "", 0
 
 
-def inside(file: str, root: Path) -> str:
+def make_project_relative(file: str, root: Path) -> str:
     """The path relative to the project, "" for one that is not the project's own."""
     file = file.removeprefix(f"{root}/").removeprefix("./")
     return "" if file.startswith("/") or _FOREIGN.search(file) else file
 
 
-def relevant(text: str, root: Path) -> str:
+def keep_project_frames(text: str, root: Path) -> str:
     """A traceback without the frames of other people's code."""
     kept: list[str] = []
     foreign = False
     for line in text.splitlines():
         place = next((match for pattern, _ in _PLACES if (match := pattern.match(line))), None)
         if place:
-            foreign = not inside(place["file"], root)
+            foreign = not make_project_relative(place["file"], root)
         elif line.startswith("E ") or not line.startswith(" "):
             foreign = False
         if not foreign:

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 from tools.environment import shell_environment
 from tools.testing import console, junit
-from tools.testing.evidence import Evidence, Launch
+from tools.testing.evidence import FinishedRun, Launch
 from tools.testing.project import Project
-from tools.testing.report import MAX_FAILURES, Findings, TestFailure, could_not_load, failure
-from tools.text import plain
+from tools.testing.report import MAX_FAILURES, Findings, TestFailure, describe_unloadable, make_failure
+from tools.text import strip_terminal_codes
 from tools.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -44,28 +44,30 @@ class Framework:
 
     name: str
     starts: str
-    parse: Callable[[Evidence], Findings]
+    parse: Callable[[FinishedRun], Findings]
     arguments: tuple[str, ...] = ()
     options: str = ""
 
 
-def node_found(project: Project) -> str:
-    script = test_script(project)
+def detect_node(project: Project) -> str:
+    script = read_test_script(project)
     return f'package.json "test": {script!r}' if script and _EMPTY_SCRIPT not in script else ""
 
 
-def test_script(project: Project) -> str:
+def read_test_script(project: Project) -> str:
     """The test script of package.json, "" if there is none."""
     try:
-        script = json.loads(project.text("package.json") or "{}")["scripts"]["test"]
+        script = json.loads(project.read_text("package.json") or "{}")["scripts"]["test"]
     except (ValueError, KeyError, TypeError):  # not JSON, or without such an entry
         return ""
     return script if isinstance(script, str) else ""
 
 
 async def launch_node(at: Workspace, project: Project, targets: Sequence[str], reports: Path) -> Launch:
-    manager = next((run for lock, run in MANAGERS.items() if project.mentions(lock, "")), ("npm", "test"))
-    framework = _framework(test_script(project))
+    manager = next(
+        (run for lock, run in MANAGERS.items() if project.contains_text(lock, "")), ("npm", "test")
+    )
+    framework = _find_framework(read_test_script(project))
     report = str(reports / "report")
     ours = tuple(each.format(report=report) for each in framework.arguments) if framework else ()
     separator = ("--",) if manager[0] == "npm" and (ours or targets) else ()
@@ -77,75 +79,79 @@ async def launch_node(at: Workspace, project: Project, targets: Sequence[str], r
     return Launch(
         runner=framework.name if framework else manager[0],
         argv=(*manager, *separator, *ours, *targets),
-        command=project.typed((*manager, *(("--",) if targets and separator else ()), *targets)),
-        parse=framework.parse if framework else console.anything,
+        command=project.format_command((*manager, *(("--",) if targets and separator else ()), *targets)),
+        parse=framework.parse if framework else console.parse_any,
         counts=framework is not None,
         env=env,
         writable=(cache,),
     )
 
 
-def _framework(script: str) -> Framework | None:
+def _find_framework(script: str) -> Framework | None:
     """Arguments are appended to a script, so its last command is the one that can be made to report."""
     last = re.split(r"&&|\|\||;", script)[-1].strip()
     last = re.sub(r"^(?:(?:npx|cross-env|\w+=\S+|dotenv|--)\s+)*", "", last)
     return next((each for each in FRAMEWORKS if re.match(rf"{each.starts}(?:\s|$)", last)), None)
 
 
-def _parse_jest(evidence: Evidence) -> Findings:
+def _parse_jest(evidence: FinishedRun) -> Findings:
     """The JSON of jest, which vitest writes as well."""
-    report = _json(evidence.report("report"))
+    report = _parse_json(evidence.read_report_file("report"))
     if "numTotalTests" not in report:
-        return console.anything(evidence)
+        return console.parse_any(evidence)
     failures: list[TestFailure] = []
     unloadable: list[str] = []
     for suite in report.get("testResults", []):
-        file = junit.inside(str(suite.get("name", "")), evidence.root)
+        file = junit.make_project_relative(str(suite.get("name", "")), evidence.root)
         cases = suite.get("assertionResults", [])
         if suite.get("status") == "failed" and not cases:
             unloadable.append(file)
-            failures.append(failure(file, file=file, message=plain(str(suite.get("message", "")))))
-        failures += [_jest_failure(case, file, evidence) for case in cases if case.get("status") == "failed"]
+            failures.append(
+                make_failure(file, file=file, message=strip_terminal_codes(str(suite.get("message", ""))))
+            )
+        failures += [
+            _build_jest_failure(case, file, evidence) for case in cases if case.get("status") == "failed"
+        ]
     return Findings(
         passed=int(report.get("numPassedTests", 0)),
         failed=int(report.get("numFailedTests", 0)),
         errors=len(unloadable),
         skipped=int(report.get("numPendingTests", 0)) + int(report.get("numTodoTests", 0)),
         failures=tuple(failures[:MAX_FAILURES]),
-        broken=could_not_load(unloadable),
+        broken=describe_unloadable(unloadable),
     )
 
 
-def _jest_failure(case: Mapping[str, Any], file: str, evidence: Evidence) -> TestFailure:
-    text = plain("\n".join(str(each) for each in case.get("failureMessages", [])))
+def _build_jest_failure(case: Mapping[str, Any], file: str, evidence: FinishedRun) -> TestFailure:
+    text = strip_terminal_codes("\n".join(str(each) for each in case.get("failureMessages", [])))
     message, _, _ = text.partition("\n    at ")
-    place = junit.innermost(text, evidence.root)
+    place = junit.find_innermost_place(text, evidence.root)
     name = str(case.get("fullName") or case.get("title", ""))
-    return failure(
+    return make_failure(
         f"{file} › {name}",
         file=place[0] or file,
         line=place[1],
         message=message,
-        detail=junit.relevant(text, evidence.root),
+        detail=junit.keep_project_frames(text, evidence.root),
     )
 
 
-def _parse_mocha(evidence: Evidence) -> Findings:
-    report = _json(evidence.report("report"))
+def _parse_mocha(evidence: FinishedRun) -> Findings:
+    report = _parse_json(evidence.read_report_file("report"))
     stats = report.get("stats")
     if not isinstance(stats, dict):
-        return console.anything(evidence)
+        return console.parse_any(evidence)
     failures = []
     for case in report.get("failures", [])[:MAX_FAILURES]:
         stack = str(case.get("err", {}).get("stack", ""))
-        file, line = junit.innermost(stack, evidence.root)
+        file, line = junit.find_innermost_place(stack, evidence.root)
         failures.append(
-            failure(
+            make_failure(
                 str(case.get("fullTitle", "")),
-                file=file or junit.inside(str(case.get("file", "")), evidence.root),
+                file=file or junit.make_project_relative(str(case.get("file", "")), evidence.root),
                 line=line,
                 message=str(case.get("err", {}).get("message", "")),
-                detail=junit.relevant(stack, evidence.root),
+                detail=junit.keep_project_frames(stack, evidence.root),
             )
         )
     return Findings(
@@ -156,23 +162,26 @@ def _parse_mocha(evidence: Evidence) -> Findings:
     )
 
 
-def _parse_node(evidence: Evidence) -> Findings:
-    found = junit.parse(
-        evidence.report("report"), evidence.root, partial(_node_id, evidence.root), broken=_file_failed
+def _parse_node(evidence: FinishedRun) -> Findings:
+    found = junit.parse_junit(
+        evidence.read_report_file("report"),
+        evidence.root,
+        partial(_format_node_id, evidence.root),
+        broken=_is_file_failure,
     )
-    return found if found.counted else console.anything(evidence)
+    return found if found.counted else console.parse_any(evidence)
 
 
-def _node_id(root: Path, case: Element) -> str:
-    return junit.inside(junit.plain_id(case), root) or junit.plain_id(case)
+def _format_node_id(root: Path, case: Element) -> str:
+    return junit.make_project_relative(junit.format_plain_id(case), root) or junit.format_plain_id(case)
 
 
-def _file_failed(case: Element, problem: Element) -> bool:
+def _is_file_failure(case: Element, problem: Element) -> bool:
     """node reports a file that could not be loaded as a test with the file's name."""
     return bool(re.search(r"\.[cm]?[jt]s$", case.get("name", "")))
 
 
-def _json(content: bytes) -> Mapping[str, Any]:
+def _parse_json(content: bytes) -> Mapping[str, Any]:
     try:
         value = json.loads(content or b"{}")
     except ValueError:  # the run was killed while writing: the output has to do

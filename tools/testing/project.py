@@ -52,31 +52,31 @@ class Project:
 
         return hashlib.blake2b(os.fsencode(self.root), digest_size=8).hexdigest()
 
-    def text(self, name: str) -> str:
+    def read_text(self, name: str) -> str:
         """The beginning of a file, "" when it is not there or not ours to read."""
-        return self._text(name) or ""
+        return self._read_cached(name) or ""
 
-    def mentions(self, name: str, text: str) -> bool:
+    def contains_text(self, name: str, text: str) -> bool:
         """The file exists and has `text` somewhere."""
-        found = self._text(name)
+        found = self._read_cached(name)
         return found is not None and text in found
 
     @cached_property
     def python_tests(self) -> tuple[str, ...]:
         """Python files whose names mark them as tests, those nearest to the root first."""
-        return tuple(sorted(self._walk(), key=lambda path: (path.count("/"), path)))
+        return tuple(sorted(self._find_test_files(), key=lambda path: (path.count("/"), path)))
 
-    def typed(self, argv: Sequence[str]) -> str:
+    def format_command(self, argv: Sequence[str]) -> str:
         """A command line as a person in the workspace root would type it."""
         prefix = f"{self.root}/"
         return shlex.join(word.removeprefix(prefix) for word in argv)
 
-    def _text(self, name: str) -> str | None:
+    def _read_cached(self, name: str) -> str | None:
         if name not in self._texts:
-            self._texts[name] = self._load(name)
+            self._texts[name] = self._read_file(name)
         return self._texts[name]
 
-    def _load(self, name: str) -> str | None:
+    def _read_file(self, name: str) -> str | None:
         try:
             if not self._files.is_file(name):
                 return None
@@ -86,7 +86,7 @@ class Project:
         except (ValueError, OSError):  # leads out, or may not be read: as if it were not there
             return None
 
-    def _walk(self) -> Iterator[str]:
+    def _find_test_files(self) -> Iterator[str]:
         left = MAX_ENTRIES
         folders = [(self.root, "", 0)]
         while folders and left > 0:

@@ -16,7 +16,7 @@ from sandbox.process import Command
 from tools.environment import python_environment
 from tools.surroundings import Surroundings
 from tools.testing import console, junit
-from tools.testing.evidence import Evidence, Launch
+from tools.testing.evidence import FinishedRun, Launch
 from tools.testing.project import Project, TestsNotRunnable
 from tools.testing.report import Findings
 
@@ -57,28 +57,28 @@ class Interpreter:
     missing: bool
 
 
-def pytest_found(project: Project) -> str:
+def detect_pytest(project: Project) -> str:
     """The file that shows that this is a pytest project."""
     for name, text in PYTEST_CONFIG.items():
-        if project.mentions(name, text):
+        if project.contains_text(name, text):
             return name
     return next(iter(project.python_tests), "")
 
 
-def unittest_found(project: Project) -> str:
-    return next((name for name in project.python_tests if project.mentions(name, "unittest")), "")
+def detect_unittest(project: Project) -> str:
+    return next((name for name in project.python_tests if project.contains_text(name, "unittest")), "")
 
 
-def django_found(project: Project) -> str:
-    return "manage.py" if project.mentions("manage.py", "DJANGO_SETTINGS_MODULE") else ""
+def detect_django(project: Project) -> str:
+    return "manage.py" if project.contains_text("manage.py", "DJANGO_SETTINGS_MODULE") else ""
 
 
 async def launch_pytest(at: Surroundings, project: Project, targets: Sequence[str], reports: Path) -> Launch:
-    python = await interpreter(at, project, pytest=True)
-    return pytest_launch(at, project, python, (python.path, "-m", "pytest"), targets, reports)
+    python = await find_interpreter(at, project, pytest=True)
+    return build_pytest_launch(at, project, python, (python.path, "-m", "pytest"), targets, reports)
 
 
-def pytest_launch(
+def build_pytest_launch(
     at: Surroundings,
     project: Project,
     python: Interpreter,
@@ -101,9 +101,9 @@ def pytest_launch(
     return Launch(
         runner="pytest",
         argv=(*start, *ours, *targets),
-        command=project.typed((*start, *targets)),
+        command=project.format_command((*start, *targets)),
         parse=_parse_pytest,
-        env=_import_path(at, project, python),
+        env=_build_environment(at, project, python),
         writable=(cache,),
     )
 
@@ -111,78 +111,96 @@ def pytest_launch(
 async def launch_unittest(
     at: Surroundings, project: Project, targets: Sequence[str], reports: Path
 ) -> Launch:
-    python = await interpreter(at, project, pytest=False)
+    python = await find_interpreter(at, project, pytest=False)
     if targets:
-        arguments = ["-v", *(_dotted(target) for target in targets)]
+        arguments = ["-v", *(_to_dotted_name(target) for target in targets)]
     else:
-        arguments = ["discover", "-v", *_start_folder(project)]
+        arguments = ["discover", "-v", *_find_start_folder(project)]
     argv = (python.path, "-m", "unittest", *arguments)
     return Launch(
         runner="unittest",
         argv=argv,
-        command=project.typed(argv),
-        parse=console.unittest,
-        env=_import_path(at, project, python),
+        command=project.format_command(argv),
+        parse=console.parse_unittest,
+        env=_build_environment(at, project, python),
     )
 
 
 async def launch_django(at: Surroundings, project: Project, targets: Sequence[str], reports: Path) -> Launch:
-    python = await interpreter(at, project, pytest=False)
-    argv = (python.path, "manage.py", "test", "-v", "2", "--noinput", *(_dotted(each) for each in targets))
-    env = _import_path(at, project, python)
-    return Launch(runner="django", argv=argv, command=project.typed(argv), parse=console.unittest, env=env)
+    python = await find_interpreter(at, project, pytest=False)
+    argv = (
+        python.path,
+        "manage.py",
+        "test",
+        "-v",
+        "2",
+        "--noinput",
+        *(_to_dotted_name(each) for each in targets),
+    )
+    env = _build_environment(at, project, python)
+    return Launch(
+        runner="django",
+        argv=argv,
+        command=project.format_command(argv),
+        parse=console.parse_unittest,
+        env=env,
+    )
 
 
-async def interpreter(at: Surroundings, project: Project, *, pytest: bool) -> Interpreter:
+async def find_interpreter(at: Surroundings, project: Project, *, pytest: bool) -> Interpreter:
     """The first interpreter that can do it. Found ones are remembered: asking costs a process each time."""
     known: dict[str, Interpreter] = at.facts.setdefault("interpreters", {})
     asked = []
-    for path in candidates(at.root):
-        found = known.get(path) or await _ask(at, path)
+    for path in list_interpreter_paths(at.root):
+        found = known.get(path) or await _probe_interpreter(at, path)
         if found is None:
             continue
         if found.pytest:  # one without it may get it installed at any time
             known[path] = found
         if found.pytest or not pytest:
             return found
-        asked.append(project.typed((path,)))
-        if Path(path).is_relative_to(at.root) and _needs_no_pytest(project):
+        asked.append(project.format_command((path,)))
+        if Path(path).is_relative_to(at.root) and _is_pure_unittest(project):
             break  # another interpreter may have pytest, but not what this project depends on
     raise TestsNotRunnable(
         f"pytest cannot be imported by any Python here (asked: {', '.join(asked) or 'none works'})"
     )
 
 
-async def runner_of(at: Surroundings, project: Project) -> Interpreter:
+async def find_test_interpreter(at: Surroundings, project: Project) -> Interpreter:
     """The interpreter that the project's tests are run by, whichever of the two frameworks they are for."""
-    if not _needs_no_pytest(project):
+    if not _is_pure_unittest(project):
         with suppress(TestsNotRunnable):
-            return await interpreter(at, project, pytest=True)
-    return await interpreter(at, project, pytest=False)
+            return await find_interpreter(at, project, pytest=True)
+    return await find_interpreter(at, project, pytest=False)
 
 
-def _needs_no_pytest(project: Project) -> bool:
+def _is_pure_unittest(project: Project) -> bool:
     """unittest runs all of the tests: nothing is configured for pytest, and no test is written in its way."""
-    if any(project.mentions(name, text) for name, text in PYTEST_CONFIG.items()):
+    if any(project.contains_text(name, text) for name, text in PYTEST_CONFIG.items()):
         return False
-    texts = [project.text(name) for name in project.python_tests]
+    texts = [project.read_text(name) for name in project.python_tests]
     return any("TestCase" in text for text in texts) and not any(map(_PYTEST_WAY.search, texts))
 
 
-def candidates(root: Path) -> Iterator[str]:
+def list_interpreter_paths(root: Path) -> Iterator[str]:
     """Interpreters in the order of how close to the project they are, each once."""
     seen: set[str] = set()
     folders = [root / name for name in VENVS]
     active = os.environ.get("VIRTUAL_ENV")
     if active:
         folders.append(Path(active))
-    for path in (*(folder / "bin" / "python" for folder in folders), *_on_path(), Path(sys.executable)):
+    for path in (
+        *(folder / "bin" / "python" for folder in folders),
+        *_list_path_interpreters(),
+        Path(sys.executable),
+    ):
         if str(path) not in seen and os.access(path, os.X_OK):
             seen.add(str(path))
             yield str(path)
 
 
-def _on_path() -> Iterator[Path]:
+def _list_path_interpreters() -> Iterator[Path]:
     for folder in os.environ.get("PATH", os.defpath).split(os.pathsep):
         if Path(folder).is_absolute():
             yield from (Path(folder, "python3"), Path(folder, "python"))
@@ -200,7 +218,7 @@ print("answer", int(has("pytest")), int(has("pytest_cov")), int(not all(map(has,
 """Asked of an interpreter in the workspace root; runs on any Python 3."""
 
 
-async def _ask(at: Surroundings, path: str) -> Interpreter | None:
+async def _probe_interpreter(at: Surroundings, path: str) -> Interpreter | None:
     command = Command(
         argv=(path, "-c", _QUESTION), cwd=at.root, env=python_environment(), timeout=20, scope="read-only"
     )
@@ -215,22 +233,27 @@ async def _ask(at: Surroundings, path: str) -> Interpreter | None:
     return Interpreter(path=path, pytest=pytest, covered=covered, missing=missing)
 
 
-def _import_path(at: Surroundings, project: Project, python: Interpreter) -> Mapping[str, str]:
+def _build_environment(at: Surroundings, project: Project, python: Interpreter) -> Mapping[str, str]:
     env = dict(python_environment())
     if python.missing:
         env["PYTHONPATH"] = str(at.root / "src")
     return env
 
 
-def _parse_pytest(evidence: Evidence) -> Findings:
-    found = junit.parse(evidence.report("junit.xml"), evidence.root, junit.pytest_id, broken=_not_collected)
+def _parse_pytest(evidence: FinishedRun) -> Findings:
+    found = junit.parse_junit(
+        evidence.read_report_file("junit.xml"),
+        evidence.root,
+        junit.format_pytest_id,
+        broken=_is_collection_failure,
+    )
     if evidence.returncode == 4 and "not found: " in evidence.text:  # a target that does not exist
         return Findings()
     if evidence.returncode in (2, 3, 4) and not found.broken:
         return Findings(counted=False, broken=_PYTEST_EXITS[evidence.returncode]) + found
     if not found.counted:
-        return console.pytest(evidence)
-    said = console.pytest_counts(evidence)  # the report has no word of these
+        return console.parse_pytest(evidence)
+    said = console.parse_pytest_counts(evidence)  # the report has no word of these
     unexpected = min(said.get("xpassed", 0), found.passed)
     return replace(
         found, passed=found.passed - unexpected, xpassed=unexpected, deselected=said.get("deselected", 0)
@@ -244,11 +267,11 @@ _PYTEST_EXITS = {
 }
 
 
-def _not_collected(case: Element, problem: Element) -> bool:
+def _is_collection_failure(case: Element, problem: Element) -> bool:
     return problem.get("message") == "collection failure"
 
 
-def _dotted(target: str) -> str:
+def _to_dotted_name(target: str) -> str:
     """A path or a pytest-like id, as unittest takes it: tests/test_a.py::TestX → tests.test_a.TestX."""
     file, *inside = target.split("::")
     if file.endswith(".py") or "/" in file:
@@ -256,11 +279,11 @@ def _dotted(target: str) -> str:
     return ".".join([file, *inside])
 
 
-def _start_folder(project: Project) -> tuple[str, ...]:
+def _find_start_folder(project: Project) -> tuple[str, ...]:
     """Where discovery starts: tests that lie in a folder which is no package are not found from above it."""
     folders = {name.rpartition("/")[0] for name in project.python_tests}
     top = os.path.commonpath(folders) if folders and "" not in folders else ""
     if not top:
         return ()
-    package = project.mentions(f"{top}/__init__.py", "")
+    package = project.contains_text(f"{top}/__init__.py", "")
     return ("-s", top, "-t", ".") if package else ("-s", top)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
-from tools.text import clip, listed, plural
+from tools.text import clip, format_count, join_names
 
 Outcome = Literal["passed", "failed", "no-tests", "no-runner", "broken", "timeout"]
 Kind = Literal["passed", "failed", "errors", "skipped", "xfailed"]
@@ -83,13 +83,13 @@ class Findings:
             deselected=self.deselected + other.deselected,
             passed_tests=self.passed_tests + other.passed_tests,
             skipped_tests=self.skipped_tests + other.skipped_tests,
-            failures=bounded(self.failures + other.failures),
+            failures=limit_failures(self.failures + other.failures),
             counted=self.counted or other.counted,
             broken=self.broken or other.broken,
         )
 
 
-def tallied(
+def tally_findings(
     kinds: Iterable[Kind], failures: Sequence[TestFailure] = (), broken: str = "", names: Sequence[str] = ()
 ) -> Findings:
     """Findings from one verdict for each test. names: the tests' ids, in the order of their verdicts"""
@@ -106,18 +106,18 @@ def tallied(
         xfailed=counts["xfailed"],
         passed_tests=tuple(name for name, kind in named if kind == "passed"),
         skipped_tests=tuple(name for name, kind in named if kind in ("skipped", "xfailed")),
-        failures=bounded(failures),
+        failures=limit_failures(failures),
         broken=broken,
     )
 
 
-def bounded(failures: Sequence[TestFailure]) -> tuple[TestFailure, ...]:
+def limit_failures(failures: Sequence[TestFailure]) -> tuple[TestFailure, ...]:
     """As many as are kept, the later ones without their details."""
     kept = failures[:MAX_FAILURES]
     return (*kept[:MAX_DETAILED], *(replace(each, detail="") for each in kept[MAX_DETAILED:]))
 
 
-def few(names: Sequence[str]) -> tuple[str, ...]:
+def limit_names(names: Sequence[str]) -> tuple[str, ...]:
     """The names, or none if they are too many to be logged with every run."""
     return tuple(names) if len(names) <= MAX_NAMED else ()
 
@@ -174,22 +174,22 @@ class TestReport:
         data.update({key: list(getattr(self, key)) for key in ("targets", "passed_tests", "skipped_tests")})
         return data
 
-    def text(self) -> str:
+    def format_text(self) -> str:
         """The report for the model: verdict first, then what to look at, then where the rest is."""
         if self.outcome == "no-runner":
             return f"{self.note}\n{self.output}"
-        parts = [self._headline(), f"$ {clip(self.command, 400)}"]
+        parts = [self._format_headline(), f"$ {clip(self.command, 400)}"]
         if self.note:
             parts.append(self.note)
-        parts += [_in_full(each) for each in self.failures[:SHOWN_IN_FULL]]
-        parts += self._others()
+        parts += [_format_failure(each) for each in self.failures[:SHOWN_IN_FULL]]
+        parts += self._format_other_failures()
         if self.output:
             parts.append(self.output)
         if self.ref:
             parts.append(f'[whole output: recall(ref="{self.ref}")]')
         return "\n".join(parts)
 
-    def _headline(self) -> str:
+    def _format_headline(self) -> str:
         verdict = _VERDICTS[self.outcome]
         numbers = [
             f"{number} {word}"
@@ -207,14 +207,14 @@ class TestReport:
         counts = f": {', '.join(numbers)}" if numbers else ""
         return f"{self.runner}: {verdict}{counts} in {self.duration:.1f} s"
 
-    def _others(self) -> list[str]:
+    def _format_other_failures(self) -> list[str]:
         others = self.failures[SHOWN_IN_FULL:]
         if not others:
             return []
         named = [f"  {each.id}" for each in others[:SHOWN_BY_NAME]]
         total = max(self.failed + self.errors, len(self.failures)) - SHOWN_IN_FULL
         more = total - len(named)
-        rest = [f"  … and {plural(more, 'more')}"] if more > 0 else []
+        rest = [f"  … and {format_count(more, 'more')}"] if more > 0 else []
         return [f"{total} more failed:", *named, *rest]
 
 
@@ -227,23 +227,25 @@ _VERDICTS: Mapping[Outcome, str] = {
 }
 
 
-def failure(id: str, *, file: str = "", line: int = 0, message: str = "", detail: str = "") -> TestFailure:
+def make_failure(
+    id: str, *, file: str = "", line: int = 0, message: str = "", detail: str = ""
+) -> TestFailure:
     """A failure whose texts are bounded."""
     return TestFailure(
         id=id,
         file=file,
         line=line,
-        message=_bounded(message.strip(), 600),
-        detail=_bounded(detail, MAX_DETAIL),
+        message=_limit_text(message.strip(), 600),
+        detail=_limit_text(detail, MAX_DETAIL),
     )
 
 
-def could_not_load(names: Sequence[str]) -> str:
+def describe_unloadable(names: Sequence[str]) -> str:
     """Says of test files that they are broken, "" for none."""
-    return f"{len(names)} could not be loaded: {listed(names, 5)}" if names else ""
+    return f"{len(names)} could not be loaded: {join_names(names, 5)}" if names else ""
 
 
-def _in_full(each: TestFailure) -> str:
+def _format_failure(each: TestFailure) -> str:
     where = f"  ({each.file}:{each.line})" if each.file and each.line else ""
     lines = [f"FAILED {each.id}{where}"]
     body = each.detail or each.message
@@ -253,7 +255,7 @@ def _in_full(each: TestFailure) -> str:
     return "\n".join(lines)
 
 
-def _bounded(text: str, limit: int) -> str:
+def _limit_text(text: str, limit: int) -> str:
     """The end of a traceback tells more than its beginning, so most of what is kept is the end."""
     if len(text) <= limit:
         return text

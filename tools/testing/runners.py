@@ -33,13 +33,13 @@ class Runner:
     suffixes: tuple[str, ...] = ()
 
 
-async def choose(at: Workspace, targets: Sequence[str], reports: Path) -> Launch:
+async def choose_launch(at: Workspace, targets: Sequence[str], reports: Path) -> Launch:
     """The launch of the first runner that fits the project and can run. Raises TestsNotRunnable."""
     if at.settings.test_command:
-        return await _named(at, Project(at), targets, reports)
+        return await _launch_named_command(at, Project(at), targets, reports)
     project = Project(at)
     problems: list[str] = []
-    for runner in await asyncio.to_thread(_fitting, project, targets):
+    for runner in await asyncio.to_thread(_find_fitting_runners, project, targets):
         try:
             return await runner.launch(at, project, targets, reports)
         except TestsNotRunnable as problem:
@@ -49,16 +49,16 @@ async def choose(at: Workspace, targets: Sequence[str], reports: Path) -> Launch
     raise TestsNotRunnable(why)
 
 
-def is_python(at: Workspace, targets: Sequence[str]) -> bool:
+def is_python_suite(at: Workspace, targets: Sequence[str]) -> bool:
     """Whether the tests that would be run are Python's, or nothing is known of them."""
     project = Project(at)
-    fitting = _fitting(project, targets)
+    fitting = _find_fitting_runners(project, targets)
     if at.settings.test_command:
         return bool(project.python_tests) or not fitting
     return not fitting or fitting[0].name in _PYTHONS
 
 
-def _fitting(project: Project, targets: Sequence[str]) -> list[Runner]:
+def _find_fitting_runners(project: Project, targets: Sequence[str]) -> list[Runner]:
     """Runners that the project uses and that can run what is asked for."""
     known = {suffix for runner in RUNNERS for suffix in runner.suffixes}
     wanted = {Path(target.partition("::")[0]).suffix for target in targets} & known
@@ -66,22 +66,24 @@ def _fitting(project: Project, targets: Sequence[str]) -> list[Runner]:
     return [each for each in able if each.found(project)]
 
 
-async def _named(at: Workspace, project: Project, targets: Sequence[str], reports: Path) -> Launch:
+async def _launch_named_command(
+    at: Workspace, project: Project, targets: Sequence[str], reports: Path
+) -> Launch:
     """The command that the user named, made to report where we know how to."""
     command = at.settings.test_command
     try:
         words = tuple(shlex.split(command))
     except ValueError:  # an open quote: bash will say so
         words = ()
-    if not re.search(r"[|&;<>$`*?()]", command) and _is_pytest(words):
+    if not re.search(r"[|&;<>$`*?()]", command) and _is_pytest_command(words):
         unknown = python.Interpreter(path=words[0], pytest=True, covered=False, missing=False)
-        return python.pytest_launch(at, project, unknown, words, targets, reports)
+        return python.build_pytest_launch(at, project, unknown, words, targets, reports)
     whole = " ".join([command, *(shlex.quote(target) for target in targets)])
     return Launch(
         runner="tests.command",
         argv=("bash", "-c", whole),
         command=whole,
-        parse=console.anything,
+        parse=console.parse_any,
         counts=False,
         env=shell_environment(),
     )
@@ -91,7 +93,7 @@ _STARTS_PYTEST = re.compile(r"(python[\d.]*|uv|poetry|pdm|hatch|pipenv|rye|cover
 """Programs after which the word pytest means that pytest is started, and given what follows."""
 
 
-def _is_pytest(words: Sequence[str]) -> bool:
+def _is_pytest_command(words: Sequence[str]) -> bool:
     return (
         bool(words)
         and _STARTS_PYTEST.fullmatch(Path(words[0]).name) is not None
@@ -99,7 +101,7 @@ def _is_pytest(words: Sequence[str]) -> bool:
     )
 
 
-def _command(name: str, found: Callable[[Project], str], *argv: str) -> Runner:
+def _make_command_runner(name: str, found: Callable[[Project], str], *argv: str) -> Runner:
     """A runner that is one command, understood by its output; it takes targets after `--`, if any."""
 
     async def launch(at: Workspace, project: Project, targets: Sequence[str], reports: Path) -> Launch:
@@ -109,8 +111,8 @@ def _command(name: str, found: Callable[[Project], str], *argv: str) -> Runner:
         return Launch(
             runner=name,
             argv=words,
-            command=project.typed(words),
-            parse=console.anything,
+            command=project.format_command(words),
+            parse=console.parse_any,
             counts=False,
             env=shell_environment(),
         )
@@ -118,18 +120,18 @@ def _command(name: str, found: Callable[[Project], str], *argv: str) -> Runner:
     return Runner(name=name, found=found, launch=launch)
 
 
-def _file(name: str, text: str = "") -> Callable[[Project], str]:
-    return lambda project: name if project.mentions(name, text) else ""
+def _detect_file(name: str, text: str = "") -> Callable[[Project], str]:
+    return lambda project: name if project.contains_text(name, text) else ""
 
 
-def _make_target(target: str) -> Callable[[Project], str]:
-    def found(project: Project) -> str:
+def _detect_make_target(target: str) -> Callable[[Project], str]:
+    def detect(project: Project) -> str:
         for name in ("GNUmakefile", "makefile", "Makefile"):
-            if re.search(rf"^{target}\s*:(?!=)", project.text(name), re.M):
+            if re.search(rf"^{target}\s*:(?!=)", project.read_text(name), re.M):
                 return f"{name}:{target}"
         return ""
 
-    return found
+    return detect
 
 
 _PYTHON = (".py",)
@@ -138,16 +140,16 @@ _SCRIPT = (".js", ".jsx", ".ts", ".tsx", ".mjs", ".cjs", ".mts")
 _JVM = (".java", ".kt", ".groovy")
 
 RUNNERS = (
-    Runner(name="pytest", found=python.pytest_found, launch=python.launch_pytest, suffixes=_PYTHON),
-    Runner(name="django", found=python.django_found, launch=python.launch_django, suffixes=_PYTHON),
-    Runner(name="unittest", found=python.unittest_found, launch=python.launch_unittest, suffixes=_PYTHON),
-    _command("tox", _file("tox.ini", "[testenv"), "tox", "-q"),
-    _command("nox", _file("noxfile.py"), "nox"),
-    Runner(name="package.json", found=node.node_found, launch=node.launch_node, suffixes=_SCRIPT),
-    Runner(name="go", found=compiled.go_found, launch=compiled.launch_go, suffixes=(".go",)),
-    Runner(name="cargo", found=compiled.cargo_found, launch=compiled.launch_cargo, suffixes=(".rs",)),
-    Runner(name="maven", found=java.maven_found, launch=java.launch_maven, suffixes=_JVM),
-    Runner(name="gradle", found=java.gradle_found, launch=java.launch_gradle, suffixes=_JVM),
-    _command("make test", _make_target("test"), "make", "test"),
-    _command("make check", _make_target("check"), "make", "check"),
+    Runner(name="pytest", found=python.detect_pytest, launch=python.launch_pytest, suffixes=_PYTHON),
+    Runner(name="django", found=python.detect_django, launch=python.launch_django, suffixes=_PYTHON),
+    Runner(name="unittest", found=python.detect_unittest, launch=python.launch_unittest, suffixes=_PYTHON),
+    _make_command_runner("tox", _detect_file("tox.ini", "[testenv"), "tox", "-q"),
+    _make_command_runner("nox", _detect_file("noxfile.py"), "nox"),
+    Runner(name="package.json", found=node.detect_node, launch=node.launch_node, suffixes=_SCRIPT),
+    Runner(name="go", found=compiled.detect_go, launch=compiled.launch_go, suffixes=(".go",)),
+    Runner(name="cargo", found=compiled.detect_cargo, launch=compiled.launch_cargo, suffixes=(".rs",)),
+    Runner(name="maven", found=java.detect_maven, launch=java.launch_maven, suffixes=_JVM),
+    Runner(name="gradle", found=java.detect_gradle, launch=java.launch_gradle, suffixes=_JVM),
+    _make_command_runner("make test", _detect_make_target("test"), "make", "test"),
+    _make_command_runner("make check", _detect_make_target("check"), "make", "check"),
 )

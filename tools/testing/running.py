@@ -11,12 +11,12 @@ from pathlib import Path
 from sandbox.errors import UserError
 from sandbox.policy import Mode
 from sandbox.process import Command, Completed
-from tools.output import progress_of, shown
+from tools.output import make_progress_callback, shape_output
 from tools.testing import console
-from tools.testing.evidence import Evidence, Launch
+from tools.testing.evidence import FinishedRun, Launch
 from tools.testing.project import TestsNotRunnable
-from tools.testing.report import Findings, Outcome, TestReport, bounded, few
-from tools.testing.runners import choose
+from tools.testing.report import Findings, Outcome, TestReport, limit_failures, limit_names
+from tools.testing.runners import choose_launch
 from tools.workspace import Workspace
 
 TAIL = 4_000
@@ -25,11 +25,11 @@ TAIL = 4_000
 
 async def run_project(at: Workspace, targets: Sequence[str]) -> TestReport:
     """Run the tests, or say why they cannot be run."""
-    reports = await asyncio.to_thread(_report_folder, at)
+    reports = await asyncio.to_thread(_create_report_folder, at)
     try:
-        return await _run(at, tuple(targets), reports)
+        return await _run_launch(at, tuple(targets), reports)
     finally:
-        await asyncio.to_thread(_remove, reports)
+        await asyncio.to_thread(_remove_folder, reports)
 
 
 async def run_copy(at: Workspace, seconds: float) -> TestReport:
@@ -39,30 +39,34 @@ async def run_copy(at: Workspace, seconds: float) -> TestReport:
     """
     from dataclasses import replace
 
-    reports = await asyncio.to_thread(_report_folder, at)
+    reports = await asyncio.to_thread(_create_report_folder, at)
     try:
         limited = replace(at, settings=replace(at.settings, test_timeout=seconds))
-        return await _run(limited, (), reports, beside=(at.root,))
+        return await _run_launch(limited, (), reports, beside=(at.root,))
     finally:
-        await asyncio.to_thread(_remove, reports)
+        await asyncio.to_thread(_remove_folder, reports)
 
 
-async def _run(
+async def _run_launch(
     at: Workspace, targets: tuple[str, ...], reports: Path, beside: tuple[Path, ...] = ()
 ) -> TestReport:
     """beside: folders that may be written instead of the workspace"""
     try:
-        launch = await choose(at, targets, reports)
+        launch = await choose_launch(at, targets, reports)
         started = time.time()
-        completed = await at.sandbox.run(_command(at, launch, reports, beside), progress_of(at))
+        completed = await at.sandbox.run(
+            _build_command(at, launch, reports, beside), make_progress_callback(at)
+        )
     except TestsNotRunnable as problem:
-        return _no_runner(str(problem))
+        return _build_no_runner_report(str(problem))
     except UserError as error:  # the program is not installed, or the sandbox refused
-        return _no_runner(". ".join(part.rstrip(".") for part in (error.message, error.hint) if part))
-    return await asyncio.to_thread(_report, at, launch, completed, started, reports)
+        return _build_no_runner_report(
+            ". ".join(part.rstrip(".") for part in (error.message, error.hint) if part)
+        )
+    return await asyncio.to_thread(_build_report, at, launch, completed, started, reports)
 
 
-def _command(at: Workspace, launch: Launch, reports: Path, beside: tuple[Path, ...]) -> Command:
+def _build_command(at: Workspace, launch: Launch, reports: Path, beside: tuple[Path, ...]) -> Command:
     return Command(
         argv=launch.argv,
         cwd=at.root,
@@ -73,19 +77,19 @@ def _command(at: Workspace, launch: Launch, reports: Path, beside: tuple[Path, .
     )
 
 
-def _report_folder(at: Workspace) -> Path:
+def _create_report_folder(at: Workspace) -> Path:
     parent = at.settings.cache / "reports"
     parent.mkdir(parents=True, exist_ok=True)
     return Path(tempfile.mkdtemp(dir=parent))
 
 
-def _remove(folder: Path) -> None:
+def _remove_folder(folder: Path) -> None:
     import shutil
 
     shutil.rmtree(folder, ignore_errors=True)  # a leftover report is harmless
 
 
-def _no_runner(why: str) -> TestReport:
+def _build_no_runner_report(why: str) -> TestReport:
     return TestReport(
         runner="",
         command="",
@@ -96,18 +100,20 @@ def _no_runner(why: str) -> TestReport:
     )
 
 
-def _report(at: Workspace, launch: Launch, completed: Completed, started: float, reports: Path) -> TestReport:
-    output = shown(at, completed.stdout, budget=TAIL, keep=True)
-    evidence = Evidence(
+def _build_report(
+    at: Workspace, launch: Launch, completed: Completed, started: float, reports: Path
+) -> TestReport:
+    output = shape_output(at, completed.stdout, budget=TAIL, keep=True)
+    evidence = FinishedRun(
         root=at.root,
         returncode=completed.returncode,
         text=completed.stdout.text(),
-        whole=at.artifacts.path(output.ref) if completed.stdout.omitted_bytes else None,
+        whole=at.artifacts.find_file(output.ref) if completed.stdout.omitted_bytes else None,
         reports=reports,
         started=started,
     )
     found = launch.parse(evidence)
-    outcome, note = _judge(found, completed, launch, at.settings.test_timeout)
+    outcome, note = _judge_outcome(found, completed, launch, at.settings.test_timeout)
     # where failures with their places tell it all, the output would tell it a second time
     told = outcome == "passed" or (found.failures and all(each.file for each in found.failures))
     return TestReport(
@@ -122,10 +128,10 @@ def _report(at: Workspace, launch: Launch, completed: Completed, started: float,
         xfailed=found.xfailed,
         xpassed=found.xpassed,
         deselected=found.deselected,
-        passed_tests=few(found.passed_tests),
-        skipped_tests=few(found.skipped_tests),
+        passed_tests=limit_names(found.passed_tests),
+        skipped_tests=limit_names(found.skipped_tests),
         duration=completed.duration,
-        failures=bounded(found.failures),
+        failures=limit_failures(found.failures),
         counted=found.counted,
         note=note,
         output="" if told else output.text,
@@ -133,7 +139,9 @@ def _report(at: Workspace, launch: Launch, completed: Completed, started: float,
     )
 
 
-def _judge(found: Findings, completed: Completed, launch: Launch, timeout: float) -> tuple[Outcome, str]:
+def _judge_outcome(
+    found: Findings, completed: Completed, launch: Launch, timeout: float
+) -> tuple[Outcome, str]:
     """Zero tests run is not a pass, and neither is a command that says it failed."""
     ran = found.passed + found.failed + found.errors + found.xpassed
     status = completed.returncode
@@ -142,8 +150,8 @@ def _judge(found: Findings, completed: Completed, launch: Launch, timeout: float
     if found.broken:
         return "broken", found.broken
     if not found.counted:
-        idle = console.idle_make(completed.stdout.text()) if not status else ""
-        return ("no-tests", idle) if idle else _by_status(status, launch)
+        idle = console.explain_idle_make(completed.stdout.text()) if not status else ""
+        return ("no-tests", idle) if idle else _judge_by_status(status, launch)
     if not ran:
         unrun = found.skipped or found.xfailed
         return "no-tests", "all tests were skipped" if unrun else "no test matched or was collected"
@@ -154,7 +162,7 @@ def _judge(found: Findings, completed: Completed, launch: Launch, timeout: float
     return "passed", ""
 
 
-def _by_status(status: int, launch: Launch) -> tuple[Outcome, str]:
+def _judge_by_status(status: int, launch: Launch) -> tuple[Outcome, str]:
     if status < 0:
         return "broken", f"the tests were ended by signal {-status} before they could report"
     if launch.counts:

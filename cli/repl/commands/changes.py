@@ -61,12 +61,12 @@ def _present(chat: Conversation, path: str) -> bytes:
 
 
 def _file_diff(chat: Conversation, path: str, old: bytes | None, new: bytes) -> str:
-    from tools.text import unified
+    from tools.text import format_unified_diff
 
     paint = painter(colour=chat.front.terminal.colour)
     if old is None or b"\0" in old[:8192] or b"\0" in new[:8192]:
         return f"{paint(sanitize_text(path), 'bold')}: changed (not shown: binary or too large)"
-    text = unified(path, old.decode("utf-8", "replace"), new.decode("utf-8", "replace"))
+    text = format_unified_diff(path, old.decode("utf-8", "replace"), new.decode("utf-8", "replace"))
     return "\n".join(
         [
             paint(sanitize_text(path), "bold"),

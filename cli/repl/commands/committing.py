@@ -56,11 +56,13 @@ def _commits(chat: Conversation) -> Iterator[tuple[str, str]]:
     """Branches and the latest commits."""
     from tools.plumbing import Git
 
-    git = Git.here(chat.runtime.workspace.root)
-    for line in git.line("for-each-ref", "--format=%(refname:short)%09%(subject)", "refs/heads").splitlines():
+    git = Git.from_folder(chat.runtime.workspace.root)
+    for line in git.run_text(
+        "for-each-ref", "--format=%(refname:short)%09%(subject)", "refs/heads"
+    ).splitlines():
         name, _, subject = line.partition("\t")
         yield name, f"branch: {subject}"
-    for line in git.line("log", f"-{COMMITS}", "--format=%h%x09%s", ok=(0, 128)).splitlines():
+    for line in git.run_text("log", f"-{COMMITS}", "--format=%h%x09%s", ok=(0, 128)).splitlines():
         name, _, subject = line.partition("\t")
         yield name, subject
 

@@ -73,14 +73,14 @@ async def _diff(chat: Conversation, which: str) -> None:
     from agent.context.usage import before_and_after
     from cli.render.diffs import painted
     from cli.render.paint import painter
-    from tools.text import unified
+    from tools.text import format_unified_diff
 
     event = await _chosen(chat, which)
     paint = painter(colour=chat.front.terminal.colour)
     lines = [_line(event)]
     for where, old, new in before_and_after(event, chat.runtime.past, chat.runtime.session.replayed):
         lines += painted(
-            unified(where, old, new),
+            format_unified_diff(where, old, new),
             paint,
             limit=DIFF_LINES,
             width=chat.front.terminal.columns if chat.front.redraws else 0,

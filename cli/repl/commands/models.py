@@ -10,7 +10,7 @@ from agent.bill import Item
 from agent.events import Signal
 from cli.render.amounts import duration, price, tokens
 from cli.repl.commands.base import Command
-from tools.text import plural
+from tools.text import format_count
 
 if TYPE_CHECKING:
     from cli.repl.conversation import Conversation
@@ -29,7 +29,7 @@ async def cost(chat: Conversation, argument: str) -> None:
     """Tokens and dollars of the whole session, by role and model where there are several."""
     bill = chat.ledger.bill
     if not bill.total.spent.input + bill.total.spent.output:
-        chat.tell(f"{plural(bill.total.calls, 'call')}, no tokens used")
+        chat.tell(f"{format_count(bill.total.calls, 'call')}, no tokens used")
         return
     items = bill.items
     lines = [f"  {each.role} ({each.model}): {_sum(each)}" for each in items] if len(items) > 1 else []
@@ -41,7 +41,7 @@ def _sum(item: Item) -> str:
     cached = f" ({tokens(spent.cached)} of them cached)" if spent.cached else ""
     thought = f" ({tokens(spent.reasoning)} of them reasoning)" if spent.reasoning else ""
     return (
-        f"{plural(item.calls, 'call')}: {tokens(spent.input)} tokens in{cached},"
+        f"{format_count(item.calls, 'call')}: {tokens(spent.input)} tokens in{cached},"
         f" {tokens(spent.output)} out{thought}; {price(spent, unpriced=item.unpriced)}; {duration(spent.seconds)}"
     )
 

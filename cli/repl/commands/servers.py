@@ -10,11 +10,11 @@ from cli.render.terminal import fit
 from cli.repl.commands.base import Command
 from sandbox.errors import Fault, UserError
 from sandbox.inert import sanitize_text
-from tools.text import plural
+from tools.text import format_count
 
 if TYPE_CHECKING:
     from cli.repl.conversation import Conversation
-    from tools.mcp.server import Server
+    from tools.mcp.server import McpServer
 
 HOW = (
     "no MCP server is named: in your settings, below [mcp], a line like\n"
@@ -39,7 +39,7 @@ async def mcp(chat: Conversation, argument: str) -> None:
     if first == "restart" and server is not None:
         await server.close()
         chat.front.busy(f"starting {server.name}")
-        await server.start_or_say()
+        await server.try_start()
     await chat.runtime.join_servers()
     if server is not None:
         _one(chat, server)
@@ -47,17 +47,17 @@ async def mcp(chat: Conversation, argument: str) -> None:
     chat.view.note("\n".join(_line(chat, each) for each in servers))
 
 
-def _line(chat: Conversation, server: Server) -> str:
+def _line(chat: Conversation, server: McpServer) -> str:
     unicode = chat.front.terminal.unicode
     if server.why:
         return sanitize_text(f"{mark('bad', unicode=unicode)} {server.name}: {server.why}")
     state = "running" if server.alive else "not running; the next call starts it"
     return sanitize_text(
-        f"{mark('action', unicode=unicode)} {server.name}: {state}, {plural(len(server.tools), 'tool')}"
+        f"{mark('action', unicode=unicode)} {server.name}: {state}, {format_count(len(server.tools), 'tool')}"
     )
 
 
-def _one(chat: Conversation, server: Server) -> None:
+def _one(chat: Conversation, server: McpServer) -> None:
     width = chat.front.terminal.columns
     lines = [_line(chat, server)]
     for each in server.tools:

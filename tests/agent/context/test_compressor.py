@@ -111,7 +111,7 @@ def test_what_was_left_out_can_be_had_back_by_reference_and_by_words(tmp_path: P
     past = it.runtime.past
     fold = next(m for m in model.requests[20].messages if isinstance(m, FoldMessage))
     reference = re.findall(r"^e\d+", fold.text, re.MULTILINE)[0]
-    assert "def handle_" in (past.whole(reference) or "")
+    assert "def handle_" in (past.read_step(reference) or "")
     past.close()
 
 
@@ -375,8 +375,8 @@ def test_the_past_answers_by_words_only_from_the_present_branch(tmp_path: Path) 
     session.rewind("e1")
     assert [ref for ref, _ in past.search("zebra", 5)] == ["e1"]
     assert past.search('" OR *', 5) == []
-    assert past.whole("e99") is None
-    assert past.whole("nonsense") is None
+    assert past.read_step("e99") is None
+    assert past.read_step("nonsense") is None
     past.close()
     past.close()
     session.close()

@@ -17,7 +17,7 @@ from agent.model.anthropic_http import AnthropicWire
 from agent.model.base import ToolSpec
 from agent.model.family import family
 from agent.model.openai_http import ChatWire
-from tools.defaults import default_tools
+from tools.defaults import load_default_tools
 
 WITHIN = 0.05
 ROOT = Path(__file__).parents[3]
@@ -78,7 +78,7 @@ def test_after_the_third_call_the_estimate_is_within_five_hundredths(
     count = tokenizer(monkeypatch)
     tools = [
         ToolSpec(name=each.name, description=each.description, parameters=each.parameters)
-        for each in default_tools(("replace", "whole"))
+        for each in load_default_tools(("replace", "whole"))
     ]
     projection = Projection(tools)
     wire = ChatWire("m") if tokenizer is openai else AnthropicWire("m")
@@ -120,7 +120,7 @@ def test_what_stands_before_the_first_message_is_under_two_thousand_tokens(
     )
     tools = [
         {"name": tool.name, "description": tool.description, "parameters": tool.parameters}
-        for tool in default_tools(family(model).formats)
+        for tool in load_default_tools(family(model).formats)
         if tool.name != "rename"  # offered where the user has set up a language server
     ]
     sent = json.dumps([{"type": "function", "function": each} for each in tools], separators=(",", ":"))

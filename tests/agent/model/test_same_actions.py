@@ -14,7 +14,7 @@ from tests.support.bench import bench
 from tests.support.cli import call
 from tests.support.formats import KINDS, model
 from tests.support.loopback import Loopback
-from tools.defaults import default_tools
+from tools.defaults import load_default_tools
 
 TASK = [
     {"text": "I make it.", "calls": [call("write", path="a.py", content="x = 1\ny = 'ü'\n")]},
@@ -28,7 +28,7 @@ def actions(folder: Path, make: Callable[[Loopback], Model]) -> list[object]:
     """What a model that is behind the server asks for, what comes back, and how it ends."""
     folder.mkdir()
     with Loopback(TASK) as server:
-        it = bench(folder, [], default_tools(("replace", "whole")), snapshots=False)
+        it = bench(folder, [], load_default_tools(("replace", "whole")), snapshots=False)
         it.runtime.loop.model = it.runtime.model = make(server)
 
         async def whole() -> End:

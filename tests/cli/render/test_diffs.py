@@ -11,20 +11,20 @@ from hypothesis import strategies as st
 from cli.render.diffs import painted
 from cli.render.paint import painter
 from cli.render.terminal import cells
-from tools.text import unified
+from tools.text import format_unified_diff
 
 SGR = re.compile(r"\x1b\[[0-9;]*m")
 
 
 def test_the_words_that_differ_are_marked() -> None:
-    diff = unified("a.py", "x = 1\nreturn sum(items) - 1\n", "x = 1\nreturn sum(items)\n")
+    diff = format_unified_diff("a.py", "x = 1\nreturn sum(items) - 1\n", "x = 1\nreturn sum(items)\n")
     lines = list(painted(diff, painter(colour=True), limit=20))
     assert "\x1b[1;4;31m - 1\x1b[0m" in lines[2]
     assert lines[3] == "\x1b[32m+\x1b[0m\x1b[32mreturn sum(items)\x1b[0m"
 
 
 def test_lines_that_have_little_in_common_are_not_marked() -> None:
-    diff = unified("a.py", "alpha beta gamma\n", "one(2, 3)\n")
+    diff = format_unified_diff("a.py", "alpha beta gamma\n", "one(2, 3)\n")
     assert not any("1;4" in line for line in painted(diff, painter(colour=True), limit=20))
 
 
@@ -33,7 +33,9 @@ def test_lines_that_have_little_in_common_are_not_marked() -> None:
     st.lists(st.text("ab +-(.\t", max_size=8), max_size=6),
 )
 def test_marking_changes_no_text(old: list[str], new: list[str]) -> None:
-    diff = unified("a", "".join(f"{each}\n" for each in old), "".join(f"{each}\n" for each in new))
+    diff = format_unified_diff(
+        "a", "".join(f"{each}\n" for each in old), "".join(f"{each}\n" for each in new)
+    )
     plain = list(painted(diff, painter(colour=False), limit=100))
     assert [SGR.sub("", line) for line in painted(diff, painter(colour=True), limit=100)] == plain
 

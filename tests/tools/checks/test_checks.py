@@ -8,8 +8,8 @@ import pytest
 
 from tests.support.repo import Repo
 from tools.checks import CHECKS, run_checks
-from tools.checks.staged import between, staged
-from tools.checks.weakened import names_of
+from tools.checks.staged import read_committed_change, read_staged_change
+from tools.checks.weakened import find_test_names
 from tools.plumbing import Git
 
 KEY = "AKIA" + "QYLPMN5HHHFPZAM2"
@@ -22,7 +22,7 @@ def repo(tmp_path: Path) -> Repo:
 
 def found(repo: Repo, *skip: str) -> list[str]:
     """What is found in what is staged, as "path:line check"."""
-    change = staged(Git.here(repo.root))
+    change = read_staged_change(Git.from_folder(repo.root))
     return [f"{each.path}:{each.line} {each.check}" for each in run_checks(change, skip)]
 
 
@@ -117,7 +117,7 @@ def test_weakened_tests_are_told_and_stop_nothing(repo: Repo, what: str) -> None
     else:
         repo.write("tests/test_a.py", after)
     repo.git("add", "-A")
-    findings = run_checks(staged(Git.here(repo.root)))
+    findings = run_checks(read_staged_change(Git.from_folder(repo.root)))
     assert [each.message for each in findings] == expected
     assert {each.severity for each in findings} <= {"warning"}
 
@@ -130,10 +130,10 @@ def test_a_test_that_moved_is_not_gone(repo: Repo) -> None:
 
 
 def test_tests_are_known_in_several_languages() -> None:
-    assert names_of("it('adds', () => {})\n  test(\"sums\", f)\n") == ["adds", "sums"]
-    assert names_of("func TestTotal(t *testing.T) {\n") == ["TestTotal"]
-    assert names_of('    @Test\n    @Tag("x")\n    void counts() {\n') == ["counts"]
-    assert names_of("#[test]\nfn it_adds() {\n") == ["it_adds"]
+    assert find_test_names("it('adds', () => {})\n  test(\"sums\", f)\n") == ["adds", "sums"]
+    assert find_test_names("func TestTotal(t *testing.T) {\n") == ["TestTotal"]
+    assert find_test_names('    @Test\n    @Tag("x")\n    void counts() {\n') == ["counts"]
+    assert find_test_names("#[test]\nfn it_adds() {\n") == ["it_adds"]
 
 
 def test_a_change_between_two_commits_is_read_in_the_same_way(repo: Repo) -> None:
@@ -142,6 +142,6 @@ def test_a_change_between_two_commits_is_read_in_the_same_way(repo: Repo) -> Non
     repo.write("a.py", "x = 1\nbreakpoint()\n")
     second = repo.commit_all()
     for old, lines in ((first, [2]), ("", [2])):
-        change = between(Git.here(repo.root), old, second)
+        change = read_committed_change(Git.from_folder(repo.root), old, second)
         assert [each.line for each in run_checks(change)] == lines
     assert set(CHECKS) >= {"secrets", "syntax"}

@@ -13,10 +13,10 @@ import pytest
 from sandbox.backends import choose_sandbox
 from sandbox.unconfined import Unconfined
 from tests.support.repo import Repo
-from tools.checks import linted, run_checks
+from tools.checks import find_linter_jobs, run_checks
 from tools.checks.finding import Finding
-from tools.checks.staged import staged
-from tools.linters import of_file
+from tools.checks.staged import read_staged_change
+from tools.linters import find_linters
 from tools.linters.table import LINTERS
 from tools.plumbing import Git
 
@@ -32,7 +32,7 @@ def found(repo: Repo) -> list[Finding]:
     sandbox = choose_sandbox(repo.root, cache=repo.root.parent / "cache")
     if sandbox.name == "unconfined":
         pytest.skip("commands cannot be confined here")
-    return run_checks(staged(Git.here(repo.root)), ("syntax", "sizes"), lambda: sandbox)
+    return run_checks(read_staged_change(Git.from_folder(repo.root)), ("syntax", "sizes"), lambda: sandbox)
 
 
 def program(repo: Repo, path: str, script: str) -> None:
@@ -52,7 +52,7 @@ def test_it_is_asked_about_new_lines_of_what_is_staged(repo: Repo, monkeypatch: 
         (2, "F401 [*] `sys` imported b"),
         (3, 'would be formatted: x = "'),
     ]
-    change = staged(Git.here(repo.root))
+    change = read_staged_change(Git.from_folder(repo.root))
     assert run_checks(change) == run_checks(change, ("linters",)) == []
 
 
@@ -89,7 +89,9 @@ def test_without_confinement_it_is_not_run_and_that_is_told(repo: Repo) -> None:
     program(repo, ".venv/bin/ruff", "touch ran")
     repo.write("a.py", "x = 1\n")
     repo.git("add", "a.py")
-    told = run_checks(staged(Git.here(repo.root)), (), lambda: Unconfined(repo.root, spill=None))
+    told = run_checks(
+        read_staged_change(Git.from_folder(repo.root)), (), lambda: Unconfined(repo.root, spill=None)
+    )
     assert [(each.path, each.severity) for each in told] == [("a.py", "warning")]
     assert "cannot be confined" in told[0].message
     assert not (repo.root / "ran").exists()
@@ -134,7 +136,10 @@ def test_the_nearest_folder_chooses_and_only_what_is_there_counts(
         repo.git("add", path)
 
     def chosen() -> list[tuple[str, str, str]]:
-        return [(f.path, o.linter.program, o.linter.role) for f, o in linted(staged(Git.here(repo.root)))]
+        return [
+            (f.path, o.linter.program, o.linter.role)
+            for f, o in find_linter_jobs(read_staged_change(Git.from_folder(repo.root)))
+        ]
 
     assert chosen() == [
         ("a.py", "ruff", "lint"),
@@ -190,4 +195,4 @@ def test_every_linter_has_a_test_of_what_it_prints() -> None:
 def test_what_is_no_file_configures_nothing_and_is_not_waited_for(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "ruff.toml")
     (tmp_path / ".flake8").mkdir()
-    assert list(of_file(tmp_path, "a.py")) == []
+    assert list(find_linters(tmp_path, "a.py")) == []

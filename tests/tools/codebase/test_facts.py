@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from tools.codebase.facts import Facts, facts, language_of
-from tools.codebase.uses import marks
-from tools.codebase.words import counted, parts
+from tools.codebase.facts import Facts, detect_language, extract_facts
+from tools.codebase.uses import find_name_lines
+from tools.codebase.words import count_words, split_identifier
 
 pytestmark = pytest.mark.timeout(300)  # a busy machine is no finding
 
@@ -112,9 +112,9 @@ SAMPLES = {
 
 
 def read(path: str, text: str) -> Facts:
-    language = language_of(path)
+    language = detect_language(path)
     assert language is not None
-    found = facts(language, text)
+    found = extract_facts(language, text)
     assert found is not None
     return found
 
@@ -146,23 +146,23 @@ def test_a_keyword_is_a_name_where_it_is_a_member() -> None:
     text = "if (x) { users.delete(1); }\ndelete users[1];\n"
     found = read("a.js", text)
     assert found.uses == {"x": (1, 0), "users": (2, 0), "delete": (1, 1)}
-    assert marks("javascript", text, found.said) == {"x": [2], "users": [2, 4], "delete": [3]}
-    assert marks("javascript", text, found.said, "delete") == {"delete": [3]}
+    assert find_name_lines("javascript", text, found.said) == {"x": [2], "users": [2, 4], "delete": [3]}
+    assert find_name_lines("javascript", text, found.said, "delete") == {"delete": [3]}
 
 
 def test_a_dollar_is_a_letter_where_the_language_says_so() -> None:
     text = "class $Item {}\nconst it = new $Item();\n$(it);\n"
     found = read("a.ts", text)
-    assert marks("typescript", text, found.said) == {"$Item": [2, 5], "it": [4, 6], "$": [7]}
+    assert find_name_lines("typescript", text, found.said) == {"$Item": [2, 5], "it": [4, 6], "$": [7]}
     assert [each.name for each in found.symbols][:1] == ["$Item"]
     assert set(read("a.php", "<?php $item = 1;\n").uses) == {"php", "item"}
 
 
 def test_words_of_code_and_of_prose_meet() -> None:
-    assert parts("HTTPResponses_forUser2") == ("http", "response", "for", "user")
-    assert counted("get_querysets QuerySet") == {"get": 1, "queryset": 1, "query": 1, "set": 1}
-    assert parts("classes") == ("class",)
-    assert parts("x" * 1000) == ()
+    assert split_identifier("HTTPResponses_forUser2") == ("http", "response", "for", "user")
+    assert count_words("get_querysets QuerySet") == {"get": 1, "queryset": 1, "query": 1, "set": 1}
+    assert split_identifier("classes") == ("class",)
+    assert split_identifier("x" * 1000) == ()
 
 
 DOCUMENTS = {
@@ -253,7 +253,7 @@ def test_the_standard_library_is_read_as_pythons_own_parser_reads_it() -> None:
         tree = ast.parse(text)
         found = read("a.py", text)
         there = {(each.short, each.line) for each in found.symbols}
-        uses = marks("python", text, found.said)
+        uses = find_name_lines("python", text, found.said)
         assert found.uses == {name: (len(at), sum(mark & 1 for mark in at)) for name, at in uses.items()}
         for node in ast.walk(tree):
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
@@ -284,4 +284,4 @@ def test_a_name_of_ruby_may_end_in_a_mark() -> None:
     assert found.uses["save!"] == (1, 1)
     assert {"b", "x", "y"} <= found.uses.keys()
     assert not {"empty", "save", "b!"} & found.uses.keys()
-    assert marks("ruby", text, found.said, "empty?") == {"empty?": [2, 4]}
+    assert find_name_lines("ruby", text, found.said, "empty?") == {"empty?": [2, 4]}

@@ -16,8 +16,8 @@ from tests.support.cli import CHECKOUT, environment, git
 from tests.tools.workspaces import put
 from tools.codebase import index as indexing
 from tools.codebase import store as storing
-from tools.codebase.index import Index, ask
-from tools.codebase.queries import find, references
+from tools.codebase.index import Index, ask_index
+from tools.codebase.queries import find_definitions, find_references
 
 pytestmark = pytest.mark.timeout(300)  # a busy machine is no finding
 
@@ -37,11 +37,13 @@ def says(index: Index) -> dict[str, Any]:
     """Everything that an index says of its files, without the numbers of texts."""
     names: dict[str, list[tuple[str, int, int, int]]] = {}
     words: dict[str, list[tuple[str, int, int, int]]] = {}
-    for term in index.store.terms("", 10**6):
+    for term in index.store.find_terms("", 10**6):
         if term.startswith("="):
-            if found := index.naming(term[1:]):
+            if found := index.find_files_with_name(term[1:]):
                 names[term] = found
-        elif found := [(path, *counts) for text, *counts in index.word(term) for path in index.by_text[text]]:
+        elif found := [
+            (path, *counts) for text, *counts in index.find_word(term) for path in index.by_text[text]
+        ]:
             words[term] = sorted(found)
     paths = index.paths
     return {
@@ -49,7 +51,7 @@ def says(index: Index) -> dict[str, Any]:
         "names": names,
         "words": words,
         "outlines": index.outlines(paths),
-        "uses": {path: index.uses(path) for path in paths},
+        "uses": {path: index.find_uses(path) for path in paths},
     }
 
 
@@ -83,7 +85,7 @@ def test_an_edit_of_the_same_length_at_the_same_time_is_seen(root: Path, databas
             path.write_text(text[: text.index("def ")] + f"def {name}(item):\n    return 1\n")
             os.utime(path, ns=(10**18, 10**18))
             index.refresh()
-            assert [each.path for each in find(index, name)] == ["shop/item.py"]
+            assert [each.path for each in find_definitions(index, name)] == ["shop/item.py"]
             check(index)
 
 
@@ -92,10 +94,10 @@ def test_files_that_are_renamed_removed_ignored_and_linked(root: Path, database:
         index.refresh()
         (root / "shop/item.py").rename(root / "shop/thing.py")
         index.refresh()
-        assert [each.path for each in find(index, "price")] == ["shop/thing.py"]
+        assert [each.path for each in find_definitions(index, "price")] == ["shop/thing.py"]
         (root / ".gitignore").write_text("thing.py\n")
         index.refresh()
-        assert find(index, "price") == []
+        assert find_definitions(index, "price") == []
         (root / ".gitignore").unlink()
         (root / "shop/cart.py").unlink()
         (root / "shop/cart.py").symlink_to(root / "shop/thing.py")
@@ -123,13 +125,13 @@ def test_the_same_content_twice_and_odd_files(root: Path, database: Path) -> Non
     )
     with Index(root, database) as index:
         index.refresh()
-        assert [each.path for each in find(index, "price")] == ["copy.py", "shop/item.py"]
+        assert [each.path for each in find_definitions(index, "price")] == ["copy.py", "shop/item.py"]
         for name in ("windows", "marked", "ünïcode", "tab"):
-            assert len(find(index, name)) == 1, name
-        assert find(index, "f") == []
+            assert len(find_definitions(index, name)) == 1, name
+        assert find_definitions(index, "f") == []
         (root / "copy.py").unlink()
         index.refresh()
-        assert [each.path for each in find(index, "price")] == ["shop/item.py"]
+        assert [each.path for each in find_definitions(index, "price")] == ["shop/item.py"]
         check(index)
 
 
@@ -148,14 +150,14 @@ def test_branches_go_back_and_forth_without_reading_again(root: Path, database: 
         assert index.refresh() == 1002
         git(root, "checkout", "-q", "main")
         assert index.refresh() == 1001
-        assert find(index, "worth") == []
-        assert [each.path for each in find(index, "price")] == ["shop/item.py"]
+        assert find_definitions(index, "worth") == []
+        assert [each.path for each in find_definitions(index, "price")] == ["shop/item.py"]
         check(index)
         before = index.store.next_number()
         git(root, "checkout", "-q", "other")
         assert index.refresh() == 1001
         assert index.store.next_number() == before, "texts that were known were read again"
-        assert find(index, "only_there_999")
+        assert find_definitions(index, "only_there_999")
         check(index)
 
 
@@ -191,7 +193,7 @@ def test_a_database_that_is_damaged_or_of_another_version_is_made_again(root: Pa
     with Index(root, database) as index:
         assert index.refresh() == 2
     for damage in (b"not a database at all" * 100, b""):
-        storing.discard(database)
+        storing.delete_database(database)
         database.write_bytes(damage)
         with Index(root, database) as index:
             assert index.refresh() == 2
@@ -202,9 +204,13 @@ def test_a_database_that_breaks_while_it_is_asked_is_made_again(root: Path, tmp_
     put(root, {f"more{number}.py": f"def more_{number}(): pass\n" * 50 for number in range(40)})
 
     def names(index: Index) -> list[str]:
-        return sorted(each.path for term in index.store.terms("=", 10**6) for each in find(index, term[1:]))
+        return sorted(
+            each.path
+            for term in index.store.find_terms("=", 10**6)
+            for each in find_definitions(index, term[1:])
+        )
 
-    first = ask(root, tmp_path, (), names)
+    first = ask_index(root, tmp_path, (), names)
     [database] = (tmp_path / "index").glob("*.sqlite")
     storing_wal = database.with_name(database.name + "-wal")
     storing_wal.unlink(missing_ok=True)
@@ -212,12 +218,12 @@ def test_a_database_that_breaks_while_it_is_asked_is_made_again(root: Path, tmp_
     for at in range(4096, len(content), 4096):  # every page but the first
         content[at : at + 64] = b"\xff" * 64
     database.write_bytes(bytes(content))
-    assert ask(root, tmp_path, (), names) == first
+    assert ask_index(root, tmp_path, (), names) == first
 
 
 def test_without_a_place_to_write_the_index_is_in_memory(root: Path, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("no folder")
-    assert ask(root, tmp_path / "file", (), lambda index: len(index.paths)) == 2
+    assert ask_index(root, tmp_path / "file", (), lambda index: len(index.paths)) == 2
 
 
 INDEXING = """
@@ -275,7 +281,7 @@ def test_sessions_that_index_at_once_do_not_double_anything(root: Path, database
     with Index(root, database) as index:
         assert index.refresh() == 0
         check(index)
-        assert len(list(references(index, "shared_1", calls=True))) == 60
+        assert len(list(find_references(index, "shared_1", calls=True))) == 60
 
 
 @pytest.mark.slow
@@ -296,5 +302,5 @@ def test_a_grammar_that_takes_its_process_along_costs_one_file(
         index.refresh()
         assert "bad.py" in index
         assert index.outline("bad.py").symbols == ()
-        assert len(find(index, "f9_7")) == 1
-        assert find(index, "price")
+        assert len(find_definitions(index, "f9_7")) == 1
+        assert find_definitions(index, "price")

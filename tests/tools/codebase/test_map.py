@@ -10,9 +10,9 @@ import pytest
 from tests.support.cli import run
 from tests.tools.workspaces import call, put, workspace
 from tools.code import code
-from tools.codebase.graph import graph
+from tools.codebase.graph import get_graph
 from tools.codebase.index import Index
-from tools.codebase.map import CHARACTERS, mapped
+from tools.codebase.map import CHARACTERS, build_map
 from tools.edit.tools import edit
 from tools.files import read
 
@@ -46,7 +46,7 @@ def test_what_all_use_comes_first_and_the_budget_holds(tmp_path: Path) -> None:
     layout(tmp_path)
     with Index(tmp_path, None) as index:
         index.refresh()
-        found = mapped(index, {}, 100)
+        found = build_map(index, {}, 100)
         text = "\n".join(each.text for each in found)
         assert len(text) <= 100 * CHARACTERS
         [money] = [each for each in found if each.path == "base/money.py"]
@@ -54,17 +54,17 @@ def test_what_all_use_comes_first_and_the_budget_holds(tmp_path: Path) -> None:
         assert [each.name for each in money.symbols] == ["Money", "Money.rounded"]
         assert [each.path for each in found] == sorted(each.path for each in found)
         assert not any(each.path.startswith("tests/") for each in found)
-        assert mapped(index, {}, 100) == found, "the same code gives the same map"
+        assert build_map(index, {}, 100) == found, "the same code gives the same map"
 
 
 def test_seeds_draw_their_surroundings_in(tmp_path: Path) -> None:
     layout(tmp_path)
     with Index(tmp_path, None) as index:
         index.refresh()
-        paths = [each.path for each in mapped(index, {"parts/p07.py": 1.0}, 100)]
+        paths = [each.path for each in build_map(index, {"parts/p07.py": 1.0}, 100)]
         assert {"parts/p07.py", "base/money.py"} <= set(paths)
         assert (
-            max(mapped(index, {"far/island.py": 1.0}, 100), key=lambda each: each.rank).path
+            max(build_map(index, {"far/island.py": 1.0}, 100), key=lambda each: each.rank).path
             == "far/island.py"
         )
 
@@ -91,8 +91,8 @@ def test_the_graph_follows_the_files(tmp_path: Path) -> None:
     layout(tmp_path, 3)
     with Index(tmp_path, tmp_path / "index.sqlite") as index:
         index.refresh()
-        first = graph(index)
-        again = graph(index)
+        first = get_graph(index)
+        again = get_graph(index)
         assert (again.paths, list(again.sources), list(again.targets)) == (
             first.paths, list(first.sources), list(first.targets),
         )  # fmt: skip
@@ -101,7 +101,7 @@ def test_the_graph_follows_the_files(tmp_path: Path) -> None:
         ]
         (tmp_path / "base/money.py").unlink()
         index.refresh()
-        assert not graph(index).sources
+        assert not get_graph(index).sources
 
 
 @pytest.mark.slow

@@ -16,7 +16,7 @@ from tools import languages
 from tools.code import code
 from tools.codebase.index import Index
 from tools.codebase.modules import Modules
-from tools.codebase.queries import importers, is_test
+from tools.codebase.queries import find_importers, is_test
 from tools.edit.tools import edit, edit_symbol
 
 pytestmark = pytest.mark.timeout(300)  # a busy machine is no finding
@@ -150,8 +150,8 @@ def test_importers_are_found_across_kinds_of_import(tmp_path: Path) -> None:
     put(tmp_path, SHOP)
     with Index(tmp_path, None) as index:
         index.refresh()
-        assert importers(index, "web/view.js") == ["web/app.js"]
-        assert importers(index, "shop/cart.py") == ["shop/order.py", "tests/test_cart.py"]
+        assert find_importers(index, "web/view.js") == ["web/app.js"]
+        assert find_importers(index, "shop/cart.py") == ["shop/order.py", "tests/test_cart.py"]
 
 
 def test_tests_are_told_by_their_names() -> None:

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from tools.codebase.uses import counted_names
-from tools.codebase.words import counted
+from tools.codebase.uses import count_names
+from tools.codebase.words import count_words
 from tools.languages import LANGUAGES
 
 OTHER = "é"
@@ -22,14 +22,14 @@ texts = st.text(alphabet="aBc_1$(). \t\n\x0b\x1c\x00-?!", max_size=40)
 @example(text="x.delete() delete y $a1$( 1$b")
 def test_names_are_counted_alike_with_and_without_other_letters(name: str, text: str) -> None:
     language = next(each for each in LANGUAGES if each.name == name)
-    read = counted_names(language, f"{text}\n{OTHER}")
+    read = count_names(language, f"{text}\n{OTHER}")
     assert read.pop(OTHER) == (1, 0)
-    assert counted_names(language, text) == read
+    assert count_names(language, text) == read
 
 
 @given(text=texts)
 @example(text="getQuerySets HTTPResponse_for 2ab3CD fooBAR9baz")
 def test_words_are_counted_alike_and_in_the_same_order(text: str) -> None:
-    read = counted(f"{text}\n{OTHER}{OTHER}")
+    read = count_words(f"{text}\n{OTHER}{OTHER}")
     assert read.pop(OTHER * 2) == 1
-    assert list(counted(text).items()) == list(read.items())
+    assert list(count_words(text).items()) == list(read.items())

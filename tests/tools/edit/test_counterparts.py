@@ -7,14 +7,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tools.edit.changes import Replace
-from tools.edit.engine import EditRefused, patched
+from tools.edit.engine import EditRefused, edit_text
 
 TEXT = "fn a() {\n    let b = 1;\n    if c {\n        d(b);\n    }\n}\n"
 OLD = "    let b = 1;\n    if c {\n        d(b);\n    }\n"
 
 
 def made(new: str, old: str = OLD, text: str = TEXT, path: str = "a.rs") -> str:
-    return patched(text, [Replace(old=old, new=new, whole_lines=True)], path=path).text
+    return edit_text(text, [Replace(old=old, new=new, whole_lines=True)], path=path).text
 
 
 @pytest.mark.parametrize(

@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 
 from tools.edit.changes import Replace
-from tools.edit.engine import EditRefused, patched
+from tools.edit.engine import EditRefused, edit_text
 
 PYTHON = "def f():\n    a = 1\n    return a\n"
 
 
 def part(text: str, old: str, new: str, path: str) -> str:
-    return patched(text, [Replace(old=old, new=new)], path=path).text
+    return edit_text(text, [Replace(old=old, new=new)], path=path).text
 
 
 def test_the_syntax_decides_where_only_one_reading_parses() -> None:

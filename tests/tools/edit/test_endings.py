@@ -10,14 +10,14 @@ from hypothesis import strategies as st
 
 from sandbox.paths import Tree
 from tools.edit.changes import Create, Edit, Hunk, Line, Replace, Update
-from tools.edit.endings import carried, untouched
-from tools.edit.planning import plan
+from tools.edit.endings import create_origins, update_origins
+from tools.edit.planning import plan_changes
 from tools.edit.splicing import TextSplice
 
 
 def result(folder: Path, content: bytes, *edits: Edit) -> bytes | None:
     (folder / "a.txt").write_bytes(content)
-    return plan(Tree(folder), [Update(path="a.txt", edits=(each,)) for each in edits])[0].after
+    return plan_changes(Tree(folder), [Update(path="a.txt", edits=(each,)) for each in edits])[0].after
 
 
 @pytest.mark.parametrize(
@@ -54,7 +54,7 @@ def test_a_file_written_whole_and_then_edited_has_its_endings_by_its_lines(tmp_p
         Create(path="a.txt", content="a\nx\ny\n"),
         Update(path="a.txt", edits=(Replace(old="x\n", new="z\n"),)),
     ]
-    assert plan(Tree(tmp_path), changes)[0].after == b"a\nz\r\ny\r\n"
+    assert plan_changes(Tree(tmp_path), changes)[0].after == b"a\nz\r\ny\r\n"
 
 
 PIECES = st.lists(st.sampled_from(["a", "b", ""]), min_size=1, max_size=8)
@@ -70,7 +70,7 @@ def test_every_ending_outside_of_the_splices_stays_where_it_is(
         TextSplice(start=start, end=end, new="\n".join(data.draw(PIECES, "new")))
         for start, end in zip(cuts[::2], cuts[1::2], strict=False)
     ]
-    origins = carried(untouched(text), text, splices)
+    origins = update_origins(create_origins(text), text, splices)
     after, ends, line, offset = "", [], 0, 0
     for splice in [*splices, TextSplice(start=len(text), end=len(text), new="")]:
         kept = text[offset : splice.start]

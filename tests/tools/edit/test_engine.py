@@ -5,15 +5,15 @@ from __future__ import annotations
 import pytest
 
 from tools.edit.changes import Hunk, Line, Lines, Replace, Symbol
-from tools.edit.engine import EditRefused, patched
+from tools.edit.engine import EditRefused, edit_text
 
 
 def block(text: str, old: str, new: str) -> str:
-    return patched(text, [Replace(old=old, new=new, whole_lines=True)], path="a.py").text
+    return edit_text(text, [Replace(old=old, new=new, whole_lines=True)], path="a.py").text
 
 
 def part(text: str, old: str, new: str) -> str:
-    return patched(text, [Replace(old=old, new=new)], path="a.py").text
+    return edit_text(text, [Replace(old=old, new=new)], path="a.py").text
 
 
 TWO_FUNCTIONS = "def f():\n    x = 1\n\n\ndef g():\n    x = 1\n"
@@ -82,17 +82,17 @@ def test_two_places_that_give_the_same_text_are_no_ambiguity() -> None:
 def test_the_hunks_of_a_diff_speak_of_the_same_text() -> None:
     first = Hunk(lines=(Line("-", "a"), Line("+", "b")))
     second = Hunk(lines=(Line("-", "b"), Line("+", "c")))
-    assert patched("a\nb\n", [first, second]).text == "b\nc\n"
+    assert edit_text("a\nb\n", [first, second]).text == "b\nc\n"
 
 
 def test_a_replacement_sees_the_text_before_what_earlier_ones_wrote() -> None:
     edits = [Replace(old="one", new="two"), Replace(old="two", new="three")]
-    assert patched("one\ntwo\n", edits).text == "two\nthree\n"
+    assert edit_text("one\ntwo\n", edits).text == "two\nthree\n"
 
 
 def test_places_are_counted_in_the_text_that_results() -> None:
     edits = [Replace(old="c", new="C"), Replace(old="a", new="1\n2\n3")]
-    assert [(place.edit, place.first, place.last) for place in patched("a\nb\nc\n", edits).places] == [
+    assert [(place.edit, place.first, place.last) for place in edit_text("a\nb\nc\n", edits).places] == [
         (0, 5, 5),
         (1, 1, 3),
     ]
@@ -104,13 +104,13 @@ def test_overlapping_hunks_are_refused_with_their_numbers() -> None:
         Hunk(lines=(Line("-", "b"), Line("+", "y"))),
     ]
     with pytest.raises(EditRefused, match="edits 1 and 2 change the same lines") as refusal:
-        patched("a\nb\n", hunks)
+        edit_text("a\nb\n", hunks)
     assert refusal.value.edit == 1
 
 
 def test_the_edit_that_failed_is_named() -> None:
     with pytest.raises(EditRefused) as refusal:
-        patched("a\n", [Replace(old="a", new="b"), Replace(old="not there", new="c")])
+        edit_text("a\n", [Replace(old="a", new="b"), Replace(old="not there", new="c")])
     assert refusal.value.edit == 1
 
 
@@ -121,25 +121,25 @@ def test_what_stands_there_already_is_said_to_be_applied() -> None:
 
 
 def test_lines_outside_the_file_are_refused() -> None:
-    assert patched("a\nb\nc\n", [Lines(first=2, last=2, new="x\ny\n")]).text == "a\nx\ny\nc\n"
+    assert edit_text("a\nb\nc\n", [Lines(first=2, last=2, new="x\ny\n")]).text == "a\nx\ny\nc\n"
     with pytest.raises(EditRefused, match="the file has 3"):
-        patched("a\nb\nc\n", [Lines(first=3, last=4, new="x")])
+        edit_text("a\nb\nc\n", [Lines(first=3, last=4, new="x")])
 
 
 def test_a_symbol_is_replaced_at_its_own_depth() -> None:
     text = "class A:\n    def f(self):\n        return 1\n\n    def g(self):\n        return 2\n"
-    result = patched(text, [Symbol(name="A.f", new="def f(self):\n    return 3\n")], path="a.py").text
+    result = edit_text(text, [Symbol(name="A.f", new="def f(self):\n    return 3\n")], path="a.py").text
     assert result == text.replace("return 1", "return 3")
 
 
 def test_only_the_exact_rung_is_taken_when_asked_for() -> None:
     edit = Replace(old="a = 1  \n", new="a = 2\n", whole_lines=True)
-    assert patched("a = 1\n", [edit]).text == "a = 2\n"
+    assert edit_text("a = 1\n", [edit]).text == "a = 2\n"
     with pytest.raises(EditRefused):
-        patched("a = 1\n", [edit], strictest=True)
+        edit_text("a = 1\n", [edit], strictest=True)
 
 
 def test_a_diff_can_take_the_final_newline_away_and_add_it() -> None:
     lines = (Line(" ", "one"), Line("-", "two"), Line("+", "TWO"))
-    assert patched("one\ntwo\n", [Hunk(lines=lines, no_newline="+")]).text == "one\nTWO"
-    assert patched("one\ntwo", [Hunk(lines=lines, no_newline="-")]).text == "one\nTWO\n"
+    assert edit_text("one\ntwo\n", [Hunk(lines=lines, no_newline="+")]).text == "one\nTWO"
+    assert edit_text("one\ntwo", [Hunk(lines=lines, no_newline="-")]).text == "one\nTWO\n"

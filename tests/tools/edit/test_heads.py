@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tools.edit.heads import scopes
+from tools.edit.heads import find_scopes
 from tools.edit.ladder import Source
 
 SHOP = Source(
@@ -11,26 +11,26 @@ SHOP = Source(
 
 
 def test_without_heads_everything_is_allowed() -> None:
-    assert scopes(SHOP, ()) is None
-    assert scopes(SHOP, ("  ",)) is None
+    assert find_scopes(SHOP, ()) is None
+    assert find_scopes(SHOP, ("  ",)) is None
 
 
 def test_a_head_leaves_its_block() -> None:
-    assert scopes(SHOP, ("class Order:",)) == [(5, 7)]
+    assert find_scopes(SHOP, ("class Order:",)) == [(5, 7)]
 
 
 def test_each_head_is_looked_for_within_the_one_before() -> None:
-    assert scopes(SHOP, ("def total(self):",)) == [(2, 3), (6, 7)]
-    assert scopes(SHOP, ("class Order:", "def total(self):")) == [(6, 7)]
+    assert find_scopes(SHOP, ("def total(self):",)) == [(2, 3), (6, 7)]
+    assert find_scopes(SHOP, ("class Order:", "def total(self):")) == [(6, 7)]
 
 
 def test_a_head_may_be_given_by_its_beginning() -> None:
-    assert scopes(SHOP, ("class Order", "def total")) == [(6, 7)]
+    assert find_scopes(SHOP, ("class Order", "def total")) == [(6, 7)]
 
 
 def test_a_head_that_is_not_there_leaves_nothing() -> None:
-    assert scopes(SHOP, ("class Basket:",)) == []
+    assert find_scopes(SHOP, ("class Basket:",)) == []
 
 
 def test_a_head_without_a_block_leaves_the_rest() -> None:
-    assert scopes(Source("# one\na\n# two\nb\n"), ("# one",)) == [(1, 4)]
+    assert find_scopes(Source("# one\na\n# two\nb\n"), ("# one",)) == [(1, 4)]

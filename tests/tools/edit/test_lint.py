@@ -11,7 +11,7 @@ import pytest
 
 from sandbox.unconfined import Unconfined
 from tests.tools.workspaces import put, workspace
-from tools.edit.lint import complaints
+from tools.edit.lint import find_new_complaints
 from tools.workspace import Workspace
 
 RUFF = Path(sys.executable).parent / "ruff"
@@ -30,7 +30,7 @@ def at(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Workspace:
 
 
 def said(at: Workspace, path: str, before: str, after: str) -> list[str]:
-    return asyncio.run(complaints(at, path, before, after))
+    return asyncio.run(find_new_complaints(at, path, before, after))
 
 
 BEFORE = "import os\n\n\ndef f():\n    return undefined\n"

@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 
 from tools.edit.changes import Replace
-from tools.edit.engine import EditRefused, patched
-from tools.edit.words import merged
+from tools.edit.engine import EditRefused, edit_text
+from tools.edit.words import merge_words
 
 
 def block(text: str, old: str, new: str) -> str:
-    return patched(text, [Replace(old=old, new=new, whole_lines=True)], path="a.txt").text
+    return edit_text(text, [Replace(old=old, new=new, whole_lines=True)], path="a.txt").text
 
 
 def test_context_keeps_the_bytes_of_the_file() -> None:
@@ -32,11 +32,11 @@ def test_quotes_stay_where_the_file_has_them() -> None:
 
 
 def test_a_change_of_words_is_merged_into_the_line_as_it_is() -> None:
-    assert merged("total = price * count", "total = price.net * count", "total = price * count + tax") == (
-        "total = price.net * count + tax"
-    )
-    assert merged("a = 1", "a = 1", "a = 2") == "a = 2"
-    assert merged("f(a)", "f(b)", "f(c)") == "f(c)"
+    assert merge_words(
+        "total = price * count", "total = price.net * count", "total = price * count + tax"
+    ) == ("total = price.net * count + tax")
+    assert merge_words("a = 1", "a = 1", "a = 2") == "a = 2"
+    assert merge_words("f(a)", "f(b)", "f(c)") == "f(c)"
 
 
 def test_lines_that_old_does_not_have_are_not_swallowed() -> None:

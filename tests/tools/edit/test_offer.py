@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from tests.tools.workspaces import call, put, refused, workspace
-from tools.defaults import default_tools, understood_tools
-from tools.edit.offer import FORMATS, WAYS, Format, told
+from tools.defaults import load_accepted_tools, load_default_tools
+from tools.edit.offer import FORMATS, WAYS, Format, describe_edit_tool
 from tools.edit.several import edit_several
 from tools.edit.tools import apply_patch
 from tools.registry import Toolbox
@@ -27,7 +27,7 @@ class Cart:
 
 def names(*formats: Format) -> list[str]:
     """The tools from the first that may edit up to `rename`, which stands behind them and takes no format."""
-    found = [tool.name for tool in default_tools(formats)]
+    found = [tool.name for tool in load_default_tools(formats)]
     return found[found.index("code") + 1 : found.index("rename")]
 
 
@@ -60,7 +60,7 @@ def test_a_format_that_is_said_to_create_files_does(form: Format, tmp_path: Path
         "blocks": "a.py\n<<<<<<< SEARCH\n=======\nx = 1\n>>>>>>> REPLACE\n",
         "diff": "--- /dev/null\n+++ b/a.py\n@@ -0,0 +1 @@\n+x = 1\n",
     }
-    tools = {tool.name: tool for tool in understood_tools()}
+    tools = {tool.name: tool for tool in load_accepted_tools()}
     arguments: dict[str, dict[str, object]] = {
         "edit": {"path": "a.py", "old": "x", "new": "x = 1\n"},
         "edit_symbol": {"path": "a.py", "symbol": "x", "new": "x = 1\n"},
@@ -78,21 +78,21 @@ def test_a_format_that_is_said_to_create_files_does(form: Format, tmp_path: Path
 
 
 def test_only_what_was_chosen_is_described() -> None:
-    [patch] = [tool for tool in default_tools(["patch", "whole"]) if tool.name == "apply_patch"]
+    [patch] = [tool for tool in load_default_tools(["patch", "whole"]) if tool.name == "apply_patch"]
     assert "*** Update File" in patch.description
     assert "SEARCH" not in f"{patch.description} {patch.parameters}"
     assert "--- a/" not in patch.description
-    both = told(apply_patch, ["blocks", "diff"])
+    both = describe_edit_tool(apply_patch, ["blocks", "diff"])
     assert both is not None
     assert "<<<<<<< SEARCH" in both.description
     assert "--- a/" in both.description
     assert " or a unified diff" in both.parameters["properties"]["patch"]["description"]
-    assert told(apply_patch, ["replace", "whole"]) is None
+    assert describe_edit_tool(apply_patch, ["replace", "whole"]) is None
 
 
 def test_write_names_the_tools_that_are_there_beside_it() -> None:
     def said(*formats: Format) -> str:
-        return next(tool.description for tool in default_tools(formats) if tool.name == "write")
+        return next(tool.description for tool in load_default_tools(formats) if tool.name == "write")
 
     assert said("replace", "whole").endswith("For a part of a file use edit.")
     assert said("whole", "patch").endswith("For a part of a file use apply_patch.")
@@ -100,7 +100,7 @@ def test_write_names_the_tools_that_are_there_beside_it() -> None:
 
 
 def test_a_toolbox_finds_what_it_does_not_tell() -> None:
-    toolbox = Toolbox(default_tools(["replace", "whole"]), understood_tools())
+    toolbox = Toolbox(load_default_tools(["replace", "whole"]), load_accepted_tools())
     assert "apply_patch" not in [tool.name for tool in toolbox]
     assert toolbox.get("apply_patch") is apply_patch
     assert toolbox.get("edit_several") is edit_several

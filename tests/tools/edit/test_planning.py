@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from sandbox.paths import Tree
 from sandbox.transaction import Transactions
 from tools.edit.changes import Create, Delete, FileChange, Hunk, Line, Lines, Replace, Update
-from tools.edit.planned import PlanRefused, as_writes
-from tools.edit.planning import plan
+from tools.edit.planned import PlanRefused, build_writes
+from tools.edit.planning import plan_changes
 
 
 def tree(folder: Path, **files: str | bytes) -> Tree:
@@ -33,7 +33,7 @@ def done(files: Tree, *changes: FileChange) -> dict[str, bytes]:
     """Plan and write; the files afterwards."""
     transactions = Transactions(files, files.root.parent / "journal")
     with transactions.lock_tree():
-        transactions.commit(as_writes(plan(files, changes)))
+        transactions.commit(build_writes(plan_changes(files, changes)))
     return {
         str(path.relative_to(files.root)): path.read_bytes()
         for path in sorted(files.root.rglob("*"))
@@ -43,14 +43,14 @@ def done(files: Tree, *changes: FileChange) -> dict[str, bytes]:
 
 def refused(files: Tree, *changes: FileChange) -> PlanRefused:
     with pytest.raises(PlanRefused) as refusal:
-        plan(files, changes)
+        plan_changes(files, changes)
     return refusal.value
 
 
 def test_one_file_may_be_changed_twice_and_its_places_are_those_of_the_result(tmp_path: Path) -> None:
     files = tree(tmp_path, a_txt="one\ntwo\nthree\n")
     first, second = replaced("a.txt", "three", "3"), replaced("a.txt", "one", "1\n1b")
-    [planned] = plan(files, [first, second])
+    [planned] = plan_changes(files, [first, second])
     assert planned.new_text == "1\n1b\ntwo\n3\n"
     assert [(place.edit, place.first, place.last) for place in planned.places] == [(0, 4, 4), (1, 1, 2)]
 
@@ -81,7 +81,7 @@ def test_moves_follow_one_another_and_lead_back(tmp_path: Path) -> None:
     files = tree(tmp_path, a_txt="one\n")
     [planned] = [
         each
-        for each in plan(
+        for each in plan_changes(
             files, [replaced("a.txt", "one", "1", to="b.txt"), replaced("b.txt", "1", "2", to="c.txt")]
         )
         if each.after is not None
@@ -136,8 +136,8 @@ def test_a_diff_that_makes_a_new_file_replaces_none(tmp_path: Path) -> None:
     assert (
         "is there already" in refused(files, Create(path="a.txt", content="x\n", new=True)).problems[0].text
     )
-    [same] = plan(files, [Create(path="a.txt", content="one\n", new=True)])
-    assert not same.changes
+    [same] = plan_changes(files, [Create(path="a.txt", content="one\n", new=True)])
+    assert not same.has_changes
 
 
 def test_a_diff_that_removes_a_file_removes_no_other(tmp_path: Path) -> None:
@@ -153,7 +153,7 @@ def test_a_diff_that_removes_a_file_removes_no_other(tmp_path: Path) -> None:
 def test_a_diff_of_a_file_with_crlf_fits_to_the_letter(tmp_path: Path) -> None:
     files = tree(tmp_path, a_txt=b"one\r\ntwo\r\n")
     hunk = Hunk(lines=(Line(" ", "one\r"), Line("-", "two\r"), Line("+", "2\r")))
-    [planned] = plan(files, [Update(path="a.txt", edits=(hunk,))], strictest=True)
+    [planned] = plan_changes(files, [Update(path="a.txt", edits=(hunk,))], strictest=True)
     assert planned.after == b"one\r\n2\r\n"
 
 
@@ -161,7 +161,7 @@ def test_a_mode_that_a_file_has_is_no_change(tmp_path: Path) -> None:
     files = tree(tmp_path, a_sh="echo\n")
     (files.root / "a.sh").chmod(0o755)
     executable = Update(path="a.sh", edits=(), mode=0o755)
-    assert [each.changes for each in plan(files, [executable])] == [False]
+    assert [each.has_changes for each in plan_changes(files, [executable])] == [False]
     (files.root / "a.sh").chmod(0o644)
     assert done(files, executable) == {"a.sh": b"echo\n"}
     assert (files.root / "a.sh").stat().st_mode & 0o777 == 0o755
@@ -170,7 +170,7 @@ def test_a_mode_that_a_file_has_is_no_change(tmp_path: Path) -> None:
 def test_a_path_with_a_diffs_prefix_or_from_the_disks_root_is_understood(tmp_path: Path) -> None:
     files = tree(tmp_path, a_txt="one\n")
     for spelled in ("a/a.txt", "root/a.txt", "/a.txt", "./a.txt", "`a.txt`", "file:///a.txt"):
-        [planned] = plan(files, [replaced(spelled, "one", "1")])
+        [planned] = plan_changes(files, [replaced(spelled, "one", "1")])
         assert planned.path == "a.txt", spelled
 
 
@@ -178,7 +178,7 @@ def test_a_name_is_first_taken_as_it_is(tmp_path: Path) -> None:
     files = tree(tmp_path)
     for name in ("back\\slash.txt", "'quoted'", " space "):
         (files.root / name).write_text("one\n")
-        [planned] = plan(files, [replaced(name, "one", "1")])
+        [planned] = plan_changes(files, [replaced(name, "one", "1")])
         assert (planned.path, planned.notes) == (name, ())
 
 
@@ -196,7 +196,7 @@ def test_no_byte_outside_the_lines_of_an_edit_changes(
     first = data.draw(st.integers(1, len(lines)))
     last = data.draw(st.integers(first, len(lines)))
     new = "".join(f"NEW {number}\n" for number in range(first, last + 1))
-    [planned] = plan(files, [Update(path="a.txt", edits=(Lines(first=first, last=last, new=new),))])
+    [planned] = plan_changes(files, [Update(path="a.txt", edits=(Lines(first=first, last=last, new=new),))])
     before = (planned.before or b"").splitlines(keepends=True)
     after = (planned.after or b"").splitlines(keepends=True)
     assert after[: first - 1] == before[: first - 1]

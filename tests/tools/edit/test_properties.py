@@ -15,11 +15,11 @@ from sandbox.paths import Tree
 from tests.tools.edit.drawn import Drawn, as_block, edits, joined, lines_of
 from tests.tools.edit.slips import SLIPS, Slip
 from tools.edit.changes import Edit, FileChange, Hunk, Line, Replace, Update
-from tools.edit.engine import EditRefused, patched
-from tools.edit.formats import parse
+from tools.edit.engine import EditRefused, edit_text
+from tools.edit.formats import parse_edits
 from tools.edit.formats.render import render_blocks, render_diff, render_patch
 from tools.edit.planned import PlanRefused
-from tools.edit.planning import plan
+from tools.edit.planning import plan_changes
 
 pytestmark = pytest.mark.slow
 
@@ -52,7 +52,7 @@ def test_a_true_edit_gives_the_intended_text_wherever_its_lines_stand_once(edit:
         if name != "hunk" and not edit.text.endswith("\n") and edit.result[-1:] in ("", "\n"):
             continue  # nor is one at the end of a file without a final newline: it is that newline
         try:
-            result = patched(edit.text, [form]).text
+            result = edit_text(edit.text, [form]).text
         except EditRefused:
             unclear = has_twin(edit) or loses_indentation(edit)
             assert unclear or not stands_once(edit, name) or not "".join(edit.old).strip()
@@ -65,7 +65,7 @@ def test_a_true_edit_gives_the_intended_text_wherever_its_lines_stand_once(edit:
 def test_a_diff_with_right_numbers_is_applied_where_it_says(edit: Drawn) -> None:
     hunk = replace(edit.hunk(), start=edit.start + 1, counted=True)
     assume("".join(edit.old).strip())
-    assert patched(edit.text, [hunk]).text == edit.result
+    assert edit_text(edit.text, [hunk]).text == edit.result
 
 
 @settings(max_examples=EXAMPLES)
@@ -86,7 +86,7 @@ def test_no_byte_outside_the_site_changes_whatever_the_endings_are(
         assume(changes is not None and edit.places == 1 and "".join(edit.old).strip())
         assert changes is not None
         try:
-            after = plan(Tree(Path(folder)), changes)[0].after
+            after = plan_changes(Tree(Path(folder)), changes)[0].after
         except PlanRefused:
             assert has_twin(edit) or loses_indentation(edit)
             return
@@ -143,9 +143,9 @@ def written(edit: Drawn, form: str) -> list[FileChange] | None:
     """The edit as text, read again; None if the format cannot say it."""
     try:
         if form == "blocks":
-            return parse(render_blocks([Update(path="a.txt", edits=(edit.block(),))]))
+            return parse_edits(render_blocks([Update(path="a.txt", edits=(edit.block(),))]))
         hunk = replace(edit.hunk(), appends=form == "patch")
-        return parse(
+        return parse_edits(
             (render_patch if form == "patch" else render_diff)([Update(path="a.txt", edits=(hunk,))])
         )
     except ValueError:
@@ -162,7 +162,7 @@ def test_a_slip_is_made_good_or_refused_never_wrong(slip: Slip, edit: Drawn, as_
     assume(not any(line.isspace() for line in edit.lines))
     lines = slip(edit)
     try:
-        result = patched(edit.text, [Hunk(lines=tuple(lines)) if as_hunk else as_block(lines)]).text
+        result = edit_text(edit.text, [Hunk(lines=tuple(lines)) if as_hunk else as_block(lines)]).text
     except EditRefused:
         return
     assert result == edit.result
@@ -175,7 +175,7 @@ def test_no_rung_takes_a_site_where_there_are_two(slip: Slip, edit: Drawn, as_hu
     twice, results = doubled(edit, where)
     lines: list[Line] = slip(edit)
     try:
-        result = patched(twice, [Hunk(lines=tuple(lines)) if as_hunk else as_block(lines)]).text
+        result = edit_text(twice, [Hunk(lines=tuple(lines)) if as_hunk else as_block(lines)]).text
     except EditRefused:
         return
     assert results == {result}  # the same at every site
@@ -205,7 +205,7 @@ def test_edits_of_different_places_may_come_in_any_order(edit: Drawn, data: st.D
     other = data.draw(st.sampled_from(free))
     second = Replace(old=f"{lines[other]}\n", new=f"{lines[other]} changed\n", whole_lines=True)
     for first in (edit.block(), edit.hunk()):
-        assert patched(edit.text, [first, second]).text == patched(edit.text, [second, first]).text
+        assert edit_text(edit.text, [first, second]).text == edit_text(edit.text, [second, first]).text
 
 
 @settings(max_examples=EXAMPLES)
@@ -214,6 +214,6 @@ def test_what_was_applied_is_not_applied_again(edit: Drawn) -> None:
     assume(
         edit.new and stands_once(edit, "part") and "".join(edit.old).strip() and not loses_indentation(edit)
     )
-    once = patched(edit.text, [edit.block()]).text
+    once = edit_text(edit.text, [edit.block()]).text
     with pytest.raises(EditRefused):
-        patched(once, [edit.block()])
+        edit_text(once, [edit.block()])

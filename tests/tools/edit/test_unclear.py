@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tools.edit.changes import Hunk, Line, Replace
-from tools.edit.engine import EditRefused, patched
+from tools.edit.engine import EditRefused, edit_text
 
 REFUSED = {
     "a depth that the file has of tabs and spaces, and that may be of tabs alone": (
@@ -534,21 +534,21 @@ MEANT = {
 def test_what_nobody_can_tell_is_refused(text: str, old: str, new: str) -> None:
     for whole_lines in {False, old.endswith("\n") and new.endswith("\n")}:
         with pytest.raises(EditRefused):
-            patched(text, [Replace(old=old, new=new, whole_lines=whole_lines)])
+            edit_text(text, [Replace(old=old, new=new, whole_lines=whole_lines)])
 
 
 def test_what_stands_as_given_is_written_as_given() -> None:
     docs = "# Example\n\n```no_run\nuse x;\n```\n"
     new = "```no_run\n# #[cfg(windows)]\n# {\n"
     edit = Replace(old="```no_run\n", new=new, whole_lines=True)
-    assert patched(docs, [edit], path="lib.rs").text == docs.replace("```no_run\n", new)
+    assert edit_text(docs, [edit], path="lib.rs").text == docs.replace("```no_run\n", new)
     edit = Replace(old="Allow: /api\n", new="Agent: * \nDisallow: \n", whole_lines=True)
-    assert patched("Allow: /api\n", [edit], path="robots.txt").text == edit.new
+    assert edit_text("Allow: /api\n", [edit], path="robots.txt").text == edit.new
 
 
 def test_white_space_at_the_end_of_all_new_lines_of_code_is_taken_off() -> None:
     edit = Replace(old="a = 1\n", new="b = 1 \nc = 2 \n", whole_lines=True)
-    assert patched("a = 1\n", [edit], path="a.py").text == "b = 1\nc = 2\n"
+    assert edit_text("a = 1\n", [edit], path="a.py").text == "b = 1\nc = 2\n"
 
 
 def test_a_blank_line_that_is_to_go_goes_or_nothing_does() -> None:
@@ -557,40 +557,40 @@ def test_a_blank_line_that_is_to_go_goes_or_nothing_does() -> None:
     bent = text.replace("</Group>", "</x>")
     old, new = bent, bent.replace("artifacts/out", "artifacts").replace("\n\n", "\n")
     with pytest.raises(EditRefused, match="is not in the file"):
-        patched(text, [Replace(old=old, new=new)])
+        edit_text(text, [Replace(old=old, new=new)])
     lines = (
         *(Line(" ", line) for line in bent.splitlines()[:4]),
         Line("-", ""),
         Line(" ", "  <Prop>"),
     )
-    assert patched(text, [Hunk(lines=lines)]).text == text.replace("\n\n", "\n")
+    assert edit_text(text, [Hunk(lines=lines)]).text == text.replace("\n\n", "\n")
 
 
 def test_a_hunk_whose_lines_stand_again_but_for_a_blank_one_is_refused() -> None:
     text = "a {\n    close(it)\n}\n\nfor b\n\na {\n    close(it)\n}\nfor b\n"
     lines = (Line(" ", "    close(it)"), Line(" ", "}"), Line("+", "log(it)"), Line(" ", "for b"))
     with pytest.raises(EditRefused, match="2 places"):
-        patched(text, [Hunk(lines=lines)])
+        edit_text(text, [Hunk(lines=lines)])
     numbered = Hunk(lines=lines, start=8, counted=True)
-    assert patched(text, [numbered]).text == text.removesuffix("for b\n") + "log(it)\nfor b\n"
+    assert edit_text(text, [numbered]).text == text.removesuffix("for b\n") + "log(it)\nfor b\n"
 
 
 @pytest.mark.parametrize(("text", "old", "new", "meant"), MEANT.values(), ids=MEANT.keys())
 def test_what_can_be_told_is_done(text: str, old: str, new: str, meant: str) -> None:
-    assert patched(text, [Replace(old=old, new=new)]).text == meant
+    assert edit_text(text, [Replace(old=old, new=new)]).text == meant
 
 
 def test_a_blank_line_before_a_hunk_does_not_tell_how_deep_its_first_line_is() -> None:
     text = "  delta,\n  # note one two\nlast\n"
     text, blank = f"head\n{text}", Line(" ", "")
     lines = (blank, Line("-", "delta,"), Line("+", "* item new"), Line(" ", "  # note one two"), blank)
-    assert patched(text, [Hunk(lines=lines)]).text == text.replace("delta,", "* item new")
+    assert edit_text(text, [Hunk(lines=lines)]).text == text.replace("delta,", "* item new")
 
 
 def test_numbers_in_a_hunk_say_which_of_two_places_is_meant() -> None:
     text = "   a\n   b\nx\n  a\n  b\n"
     lines = (Line(" ", "1|   a"), Line("-", "2|   b"), Line("+", "2|   c"))
-    assert patched(text, [Hunk(lines=lines)]).text == text.replace("   b", "   c", 1)
+    assert edit_text(text, [Hunk(lines=lines)]).text == text.replace("   b", "   c", 1)
     stale = (Line(" ", "7|   a"), Line("-", "8|   b"), Line("+", "8|   c"))
     with pytest.raises(EditRefused, match="2 places"):
-        patched(text, [Hunk(lines=stale)])
+        edit_text(text, [Hunk(lines=stale)])

@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tools.edit.changes import Replace
-from tools.edit.engine import EditRefused, patched
-from tools.edit.unclear import Unclear
-from tools.edit.words import merged
+from tools.edit.engine import EditRefused, edit_text
+from tools.edit.unclear import AmbiguousEdit
+from tools.edit.words import merge_words
 
 MERGED = {
     "a quote that the file has otherwise": ("a = ’b’", "a = 'b'", "a = ’c’", "a = 'c'"),
@@ -33,13 +33,13 @@ UNCLEAR = {
 
 @pytest.mark.parametrize(("base", "ours", "theirs", "result"), MERGED.values(), ids=MERGED.keys())
 def test_both_changes_are_in_the_result(base: str, ours: str, theirs: str, result: str) -> None:
-    assert merged(base, ours, theirs) == result
+    assert merge_words(base, ours, theirs) == result
 
 
 @pytest.mark.parametrize(("base", "ours", "theirs"), UNCLEAR.values(), ids=UNCLEAR.keys())
 def test_words_of_the_file_are_not_dropped(base: str, ours: str, theirs: str) -> None:
-    with pytest.raises(Unclear, match="otherwise"):
-        merged(base, ours, theirs)
+    with pytest.raises(AmbiguousEdit, match="otherwise"):
+        merge_words(base, ours, theirs)
 
 
 LINES = st.lists(st.sampled_from(["a", "b", "c", "(", ")", ",", " "]), max_size=8).map("".join)
@@ -47,8 +47,8 @@ LINES = st.lists(st.sampled_from(["a", "b", "c", "(", ")", ",", " "]), max_size=
 
 @given(LINES, LINES)
 def test_a_change_of_one_side_alone_is_that_side(base: str, other: str) -> None:
-    assert merged(base, base, other) == other
-    assert merged(base, other, other).split() == other.split()
+    assert merge_words(base, base, other) == other
+    assert merge_words(base, other, other).split() == other.split()
 
 
 @given(LINES, LINES, st.integers(0, 8))
@@ -57,8 +57,8 @@ def test_a_word_that_the_file_has_besides_is_in_the_result_or_nothing_is(
 ) -> None:
     ours = f"{base[:at]} own {base[at:]}"
     try:
-        assert "own" in merged(base, ours, theirs)
-    except Unclear:
+        assert "own" in merge_words(base, ours, theirs)
+    except AmbiguousEdit:
         return
 
 
@@ -66,7 +66,7 @@ def test_a_line_that_is_replaced_keeps_what_the_model_forgot_of_it() -> None:
     text = "def f(a):\n    log(a)\n    total = compute(a, 1, timeout=3)\n    return total\n"
     old = "def f(a):\n    log(a)\n    total = compute(a, 1)\n    return total\n"
     for new in ("sum = compute(a, 1)\n", "total = sum(a, 1)\n"):
-        made = patched(text, [Replace(old=old, new=old.replace("total = compute(a, 1)\n", new))]).text
+        made = edit_text(text, [Replace(old=old, new=old.replace("total = compute(a, 1)\n", new))]).text
         assert "timeout=3" in made
     with pytest.raises(EditRefused, match="otherwise"):
-        patched(text, [Replace(old=old, new=old.replace("compute(a, 1)", "compute(a, 2)"))])
+        edit_text(text, [Replace(old=old, new=old.replace("compute(a, 1)", "compute(a, 2)"))])

@@ -15,7 +15,7 @@ from sandbox.rules import NO_RULES, Rules
 from sandbox.snapshots import Snapshots
 from tools.action import Action, Observation
 from tools.artifacts import Artifacts
-from tools.defaults import default_tools, understood_tools
+from tools.defaults import load_accepted_tools, load_default_tools
 from tools.dispatch import Gateway
 from tools.kernel.session import KernelSession
 from tools.registry import Toolbox
@@ -54,7 +54,7 @@ class Kernel:
         )
         snapshots = None if mode is Mode.READ_ONLY else Snapshots(root, place / "snapshots")
         self.gateway = Gateway(
-            toolbox=Toolbox(default_tools(), understood_tools()),
+            toolbox=Toolbox(load_default_tools(), load_accepted_tools()),
             workspace=self.at,
             policy=Policy(mode, Approval.AUTO, rules),
             recorder=self,
@@ -92,14 +92,14 @@ class Kernel:
 
     # The gateway's recorder:
 
-    def action(self, action: Action, effect: Effect) -> None:
+    def record_action(self, action: Action, effect: Effect) -> None:
         self.log.append(("action", action.id, action.tool))
 
-    def decision(self, action: Action, decision: Decision, by: str) -> None:
+    def record_decision(self, action: Action, decision: Decision, by: str) -> None:
         self.log.append(("decision", action.id, decision.verdict))
 
-    def observation(self, action: Action, observation: Observation, seconds: float) -> None:
+    def record_observation(self, action: Action, observation: Observation, seconds: float) -> None:
         self.log.append(("observation", action.id, "failed" if observation.failed else "ok"))
 
-    def snapshot(self, tree: str, when: str) -> None:
+    def record_snapshot(self, tree: str, when: str) -> None:
         self.log.append(("snapshot", tree))

@@ -61,7 +61,7 @@ def test_long_output_is_cut_and_kept_whole(kernel: Kernel) -> None:
     observation = kernel.run("for number in range(40_000):\n    print('line', number)")
     assert len(observation.text) < 20_000
     assert observation.text.rstrip().endswith("line 39999")
-    path = kernel.at.artifacts.path(observation.ref)
+    path = kernel.at.artifacts.find_file(observation.ref)
     assert path is not None
     assert path.read_bytes().count(b"\n") == 40_000
 
@@ -108,7 +108,7 @@ def test_a_picture_and_a_table_are_kept_as_artifacts(kernel: Kernel) -> None:
     picture = "class Plot:\n    def _repr_png_(self):\n        return b'\\x89PNG bytes'\nPlot()"
     observation = kernel.run(picture)
     [ref] = observation.data["pictures"]
-    path = kernel.at.artifacts.path(ref)
+    path = kernel.at.artifacts.find_file(ref)
     assert path is not None
     assert path.read_bytes() == b"\x89PNG bytes"
     table = "class DataFrame:\n    def to_csv(self):\n        return 'a,b\\n1,2\\n'\nDataFrame()"

@@ -220,7 +220,7 @@ def test_a_tool_that_ends_the_turn_ends_the_block_and_keeps_the_state(
         raise UserError(Fault.STORAGE_FULL, "the disk is full")
 
     with monkeypatch.context() as patched:
-        patched.setattr(kernel.gateway, "nested", full)
+        patched.setattr(kernel.gateway, "run_nested", full)
         with pytest.raises(UserError, match="the disk is full"):
             kernel.run("after = 0\nread('a.txt')\nafter = 1")
     assert kernel.text("after") == "=> 0"

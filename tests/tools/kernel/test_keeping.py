@@ -11,7 +11,7 @@ from tests.support.cli import call, run, script
 from tests.support.confined import needs_confinement
 from tests.support.repo import Repo
 from tests.tools.kernel.kernels import Kernel
-from tools.kernel.keeping import Kept, Shelf, everything, matching
+from tools.kernel.keeping import FunctionStore, SavedFunction, load_all_functions, search_functions
 
 WORDS = '''\
 def words_of(path):
@@ -66,7 +66,7 @@ def test_a_function_that_works_is_there_in_the_next_session(repo: Repo) -> None:
 def test_what_does_not_prove_itself_is_not_kept(kernel: Kernel, source: str, test: str, said: str) -> None:
     observation = kernel.run(f"keep_function({source!r}, {test!r})")
     assert said in observation.text
-    assert everything(kernel.at.settings.kept) == []
+    assert load_all_functions(kernel.at.settings.kept) == []
     assert (kernel.at.root / "notes.txt").read_text() == "one two\n"
 
 
@@ -95,18 +95,18 @@ def test_when_the_project_moves_on_a_function_is_checked_again(repo: Repo) -> No
 
 
 def test_a_shelf_leaves_alone_what_it_cannot_read(tmp_path: Path) -> None:
-    shelf = Shelf(tmp_path)
-    assert shelf.all() == []
-    shelf.put(Kept(name="good", source="def good(): pass", test="good()", scope="user"))
+    shelf = FunctionStore(tmp_path)
+    assert shelf.load_functions() == []
+    shelf.put(SavedFunction(name="good", source="def good(): pass", test="good()", scope="user"))
     (tmp_path / "torn.json").write_text('{"name": "torn", "sou')
     (tmp_path / "other.json").write_text(
         '{"name": "evil", "source": "def evil(): pass", "test": "", "scope": "user"}'
     )
-    assert [each.name for each in shelf.all()] == ["good"]
-    assert matching(shelf.all(), "go od") != []
+    assert [each.name for each in shelf.load_functions()] == ["good"]
+    assert search_functions(shelf.load_functions(), "go od") != []
     assert not shelf.remove("../good")
     assert shelf.remove("good")
-    assert shelf.all() == []
+    assert shelf.load_functions() == []
 
 
 @pytest.mark.slow

@@ -11,8 +11,8 @@ from tests.support.cli import git, run
 from tests.tools.workspaces import call, put, workspace
 from tools.code import code
 from tools.codebase.index import Index
-from tools.localization import Located, locate
-from tools.localization.evidence import read
+from tools.localization import LocalizationResult, localize_text
+from tools.localization.evidence import extract_evidence
 
 pytestmark = pytest.mark.timeout(300)  # a busy machine is no finding
 
@@ -56,10 +56,10 @@ def root(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def located(root: Path, text: str) -> Located:
+def located(root: Path, text: str) -> LocalizationResult:
     with Index(root, None) as index:
         index.refresh()
-        return locate(index, text)
+        return localize_text(index, text)
 
 
 @pytest.mark.parametrize(
@@ -109,19 +109,19 @@ def test_commits_that_spoke_of_the_same_point_to_what_they_changed(root: Path) -
     with Index(root, None) as index:
         index.refresh()
         for _ in range(2):  # from git, then as it was kept
-            found = locate(index, "invoices of customers that vanished are lost")
+            found = localize_text(index, "invoices of customers that vanished are lost")
             assert found.files[0].path == "shop/deletion.py"
             assert "commits that changed it speak of the same" in found.files[0].reasons
         (root / "shop/mail.py").write_text("# warehouse\n" + SHOP["shop/mail.py"])
         git(root, "commit", "-qam", "Tell the zeppelin")
         index.refresh()
-        assert locate(index, "where is the zeppelin").files[0].path == "shop/mail.py"
+        assert localize_text(index, "where is the zeppelin").files[0].path == "shop/mail.py"
         git(root, "reset", "-q", "--hard", "HEAD~1")
         git(root, "commit", "--amend", "-qm", "Other words")
         git(root, "reflog", "expire", "--expire=now", "--all")
         git(root, "gc", "-q", "--prune=now")
         index.refresh()
-        assert locate(index, "where is the zeppelin").files == []
+        assert localize_text(index, "where is the zeppelin").files == []
 
 
 def test_a_file_of_one_subject_comes_before_one_that_every_subject_changes(tmp_path: Path) -> None:
@@ -144,7 +144,7 @@ def test_a_file_of_one_subject_comes_before_one_that_every_subject_changes(tmp_p
         changes(f"Ship the zeppelin {number}", "busy", "quiet")
     with Index(tmp_path, None) as index:
         index.refresh()
-        found = locate(index, "where is the zeppelin")
+        found = localize_text(index, "where is the zeppelin")
     assert [each.path for each in found.files][:2] == ["quiet.py", "busy.py"]
     assert "its past is of commits that speak of the same" in found.files[0].reasons
 
@@ -154,7 +154,7 @@ def test_the_same_question_has_the_same_answer(root: Path) -> None:
 
 
 def test_a_text_is_taken_apart() -> None:
-    found = read(
+    found = extract_evidence(
         "Model.save() breaks\n\nSee https://github.com/o/r/blob/abc/pkg/a.py#L12 and `get_it`.\n"
         "    at shop.Cart.total(Cart.java:42)\n"
     )
@@ -162,8 +162,10 @@ def test_a_text_is_taken_apart() -> None:
     assert found.paths["pkg/a.py"] == 12
     assert found.names["get_it"] > found.names["breaks"]
     assert [(each.path, each.line, each.function) for each in found.frames] == [("Cart.java", 42, "total")]
-    assert read("") == read("\n")
-    assert read("W1: CS0246, (models.E028), no ticket https://x.org/AB123, no a12 or UTF8").codes == [
+    assert extract_evidence("") == extract_evidence("\n")
+    assert extract_evidence(
+        "W1: CS0246, (models.E028), no ticket https://x.org/AB123, no a12 or UTF8"
+    ).codes == [
         "CS0246",
         "E028",
     ]
@@ -199,7 +201,7 @@ def test_the_command_and_the_tool_answer_alike(root: Path, tmp_path_factory: pyt
 
 
 def test_the_rest_of_an_endless_line_is_data_and_not_read() -> None:
-    found = read("a title\n" + "-" * 59_000 + " shop/far.py\nand shop/near.py breaks\n")
+    found = extract_evidence("a title\n" + "-" * 59_000 + " shop/far.py\nand shop/near.py breaks\n")
     assert list(found.paths) == ["shop/near.py"]
 
 
@@ -256,19 +258,19 @@ def test_the_last_place_goes_to_what_the_past_speaks_for(root: Path) -> None:
     text = "parcel label of shipping\n\nThe parcel_1 and parcel_2 are odd."
     with Index(root, None) as index:
         index.refresh()
-        found = locate(index, text)
-        fewer = locate(index, text, files=9)
+        found = localize_text(index, text)
+        fewer = localize_text(index, text, files=9)
     assert found.files[9].path == "shop/quiet.py", found.text
     assert found.files[:9] == fewer.files
 
 
 def test_a_package_that_defines_something_is_weighed_like_any_file(root: Path) -> None:
-    from tools.localization.ranking import weighed
+    from tools.localization.ranking import score_files
 
     put(root, {"shop/tax/__init__.py": "".join(f"def rate_{n}():\n    return {n}\n" for n in range(3))})
     with Index(root, None) as index:
         index.refresh()
-        files = weighed(index, read("the rate of the cart's tax is rounded")).gathered.files
+        files = score_files(index, extract_evidence("the rate of the cart's tax is rounded")).gathered.files
     assert "package" in files["shop/__init__.py"].values
     assert "package" not in files["shop/tax/__init__.py"].values
 
@@ -279,7 +281,7 @@ def test_a_package_that_defines_something_is_weighed_like_any_file(root: Path) -
 )
 def test_code_between_the_prose_counts_as_code_without_a_fence(line: str) -> None:
     pasted, told = (
-        read(f"It breaks\n\nIt is so:\n{line}\n"),
-        read("It breaks\n\nIt is so: the parcel label\n"),
+        extract_evidence(f"It breaks\n\nIt is so:\n{line}\n"),
+        extract_evidence("It breaks\n\nIt is so: the parcel label\n"),
     )
     assert pasted.words["parcel"] < told.words["parcel"], line

@@ -16,7 +16,7 @@ from tests.tools.workspaces import workspace
 from tools.action import Observation, ToolFailure
 from tools.code import code
 from tools.edit.tools import edit
-from tools.lsp.renaming import applied, rename
+from tools.lsp.renaming import apply_server_edits, rename
 from tools.lsp.servers import Servers
 from tools.registry import Tool
 from tools.workspace import Workspace
@@ -225,10 +225,10 @@ def test_edits_of_a_server_are_of_the_text_as_it_was() -> None:
         return {"range": places, "newText": new}
 
     text = "a = b\n𝒳 = a + a\n"
-    assert applied(text, [at(1, 5, 6, "long"), at(0, 0, 1, "long"), at(1, 9, 10, "long")]) == (
+    assert apply_server_edits(text, [at(1, 5, 6, "long"), at(0, 0, 1, "long"), at(1, 9, 10, "long")]) == (
         "long = b\n𝒳 = long + long\n"
     )
     with pytest.raises(ToolFailure, match="over each other"):
-        applied(text, [at(0, 0, 3, "x"), at(0, 2, 4, "y")])
+        apply_server_edits(text, [at(0, 0, 3, "x"), at(0, 2, 4, "y")])
     with pytest.raises(ToolFailure, match="no sense"):
-        applied(text, [{"newText": "x"}])
+        apply_server_edits(text, [{"newText": "x"}])

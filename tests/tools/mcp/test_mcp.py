@@ -59,7 +59,7 @@ async def call(tool: Tool, at: Workspace, **arguments: object) -> tuple[str, boo
 
 def test_tools_are_offered_called_and_what_they_say_is_kept_apart(at: Workspace) -> None:
     async def story(servers: McpServers) -> None:
-        assert await servers.join() == []
+        assert await servers.start_all() == []
         found = {each.name: each for each in servers.tools}
         assert list(found) == ["mcp__calc__add", "mcp__calc__write", "mcp__calc__roots"]
         add = found["mcp__calc__add"]
@@ -105,7 +105,7 @@ def test_a_broken_server_is_told_of_and_the_others_are_there(
         monkeypatch.setattr(tools.mcp.server, "START_SECONDS", 1.0)
 
     async def story(servers: McpServers) -> None:
-        problems = await servers.join()
+        problems = await servers.start_all()
         assert problems == [f"mcp server broken: {why}"]
         broken = servers.get("broken")
         assert broken is not None
@@ -116,7 +116,7 @@ def test_a_broken_server_is_told_of_and_the_others_are_there(
 
 def test_a_server_that_ends_is_started_again_by_the_next_call(at: Workspace) -> None:
     async def story(servers: McpServers) -> None:
-        assert await servers.join() == []
+        assert await servers.start_all() == []
         add = next(each for each in servers.tools if each.name == "mcp__calc__add")
         for _ in range(2):
             with pytest.raises(
@@ -135,7 +135,7 @@ def test_a_server_that_ends_is_started_again_by_the_next_call(at: Workspace) -> 
 
 def test_a_call_is_asked_about_unless_a_rule_says_otherwise(at: Workspace) -> None:
     async def story(servers: McpServers) -> Tool:
-        await servers.join()
+        await servers.start_all()
         return servers.tools[0]
 
     tool = played(at, {"calc": line()}, story)

@@ -426,7 +426,7 @@ def test_where_no_python_can_run_the_tests_a_ranking_says_so(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     at = workspace(tmp_path, {"test_a.py": "def test_a(): pass\n"})
-    monkeypatch.setattr("tools.testing.python.candidates", lambda root: ())
+    monkeypatch.setattr("tools.testing.python.list_interpreter_paths", lambda root: ())
     result, spectrum = asyncio.run(engine.trace(at, (), 30.0))
     assert result.outcome is Outcome.CANNOT_RUN
     assert "any Python here" in result.reason

@@ -7,8 +7,8 @@ from textwrap import dedent
 
 import pytest
 
-from tools.macros import without_macros
-from tools.symbols import Definition, definitions
+from tools.macros import blank_macros
+from tools.symbols import Definition, list_definitions
 
 SOURCES: dict[str, tuple[str, list[str]]] = {
     "a.py": (
@@ -289,11 +289,11 @@ def shown(definition: Definition) -> str:
 @pytest.mark.parametrize("path", SOURCES)
 def test_definitions_are_found_with_their_names_and_lines(path: str) -> None:
     source, expected = SOURCES[path]
-    assert [shown(each) for each in definitions(path, dedent(source))] == expected
+    assert [shown(each) for each in list_definitions(path, dedent(source))] == expected
 
 
 def only(path: str, source: str) -> Definition:
-    (found,) = definitions(path, dedent(source))
+    (found,) = list_definitions(path, dedent(source))
     return found
 
 
@@ -312,13 +312,13 @@ def test_a_comment_that_stands_apart_belongs_to_nothing() -> None:
 
 def test_the_first_comment_of_a_class_belongs_to_its_first_method() -> None:
     source = "class A:\n    # Adds.\n    @cached\n    def f(self):\n        pass\n    # Next.\n    def g(self): pass\n"
-    _, first, second = definitions("a.py", source)
+    _, first, second = list_definitions("a.py", source)
     assert (first.head_first, first.first, first.own_first, first.body_first, first.last) == (2, 3, 4, 5, 5)
     assert (second.head_first, second.first) == (6, 7)
 
 
 def test_other_code_on_the_lines_of_a_definition_is_told() -> None:
-    found = definitions("a.js", "class A { f() {} g() {} }\n")
+    found = list_definitions("a.js", "class A { f() {} g() {} }\n")
     assert [(each.lead, each.tail) for each in found[1:]] == [
         ("class A {", "g() {} }"),
         ("class A { f() {}", "}"),
@@ -327,7 +327,7 @@ def test_other_code_on_the_lines_of_a_definition_is_told() -> None:
 
 
 def test_a_package_is_known_and_no_part_of_a_name() -> None:
-    found = definitions("a.php", "<?php\nnamespace Shop\\Core;\nclass A {}\n")
+    found = list_definitions("a.php", "<?php\nnamespace Shop\\Core;\nclass A {}\n")
     assert [(each.name, each.package) for each in found] == [("A", "Shop.Core")]
 
 
@@ -337,12 +337,15 @@ def test_columns_are_counted_in_characters_where_the_text_is_not_ascii() -> None
 
 
 def test_a_header_is_read_as_the_language_that_fits() -> None:
-    assert [each.name for each in definitions("a.h", "namespace n {\nclass A {\n};\n}\n")] == ["n", "n.A"]
+    assert [each.name for each in list_definitions("a.h", "namespace n {\nclass A {\n};\n}\n")] == [
+        "n",
+        "n.A",
+    ]
 
 
 def test_there_are_none_where_the_language_is_unknown_or_has_none() -> None:
-    assert definitions("a.txt", "def f(): pass\n") == []
-    assert definitions("a.json", "{}\n") == []
+    assert list_definitions("a.txt", "def f(): pass\n") == []
+    assert list_definitions("a.json", "{}\n") == []
 
 
 @pytest.mark.parametrize(
@@ -365,7 +368,9 @@ def test_there_are_none_where_the_language_is_unknown_or_has_none() -> None:
 def test_a_word_that_only_the_preprocessor_knows_hides_no_definition(
     path: str, text: str, wanted: list[str]
 ) -> None:
-    assert [f"{each.kind} {each.name} {each.first}-{each.last}" for each in definitions(path, text)] == wanted
+    assert [
+        f"{each.kind} {each.name} {each.first}-{each.last}" for each in list_definitions(path, text)
+    ] == wanted
 
 
 def test_macros_are_looked_for_in_time_that_grows_with_the_text() -> None:
@@ -380,5 +385,5 @@ def test_macros_are_looked_for_in_time_that_grows_with_the_text() -> None:
     for text in texts:
         started = time.process_time()
         repeated = text * 4_000
-        assert len(without_macros(repeated)) == len(repeated)
+        assert len(blank_macros(repeated)) == len(repeated)
         assert time.process_time() - started < 2  # a hundredth of a second where it is linear

@@ -7,11 +7,11 @@ from textwrap import dedent, indent
 import pytest
 
 from tests.tools.symbols.test_definitions import SOURCES
-from tools.symbols import Definition, definitions, find, replacement
+from tools.symbols import Definition, build_replacement, find_symbol, list_definitions
 
 
 def replaced(path: str, text: str, name: str, new: str) -> str:
-    first, last, lines = replacement(text, find(path, text, name), new)
+    first, last, lines = build_replacement(text, find_symbol(path, text, name), new)
     before = text.split("\n")
     return "\n".join([*before[: first - 1], *lines.split("\n"), *before[last:]])
 
@@ -128,7 +128,7 @@ def test_another_name_is_a_renaming() -> None:
 
 def test_more_than_the_definition_may_be_given() -> None:
     new = "def clear(self):\n    self.more()\n\ndef more(self):\n    pass\n"
-    assert [each.name for each in definitions("a.py", replaced("a.py", CART, "clear", new))] == [
+    assert [each.name for each in list_definitions("a.py", replaced("a.py", CART, "clear", new))] == [
         "Cart", "Cart.total", "Cart.clear", "Cart.more",
     ]  # fmt: skip
 
@@ -157,7 +157,7 @@ def test_a_definition_replaced_by_itself_changes_nothing(path: str) -> None:
     text = dedent(SOURCES[path][0])
     lines = text.split("\n")
     tried = 0
-    for each in definitions(path, text):
+    for each in list_definitions(path, text):
         if each.lead or len(each.tail) > 1:
             continue
         for first in {each.head_first, each.first, each.own_first}:
@@ -169,5 +169,5 @@ def test_a_definition_replaced_by_itself_changes_nothing(path: str) -> None:
 
 
 def same(lines: list[str], definition: Definition, new: str) -> bool:
-    first, last, result = replacement("\n".join(lines), definition, new)
+    first, last, result = build_replacement("\n".join(lines), definition, new)
     return [*lines[: first - 1], *result.split("\n"), *lines[last:]] == lines

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tools.symbols import SymbolAmbiguous, SymbolNotFound, find
+from tools.symbols import SymbolAmbiguous, SymbolNotFound, find_symbol
 
 SHOP = """\
 class Cart:
@@ -31,20 +31,20 @@ def main():
      "shop.core.Cart.clear", "src/shop/core.Cart.clear", ],
 )  # fmt: skip
 def test_a_symbol_is_found_by_any_of_its_names(name: str) -> None:
-    assert find("src/shop/core.py", SHOP, name).name == "Cart.clear"
+    assert find_symbol("src/shop/core.py", SHOP, name).name == "Cart.clear"
 
 
 def test_a_module_in_front_must_be_the_file() -> None:
     with pytest.raises(SymbolNotFound):
-        find("src/shop/core.py", SHOP, "other.Cart.clear")
-    assert find("src/shop/__init__.py", SHOP, "shop.Cart.clear").first == 5
+        find_symbol("src/shop/core.py", SHOP, "other.Cart.clear")
+    assert find_symbol("src/shop/__init__.py", SHOP, "shop.Cart.clear").first == 5
     java = "package org.shop;\nclass Cart {\n  void f() {}\n}\n"
-    assert find("Cart.java", java, "org.shop.Cart.f").first == 3
+    assert find_symbol("Cart.java", java, "org.shop.Cart.f").first == 3
 
 
 def test_two_of_a_name_are_listed() -> None:
     with pytest.raises(SymbolAmbiguous) as refusal:
-        find("shop.py", SHOP, "total")
+        find_symbol("shop.py", SHOP, "total")
     assert str(refusal.value) == (
         "'total' is defined 2 times in shop.py:\n"
         "  2–3: def total(self):  (method Cart.total)\n"
@@ -55,7 +55,7 @@ def test_two_of_a_name_are_listed() -> None:
 
 def test_a_top_level_name_is_the_whole_name() -> None:
     text = "def total(): pass\n\n\nclass A:\n    def total(self): pass\n"
-    assert find("a.py", text, "total").first == 1
+    assert find_symbol("a.py", text, "total").first == 1
 
 
 @pytest.mark.parametrize(
@@ -75,22 +75,22 @@ def test_a_top_level_name_is_the_whole_name() -> None:
 )
 def test_what_is_defined_more_than_once_is_ambiguous(path: str, text: str, name: str) -> None:
     with pytest.raises(SymbolAmbiguous, match="Give the lines of the one that is meant"):
-        find(path, text, name)
+        find_symbol(path, text, name)
 
 
 def test_the_nearest_names_are_told() -> None:
     with pytest.raises(SymbolNotFound) as refusal:
-        find("shop.py", SHOP, "Cart.totl")
+        find_symbol("shop.py", SHOP, "Cart.totl")
     assert str(refusal.value).startswith("no 'Cart.totl' in shop.py. Nearest: Cart.total (2–3)")
     with pytest.raises(SymbolNotFound, match=r"Nearest: Cart\.clear \(5–6\)"):
-        find("shop.py", SHOP, "Basket.clear")
+        find_symbol("shop.py", SHOP, "Basket.clear")
     with pytest.raises(SymbolNotFound, match=r"It defines Cart \(1–6\), Cart\.total \(2–3\)"):
-        find("shop.py", SHOP, "zzzz")
+        find_symbol("shop.py", SHOP, "zzzz")
 
 
 def test_a_file_without_definitions_says_so() -> None:
     with pytest.raises(SymbolNotFound, match=r"no definitions were found in notes\.txt"):
-        find("notes.txt", "def f(): pass", "f")
+        find_symbol("notes.txt", "def f(): pass", "f")
 
 
 @pytest.mark.parametrize(
@@ -105,4 +105,4 @@ def test_a_file_without_definitions_says_so() -> None:
     ],
 )
 def test_names_as_each_language_writes_them(path: str, text: str, name: str, line: int) -> None:
-    assert find(path, text, name).first == line
+    assert find_symbol(path, text, name).first == line

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.tools.workspaces import put
-from tools.testing.affected import affected_tests
+from tools.testing.affected import find_affected_tests
 
 FILES = {
     "src/shop/__init__.py": "",
@@ -48,4 +48,4 @@ def test_tests_are_found_by_what_they_import(
     tmp_path: Path, changed: list[str], expected: list[str] | None
 ) -> None:
     put(tmp_path, FILES)
-    assert affected_tests(tmp_path, list(FILES), changed) == expected
+    assert find_affected_tests(tmp_path, list(FILES), changed) == expected

@@ -11,7 +11,7 @@ import pytest
 from agent.verify.conclude import judge
 from tests.tools.workspaces import workspace
 from tools.testing import run
-from tools.testing.comparison import count_lost, describe_loss
+from tools.testing.comparison import count_lost_tests, describe_loss
 
 
 def report(passed: int, failed: int = 0, skipped: int = 0, **more: Any) -> dict[str, Any]:
@@ -56,7 +56,7 @@ def failing(*names: str) -> dict[str, Any]:
     ],
 )
 def test_lost_tests_are_counted(before: dict[str, Any], after: dict[str, Any], lost: int) -> None:
-    assert count_lost(before, after) == lost
+    assert count_lost_tests(before, after) == lost
     assert bool(describe_loss(before, after)) == bool(lost)
 
 
@@ -80,13 +80,13 @@ def test_a_run_says_what_it_lost_since_the_one_before(tmp_path: Path) -> None:
     at = workspace(
         tmp_path, {"flags.py": "ON = True\n", "test_a.py": test, "test_b.py": "def test_b():\n    pass\n"}
     )
-    assert "skipped or gone" not in asyncio.run(run(at)).text()
+    assert "skipped or gone" not in asyncio.run(run(at)).format_text()
     (at.root / "flags.py").write_text("ON = False\n")
     part = asyncio.run(run(at, ["test_b.py"]))
     assert (part.as_data()["targets"], part.note) == (["test_b.py"], "")
     lost = asyncio.run(run(at))
     assert (lost.passed, lost.skipped) == (1, 1)
-    assert "1 test that was run before is skipped or gone" in lost.text()
+    assert "1 test that was run before is skipped or gone" in lost.format_text()
     assert "skipped or gone" not in asyncio.run(run(at)).note, "it is said once"
 
 

@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 
 from tools.testing import compiled, console, junit
-from tools.testing.evidence import Evidence, read_report
+from tools.testing.evidence import FinishedRun, read_report
 from tools.testing.report import Findings
 
 
-def evidence(text: str, tmp_path: Path, returncode: int = 1) -> Evidence:
-    return Evidence(
+def evidence(text: str, tmp_path: Path, returncode: int = 1) -> FinishedRun:
+    return FinishedRun(
         root=Path("/shop"),
         returncode=returncode,
         text=text,
@@ -79,7 +79,7 @@ def test_a_go_package_that_does_not_build_is_broken(tmp_path: Path) -> None:
 
 
 def test_go_targets_are_packages_and_names() -> None:
-    assert compiled.go_targets(["cart::TestTotal/empty", "TestX", "cart/cart_test.go", "./order"]) == (
+    assert compiled.split_go_targets(["cart::TestTotal/empty", "TestX", "cart/cart_test.go", "./order"]) == (
         ("./cart", "./order"),
         ("TestTotal", "TestX"),
     )
@@ -124,7 +124,7 @@ def test_go_targets_are_packages_and_names() -> None:
 def test_results_are_recognised_in_plain_output(
     output: str, expected: tuple[int, int, int, int], failed: list[str], tmp_path: Path
 ) -> None:
-    found = console.anything(evidence(output, tmp_path))
+    found = console.parse_any(evidence(output, tmp_path))
     assert found.counted
     assert counts(found) == expected
     assert [each.id for each in found.failures] == failed
@@ -132,18 +132,20 @@ def test_results_are_recognised_in_plain_output(
 
 @pytest.mark.parametrize("output", ["", "all good\n", "ok\n", "Tests are fun\n", "passing\n"])
 def test_ordinary_words_are_not_taken_for_results(output: str, tmp_path: Path) -> None:
-    assert not console.anything(evidence(output, tmp_path)).counted
+    assert not console.parse_any(evidence(output, tmp_path)).counted
 
 
 def test_colours_do_not_hide_results(tmp_path: Path) -> None:
     output = "\x1b[1mTests:       \x1b[22m\x1b[32m2 passed\x1b[39m, 2 total\n"
-    assert counts(console.anything(evidence(output, tmp_path))) == (2, 0, 0, 0)
+    assert counts(console.parse_any(evidence(output, tmp_path))) == (2, 0, 0, 0)
 
 
 def test_broken_or_dangerous_xml_is_no_report(tmp_path: Path) -> None:
     bomb = b'<?xml version="1.0"?><!DOCTYPE x [<!ENTITY a "aaaa">]><testsuite/>'
     for xml in (b"", b"<testsuite><testcase", bomb, bomb.replace(b"?>", b"?>" + b" " * 2000)):
-        assert not junit.parse(xml, tmp_path, junit.plain_id, broken=lambda case, problem: False).counted
+        assert not junit.parse_junit(
+            xml, tmp_path, junit.format_plain_id, broken=lambda case, problem: False
+        ).counted
 
 
 def test_reports_are_plain_files_only(tmp_path: Path) -> None:

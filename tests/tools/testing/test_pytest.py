@@ -16,7 +16,7 @@ from tests.tools.workspaces import call, put
 from tools.recall import recall
 from tools.testing import run as run_plainly
 from tools.testing.project import Project, TestsNotRunnable
-from tools.testing.python import interpreter, runner_of
+from tools.testing.python import find_interpreter, find_test_interpreter
 from tools.testing.report import TestFailure
 
 __all__ = ["project"]
@@ -243,10 +243,10 @@ def test_a_report_that_is_a_link_is_not_followed(project: Make, tmp_path: Path) 
 def test_the_projects_own_environment_is_asked_first(project: Make, tmp_path: Path) -> None:
     at = project({"test_a.py": "def test_a(): pass\n", ".venv/bin/python": "#!/bin/sh\nexit 1\n"})
     (at.root / ".venv/bin/python").chmod(0o755)
-    found = asyncio.run(interpreter(at, Project(at), pytest=True))
+    found = asyncio.run(find_interpreter(at, Project(at), pytest=True))
     assert found.path == f"{tmp_path}/venv/bin/python"  # the project's own does not work
     put(at.root, {".venv/bin/python": f'#!/bin/sh\nexec {sys.executable} "$@"\n'})
-    found = asyncio.run(interpreter(at, Project(at), pytest=True))
+    found = asyncio.run(find_interpreter(at, Project(at), pytest=True))
     assert found.path == str(at.root / ".venv/bin/python")
 
 
@@ -259,7 +259,7 @@ def test_without_any_pytest_it_is_said_who_was_asked(project: Make, monkeypatch:
     monkeypatch.setenv("PATH", "/nowhere")
     monkeypatch.setattr(sys, "executable", str(at.root / "bin/python"))
     with pytest.raises(TestsNotRunnable, match="asked: bin/python"):
-        asyncio.run(interpreter(at, Project(at), pytest=True))
+        asyncio.run(find_interpreter(at, Project(at), pytest=True))
 
 
 def test_failures_are_plain_values() -> None:
@@ -281,7 +281,7 @@ def test_a_repair_asks_the_python_that_the_tests_need(
     monkeypatch.delenv("VIRTUAL_ENV", raising=False)
     monkeypatch.setenv("PATH", f"{tmp_path}/bare/bin:/usr/bin:/bin")
     at = project({"test_a.py": test})
-    found = asyncio.run(runner_of(at, Project(at)))
+    found = asyncio.run(find_test_interpreter(at, Project(at)))
     assert found.path.startswith(f"{tmp_path}/bare") is first
     assert found.pytest is not first
 

@@ -11,18 +11,18 @@ from typing import Literal
 from tools.edit.changes import FileChange, MalformedEdit
 from tools.edit.formats import detect
 from tools.edit.formats.blocks import parse_blocks
-from tools.edit.formats.clean import unescaped
-from tools.edit.formats.malformed import nothing_found
-from tools.edit.formats.parsed import Parsed
+from tools.edit.formats.clean import undo_escapes
+from tools.edit.formats.malformed import build_no_edit_found
+from tools.edit.formats.parsed import ParsedEdits
 from tools.edit.formats.patch import parse_patch
 from tools.edit.formats.render import render_blocks, render_diff, render_patch
 from tools.edit.formats.unified import parse_diff
 
-__all__ = ["Form", "MalformedEdit", "parse", "render_blocks", "render_diff", "render_patch"]
+__all__ = ["Form", "MalformedEdit", "parse_edits", "render_blocks", "render_diff", "render_patch"]
 
 Form = Literal["auto", "blocks", "patch", "diff"]
 
-_PARSERS: dict[detect.Format, Callable[[Sequence[str]], Parsed]] = {
+_PARSERS: dict[detect.Format, Callable[[Sequence[str]], ParsedEdits]] = {
     "blocks": parse_blocks,
     "patch": parse_patch,
     "diff": parse_diff,
@@ -34,61 +34,61 @@ _NAMES: dict[detect.Format, str] = {
 }
 
 
-def parse(text: str, form: Form = "auto") -> list[FileChange]:
+def parse_edits(text: str, form: Form = "auto") -> list[FileChange]:
     """The changes that a text says, in its order; prose around them is left out.
 
     Raises MalformedEdit if there are none, if one is broken, or if the text is in two formats at once. Lines end at
     "\\n"; "\\r\\n" is taken for it when every line ends so.
     """
-    lines, found = _read(text)
+    lines, found = _read_lines(text)
     if found is None:
-        raise nothing_found()
+        raise build_no_edit_found()
     if form != "auto" and form != found:
         raise MalformedEdit(
             f"{_NAMES[form]} was asked for, but the text is in another format: {_NAMES[found]}"
         )
     parsed = _PARSERS[found](lines)
-    other = detect.foreign(lines, parsed.used, found)
+    other = detect.find_foreign_format(lines, parsed.used, found)
     if other is not None:
         raise MalformedEdit(
             f"line {other[0] + 1}: {_NAMES[other[1]]} begins here, but the text is in another format "
             f"({_NAMES[found]}). Use one format for all"
         )
     if not parsed.changes:
-        raise nothing_found()
+        raise build_no_edit_found()
     return parsed.changes
 
 
-def _read(text: str) -> tuple[list[str], detect.Format | None]:
+def _read_lines(text: str) -> tuple[list[str], detect.Format | None]:
     """The lines of a text and their format: as they are, or else without what was escaped once too often."""
-    lines = _lines(text)
-    found = detect.first(lines)
+    lines = _split_lines(text)
+    found = detect.detect_format(lines)
     if found is None:
         import html
 
-        for undone in (unescaped(_unquoted(text.strip())), html.unescape(text)):
-            other = _lines(undone) if undone is not None else []
-            form = detect.first(other)
+        for undone in (undo_escapes(_strip_quotes(text.strip())), html.unescape(text)):
+            other = _split_lines(undone) if undone is not None else []
+            form = detect.detect_format(other)
             if form is not None:
                 return other, form
     return lines, found
 
 
-def _unquoted(text: str) -> str:
+def _strip_quotes(text: str) -> str:
     return text[1:-1] if len(text) > 2 and text[0] == text[-1] == '"' else text
 
 
-def _lines(text: str) -> list[str]:
+def _split_lines(text: str) -> list[str]:
     text = text.removeprefix("\ufeff")
     breaks = text.count("\n")
     if breaks and text.count("\r\n") == breaks:
         text = text.replace("\r\n", "\n")
     lines = text.split("\n")
-    indent = _indent(lines)
+    indent = _measure_common_indent(lines)
     return [line[indent:] for line in lines] if indent else lines
 
 
-def _indent(lines: Sequence[str]) -> int:
+def _measure_common_indent(lines: Sequence[str]) -> int:
     """White space that begins every line of a text: no format has that of itself."""
     indents = (line[: len(line) - len(line.lstrip(" \t"))] for line in lines if line.strip())
     common = next(indents, "")

@@ -19,9 +19,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tools.edit.changes import Create, FileChange, Replace, Update
-from tools.edit.formats.malformed import BLOCK_EXAMPLE, malformed, quoted
-from tools.edit.formats.parsed import Parsed, grouped
-from tools.edit.formats.paths import named_before, path_in
+from tools.edit.formats.malformed import BLOCK_EXAMPLE, build_malformed_edit, quote_line
+from tools.edit.formats.parsed import ParsedEdits, merge_updates
+from tools.edit.formats.paths import find_path_before, parse_path_line
 
 MAX_MARKER = 1000
 """Characters of a marker line: longer lines are text, and are not searched."""
@@ -54,7 +54,7 @@ class _Block:
     name: str
 
 
-def begins(line: str) -> re.Match[str] | None:
+def match_begin_marker(line: str) -> re.Match[str] | None:
     """The first marker of a block; groups 1 or 3 its signs, 2 or 4 its word, 5 the rest."""
     text = line.strip()
     if len(text) > MAX_MARKER or not ("<<<<<" in text or "-----" in text):
@@ -63,7 +63,7 @@ def begins(line: str) -> re.Match[str] | None:
     return None if match and match[3] and match[5].strip() else match
 
 
-def ends(line: str) -> re.Match[str] | None:
+def match_end_marker(line: str) -> re.Match[str] | None:
     """The last marker of a block."""
     text = line.strip()
     return _END.fullmatch(text) if len(text) <= MAX_MARKER and text[:5] in (">>>>>", "+++++") else None
@@ -72,7 +72,7 @@ def ends(line: str) -> re.Match[str] | None:
 def looks_like_marker(line: str, size: int) -> bool:
     """A line that a block whose markers have `size` signs can't hold as text."""
     text = line.strip().lstrip("\\")
-    begin, end = begins(text), ends(text)
+    begin, end = match_begin_marker(text), match_end_marker(text)
     conflict = _CONFLICT.fullmatch(text)
     return any(
         (
@@ -83,73 +83,73 @@ def looks_like_marker(line: str, size: int) -> bool:
     )
 
 
-def is_position(line: str) -> bool:
+def is_start_line_header(line: str) -> bool:
     """Roo's `:start_line:12`."""
     return bool(_POSITION.fullmatch(line.strip()))
 
 
-def parse_blocks(lines: Sequence[str]) -> Parsed:
+def parse_blocks(lines: Sequence[str]) -> ParsedEdits:
     """The changes of all blocks in a text. lines: split at "\\n", so that the last is "" after a final newline"""
     changes: list[FileChange] = []
     used: list[tuple[int, int]] = []
     path, at, floor = "", 0, 0
     while at < len(lines):
-        if ends(lines[at]):
-            raise malformed(
-                at, f"{quoted(lines[at])} ends a block that no '<<<<<<< SEARCH' began", BLOCK_EXAMPLE
+        if match_end_marker(lines[at]):
+            raise build_malformed_edit(
+                at, f"{quote_line(lines[at])} ends a block that no '<<<<<<< SEARCH' began", BLOCK_EXAMPLE
             )
-        match = begins(lines[at])
+        match = match_begin_marker(lines[at])
         if match is None:
             at += 1
             continue
-        block = _block(lines, at, match)
-        named = (block.name, at) if block.name else named_before(lines, at, floor)
-        change = _change(lines, block, named[0] if named else path, is_named=named is not None)
+        block = _parse_block(lines, at, match)
+        named = (block.name, at) if block.name else find_path_before(lines, at, floor)
+        change = _build_change(lines, block, named[0] if named else path, is_named=named is not None)
         path = change.path
         changes.append(change)
         used.append((named[1] if named else at, block.end + 1))
         at = floor = block.end + 1
-    return Parsed(changes=grouped(changes), used=used)
+    return ParsedEdits(changes=merge_updates(changes), used=used)
 
 
-def _block(lines: Sequence[str], begin: int, match: re.Match[str]) -> _Block:
+def _parse_block(lines: Sequence[str], begin: int, match: re.Match[str]) -> _Block:
     size = len(match[1] or match[3])
     rest = match[5].strip()
     stop, same = begin + 1, False
     while stop < len(lines) and not same:
-        again = begins(lines[stop])
-        if again and _ends_block(again, match):
+        again = match_begin_marker(lines[stop])
+        if again and _is_next_block(again, match):
             break
-        end = ends(lines[stop])
+        end = match_end_marker(lines[stop])
         same = end is not None and len(end[1]) == size
         stop += not same
-    dividers = _dividers(lines, begin, stop, size) if same else []
+    dividers = _find_dividers(lines, begin, stop, size) if same else []
     if not dividers:
-        stop = _loose_end(lines, begin, stop)
-        dividers = _dividers(lines, begin, stop, size) or _dividers(lines, begin, stop, 0)
+        stop = _find_loose_end(lines, begin, stop)
+        dividers = _find_dividers(lines, begin, stop, size) or _find_dividers(lines, begin, stop, 0)
     if not dividers:
-        raise malformed(
+        raise build_malformed_edit(
             begin, f"the block up to line {stop + 1} has no '=======' between its two parts", BLOCK_EXAMPLE
         )
-    name = (path_in(rest) or "") if rest else ""
-    divider = _only(lines, begin, stop, dividers)
-    stray = divider == dividers[0] and _closes_twice(dividers, stop)
+    name = (parse_path_line(rest) or "") if rest else ""
+    divider = _choose_divider(lines, begin, stop, dividers)
+    stray = divider == dividers[0] and _has_closing_divider(dividers, stop)
     return _Block(begin=begin, divider=divider, new_end=stop - stray, end=stop, size=size, name=name)
 
 
-def _ends_block(again: re.Match[str], begin: re.Match[str]) -> bool:
+def _is_next_block(again: re.Match[str], begin: re.Match[str]) -> bool:
     """Another first marker of the same size; but `<<<<<<< HEAD` may be a merge conflict in the text."""
     is_conflict = (again[2] or "").upper() == "HEAD" and (begin[2] or "").upper() != "HEAD"
     return len(again[1] or again[3]) == len(begin[1] or begin[3]) and not is_conflict
 
 
-def _loose_end(lines: Sequence[str], begin: int, stop: int) -> int:
+def _find_loose_end(lines: Sequence[str], begin: int, stop: int) -> int:
     """The end of a block whose last marker does not go with its first: the first that there is."""
     loose = -1
     for at in range(begin + 1, stop + 1 if stop < len(lines) else stop):
-        if ends(lines[at]):
+        if match_end_marker(lines[at]):
             return at
-        if begins(lines[at]):
+        if match_begin_marker(lines[at]):
             stop = at
             break
         if loose < 0 and _LOOSE_END.fullmatch(lines[at].strip()):
@@ -157,12 +157,12 @@ def _loose_end(lines: Sequence[str], begin: int, stop: int) -> int:
     if loose >= 0:
         return loose
     where = f"before line {stop + 1}" if stop < len(lines) else "before the text ends"
-    raise malformed(
+    raise build_malformed_edit(
         begin, f"the block that begins here is not closed by '>>>>>>> REPLACE' {where}", BLOCK_EXAMPLE
     )
 
 
-def _dividers(lines: Sequence[str], begin: int, end: int, size: int) -> list[int]:
+def _find_dividers(lines: Sequence[str], begin: int, end: int, size: int) -> list[int]:
     """Lines that may be the divider: of `size` signs (0: any number), and not of a merge conflict in the text."""
     found: list[int] = []
     conflict: list[int] | None = None
@@ -187,17 +187,17 @@ def _dividers(lines: Sequence[str], begin: int, end: int, size: int) -> list[int
 _SIGNS = frozenset(("<<<<<", "=====", ">>>>>", "|||||"))
 
 
-def _only(lines: Sequence[str], begin: int, end: int, dividers: Sequence[int]) -> int:
+def _choose_divider(lines: Sequence[str], begin: int, end: int, dividers: Sequence[int]) -> int:
     """The divider. A line of signs as long as the text above it is a heading's underline (but not at the very end)."""
     if len(dividers) == 1:
         return dividers[0]
     plain = [at for at in dividers if at == begin + 1 or len(lines[at - 1].strip()) != len(lines[at].strip())]
     if len(plain) == 1 and all(at + 1 < end for at in dividers if at != plain[0]):
         return plain[0]
-    if _closes_twice(dividers, end) and (dividers[1] in plain or dividers[0] + 1 == dividers[1]):
+    if _has_closing_divider(dividers, end) and (dividers[1] in plain or dividers[0] + 1 == dividers[1]):
         return dividers[0]
     numbers = ", ".join(str(at + 1) for at in dividers)
-    raise malformed(
+    raise build_malformed_edit(
         begin,
         f"lines {numbers} all look like the '=======' of this block. If one is part of the text, give the block's "
         "three markers another number of signs (5 to 9, the same in each); else leave one out",
@@ -207,38 +207,40 @@ def _only(lines: Sequence[str], begin: int, end: int, dividers: Sequence[int]) -
     )
 
 
-def _closes_twice(dividers: Sequence[int], end: int) -> bool:
+def _has_closing_divider(dividers: Sequence[int], end: int) -> bool:
     """A second divider directly before the last marker: models end the second part with one, as they did the first."""
     return len(dividers) == 2 and dividers[1] + 1 == end
 
 
-def _change(lines: Sequence[str], block: _Block, path: str, *, is_named: bool) -> FileChange:
+def _build_change(lines: Sequence[str], block: _Block, path: str, *, is_named: bool) -> FileChange:
     if not path:
-        raise malformed(
+        raise build_malformed_edit(
             block.begin,
-            f"no file is named before this block: write its path on the line before {quoted(lines[block.begin])}",
+            f"no file is named before this block: write its path on the line before {quote_line(lines[block.begin])}",
             BLOCK_EXAMPLE,
         )
-    old = _text(lines, block.begin + 1, block.divider, block)
-    new = _text(lines, block.divider + 1, block.new_end, block)
+    old = _extract_text(lines, block.begin + 1, block.divider, block)
+    new = _extract_text(lines, block.divider + 1, block.new_end, block)
     if any(line.strip() for line in old):
-        old, new = _without_positions(old, new)
-        return Update(path=path, edits=(Replace(old=_joined(old), new=_joined(new), whole_lines=True),))
+        old, new = _strip_positions(old, new)
+        return Update(
+            path=path, edits=(Replace(old=_join_lines(old), new=_join_lines(new), whole_lines=True),)
+        )
     if not is_named:
-        raise malformed(
+        raise build_malformed_edit(
             block.begin,
             f"an empty SEARCH creates a file, and this block names none (the one before it names {path!r}): "
             "name the new file, or give the text to find",
             BLOCK_EXAMPLE,
         )
-    return Create(path=path, content=_joined(_dedented(new, lines[block.begin])))
+    return Create(path=path, content=_join_lines(_dedent_lines(new, lines[block.begin])))
 
 
-def _text(lines: Sequence[str], first: int, end: int, block: _Block) -> list[str]:
-    return [_plain(lines[at], block.size) for at in range(first, end)]
+def _extract_text(lines: Sequence[str], first: int, end: int, block: _Block) -> list[str]:
+    return [_unescape_marker(lines[at], block.size) for at in range(first, end)]
 
 
-def _plain(line: str, size: int) -> str:
+def _unescape_marker(line: str, size: int) -> str:
     """A line without the backslash that keeps it from being a marker."""
     text = line.lstrip()
     if text.startswith("\\") and looks_like_marker(text, size):
@@ -246,15 +248,15 @@ def _plain(line: str, size: int) -> str:
     return line
 
 
-def _without_positions(old: list[str], new: list[str]) -> tuple[list[str], list[str]]:
-    if not is_position(old[0]):
+def _strip_positions(old: list[str], new: list[str]) -> tuple[list[str], list[str]]:
+    if not is_start_line_header(old[0]):
         return old, new
-    return _without_position(old), _without_position(new)
+    return _strip_position(old), _strip_position(new)
 
 
-def _without_position(part: list[str]) -> list[str]:
+def _strip_position(part: list[str]) -> list[str]:
     at = 0
-    while at < len(part) and is_position(part[at]):
+    while at < len(part) and is_start_line_header(part[at]):
         at += 1
     if at and at < len(part):
         dashes = _POSITION_END.match(part[at].lstrip())
@@ -264,7 +266,7 @@ def _without_position(part: list[str]) -> list[str]:
     return part[at:]
 
 
-def _dedented(part: list[str], begin: str) -> list[str]:
+def _dedent_lines(part: list[str], begin: str) -> list[str]:
     """The lines of a new file in a block that is indented as a whole, in a list for instance."""
     indent = begin[: len(begin) - len(begin.lstrip())]
     if indent and all(line.startswith(indent) for line in part if line.strip()):
@@ -272,5 +274,5 @@ def _dedented(part: list[str], begin: str) -> list[str]:
     return part
 
 
-def _joined(lines: Sequence[str]) -> str:
+def _join_lines(lines: Sequence[str]) -> str:
     return "".join(line + "\n" for line in lines)

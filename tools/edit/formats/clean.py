@@ -21,15 +21,15 @@ _ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|([nrt\"'\\/`$]))")
 _ESCAPED = {"n": "\n", "r": "\r", "t": "\t"}
 
 
-def without_line_numbers(text: str, like: str = "") -> str | None:
+def strip_line_numbers(text: str, like: str = "") -> str | None:
     """Numbers before the lines, as `cat -n` shows them ("   12\\ttext"), or "12: text", "12|text", "12→text".
 
     Every line that is not blank has one, or is an elision; they go up by one, and further only over an elision.
     like: another text that has such numbers: beside it one number is enough, and the space behind the marks
         belongs to the lines if it does so in either
     """
-    lines, matches = _numbered(text)
-    if not _counted(lines, matches):
+    lines, matches = _match_line_numbers(text)
+    if not _is_consecutive(lines, matches):
         return None
     marks = {match["mark"].strip(" ") for match in matches if match and match["mark"].strip(" ")}
     if len(marks) != 1:
@@ -38,21 +38,21 @@ def without_line_numbers(text: str, like: str = "") -> str | None:
     alone = mark not in "\t→" and sum(match is not None for match in matches) == 1
     if alone and (mark in ".)" or not (_is_padded(matches) or (like and is_numbered(like)))):
         return None  # one with a dot is an item of a list
-    spaced = all(_spaced(*_numbered(each)) for each in (text, like))
+    spaced = all(_has_space_after_marks(*_match_line_numbers(each)) for each in (text, like))
     return "\n".join(
-        line if match is None else _content(line, match, keeps_space=not spaced)
+        line if match is None else _strip_number(line, match, keeps_space=not spaced)
         for line, match in zip(lines, matches, strict=True)
     )
 
 
 def is_numbered(text: str) -> bool:
     """Numbers that count up stand before all lines; there may be only one."""
-    return _counted(*_numbered(text))
+    return _is_consecutive(*_match_line_numbers(text))
 
 
-def first_number(text: str) -> int | None:
+def parse_first_line_number(text: str) -> int | None:
     """The number of the first line, where all lines have one behind a mark of `cat -n` (a list has other marks)."""
-    _, matches = _numbered(text)
+    _, matches = _match_line_numbers(text)
     found = [match for match in matches if match]
     if (
         not found
@@ -63,12 +63,12 @@ def first_number(text: str) -> int | None:
     return int(found[0]["number"]) if found[0] is matches[0] else None
 
 
-def _numbered(text: str) -> tuple[list[str], list[re.Match[str] | None]]:
+def _match_line_numbers(text: str) -> tuple[list[str], list[re.Match[str] | None]]:
     lines = text.split("\n")
     return lines, [_NUMBERED.match(line) for line in lines]
 
 
-def _spaced(lines: Sequence[str], matches: Sequence[re.Match[str] | None]) -> bool:
+def _has_space_after_marks(lines: Sequence[str], matches: Sequence[re.Match[str] | None]) -> bool:
     """A space follows every mark behind which something stands."""
     return all(
         match["mark"].endswith(" ") or match.end() == len(line)
@@ -82,18 +82,18 @@ def has_fence(text: str) -> bool:
     return any(mark in text for mark in FENCES)
 
 
-def without_fence(text: str) -> str | None:
+def strip_fences(text: str) -> str | None:
     """A fence (``` or ~~~) that holds the whole text, a tag such as `<code>`, CDATA; several within one another."""
     result: str | None = None
     inner: str | None = text
     while inner is not None:
         result = inner if inner is not text else result
-        undone = (undo(inner) for undo in (_without_one_fence, _without_tag, _without_cdata))
+        undone = (undo(inner) for undo in (_strip_one_fence, _strip_tag, _strip_cdata))
         inner = next((each for each in undone if each is not None), None)
     return result
 
 
-def unescaped(text: str) -> str | None:
+def undo_escapes(text: str) -> str | None:
     """Escapes that JSON leaves when a text went through it twice: `\\n`, `\\t`, `\\"` in a text of one line.
 
     In a text of several lines only quotes can be so, and only if there is no other quote.
@@ -101,13 +101,13 @@ def unescaped(text: str) -> str | None:
     if "\n" in text.rstrip("\n"):
         plain = text.replace('\\"', '"') if text.count('"') == text.count('\\"') else text
     elif _ESCAPE.search(text):
-        plain = _ESCAPE.sub(_unescape, text)
+        plain = _ESCAPE.sub(_replace_escape, text)
     else:
         return None
     return plain if plain != text else None
 
 
-def without_diff_marks(text: str) -> str | None:
+def strip_diff_marks(text: str) -> str | None:
     """The marks of a diff: every line begins with a space or "-", or every line with a space or "+"."""
     lines = text.split("\n")
     marks = {line[0] for line in lines if line}
@@ -116,7 +116,7 @@ def without_diff_marks(text: str) -> str | None:
     return "\n".join(line[1:] for line in lines)
 
 
-def _counted(lines: Sequence[str], matches: Sequence[re.Match[str] | None]) -> bool:
+def _is_consecutive(lines: Sequence[str], matches: Sequence[re.Match[str] | None]) -> bool:
     """The numbers go up as those of lines do. A blank line may have lost its number."""
     expected: int | None = None
     blank = 0
@@ -140,12 +140,12 @@ def _is_padded(matches: Sequence[re.Match[str] | None]) -> bool:
     return any(match is not None and match["pad"] for match in matches)
 
 
-def _content(line: str, match: re.Match[str], *, keeps_space: bool) -> str:
+def _strip_number(line: str, match: re.Match[str], *, keeps_space: bool) -> str:
     rest = line[match.end() :]
     return " " + rest if keeps_space and match["mark"].endswith(" ") else rest
 
 
-def _without_one_fence(text: str) -> str | None:
+def _strip_one_fence(text: str) -> str | None:
     body = text.strip("\n")
     first, _, rest = body.strip().partition("\n")
     opening = _FENCE.match(first.strip())
@@ -156,20 +156,22 @@ def _without_one_fence(text: str) -> str | None:
     if (
         "\n" in text
         and opening.group().strip() != fence
-        and not any(_closes(each, "`~"[fence[0] == "~"]) for each in rest.split("\n"))
+        and not any(_is_closing_fence(each, "`~"[fence[0] == "~"]) for each in rest.split("\n"))
     ):
         return text.strip("\n").partition("\n")[2] + ("\n" if text.endswith("\n") else "")  # never closed
-    if not _closes(last, fence) or any(_closes(line, fence) for line in inside.split("\n")):
+    if not _is_closing_fence(last, fence) or any(
+        _is_closing_fence(line, fence) for line in inside.split("\n")
+    ):
         return None
     return inside + "\n" if text.endswith("\n") and inside else inside
 
 
-def _closes(line: str, fence: str) -> bool:
+def _is_closing_fence(line: str, fence: str) -> bool:
     text = line.strip()
     return text.startswith(fence) and not text.strip(fence[0])
 
 
-def _without_tag(text: str) -> str | None:
+def _strip_tag(text: str) -> str | None:
     opening = _OPENING_TAG.match(text)
     if opening is None:
         return None
@@ -178,23 +180,23 @@ def _without_tag(text: str) -> str | None:
     if not body.lower().endswith(closing.lower()):
         return None
     inside = body[: -len(closing)]
-    return _as_ended(inside, text)
+    return _match_final_newline(inside, text)
 
 
-def _without_cdata(text: str) -> str | None:
+def _strip_cdata(text: str) -> str | None:
     body = text.strip()
     if not (body.startswith("<![CDATA[") and body.endswith("]]>")):
         return None
-    return _as_ended(body[len("<![CDATA[") : -len("]]>")].removeprefix("\n"), text)
+    return _match_final_newline(body[len("<![CDATA[") : -len("]]>")].removeprefix("\n"), text)
 
 
-def _as_ended(inside: str, text: str) -> str:
+def _match_final_newline(inside: str, text: str) -> str:
     """The line ending before a closing tag is the tag's, unless the text itself ends with one."""
     inside = inside.rstrip(" \t") if inside.rstrip(" \t").endswith("\n") else inside
     return inside.removesuffix("\n") + ("\n" if text.endswith("\n") else "")
 
 
-def _unescape(match: re.Match[str]) -> str:
+def _replace_escape(match: re.Match[str]) -> str:
     if match[1]:
         return chr(int(match[1], 16))
     return _ESCAPED.get(match[2], match[2])

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from tools.edit.changes import Hunk, Line, Op
-from tools.edit.formats.malformed import malformed, quoted
+from tools.edit.formats.malformed import build_malformed_edit, quote_line
 
 _RANGES = re.compile(
     r"@@\s*-\s?(\d{1,9})(?:\s?,\s?(\d{1,9}))?\s+\+\s?(\d{1,9})(?:\s?,\s?(\d{1,9}))?\s*(?:@@(.*))?\Z",
@@ -32,19 +32,19 @@ class Head:
     new: tuple[int, int] | None = None
 
 
-def is_head(line: str) -> bool:
+def is_hunk_header(line: str) -> bool:
     """A line that begins a hunk; `@@@` is none (see `unified`)."""
     return line.startswith("@@") and not line.startswith("@@@")
 
 
-def head_of(line: str) -> Head:
+def parse_hunk_header(line: str) -> Head:
     """What a line that begins with `@@` says."""
     line = line.rstrip()
     ranges = _RANGES.match(line)
     if ranges:
         first, count, new_first, new_count, section = ranges.groups()
         return Head(
-            name=_name(section or ""),
+            name=_parse_head_name(section or ""),
             old=(int(first), 1 if count is None else int(count)),
             new=(int(new_first), 1 if new_count is None else int(new_count)),
         )
@@ -52,26 +52,26 @@ def head_of(line: str) -> Head:
     before, marks, after = inside.rpartition("@@")
     if marks and (before == "" or before[-1] == " "):
         inside = after if after.strip() and _NO_HEAD.match(before.strip()) else before.rstrip()
-    return Head(name=_name(inside))
+    return Head(name=_parse_head_name(inside))
 
 
-def _name(text: str) -> str:
+def _parse_head_name(text: str) -> str:
     text = text[1:] if text.startswith(" ") else text
     return "" if _NO_HEAD.match(text.strip()) else text.rstrip()
 
 
-def hunk(body: Sequence[str], number: int, heads: Sequence[Head], example: str) -> Hunk:
+def build_hunk(body: Sequence[str], number: int, heads: Sequence[Head], example: str) -> Hunk:
     """A hunk out of its lines.
 
     number: of the first of them, from 0
     heads: of the `@@` lines before them, outermost first; the last of these with numbers says where it stands
     """
-    lines, ends = _lines(body, number, example)
+    lines, ends = _parse_lines(body, number, example)
     if all(op == " " for op, _ in lines):
         found = (
             f"lines {number + 1} to {number + len(body)} change nothing" if body else "a hunk has no lines"
         )
-        raise malformed(number, f"{found}: a hunk needs lines that begin with '-' or '+'", example)
+        raise build_malformed_edit(number, f"{found}: a hunk needs lines that begin with '-' or '+'", example)
     ranged = next((head for head in reversed(heads) if head.old and head.new), None)
     old_count = sum(op != "+" for op, _ in lines)
     new_count = sum(op != "-" for op, _ in lines)
@@ -88,44 +88,44 @@ def hunk(body: Sequence[str], number: int, heads: Sequence[Head], example: str) 
     )
 
 
-def is_no_newline(line: str) -> bool:
+def is_no_newline_marker(line: str) -> bool:
     """`\\ No newline at end of file`, in whatever language."""
     return line.startswith(("\\ ", "\\No newline"))
 
 
-def op_of(line: str) -> str:
+def read_line_mark(line: str) -> str:
     """How a line is marked: " ", "-", "+", "\\\\" (no newline), "" for an empty line, "?" for one without a mark."""
     if not line:
         return ""
-    if is_no_newline(line):
+    if is_no_newline_marker(line):
         return "\\"
     return line[0] if line[0] in " -+" else "?"
 
 
-def without_tail(body: Sequence[str]) -> int:
+def find_body_end(body: Sequence[str]) -> int:
     """How many lines are left when the empty ones at the end are cut off, and the prose after an empty line.
 
     A line that lost its mark directly after the others stays: it is context.
     """
     end = len(body)
-    while end and op_of(body[end - 1]) in ("", "?"):
+    while end and read_line_mark(body[end - 1]) in ("", "?"):
         end -= 1
     while end < len(body) and body[end]:
         end += 1
     return end
 
 
-def _lines(body: Sequence[str], number: int, example: str) -> tuple[tuple[Line, ...], _Unended]:
+def _parse_lines(body: Sequence[str], number: int, example: str) -> tuple[tuple[Line, ...], _Unended]:
     """The lines, and before ("-"), after ("+") or in both (" ") of which files the final newline is missing."""
     lines: list[Line] = []
     ends: set[Literal["-", "+"]] = set()
-    bare = _bare(body)
+    bare = _has_lost_marks(body)
     for offset, line in enumerate(body):
-        match op_of(line):
+        match read_line_mark(line):
             case "\\":
                 if not lines:
-                    raise malformed(
-                        number + offset, f"{quoted(line)} stands before any line of the hunk", example
+                    raise build_malformed_edit(
+                        number + offset, f"{quote_line(line)} stands before any line of the hunk", example
                     )
                 ends |= _SIDES[lines[-1].op]
             case "" | "?":
@@ -144,13 +144,13 @@ _SIDES: dict[Op, set[Literal["-", "+"]]] = {" ": {"-", "+"}, "-": {"-"}, "+": {"
 """Of which files, before and after, a line is."""
 
 
-def _bare(body: Sequence[str]) -> bool:
+def _has_lost_marks(body: Sequence[str]) -> bool:
     """All context lines lost their mark, not only those that show it.
 
     When some did, the others that begin with a space tell: code is indented by an even number of spaces, so an
     odd number has the mark in it.
     """
-    if not any(op_of(line) == "?" for line in body):
+    if not any(read_line_mark(line) == "?" for line in body):
         return False
     indents = [len(line) - len(line.lstrip(" ")) for line in body if line.startswith(" ") and line.strip()]
     return sum(indent % 2 == 0 for indent in indents) > sum(indent % 2 for indent in indents)

@@ -36,13 +36,13 @@ DIFF_EXAMPLE = """\
 +    return price * count"""
 
 
-def malformed(line: int, what: str, example: str) -> MalformedEdit:
+def build_malformed_edit(line: int, what: str, example: str) -> MalformedEdit:
     """line: number from 0 of the line at fault; what: what was found and what it should be"""
     said = what if len(what) <= MAX_SAID else what[:MAX_SAID] + "…"
     return MalformedEdit(f"line {line + 1}: {said}\nExample:\n{example}")
 
 
-def nothing_found() -> MalformedEdit:
+def build_no_edit_found() -> MalformedEdit:
     """The text holds no edit in any of the formats."""
     return MalformedEdit(
         "no edit found. Write one in one of three formats:\n"
@@ -52,7 +52,7 @@ def nothing_found() -> MalformedEdit:
     )
 
 
-def quoted(line: str) -> str:
+def quote_line(line: str) -> str:
     """A line as it is shown in a message."""
     shown = line.strip()
     return repr(shown if len(shown) <= MAX_QUOTED else shown[:MAX_QUOTED] + "…")

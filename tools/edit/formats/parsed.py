@@ -9,14 +9,14 @@ from tools.edit.changes import FileChange, Update
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Parsed:
+class ParsedEdits:
     """The changes of a text, and the lines that say them, as ranges (first, end) from 0; all others are prose."""
 
     changes: list[FileChange]
     used: list[tuple[int, int]]
 
 
-def grouped(changes: Iterable[FileChange]) -> list[FileChange]:
+def merge_updates(changes: Iterable[FileChange]) -> list[FileChange]:
     """Updates of one file as one, at the place of the first; not across its creation, removal or move elsewhere."""
     result: list[FileChange] = []
     latest: dict[str, int] = {}
@@ -24,7 +24,7 @@ def grouped(changes: Iterable[FileChange]) -> list[FileChange]:
         index = latest.get(change.path)
         if index is not None:
             before = result[index]
-            if isinstance(before, Update) and isinstance(change, Update) and _agree(before, change):
+            if isinstance(before, Update) and isinstance(change, Update) and _is_same_target(before, change):
                 edits = before.edits + change.edits
                 mode = before.mode if change.mode is None else change.mode
                 result[index] = replace(before, edits=edits, to=before.to or change.to, mode=mode)
@@ -34,11 +34,11 @@ def grouped(changes: Iterable[FileChange]) -> list[FileChange]:
     return result
 
 
-def apart(changes: Sequence[FileChange]) -> None:
+def refuse_duplicate_updates(changes: Sequence[FileChange]) -> None:
     """Raises ValueError when rendered changes would be read back as fewer."""
-    if len(grouped(changes)) != len(changes):
+    if len(merge_updates(changes)) != len(changes):
         raise ValueError("two updates of one file: bring them together in one Update")
 
 
-def _agree(before: Update, after: Update) -> bool:
+def _is_same_target(before: Update, after: Update) -> bool:
     return not before.to or not after.to or before.to == after.to

@@ -15,10 +15,17 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from tools.edit.changes import Create, Delete, FileChange, Hunk, Update
-from tools.edit.formats.hunks import Head, head_of, hunk, is_head, is_no_newline, op_of
-from tools.edit.formats.malformed import PATCH_EXAMPLE, malformed, quoted
-from tools.edit.formats.parsed import Parsed, grouped
-from tools.edit.formats.paths import in_header, stripped_pair
+from tools.edit.formats.hunks import (
+    Head,
+    build_hunk,
+    is_hunk_header,
+    is_no_newline_marker,
+    parse_hunk_header,
+    read_line_mark,
+)
+from tools.edit.formats.malformed import PATCH_EXAMPLE, build_malformed_edit, quote_line
+from tools.edit.formats.parsed import ParsedEdits, merge_updates
+from tools.edit.formats.paths import parse_header_path, strip_prefixes
 
 Kind = Literal["begin", "end", "add", "delete", "update", "move", "eof", "environment", "unknown"]
 
@@ -53,7 +60,7 @@ class _Section:
     body: list[str] = field(default_factory=list)
 
 
-def marker(line: str) -> tuple[Kind, str] | None:
+def parse_marker(line: str) -> tuple[Kind, str] | None:
     """What a line with `***` says, and the path in it."""
     text = line.strip()
     if not text.startswith("***") or len(text) > 1000:
@@ -63,20 +70,20 @@ def marker(line: str) -> tuple[Kind, str] | None:
         return fixed, ""
     file = _FILE.fullmatch(text)
     if file:
-        return _VERBS.get(file[1].lower(), "unknown"), _path(file[2])
+        return _VERBS.get(file[1].lower(), "unknown"), _clean_path(file[2])
     move = _MOVE.fullmatch(text)
     if move:
-        return "move", _path(move[1])
+        return "move", _clean_path(move[1])
     if text.startswith("*** Environment ID:"):
         return "environment", ""
     return ("unknown", "") if _UNKNOWN.fullmatch(text) else None
 
 
-def parse_patch(lines: Sequence[str]) -> Parsed:
+def parse_patch(lines: Sequence[str]) -> ParsedEdits:
     """The changes of all patches in a text. lines: split at "\\n", so that the last is "" after a final newline"""
     changes: list[FileChange] = []
     used: list[tuple[int, int]] = []
-    markers = [(at, marker(line)) for at, line in enumerate(lines)]
+    markers = [(at, parse_marker(line)) for at, line in enumerate(lines)]
     frames = [(at, found[0]) for at, found in markers if found and found[0] in ("begin", "end")]
     at = 0
     while at < len(lines):
@@ -86,26 +93,26 @@ def parse_patch(lines: Sequence[str]) -> Parsed:
             continue
         kind, _ = found
         if kind not in ("begin", "add", "update", "delete"):
-            raise malformed(
-                at, f"{quoted(lines[at])} stands outside a patch or is no header: {_VALID}", PATCH_EXAMPLE
+            raise build_malformed_edit(
+                at, f"{quote_line(lines[at])} stands outside a patch or is no header: {_VALID}", PATCH_EXAMPLE
             )
         first = at + 1 if kind == "begin" else at
-        end, after = _extent(lines, frames, at, first)
-        sections = _sections(_dedented(lines, at, end), first)
+        end, after = _find_extent(lines, frames, at, first)
+        sections = _split_sections(_dedent_lines(lines, at, end), first)
         if not sections:
-            raise malformed(at, f"the patch is empty: it needs {_VALID}", PATCH_EXAMPLE)
-        changes += [_change(section) for section in sections]
+            raise build_malformed_edit(at, f"the patch is empty: it needs {_VALID}", PATCH_EXAMPLE)
+        changes += [_build_change(section) for section in sections]
         used.append((at, after))
         at = after
-    return Parsed(changes=grouped(changes), used=used)
+    return ParsedEdits(changes=merge_updates(changes), used=used)
 
 
-def _path(text: str) -> str:
+def _clean_path(text: str) -> str:
     text = text.strip()
     return text[1:-1] if len(text) > 2 and text[0] == text[-1] and text[0] in "`\"'" else text
 
 
-def _extent(
+def _find_extent(
     lines: Sequence[str], frames: Sequence[tuple[int, Kind]], begin: int, first: int
 ) -> tuple[int, int]:
     """Where the lines of a patch end, and where the text goes on after it. frames: its begin and end markers"""
@@ -113,21 +120,21 @@ def _extent(
     at, kind = frames[number] if number < len(frames) else (len(lines), "begin")
     if kind == "end":
         return at, at + 1
-    stop, closed = _closing(lines, begin, first, at)
+    stop, closed = _find_closing_line(lines, begin, first, at)
     if not closed:
-        stop = _last(lines, first, stop)
-        _refuse_cut(lines, begin, first, stop)
+        stop = _find_unclosed_end(lines, first, stop)
+        _refuse_truncated(lines, begin, first, stop)
     return stop, stop
 
 
-def _last(lines: Sequence[str], first: int, stop: int) -> int:
+def _find_unclosed_end(lines: Sequence[str], first: int, stop: int) -> int:
     """Where a patch ends that nothing closes: after its last marked line, and what follows without an empty line."""
     end = stop
-    while end > first and op_of(lines[end - 1]) in ("", "?") and not marker(lines[end - 1]):
+    while end > first and read_line_mark(lines[end - 1]) in ("", "?") and not parse_marker(lines[end - 1]):
         end -= 1
-    found = marker(lines[end - 1]) if end > first else None
+    found = parse_marker(lines[end - 1]) if end > first else None
     if found and found[0] == "add" and any(line.strip() for line in lines[end:stop]):
-        raise malformed(
+        raise build_malformed_edit(
             end - 1,
             f"nothing says where the new file {found[1]!r} ends: begin its lines with '+'",
             PATCH_EXAMPLE,
@@ -137,7 +144,7 @@ def _last(lines: Sequence[str], first: int, stop: int) -> int:
     return end
 
 
-def _closing(lines: Sequence[str], begin: int, first: int, end: int) -> tuple[int, bool]:
+def _find_closing_line(lines: Sequence[str], begin: int, first: int, end: int) -> tuple[int, bool]:
     """The fence or here-document that was opened right before closes a patch that has no end of its own."""
     word = fence = ""
     for line in reversed(lines[max(begin - 3, 0) : begin]):
@@ -152,56 +159,58 @@ def _closing(lines: Sequence[str], begin: int, first: int, end: int) -> tuple[in
     return end, False
 
 
-def _refuse_cut(lines: Sequence[str], begin: int, first: int, stop: int) -> None:
+def _refuse_truncated(lines: Sequence[str], begin: int, first: int, stop: int) -> None:
     """Without an end marker the text may be cut off in the middle of a hunk, or of a line."""
     last = lines[stop - 1] if stop > first else lines[begin]
-    found = marker(last)
+    found = parse_marker(last)
     whole = found is not None and found[0] in ("delete", "eof")
-    if not (whole or op_of(last) in (" ", "\\") or stop < len(lines)):
-        raise malformed(
+    if not (whole or read_line_mark(last) in (" ", "\\") or stop < len(lines)):
+        raise build_malformed_edit(
             stop - 1,
-            f"the text ends after {quoted(last)} without '*** End Patch': it may be cut off",
+            f"the text ends after {quote_line(last)} without '*** End Patch': it may be cut off",
             PATCH_EXAMPLE,
         )
 
 
-def _dedented(lines: Sequence[str], begin: int, end: int) -> list[str]:
+def _dedent_lines(lines: Sequence[str], begin: int, end: int) -> list[str]:
     """The lines of a patch that is indented as a whole, without that; their numbers stay."""
     first = lines[begin]
     indent = first[: len(first) - len(first.lstrip())]
     part = list(lines[begin:end])
     if indent and all(line.startswith(indent) for line in part if line.strip()):
         part = [line[len(indent) :] for line in part]
-    return part[1:] if (marker(first) or ("", ""))[0] == "begin" else part
+    return part[1:] if (parse_marker(first) or ("", ""))[0] == "begin" else part
 
 
-def _sections(lines: Sequence[str], first: int) -> list[_Section]:
+def _split_sections(lines: Sequence[str], first: int) -> list[_Section]:
     sections: list[_Section] = []
     for number, line in enumerate(lines, first):
-        found = marker(line)
+        found = parse_marker(line)
         if found is None or found[0] == "eof" or (found[0] == "unknown" and sections and line[0] == " "):
             if sections:
                 sections[-1].body.append(line)
             elif line.strip():
-                raise malformed(
-                    number, f"{quoted(line)} stands where a header should: {_VALID}", PATCH_EXAMPLE
+                raise build_malformed_edit(
+                    number, f"{quote_line(line)} stands where a header should: {_VALID}", PATCH_EXAMPLE
                 )
             continue
         kind, path = found
         if kind == "environment":
             continue
         if kind == "move":
-            _move(sections, number, line, path)
+            _add_move(sections, number, line, path)
             continue
         if kind not in ("add", "update", "delete"):
-            raise malformed(number, f"{quoted(line)} is no header of this format: {_VALID}", PATCH_EXAMPLE)
+            raise build_malformed_edit(
+                number, f"{quote_line(line)} is no header of this format: {_VALID}", PATCH_EXAMPLE
+            )
         if not path:
-            raise malformed(number, f"{quoted(line)} names no file", PATCH_EXAMPLE)
+            raise build_malformed_edit(number, f"{quote_line(line)} names no file", PATCH_EXAMPLE)
         sections.append(_Section(kind=kind, path=path, number=number))
     return sections
 
 
-def _move(sections: list[_Section], number: int, line: str, path: str) -> None:
+def _add_move(sections: list[_Section], number: int, line: str, path: str) -> None:
     last = sections[-1] if sections else None
     if (
         last is None
@@ -210,9 +219,9 @@ def _move(sections: list[_Section], number: int, line: str, path: str) -> None:
         or any(text.strip() for text in last.body)
         or not path
     ):
-        raise malformed(
+        raise build_malformed_edit(
             number,
-            f"{quoted(line)} must follow directly on '*** Update File: PATH' and name a file",
+            f"{quote_line(line)} must follow directly on '*** Update File: PATH' and name a file",
             PATCH_EXAMPLE,
         )
     last.to = path
@@ -220,83 +229,83 @@ def _move(sections: list[_Section], number: int, line: str, path: str) -> None:
     last.body.clear()
 
 
-def _change(section: _Section) -> FileChange:
+def _build_change(section: _Section) -> FileChange:
     match section.kind:
         case "add":
-            return Create(path=section.path, content=_content(section))
+            return Create(path=section.path, content=_extract_content(section))
         case "delete":
-            return Delete(path=section.path, hunks=_deleted(section))
+            return Delete(path=section.path, hunks=_build_deleted_hunks(section))
         case _:
-            return _update(section)
+            return _build_update(section)
 
 
-def _content(section: _Section) -> str:
+def _extract_content(section: _Section) -> str:
     """The lines of a new file. When not one of them has its "+", they are taken as they are."""
     first, body = section.number + 1, section.body
-    blank = _leading_blank(body)
-    if blank < len(body) and is_head(body[blank]):
+    blank = _count_leading_blank(body)
+    if blank < len(body) and is_hunk_header(body[blank]):
         first, body = first + blank + 1, body[blank + 1 :]
-    body = [line for line in body if not _is_eof(line)]
+    body = [line for line in body if not _is_eof_marker(line)]
     while body and not body[-1].strip("\r"):
         body = body[:-1]
-    ended = not (body and is_no_newline(body[-1]))
+    ended = not (body and is_no_newline_marker(body[-1]))
     body = body if ended else body[:-1]
     if any(line.startswith("+") for line in body):
         for offset, line in enumerate(body):
             if line.strip() and not line.startswith("+"):
-                raise malformed(
+                raise build_malformed_edit(
                     first + offset,
-                    f"{quoted(line)} in '*** Add File: {section.path}': every line of a new file begins with '+'",
+                    f"{quote_line(line)} in '*** Add File: {section.path}': every line of a new file begins with '+'",
                     "*** Begin Patch\n*** Add File: src/cart.py\n+def total():\n+    return 0\n*** End Patch",
                 )
         body = [line[1:] if line.strip() else "" for line in body]
     elif body and all(line[:1] in (" ", "-", "@", "") for line in body):
-        raise malformed(
+        raise build_malformed_edit(
             first,
-            f"{quoted(body[0])} in '*** Add File: {section.path}': every line of a new file begins with '+'",
+            f"{quote_line(body[0])} in '*** Add File: {section.path}': every line of a new file begins with '+'",
             "*** Begin Patch\n*** Add File: src/cart.py\n+def total():\n+    return 0\n*** End Patch",
         )
     return "\n".join(body) + ("\n" if body and ended else "")
 
 
-def _deleted(section: _Section) -> tuple[Hunk, ...]:
+def _build_deleted_hunks(section: _Section) -> tuple[Hunk, ...]:
     """What a removed file is said to contain: this format has no place for it, but models give it."""
-    body = [line for line in section.body if not _is_eof(line) and not is_head(line)]
+    body = [line for line in section.body if not _is_eof_marker(line) and not is_hunk_header(line)]
     while body and not body[-1]:
         body.pop()
     for offset, line in enumerate(body):
-        if line and op_of(line) not in ("-", "\\"):
-            raise malformed(
+        if line and read_line_mark(line) not in ("-", "\\"):
+            raise build_malformed_edit(
                 section.number + 1 + offset,
-                f"{quoted(line)} follows on '*** Delete File: {section.path}': nothing may, but another header",
+                f"{quote_line(line)} follows on '*** Delete File: {section.path}': nothing may, but another header",
                 "*** Begin Patch\n*** Delete File: src/cart.py\n*** End Patch",
             )
     lines = [line or "-" for line in body]
-    return (hunk(lines, section.number + 1, (), PATCH_EXAMPLE),) if lines else ()
+    return (build_hunk(lines, section.number + 1, (), PATCH_EXAMPLE),) if lines else ()
 
 
-def _update(section: _Section) -> Update:
+def _build_update(section: _Section) -> Update:
     first, body = section.number + 1, section.body
     hunks: list[Hunk] = []
     heads: list[Head] = []
-    start = at = _names(section)
+    start = at = _count_header_lines(section)
     while at <= len(body):
         line = body[at] if at < len(body) else None
-        if line is not None and not is_head(line) and not _is_eof(line):
+        if line is not None and not is_hunk_header(line) and not _is_eof_marker(line):
             at += 1
             continue
         part = body[start:at]
-        part = part[: _without_empty_end(part)]
-        if part or (heads and (line is None or _is_eof(line)) and not _is_idle(heads, hunks)):
-            found = hunk(part, first + start, heads, PATCH_EXAMPLE)
-            hunks.append(replace(found, at_end=line is not None and _is_eof(line), appends=True))
+        part = part[: _find_content_end(part)]
+        if part or (heads and (line is None or _is_eof_marker(line)) and not _is_trailing_head(heads, hunks)):
+            found = build_hunk(part, first + start, heads, PATCH_EXAMPLE)
+            hunks.append(replace(found, at_end=line is not None and _is_eof_marker(line), appends=True))
             heads = []
-        if line is not None and is_head(line):
-            heads.append(head_of(line))
+        if line is not None and is_hunk_header(line):
+            heads.append(parse_hunk_header(line))
         at += 1
         start = at
     if not hunks and not section.to:
-        raise malformed(
+        raise build_malformed_edit(
             section.number,
             f"'*** Update File: {section.path}' has no lines that begin with '-' or '+'",
             PATCH_EXAMPLE,
@@ -304,12 +313,12 @@ def _update(section: _Section) -> Update:
     return Update(path=section.path, edits=tuple(hunks), to=section.to)
 
 
-def _is_idle(heads: Sequence[Head], hunks: Sequence[Hunk]) -> bool:
+def _is_trailing_head(heads: Sequence[Head], hunks: Sequence[Hunk]) -> bool:
     """A bare `@@` after the last hunk: models close a hunk with it, as in the head of a diff."""
     return bool(hunks) and len(heads) == 1 and not heads[0].name and heads[0].old is None
 
 
-def _without_empty_end(body: Sequence[str]) -> int:
+def _find_content_end(body: Sequence[str]) -> int:
     """How many lines are left without the empty ones at the end: those part hunks more often than they are context."""
     end = len(body)
     while end and not body[end - 1].strip("\r"):
@@ -317,23 +326,23 @@ def _without_empty_end(body: Sequence[str]) -> int:
     return end
 
 
-def _leading_blank(body: Sequence[str]) -> int:
+def _count_leading_blank(body: Sequence[str]) -> int:
     at = 0
     while at < len(body) and not body[at].strip("\r"):
         at += 1
     return at
 
 
-def _names(section: _Section) -> int:
+def _count_header_lines(section: _Section) -> int:
     """Lines before the hunks that say nothing: empty ones, `---` and `+++` with the names of the file again."""
     body = section.body
-    at = _leading_blank(body)
+    at = _count_leading_blank(body)
     if at + 2 >= len(body) or not (body[at].startswith("--- ") and body[at + 1].startswith("+++ ")):
         return at
-    pair = stripped_pair(in_header(body[at][4:]), in_header(body[at + 1][4:]))
-    return at + 2 if section.path in pair and is_head(body[at + 2]) else at
+    pair = strip_prefixes(parse_header_path(body[at][4:]), parse_header_path(body[at + 1][4:]))
+    return at + 2 if section.path in pair and is_hunk_header(body[at + 2]) else at
 
 
-def _is_eof(line: str) -> bool:
-    found = marker(line) if line.lstrip().startswith("***") else None
+def _is_eof_marker(line: str) -> bool:
+    found = parse_marker(line) if line.lstrip().startswith("***") else None
     return found is not None and found[0] == "eof"

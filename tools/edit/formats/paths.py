@@ -35,7 +35,7 @@ _FENCE = re.compile(r"[ \t]*(`{3,}(?!`)|~{3,}(?!~))([^`]{0,500})\Z")
 _TAG_ONLY = re.compile(r"(?:</?[A-Za-z_][\w-]{0,30}>|<!\[CDATA\[|\]\]>|\s)+\Z")
 
 
-def path_in(line: str) -> str | None:
+def parse_path_line(line: str) -> str | None:
     """The path that is all of a line, without its decoration; None if the line is something else."""
     if len(line) > 600:
         return None
@@ -88,22 +88,22 @@ def is_path(text: str) -> bool:
     )
 
 
-def named_before(lines: Sequence[str], at: int, floor: int) -> tuple[str, int] | None:
+def find_path_before(lines: Sequence[str], at: int, floor: int) -> tuple[str, int] | None:
     """The path that lines `floor` to `at` give to the block at `at`, the nearest first, and the number of its line."""
     seen = 0
     for number in range(at - 1, max(floor, at - 40) - 1, -1):
         line = lines[number]
         fence = _FENCE.match(line)
         if fence:
-            path = _in_fence(fence[2])
+            path = _find_path_in_fence(fence[2])
             if path:
                 return path, number
             continue
         if not line.strip() or _TAG_ONLY.match(line[:600]):
             continue
-        path = path_in(line)
+        path = parse_path_line(line)
         if path is None and seen == 0:
-            path = _single_token(line) or _in_prose(line)
+            path = _parse_plain_name(line) or _find_path_in_prose(line)
         if path:
             return path, number
         seen += 1
@@ -112,10 +112,10 @@ def named_before(lines: Sequence[str], at: int, floor: int) -> tuple[str, int] |
     return None
 
 
-def in_header(text: str) -> str:
+def parse_header_path(text: str) -> str:
     """The path of a `---` or `+++` line: quotes, a time stamp and the tab before it removed."""
     if text.startswith('"'):
-        return unquoted(text)
+        return unquote_git_path(text)
     if "\t" in text:
         return text.split("\t", 1)[0]
     return _STAMP.sub("", text.rstrip("\r")).rstrip(" ")
@@ -124,12 +124,12 @@ def in_header(text: str) -> str:
 _STAMP = re.compile(r" {1,8}\d{4}-\d\d-\d\d[ T]\d\d:\d\d(?::\d\d)?(?:\.\d{1,9})?(?: ?[+-]\d{4}| ?Z)?\Z")
 
 
-def unquoted(text: str) -> str:
+def unquote_git_path(text: str) -> str:
     """A name as git quotes it ("caf\\303\\251.txt"); other text as it is."""
     match = _QUOTED.match(text)
     if not match:
         return text
-    content = _ESCAPE.sub(_byte, match[1].encode())
+    content = _ESCAPE.sub(_decode_escape, match[1].encode())
     return content.decode("utf-8", "surrogateescape")
 
 
@@ -138,17 +138,17 @@ _ESCAPE = re.compile(rb"\\([0-7]{3}|.)", re.DOTALL)
 _ESCAPED = {b"a": b"\a", b"b": b"\b", b"f": b"\f", b"n": b"\n", b"r": b"\r", b"t": b"\t", b"v": b"\v"}
 
 
-def _byte(match: re.Match[bytes]) -> bytes:
+def _decode_escape(match: re.Match[bytes]) -> bytes:
     escape = match[1]
     if len(escape) == 3:
         return bytes([int(escape, 8) & 0xFF])
     return _ESCAPED.get(escape, escape)
 
 
-def stripped_pair(old: str, new: str) -> tuple[str, str]:
+def strip_prefixes(old: str, new: str) -> tuple[str, str]:
     """Both names of a header without git's prefixes (`a/`, `b/` and the like), if they have them."""
     if old in NO_FILE or new in NO_FILE:
-        return _lone(old, "aciow"), _lone(new, "bciow")
+        return _strip_prefix(old, "aciow"), _strip_prefix(new, "bciow")
     letters = "abciow"
     if old[1:2] == "/" == new[1:2] and old[0] in letters and new[0] in letters and old[0] != new[0]:
         return old[2:], new[2:]
@@ -168,34 +168,34 @@ _PAIRS = frozenset(
 """Folders that stand for `a/` and `b/` in diffs written by hand."""
 
 
-def _lone(name: str, letters: str) -> str:
+def _strip_prefix(name: str, letters: str) -> str:
     return name[2:] if name[1:2] == "/" and name[0] in letters and name not in NO_FILE else name
 
 
-def lone_name(name: str) -> str:
+def strip_lone_prefix(name: str) -> str:
     """The name of a header of which there is only one half."""
-    return _lone(name, "ab")
+    return _strip_prefix(name, "ab")
 
 
-def git_names(text: str) -> tuple[str, str] | None:
+def parse_git_names(text: str) -> tuple[str, str] | None:
     """Both names of `diff --git OLD NEW`, prefixes removed; None when they cannot be told apart."""
     text = text.rstrip("\r ")
     quoted = _QUOTED.match(text)
     if quoted:
-        return stripped_pair(unquoted(quoted[0]), unquoted(text[quoted.end() :].lstrip(" ")))
+        return strip_prefixes(unquote_git_path(quoted[0]), unquote_git_path(text[quoted.end() :].lstrip(" ")))
     if text.endswith('"') and ' "' in text:
         old, _, new = text.partition(' "')
-        return stripped_pair(old, unquoted('"' + new))
+        return strip_prefixes(old, unquote_git_path('"' + new))
     middle = len(text) // 2
     if len(text) % 2 and text[middle] == " ":
-        pair = stripped_pair(text[:middle], text[middle + 1 :])
+        pair = strip_prefixes(text[:middle], text[middle + 1 :])
         if pair[0] == pair[1]:
             return pair
     parts = text.split(" ")
-    return stripped_pair(parts[0], parts[1]) if len(parts) == 2 else None
+    return strip_prefixes(parts[0], parts[1]) if len(parts) == 2 else None
 
 
-def _in_fence(info: str) -> str | None:
+def _find_path_in_fence(info: str) -> str | None:
     """A path in what stands after a fence: `python src/a.py`, `src/a.py`, `python:src/a.py`, `title="a.py"`."""
     for word in reversed(re.split(r"[\s={}]+", info.strip())):
         bare = word.strip("\"'`")
@@ -207,14 +207,14 @@ def _in_fence(info: str) -> str | None:
     return None
 
 
-def _in_prose(line: str) -> str | None:
+def _find_path_in_prose(line: str) -> str | None:
     found = [
         name for name in _BACKTICKED.findall(line[:600]) if is_path(name) and ("/" in name or "." in name)
     ]
     return found[0] if len(set(found)) == 1 else None
 
 
-def _single_token(line: str) -> str | None:
+def _parse_plain_name(line: str) -> str | None:
     """A name without folder or extension: only where nothing else can stand, and never a language's name."""
     text = line.strip()
     return text if _PLAIN.fullmatch(text) else None

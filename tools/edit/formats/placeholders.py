@@ -36,11 +36,11 @@ _DOTS = re.compile(r"\.{3,}|…+")
 _BRACKETS = (("[", "]"), ("(", ")"), ("<", ">"), ("{", "}"))
 
 
-def _words(text: str) -> frozenset[str]:
+def _split_words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-_MISSING = _words(
+_MISSING = _split_words(
     """
     rest remaining remainder existing previous prior original unchanged same omitted other others snip
     snipped truncated elided untouched before above earlier
@@ -48,7 +48,7 @@ _MISSING = _words(
 )
 """Words that say that something is left out; one of them is in every placeholder."""
 
-_PARTS = _words(
+_PARTS = _split_words(
     """
     code implementation file function functions method methods class classes content contents logic body
     lines line module script section sections block blocks imports import fields properties props styles
@@ -60,7 +60,7 @@ _PARTS = _words(
 )
 """What is left out."""
 
-_SMALL = _words(
+_SMALL = _split_words(
     """
     the of this that your my our all any in from to a an is are as it its here and with keep leave include
     insert retain preserve add put paste copy see stays stay remains remain goes go exactly still for
@@ -75,7 +75,7 @@ _STATUS = re.compile(
     r"|(?:stays?|remains?) (?:exactly )?(?:the )?same|no changes|not changed|same as (?:before|above)"
     r"|as (?:before|it was|is))\b"
 )
-_WHOLE = _words("code implementation file function method class content contents logic body")
+_WHOLE = _split_words("code implementation file function method class content contents logic body")
 """Parts that brackets may hold together with such a word: `(rest)` and `[...other, item]` are code."""
 
 _PLAIN = re.compile(
@@ -90,7 +90,7 @@ _ELISION = re.compile(
 )
 
 
-def stands_for_lines(line: str) -> bool:
+def is_omission(line: str) -> bool:
     """A line that stands for others: an elision, or a placeholder; what it leaves out is in the file."""
     return is_elision(line) or is_placeholder(line)
 
@@ -104,9 +104,9 @@ def is_placeholder(line: str) -> bool:
     """A line that stands for code which is not given. A bare `...` is none: it may be Python's Ellipsis."""
     if len(line) > MAX_LENGTH:
         return False
-    text, is_comment, is_closed = _inside(line.strip())
+    text, is_comment, is_closed = _strip_comment_marks(line.strip())
     dotted, text = bool(_DOTS.search(text)), _DOTS.sub(" ", text)
-    text, is_bracketed = _unbracketed(text.strip())
+    text, is_bracketed = _strip_brackets(text.strip())
     if not text:
         return dotted and is_closed
     words = re.findall(r"[a-z']+", text.lower())
@@ -123,7 +123,7 @@ def is_placeholder(line: str) -> bool:
     return bool(_STATUS.search(phrase) or _PLAIN.fullmatch(phrase))
 
 
-def _inside(text: str) -> tuple[str, bool, bool]:
+def _strip_comment_marks(text: str) -> tuple[str, bool, bool]:
     """What a comment says; whether it is one; whether it has an end of its own (`/* … */`)."""
     for opener in _OPENERS:
         if text.startswith(opener):
@@ -135,7 +135,7 @@ def _inside(text: str) -> tuple[str, bool, bool]:
     return text, False, False
 
 
-def _unbracketed(text: str) -> tuple[str, bool]:
+def _strip_brackets(text: str) -> tuple[str, bool]:
     for opening, closing in _BRACKETS:
         if len(text) > 2 and text[0] == opening and text[-1] == closing:
             return _DOTS.sub(" ", text[1:-1]).strip(), True

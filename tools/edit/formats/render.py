@@ -16,50 +16,52 @@ from collections.abc import Iterable, Sequence
 
 from tools.edit.changes import Create, Delete, FileChange, Hunk, Line, Replace, Update
 from tools.edit.formats import blocks, paths
-from tools.edit.formats.hunks import Head, head_of
-from tools.edit.formats.parsed import apart
-from tools.edit.formats.patch import marker
+from tools.edit.formats.hunks import Head, parse_hunk_header
+from tools.edit.formats.parsed import refuse_duplicate_updates
+from tools.edit.formats.patch import parse_marker
 from tools.edit.formats.unified import MODES
 
 
 def render_blocks(changes: Sequence[FileChange]) -> str:
     """Search/replace blocks."""
-    apart(changes)
-    return "\n".join(_block_text(change) for change in changes)
+    refuse_duplicate_updates(changes)
+    return "\n".join(_render_file_blocks(change) for change in changes)
 
 
 def render_patch(changes: Sequence[FileChange]) -> str:
     """The `*** Begin Patch` format."""
-    apart(changes)
-    lines = [line for change in changes for line in _patch_section(change)]
+    refuse_duplicate_updates(changes)
+    lines = [line for change in changes for line in _render_patch_section(change)]
     return "\n".join(["*** Begin Patch", *lines, "*** End Patch", ""])
 
 
 def render_diff(changes: Sequence[FileChange]) -> str:
     """A unified diff with git's headers."""
-    apart(changes)
-    return "".join(line + "\n" for change in changes for line in _diff_section(change))
+    refuse_duplicate_updates(changes)
+    return "".join(line + "\n" for change in changes for line in _render_diff_section(change))
 
 
-def _block_text(change: FileChange) -> str:
+def _render_file_blocks(change: FileChange) -> str:
     match change:
         case Create(mode=None):
             pairs = [("", change.content)]
         case Update(to="", mode=None):
-            pairs = [_replacement(edit) for edit in change.edits]
+            pairs = [_extract_replacement(edit) for edit in change.edits]
         case _:
             raise ValueError(f"blocks can't say removals, moves and modes: {change.path!r}")
-    name = next((name for name in (change.path, f"`{change.path}`") if _is_read_as(name, change.path)), None)
+    name = next(
+        (name for name in (change.path, f"`{change.path}`") if _is_parsed_as(name, change.path)), None
+    )
     if name is None:
         raise ValueError(f"blocks can't name the file {change.path!r}")
-    return "\n".join(_block(name, old, new) for old, new in pairs)
+    return "\n".join(_render_block(name, old, new) for old, new in pairs)
 
 
-def _is_read_as(line: str, path: str) -> bool:
-    return "\n" not in line and paths.named_before([line], 1, 0) == (path, 0)
+def _is_parsed_as(line: str, path: str) -> bool:
+    return "\n" not in line and paths.find_path_before([line], 1, 0) == (path, 0)
 
 
-def _replacement(edit: object) -> tuple[str, str]:
+def _extract_replacement(edit: object) -> tuple[str, str]:
     if not isinstance(edit, Replace) or not edit.whole_lines or edit.all:
         raise ValueError("blocks replace whole lines at one place")
     if not edit.old.strip():
@@ -67,9 +69,9 @@ def _replacement(edit: object) -> tuple[str, str]:
     return edit.old, edit.new
 
 
-def _block(name: str, old: str, new: str) -> str:
-    search, replace = _whole_lines(old), _whole_lines(new)
-    if search and blocks.is_position(search[0]):
+def _render_block(name: str, old: str, new: str) -> str:
+    search, replace = _split_whole_lines(old), _split_whole_lines(new)
+    if search and blocks.is_start_line_header(search[0]):
         raise ValueError(f"a block can't begin with {search[0]!r}: that is read as its position")
     sizes = sorted(blocks.SIGNS, key=lambda size: abs(size - 7))
     free = (n for n in sizes if not any(blocks.looks_like_marker(line, n) for line in search + replace))
@@ -81,52 +83,52 @@ def _block(name: str, old: str, new: str) -> str:
     )
 
 
-def _whole_lines(text: str) -> list[str]:
+def _split_whole_lines(text: str) -> list[str]:
     if text and not text.endswith("\n"):
         raise ValueError("the last line has no line ending: the format writes whole lines")
     return text.split("\n")[:-1]
 
 
-def _patch_section(change: FileChange) -> Iterable[str]:
+def _render_patch_section(change: FileChange) -> Iterable[str]:
     if not isinstance(change, Delete) and change.mode is not None:
         raise ValueError(f"a patch can't set the mode of {change.path!r}")
     match change:
         case Create():
-            yield _patch_header("Add", "add", change.path)
-            yield from ("+" + line for line in _whole_lines(change.content))
+            yield _render_patch_header("Add", "add", change.path)
+            yield from ("+" + line for line in _split_whole_lines(change.content))
         case Delete():
             if change.hunks:
                 raise ValueError("a patch can't say what a removed file contains")
-            yield _patch_header("Delete", "delete", change.path)
+            yield _render_patch_header("Delete", "delete", change.path)
         case Update():
-            yield _patch_header("Update", "update", change.path)
+            yield _render_patch_header("Update", "update", change.path)
             if change.to:
-                yield _read_back(f"*** Move to: {change.to}", ("move", change.to))
+                yield _check_marker(f"*** Move to: {change.to}", ("move", change.to))
             elif not change.edits:
                 raise ValueError(f"nothing changes in {change.path!r}")
             for edit in change.edits:
-                yield from _patch_hunk(_hunk(edit))
+                yield from _render_patch_hunk(_require_hunk(edit))
 
 
-def _patch_header(verb: str, kind: str, path: str) -> str:
-    return _read_back(f"*** {verb} File: {path}", (kind, path))
+def _render_patch_header(verb: str, kind: str, path: str) -> str:
+    return _check_marker(f"*** {verb} File: {path}", (kind, path))
 
 
-def _read_back(line: str, meaning: tuple[str, str]) -> str:
-    if "\n" in line or marker(line) != meaning:
+def _check_marker(line: str, meaning: tuple[str, str]) -> str:
+    if "\n" in line or parse_marker(line) != meaning:
         raise ValueError(f"a patch can't name the file {meaning[1]!r}")
     return line
 
 
-def _patch_hunk(hunk: Hunk) -> Iterable[str]:
+def _render_patch_hunk(hunk: Hunk) -> Iterable[str]:
     if hunk.start is not None or hunk.counted or hunk.no_newline or not hunk.appends:
         raise ValueError(
             "a patch has no line numbers, and says nothing of a missing final newline: it adds one"
         )
-    yield from _heads(hunk.heads) or ["@@"]
+    yield from _render_heads(hunk.heads) or ["@@"]
     for line in hunk.lines:
         text = line.op + line.text
-        found = marker(text)
+        found = parse_marker(text)
         if found and found[0] != "unknown":
             raise ValueError(f"a patch can't hold the context line {line.text!r}: it is read as a marker")
         yield text
@@ -134,7 +136,7 @@ def _patch_hunk(hunk: Hunk) -> Iterable[str]:
         yield "*** End of File"
 
 
-def _hunk(edit: object) -> Hunk:
+def _require_hunk(edit: object) -> Hunk:
     if not isinstance(edit, Hunk):
         raise ValueError("patches and diffs are made of hunks")
     if all(line.op == " " for line in edit.lines):
@@ -144,50 +146,50 @@ def _hunk(edit: object) -> Hunk:
     return edit
 
 
-def _heads(heads: Sequence[str]) -> list[str]:
+def _render_heads(heads: Sequence[str]) -> list[str]:
     for head in heads:
-        if "\n" in head or head_of(f"@@ {head}") != Head(name=head) or not head:
+        if "\n" in head or parse_hunk_header(f"@@ {head}") != Head(name=head) or not head:
             raise ValueError(f"{head!r} can't stand after '@@': it is read as something else")
     return [f"@@ {head}" for head in heads]
 
 
-def _diff_section(change: FileChange) -> Iterable[str]:
+def _render_diff_section(change: FileChange) -> Iterable[str]:
     to = change.to if isinstance(change, Update) else ""
     for path in (change.path, to):
         if path in paths.NO_FILE or "a/" + path in paths.NO_FILE or (not path and path is change.path):
             raise ValueError(f"a diff can't name the file {path!r}")
-    old, new = _quoted("a/" + change.path), _quoted("b/" + (to or change.path))
+    old, new = _quote_git_path("a/" + change.path), _quote_git_path("b/" + (to or change.path))
     yield f"diff --git {old} {new}"
     hunks: Sequence[Hunk]
     match change:
         case Create():
-            yield f"new file mode {_mode(change.mode)}"
-            hunks, old = _created(change.content), "/dev/null"
+            yield f"new file mode {_format_mode(change.mode)}"
+            hunks, old = _build_created_hunks(change.content), "/dev/null"
         case Delete():
             yield "deleted file mode 100644"
             if any(line.op != "-" for hunk in change.hunks for line in hunk.lines):
                 raise ValueError("every line of a removed file is removed")
             hunks, new = change.hunks, "/dev/null"
         case Update():
-            hunks = [_hunk(edit) for edit in change.edits]
+            hunks = [_require_hunk(edit) for edit in change.edits]
             if change.mode is not None:
                 yield f"old mode {'100644' if change.mode == 0o755 else '100755'}"
-                yield f"new mode {_mode(change.mode)}"
+                yield f"new mode {_format_mode(change.mode)}"
             if to:
-                yield f"rename from {_quoted(change.path)}"
-                yield f"rename to {_quoted(to)}"
+                yield f"rename from {_quote_git_path(change.path)}"
+                yield f"rename to {_quote_git_path(to)}"
             if not hunks and not to and change.mode is None:
                 raise ValueError(f"nothing changes in {change.path!r}")
     if hunks:
-        yield f"--- {_ended(old)}"
-        yield f"+++ {_ended(new)}"
+        yield f"--- {_terminate_path(old)}"
+        yield f"+++ {_terminate_path(new)}"
     shift = 0
     for position, hunk in enumerate(hunks):
-        yield from _diff_hunk(_hunk(hunk), shift, is_last=position == len(hunks) - 1)
+        yield from _render_diff_hunk(_require_hunk(hunk), shift, is_last=position == len(hunks) - 1)
         shift += len(hunk.new) - len(hunk.old)
 
 
-def _quoted(name: str) -> str:
+def _quote_git_path(name: str) -> str:
     """A name as git writes it: quoted if it has quotes, backslashes, control characters or spaces at an end."""
     if name.strip() == name and all(c >= " " and c not in '"\\\x7f' for c in name) and name.isprintable():
         return name
@@ -195,19 +197,19 @@ def _quoted(name: str) -> str:
     return '"' + "".join(c if c >= " " else f"\\{ord(c):03o}" for c in plain) + '"'
 
 
-def _ended(name: str) -> str:
+def _terminate_path(name: str) -> str:
     """A name that has spaces is ended by a tab, lest a time stamp be read out of it."""
     return name + "\t" if " " in name and not name.startswith('"') else name
 
 
-def _mode(mode: int | None) -> str:
+def _format_mode(mode: int | None) -> str:
     for written, meant in MODES.items():
         if meant == mode or (mode == 0o644 and written == "100644"):
             return written
     raise ValueError(f"a diff can't say the mode {mode:o}" if mode is not None else "no mode")
 
 
-def _created(content: str) -> list[Hunk]:
+def _build_created_hunks(content: str) -> list[Hunk]:
     if not content:
         return []
     ended = content.endswith("\n")
@@ -216,32 +218,32 @@ def _created(content: str) -> list[Hunk]:
     return [Hunk(lines=lines, start=1, counted=True, no_newline="" if ended else "+")]
 
 
-def _diff_hunk(hunk: Hunk, shift: int, *, is_last: bool) -> Iterable[str]:
+def _render_diff_hunk(hunk: Hunk, shift: int, *, is_last: bool) -> Iterable[str]:
     if hunk.at_end or hunk.appends:
         raise ValueError("a diff can't say that a hunk is the end of its file, or goes there")
     if hunk.counted != (hunk.start is not None) or (hunk.counted and hunk.heads):
         raise ValueError("a hunk of a diff has right counts and a line number, or heads and neither")
     if hunk.start is None:
-        _refuse_headers(hunk, is_last=is_last)
-        yield from _heads(hunk.heads) or ["@@ ... @@"]
+        _refuse_header_lookalikes(hunk, is_last=is_last)
+        yield from _render_heads(hunk.heads) or ["@@ ... @@"]
     else:
         old, new = len(hunk.old), len(hunk.new)
         yield f"@@ -{hunk.start - (old == 0)},{old} +{max(hunk.start + shift - (new == 0), 0)},{new} @@"
-    marked = _unended(hunk)
+    marked = _find_unended_lines(hunk)
     for number, line in enumerate(hunk.lines):
         yield line.op + line.text
         if number in marked:
             yield "\\ No newline at end of file"
 
 
-def _refuse_headers(hunk: Hunk, *, is_last: bool) -> None:
+def _refuse_header_lookalikes(hunk: Hunk, *, is_last: bool) -> None:
     texts = [op + text for op, text in hunk.lines]
     for line, following in zip(texts, [*texts[1:], "" if is_last else "@@"], strict=True):
         if line.startswith(("--- ", "+++ ")) and following.startswith(("+++ ", "@@")):
             raise ValueError(f"without line numbers {line!r} is read as the header of a file")
 
 
-def _unended(hunk: Hunk) -> set[int]:
+def _find_unended_lines(hunk: Hunk) -> set[int]:
     """The lines after which the final newline is said to be missing."""
     wanted = {" ": "-+"}.get(hunk.no_newline, hunk.no_newline)
     marked: set[int] = set()

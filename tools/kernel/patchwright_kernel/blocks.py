@@ -31,7 +31,7 @@ MOST_NAMES = 40
 MOST_CAUSES = 20
 
 
-class Blocks:
+class BlockRunner:
     """The user's module `__main__`, in which all blocks run."""
 
     def __init__(self, channel: Channel, functions: ModuleType) -> None:
@@ -44,7 +44,7 @@ class Blocks:
             if not name.startswith("__"):
                 setattr(self.module, name, each)
         self._own.update(vars(self.module))
-        builtins.input = _no_input
+        builtins.input = _refuse_input
 
     def run(self, number: int, code: str) -> dict[str, Any]:
         """Run one block. Returns the frame that tells of it; never raises."""
@@ -59,9 +59,9 @@ class Blocks:
             finally:
                 channel.running = False
         except BaseException as error:  # whatever a block raises, the kernel goes on
-            self._failed(error, outcome)
-        _flush()
-        outcome.update(kind="done", number=number, names=self._names(), left=_left())
+            self._record_error(error, outcome)
+        _flush_output()
+        outcome.update(kind="done", number=number, names=self._list_defined_names(), left=_count_leftovers())
         return outcome
 
     def define(self, name: str, source: str) -> None:
@@ -83,8 +83,8 @@ class Blocks:
             value = self._evaluate(compile(_ast.Expression(last.value), file, "eval", AWAIT, True))
             if value is not None:
                 setattr(self.module, "_", value)  # noqa: B010
-                outcome.update(shown.shown(value))
-        figures = shown.figures()
+                outcome.update(shown.describe_value(value))
+        figures = shown.export_figures()
         if figures:
             outcome.setdefault("pictures", []).extend(figures)
 
@@ -98,28 +98,28 @@ class Blocks:
             self._loop = asyncio.new_event_loop()
         return self._loop.run_until_complete(value)
 
-    def _failed(self, error: BaseException, outcome: dict[str, Any]) -> None:
+    def _record_error(self, error: BaseException, outcome: dict[str, Any]) -> None:
         if isinstance(error, SystemExit) and error.code in (None, 0):
             return
         if isinstance(error, KeyboardInterrupt):
             outcome["interrupted"] = True
         try:
-            outcome["error"] = _told(error)
+            outcome["error"] = _format_error(error)
             outcome["error_type"] = type(error).__name__
         except BaseException:  # an exception whose own text raises, or no memory left to tell of it
             outcome["error"] = "%s (it cannot be shown)" % type(error).__name__
 
-    def _names(self) -> list[str]:
+    def _list_defined_names(self) -> list[str]:
         """What would be lost with the process: the names that blocks have defined."""
         names = [name for name in vars(self.module) if name not in self._own and not name.startswith("_")]
         return names[-MOST_NAMES:]
 
 
-def _no_input(prompt: object = "") -> str:
+def _refuse_input(prompt: object = "") -> str:
     raise EOFError("input() is not available here: nobody can answer")
 
 
-def _told(error: BaseException) -> str:
+def _format_error(error: BaseException) -> str:
     whole = traceback.TracebackException.from_exception(error)
     each: traceback.TracebackException | None = whole
     for _ in range(MOST_CAUSES):
@@ -134,7 +134,7 @@ def _told(error: BaseException) -> str:
     return "%s\n[… %d characters …]\n%s" % (text[:half], len(text) - MOST_TRACEBACK, text[-half:])
 
 
-def _flush() -> None:
+def _flush_output() -> None:
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()
@@ -142,24 +142,24 @@ def _flush() -> None:
             pass
 
 
-def _left() -> dict[str, int]:
+def _count_leftovers() -> dict[str, int]:
     """How many threads and child processes the block has left running."""
     try:
         threads = sum(each.is_alive() and each.name != "patchwright" for each in threading.enumerate()) - 1
     except BaseException:  # a block replaced what we ask
         threads = 0
-    return {"threads": max(threads, 0), "processes": _children()}
+    return {"threads": max(threads, 0), "processes": _count_children()}
 
 
-def _children() -> int:
+def _count_children() -> int:
     """Of the main thread's; those that have ended and were not waited for do not count."""
     try:
         with open("/proc/self/task/%d/children" % os.getpid(), "rb") as file:
-            return sum(_runs(pid) for pid in file.read().decode().split())
+            return sum(_is_running(pid) for pid in file.read().decode().split())
     except OSError:  # not Linux, or no descriptor is left
         return 0
 
 
-def _runs(pid: str) -> bool:
+def _is_running(pid: str) -> bool:
     with open("/proc/%s/stat" % pid, "rb") as file:
         return file.read().rpartition(b")")[2].split()[0] not in (b"Z", b"X")

@@ -34,7 +34,7 @@ class Channel:
         self.running = False
         self.forked = False
         os.set_inheritable(descriptor, False)
-        os.register_at_fork(after_in_child=self._leave)
+        os.register_at_fork(after_in_child=self._detach_fork)
 
     def send(self, frame: dict[str, Any]) -> None:
         if self.forked:
@@ -50,7 +50,7 @@ class Channel:
             raise HostGone from None
 
     def receive(self) -> Any:
-        return json.loads(self._exactly(int.from_bytes(self._exactly(4), "big")))
+        return json.loads(self._read_exactly(int.from_bytes(self._read_exactly(4), "big")))
 
     def exchange(self, frame: dict[str, Any]) -> Any:
         """Send a frame and return the answer. An interrupt that comes meanwhile is raised when it is over."""
@@ -75,13 +75,15 @@ class Channel:
         elif self.running:
             raise KeyboardInterrupt
 
-    def watch(self, descriptor: int) -> None:
+    def watch_interrupts(self, descriptor: int) -> None:
         """Wait for interrupts: each is one byte, the low byte of the number of the block that it means."""
         os.set_inheritable(descriptor, False)
-        thread = threading.Thread(target=self._watch, args=(descriptor,), name="patchwright", daemon=True)
+        thread = threading.Thread(
+            target=self._watch_interrupts, args=(descriptor,), name="patchwright", daemon=True
+        )
         thread.start()
 
-    def _watch(self, descriptor: int) -> None:
+    def _watch_interrupts(self, descriptor: int) -> None:
         while True:
             try:
                 byte = os.read(descriptor, 1)
@@ -92,7 +94,7 @@ class Channel:
             if self.running and byte[0] == self.number & 0xFF:
                 signal.pthread_kill(self._main, signal.SIGINT)  # wakes it from whatever it waits in
 
-    def _exactly(self, size: int) -> bytes:
+    def _read_exactly(self, size: int) -> bytes:
         parts = []
         while size:
             try:
@@ -105,7 +107,7 @@ class Channel:
             size -= len(part)
         return b"".join(parts)
 
-    def _leave(self) -> None:
+    def _detach_fork(self) -> None:
         """In a fork: the channel belongs to the parent. What the fork would send could be taken for the parent's."""
         self.forked = True
         self._lock = threading.Lock()

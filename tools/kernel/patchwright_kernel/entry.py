@@ -6,7 +6,7 @@ import os
 import signal
 import sys
 
-from .blocks import Blocks
+from .blocks import BlockRunner
 from .channel import Channel, HostGone
 from .functions import Functions
 
@@ -29,8 +29,8 @@ def main(control: int, interrupts: int, output: int) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     channel = Channel(control)
     try:
-        blocks = _prepared(channel, channel.receive())
-        channel.watch(interrupts)
+        blocks = _prepare_blocks(channel, channel.receive())
+        channel.watch_interrupts(interrupts)
         channel.send({"kind": "ready", "python": "%d.%d.%d" % sys.version_info[:3]})
         while True:
             frame = channel.receive()
@@ -40,14 +40,14 @@ def main(control: int, interrupts: int, output: int) -> None:
     os._exit(CUT_OFF)  # no thread or exit handler of a block's keeps the process
 
 
-def _prepared(channel: Channel, hello: dict[str, Any]) -> Blocks:
+def _prepare_blocks(channel: Channel, hello: dict[str, Any]) -> BlockRunner:
     sys.path[0] = hello["root"]
     sys.path.extend(hello["paths"])
     sys.argv = [""]
     functions = Functions(channel)
     for tool in hello["tools"]:
         functions.add(tool["name"], tool["tool"], tool["parameters"], tool["doc"])
-    blocks = Blocks(channel, functions.module)
+    blocks = BlockRunner(channel, functions.module)
     for kept in hello["functions"]:
         try:
             blocks.define(kept["name"], kept["source"])

@@ -48,39 +48,39 @@ class Functions:
         if self._channel.forked:
             raise ToolError("%s: a forked process cannot call tools" % tool)
         self._calls += 1
-        frame = {"kind": "call", "id": self._calls, "tool": tool, "arguments": _plain(arguments)}
+        frame = {"kind": "call", "id": self._calls, "tool": tool, "arguments": _to_plain_value(arguments)}
         answer = self._channel.exchange(frame)
         if "error" in answer:
             raise ToolError(answer["error"])
-        return decoded(answer.get("value"))
+        return decode_value(answer.get("value"))
 
 
-def decoded(value: Any) -> Any:
+def decode_value(value: Any) -> Any:
     """From JSON: an object with the one key "$" is a record [name, fields, values]."""
     if isinstance(value, list):
-        return [decoded(each) for each in value]
+        return [decode_value(each) for each in value]
     if not isinstance(value, dict):
         return value
     if list(value) != ["$"]:
-        return {key: decoded(each) for key, each in value.items()}
+        return {key: decode_value(each) for key, each in value.items()}
     name, fields, values = value["$"]
     key = (name, *fields)
     if key not in _RECORDS:
         _RECORDS[key] = collections.namedtuple(name, fields, module=MODULE)
-    return _RECORDS[key](*map(decoded, values))
+    return _RECORDS[key](*map(decode_value, values))
 
 
-def _plain(value: Any) -> Any:
+def _to_plain_value(value: Any) -> Any:
     """Arguments as JSON has them: what is no text, number, list or mapping goes as its text (a Path), a function
     as its source."""
     if value is None or isinstance(value, (bool, int, float, str)):
         return value
     if isinstance(value, dict):
-        return {str(key): _plain(each) for key, each in value.items()}
+        return {str(key): _to_plain_value(each) for key, each in value.items()}
     if isinstance(value, tuple) and hasattr(value, "_asdict"):
-        return {key: _plain(each) for key, each in value._asdict().items()}
+        return {key: _to_plain_value(each) for key, each in value._asdict().items()}
     if isinstance(value, (list, tuple, set, frozenset)):
-        return [_plain(each) for each in value]
+        return [_to_plain_value(each) for each in value]
     if isinstance(value, types.FunctionType):
         import inspect
         import textwrap

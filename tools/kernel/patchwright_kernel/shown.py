@@ -24,10 +24,10 @@ _SHORT.maxdeque = _SHORT.maxarray = 200
 _SHORT.maxstring = _SHORT.maxother = _SHORT.maxlong = 2000
 
 
-def shown(value: Any) -> dict[str, Any]:
+def describe_value(value: Any) -> dict[str, Any]:
     """Parts of the frame that tells of a block: value, pictures, table."""
-    parts: dict[str, Any] = {"value": _text(value)}
-    picture = _picture(value)
+    parts: dict[str, Any] = {"value": _format_value(value)}
+    picture = _render_picture(value)
     if picture:
         parts["pictures"] = [picture]
     if type(value).__name__ in ("DataFrame", "Series") and hasattr(value, "to_csv"):
@@ -37,17 +37,17 @@ def shown(value: Any) -> dict[str, Any]:
     return parts
 
 
-def figures() -> list[str]:
+def export_figures() -> list[str]:
     """The open figures of matplotlib, if it is in use, as base64 of PNG; they are closed."""
     pyplot = sys.modules.get("matplotlib.pyplot")
     if pyplot is None:
         return []
-    found = [_saved(pyplot.figure(number)) for number in pyplot.get_fignums()]
+    found = [_render_figure(pyplot.figure(number)) for number in pyplot.get_fignums()]
     pyplot.close("all")
     return [each for each in found if each]
 
 
-def _text(value: Any) -> str:
+def _format_value(value: Any) -> str:
     # The whole of a million-element list is built by repr only to be cut; reprlib stops in time.
     large = isinstance(value, (list, tuple, dict, set, frozenset, str, bytes)) and len(value) > 2000
     text = _SHORT.repr(value) if large else repr(value)
@@ -56,24 +56,24 @@ def _text(value: Any) -> str:
     return "%s\n[… %d characters more: print the part that matters]" % (text[:MOST], len(text) - MOST)
 
 
-def _picture(value: Any) -> str:
+def _render_picture(value: Any) -> str:
     if isinstance(value, type):
         return ""
     if hasattr(value, "_repr_png_"):
         made = value._repr_png_()
-        return _encoded(made[0] if isinstance(made, tuple) else made)
+        return _encode_picture(made[0] if isinstance(made, tuple) else made)
     return ""
 
 
-def _saved(figure: Any) -> str:
+def _render_figure(figure: Any) -> str:
     import io
 
     buffer = io.BytesIO()
     figure.savefig(buffer, format="png", bbox_inches="tight")
-    return _encoded(buffer.getvalue())
+    return _encode_picture(buffer.getvalue())
 
 
-def _encoded(data: object) -> str:
+def _encode_picture(data: object) -> str:
     if not isinstance(data, bytes) or len(data) > MOST_BYTES:
         return ""
     return base64.b64encode(data).decode("ascii")

@@ -10,8 +10,8 @@ from functools import cached_property
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
-from tools.languages import Language, encoded, languages_of, parsed
-from tools.symbols import Definition, definitions
+from tools.languages import Language, detect_languages, encode_text, parse_text
+from tools.symbols import Definition, list_definitions
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -50,16 +50,18 @@ class Code:
 
     @cached_property
     def source(self) -> bytes:
-        return encoded(self.text)
+        return encode_text(self.text)
 
     @cached_property
     def root(self) -> Node:
-        return parsed(self.language, self.text).root_node
+        return parse_text(self.language, self.text).root_node
 
     @cached_property
     def definitions(self) -> list[Definition]:
         """Functions and methods, those in them left out."""
-        found = [each for each in definitions(self.path, self.text) if each.kind in ("function", "method")]
+        found = [
+            each for each in list_definitions(self.path, self.text) if each.kind in ("function", "method")
+        ]
         outer: list[Definition] = []
         for each in found:
             if not outer or each.own_first > outer[-1].last:
@@ -115,7 +117,7 @@ def sources(root: Path, overlay: dict[str, str]) -> list[Code]:
     """The project's files in the languages that can be repaired, in order of path; `overlay` stands in for some."""
     found: list[Code] = []
     for path in _files(root):
-        languages = [each for each in languages_of(path) if each.name in SUPPORTED]
+        languages = [each for each in detect_languages(path) if each.name in SUPPORTED]
         if not languages:
             continue
         try:

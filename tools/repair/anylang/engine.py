@@ -20,7 +20,7 @@ from tools.repair.hinting import NO_HINT, Hint
 from tools.repair.patches import unique_pair
 from tools.repair.places import Place
 from tools.repair.result import Fix, Outcome, RepairResult
-from tools.syntax.trees import tree_problems
+from tools.syntax.trees import find_tree_problems
 from tools.testing.report import TestReport
 from tools.workspace import Workspace
 
@@ -361,7 +361,7 @@ def candidates(doubts: Sequence[Doubt], hint: Hint = NO_HINT) -> Iterator[Candid
         if after == doubt.code.text or key in seen:
             continue
         seen.add(key)
-        if tree_problems([doubt.code.language], doubt.code.text, after):
+        if find_tree_problems([doubt.code.language], doubt.code.text, after):
             continue
         yield Candidate(rank=number, doubt=doubt, rule=rule, change=change, priority=priority, after=after)
         number += 1

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tools.edit.formats.clean import unescaped, without_diff_marks, without_fence, without_line_numbers
+from tools.edit.formats.clean import strip_diff_marks, strip_fences, strip_line_numbers, undo_escapes
 
 
 @pytest.mark.parametrize(
@@ -29,7 +29,7 @@ from tools.edit.formats.clean import unescaped, without_diff_marks, without_fenc
     ],
 )
 def test_line_numbers_are_taken_off(text: str, plain: str) -> None:
-    assert without_line_numbers(text) == plain
+    assert strip_line_numbers(text) == plain
 
 
 @pytest.mark.parametrize(
@@ -50,7 +50,7 @@ def test_line_numbers_are_taken_off(text: str, plain: str) -> None:
     ],
 )
 def test_other_numbers_are_text(text: str) -> None:
-    assert without_line_numbers(text) is None
+    assert strip_line_numbers(text) is None
 
 
 @pytest.mark.parametrize(
@@ -71,7 +71,7 @@ def test_other_numbers_are_text(text: str) -> None:
     ],
 )
 def test_a_fence_around_all_of_it_is_taken_off(text: str, plain: str) -> None:
-    assert without_fence(text) == plain
+    assert strip_fences(text) == plain
 
 
 @pytest.mark.parametrize(
@@ -80,7 +80,7 @@ def test_a_fence_around_all_of_it_is_taken_off(text: str, plain: str) -> None:
      "<code>\na", "<code>a</source>", "~~~\na\n```"],
 )  # fmt: skip
 def test_other_fences_are_text(text: str) -> None:
-    assert without_fence(text) is None
+    assert strip_fences(text) is None
 
 
 @pytest.mark.parametrize(
@@ -95,12 +95,12 @@ def test_other_fences_are_text(text: str) -> None:
     ],
 )
 def test_escapes_are_undone(text: str, plain: str) -> None:
-    assert unescaped(text) == plain
+    assert undo_escapes(text) == plain
 
 
 @pytest.mark.parametrize("text", ["", "a", "a\nb", r"re.match('\d')", 'x = "a\\"b"\ny', r"a\nb" + "\nc"])
 def test_other_backslashes_are_text(text: str) -> None:
-    assert unescaped(text) is None
+    assert undo_escapes(text) is None
 
 
 @pytest.mark.parametrize(
@@ -108,9 +108,9 @@ def test_other_backslashes_are_text(text: str) -> None:
     [("-a\n-b", "a\nb"), (" a\n-b\n\n c\n", "a\nb\n\nc\n"), ("+a", "a"), ("+a\n  b", "a\n b")],
 )
 def test_the_marks_of_a_diff_are_taken_off(text: str, plain: str) -> None:
-    assert without_diff_marks(text) == plain
+    assert strip_diff_marks(text) == plain
 
 
 @pytest.mark.parametrize("text", ["", "a", " a\n b", "-a\n+b", "-a\nb", "\n\n"])
 def test_other_signs_are_text(text: str) -> None:
-    assert without_diff_marks(text) is None
+    assert strip_diff_marks(text) is None

@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tools.edit.changes import FileChange, Replace, Update
-from tools.edit.formats import Form, MalformedEdit, parse
-from tools.edit.formats.clean import unescaped, without_diff_marks, without_fence, without_line_numbers
+from tools.edit.formats import Form, MalformedEdit, parse_edits
+from tools.edit.formats.clean import strip_diff_marks, strip_fences, strip_line_numbers, undo_escapes
 from tools.edit.formats.placeholders import is_elision, is_placeholder
 
 B = "a.py\n<<<<<<< SEARCH\nx\n=======\ny\n>>>>>>> REPLACE\n"
@@ -25,7 +25,7 @@ ALL: list[tuple[Form, str]] = [("blocks", B), ("patch", P), ("diff", D)]
 
 @pytest.mark.parametrize(("form", "text"), ALL)
 def test_the_format_is_found_by_its_markers(form: Form, text: str) -> None:
-    assert parse(text) == parse(text, form)
+    assert parse_edits(text) == parse_edits(text, form)
 
 
 @pytest.mark.parametrize(("form", "text"), ALL)
@@ -44,25 +44,25 @@ def test_the_format_is_found_by_its_markers(form: Form, text: str) -> None:
     ids=["prose", "fence", "tildes", "crlf", "bom", "escaped", "escaped in quotes", "indented"],
 )
 def test_a_text_may_be_wrapped(form: Form, text: str, dressed: Callable[[str], str]) -> None:
-    assert parse(dressed(text))[0].path == "a.py"
+    assert parse_edits(dressed(text))[0].path == "a.py"
 
 
 def test_entities_are_undone_when_the_markers_have_them() -> None:
     text = B.replace("<", "&lt;").replace(">", "&gt;").replace("x\n", "if a &lt; b &amp;&amp; c:\n")
-    (change,) = parse(text)
+    (change,) = parse_edits(text)
     assert change == Update(
         path="a.py", edits=(Replace(old="if a < b && c:\n", new="y\n", whole_lines=True),)
     )
 
 
 def test_entities_stay_when_the_markers_have_none() -> None:
-    (change,) = parse(B.replace("x\n", "a &lt; b\n"))
+    (change,) = parse_edits(B.replace("x\n", "a &lt; b\n"))
     assert change == Update(path="a.py", edits=(Replace(old="a &lt; b\n", new="y\n", whole_lines=True),))
 
 
 def test_only_a_newline_ends_a_line() -> None:
     odd = "a\u2028b\x0bc\x0cd\x85e\rf\n"
-    (change,) = parse(B.replace("x\n", odd))
+    (change,) = parse_edits(B.replace("x\n", odd))
     assert change == Update(path="a.py", edits=(Replace(old=odd, new="y\n", whole_lines=True),))
 
 
@@ -77,13 +77,13 @@ def test_only_a_newline_ends_a_line() -> None:
     ],
 )
 def test_edits_within_the_lines_of_an_edit_are_text(text: str) -> None:
-    assert [change.path for change in parse(text)] == ["a.py"]
+    assert [change.path for change in parse_edits(text)] == ["a.py"]
 
 
 def read(text: str, form: Form = "auto") -> list[FileChange] | None:
     """The changes, or None when they are refused, which takes few words."""
     try:
-        return parse(text, form)
+        return parse_edits(text, form)
     except MalformedEdit as refusal:
         if not 0 < len(str(refusal)) < 2_000:
             raise
@@ -149,7 +149,7 @@ def test_any_text_is_read_or_refused(pieces: list[str], end: str) -> None:
 
 @given(st.text(alphabet='ab 1\n\t`~<>|:\\n"-+→#./*[](){}…', max_size=40))
 def test_the_cleaners_take_any_text(text: str) -> None:
-    for clean in (without_line_numbers, without_fence, unescaped, without_diff_marks):
+    for clean in (strip_line_numbers, strip_fences, undo_escapes, strip_diff_marks):
         result = clean(text)
         assert result is None or isinstance(result, str)
     for line in text.split("\n"):
@@ -222,5 +222,5 @@ def test_long_lines_do_not_make_a_pattern_search_over_and_over(line: str) -> Non
     for text in (line, f"a.py\n{line}\n{B}", f"{P}{line}", f"{D}{line}"):
         read(text)
     is_placeholder(line)
-    for clean in (without_line_numbers, without_fence, unescaped, without_diff_marks):
+    for clean in (strip_line_numbers, strip_fences, undo_escapes, strip_diff_marks):
         clean(line)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tools.edit.changes import Create, Delete, Hunk, Line, Op, Update
-from tools.edit.formats import MalformedEdit, parse
+from tools.edit.formats import MalformedEdit, parse_edits
 
 
 def hunk(*lines: str, heads: tuple[str, ...] = (), at_end: bool = False) -> Hunk:
@@ -55,7 +55,7 @@ BODY = ["*** Update File: a.py", "@@", " x", "-old", "+new"]
     ],
 )
 def test_a_patch_may_be_framed_loosely(text: str) -> None:
-    assert parse(text) == [SIMPLE]
+    assert parse_edits(text) == [SIMPLE]
 
 
 def test_all_operations() -> None:
@@ -65,7 +65,7 @@ def test_all_operations() -> None:
         "*** Update File: from.py", "*** Move to: to/here.py", "@@ def f():", "-a", "+b",
         "*** Update File: only moved.py", "*** Move to: moved.py",
     )  # fmt: skip
-    assert parse(text) == [
+    assert parse_edits(text) == [
         Create(path="new.py", content="one\n\n  two\n"),
         Delete(path="gone.py"),
         Update(path="from.py", edits=(hunk("-a", "+b", heads=("def f():",)),), to="to/here.py"),
@@ -83,7 +83,7 @@ def test_heads_may_be_nested() -> None:
         "@@ class Order @@",
         "-c",
     )
-    assert parse(text) == [
+    assert parse_edits(text) == [
         Update(
             path="a.py",
             edits=(
@@ -96,24 +96,24 @@ def test_heads_may_be_nested() -> None:
 
 def test_the_end_of_the_file_belongs_to_its_hunk() -> None:
     text = patch("*** Update File: a.py", "@@", "-a", "@@", " z", "+end", "*** End of File")
-    assert parse(text) == [Update(path="a.py", edits=(hunk("-a"), hunk(" z", "+end", at_end=True)))]
+    assert parse_edits(text) == [Update(path="a.py", edits=(hunk("-a"), hunk(" z", "+end", at_end=True)))]
 
 
 def test_sections_of_one_file_are_one_update() -> None:
     text = patch(
         "*** Update File: a.py", "@@", "-a", "*** Delete File: b.py", "*** Update File: a.py", "@@", "-c"
     )
-    assert parse(text) == [Update(path="a.py", edits=(hunk("-a"), hunk("-c"))), Delete(path="b.py")]
+    assert parse_edits(text) == [Update(path="a.py", edits=(hunk("-a"), hunk("-c"))), Delete(path="b.py")]
 
 
 def test_sections_are_not_brought_together_over_a_removal() -> None:
     text = patch("*** Update File: a.py", "@@", "-a", "*** Delete File: a.py", "*** Add File: a.py", "+b")
-    assert [type(change) for change in parse(text)] == [Update, Delete, Create]
+    assert [type(change) for change in parse_edits(text)] == [Update, Delete, Create]
 
 
 def test_several_patches_in_one_text() -> None:
     text = patch("*** Delete File: a.py") + "\nand then\n" + patch("*** Delete File: b.py")
-    assert parse(text) == [Delete(path="a.py"), Delete(path="b.py")]
+    assert parse_edits(text) == [Delete(path="a.py"), Delete(path="b.py")]
 
 
 def test_line_numbers_are_positions_and_no_heads() -> None:
@@ -126,7 +126,7 @@ def test_line_numbers_are_positions_and_no_heads() -> None:
         "@@ -9,9 +9,9 @@ def g():",
         "-c",
     )
-    (change,) = parse(text)
+    (change,) = parse_edits(text)
     assert isinstance(change, Update)
     right, wrong = change.edits
     assert isinstance(right, Hunk)
@@ -137,14 +137,14 @@ def test_line_numbers_are_positions_and_no_heads() -> None:
 
 def test_an_empty_line_is_context_but_not_at_the_end() -> None:
     text = patch("*** Update File: a.py", "@@", " a", "", "-b", "", "@@", "-c", "", "*** Delete File: d.py")
-    assert parse(text) == [
+    assert parse_edits(text) == [
         Update(path="a.py", edits=(hunk(" a", " ", "-b"), hunk("-c"))),
         Delete(path="d.py"),
     ]
 
 
 def test_a_blank_context_line_with_its_mark_stays_at_the_end() -> None:
-    assert parse(patch("*** Update File: a.py", "@@", "-a", " ")) == [
+    assert parse_edits(patch("*** Update File: a.py", "@@", "-a", " ")) == [
         Update(path="a.py", edits=(hunk("-a", " "),))
     ]
 
@@ -153,7 +153,7 @@ def test_context_that_lost_its_mark_is_context() -> None:
     text = patch(
         "*** Update File: a.py", "@@", "def f():", "    a = 1", "-    b = 2", "+    b = 3", "    return a"
     )
-    assert parse(text) == [
+    assert parse_edits(text) == [
         Update(
             path="a.py", edits=(hunk(" def f():", "     a = 1", "-    b = 2", "+    b = 3", "     return a"),)
         )
@@ -162,7 +162,7 @@ def test_context_that_lost_its_mark_is_context() -> None:
 
 def test_only_the_outermost_context_lost_its_mark() -> None:
     text = patch("*** Update File: a.py", "@@", "def f():", "     a = 1", "-    b = 2", "     return a")
-    assert parse(text) == [
+    assert parse_edits(text) == [
         Update(path="a.py", edits=(hunk(" def f():", "     a = 1", "-    b = 2", "     return a"),))
     ]
 
@@ -179,18 +179,18 @@ def test_only_the_outermost_context_lost_its_mark() -> None:
     ],
 )
 def test_a_new_file(lines: list[str]) -> None:
-    assert parse(patch("*** Add File: a.py", *lines)) == [Create(path="a.py", content="a\n\nb\n")]
+    assert parse_edits(patch("*** Add File: a.py", *lines)) == [Create(path="a.py", content="a\n\nb\n")]
 
 
 def test_a_new_file_may_be_empty_or_end_without_a_newline() -> None:
-    assert parse(patch("*** Add File: __init__.py")) == [Create(path="__init__.py", content="")]
-    assert parse(patch("*** Add File: a", "+x", "\\ No newline at end of file")) == [
+    assert parse_edits(patch("*** Add File: __init__.py")) == [Create(path="__init__.py", content="")]
+    assert parse_edits(patch("*** Add File: a", "+x", "\\ No newline at end of file")) == [
         Create(path="a", content="x")
     ]
 
 
 def test_what_a_removed_file_contains_may_be_given() -> None:
-    (change,) = parse(patch("*** Delete File: a.py", "-x", "-y"))
+    (change,) = parse_edits(patch("*** Delete File: a.py", "-x", "-y"))
     assert isinstance(change, Delete)
     assert [found.old for found in change.hunks] == [("x", "y")]
 
@@ -205,12 +205,14 @@ def test_a_line_of_text_may_look_like_a_marker_behind_its_mark() -> None:
         "+--- a/x",
         "++++ b/x",
     ]
-    assert parse(patch("*** Update File: a.md", "@@", *lines)) == [Update(path="a.md", edits=(hunk(*lines),))]
+    assert parse_edits(patch("*** Update File: a.md", "@@", *lines)) == [
+        Update(path="a.md", edits=(hunk(*lines),))
+    ]
 
 
 def test_a_diff_between_the_markers_of_a_patch_is_a_diff() -> None:
     text = patch("--- a/a.py", "+++ b/a.py", "@@ -1,1 +1,1 @@", "-x", "+y")
-    assert parse(text) == [
+    assert parse_edits(text) == [
         Update(path="a.py", edits=(Hunk(lines=(Line("-", "x"), Line("+", "y")), start=1, counted=True),))
     ]
 
@@ -218,4 +220,4 @@ def test_a_diff_between_the_markers_of_a_patch_is_a_diff() -> None:
 @pytest.mark.parametrize("last", ["+new", "-old", "*** Update File: a.py", "*** Add File: b.py"])
 def test_a_patch_that_may_be_cut_off_is_refused(last: str) -> None:
     with pytest.raises(MalformedEdit, match=r"cut off|no lines"):
-        parse("\n".join(["*** Begin Patch", "*** Update File: a.py", "@@", "-x", last]))
+        parse_edits("\n".join(["*** Begin Patch", "*** Update File: a.py", "@@", "-x", last]))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tools.edit.formats import Form, MalformedEdit, parse
+from tools.edit.formats import Form, MalformedEdit, parse_edits
 
 B = "a.py\n<<<<<<< SEARCH\nx\n=======\ny\n>>>>>>> REPLACE\n"
 P = "*** Begin Patch\n*** Update File: a.py\n@@\n-x\n+y\n*** End Patch\n"
@@ -143,22 +143,22 @@ CASES = [
 @pytest.mark.parametrize(("text", "says"), CASES)
 def test_a_broken_edit_is_refused_with_its_line(text: str, says: str) -> None:
     with pytest.raises(MalformedEdit, match=says) as refusal:
-        parse(text)
+        parse_edits(text)
     assert str(refusal.value).startswith("line ")
 
 
 @pytest.mark.parametrize(("text", "says"), [case for case in CASES if "mixed" not in str(case.id)])
 def test_a_refusal_shows_an_example_that_can_be_read(text: str, says: str) -> None:
     with pytest.raises(MalformedEdit) as refusal:
-        parse(text)
-    assert parse(str(refusal.value).partition("\nExample:\n")[2])
+        parse_edits(text)
+    assert parse_edits(str(refusal.value).partition("\nExample:\n")[2])
 
 
 @pytest.mark.parametrize("text", NOTHING.values(), ids=NOTHING.keys())
 @pytest.mark.parametrize("form", ["auto", "blocks", "patch", "diff"])
 def test_a_text_without_edits_is_refused_with_all_three_formats(text: str, form: Form) -> None:
     with pytest.raises(MalformedEdit, match="no edit found") as refusal:
-        parse(text, form)
+        parse_edits(text, form)
     for sign in ("<<<<<<< SEARCH", "*** Begin Patch", "--- a/src/cart.py"):
         assert sign in str(refusal.value)
 
@@ -168,7 +168,7 @@ def test_a_text_without_edits_is_refused_with_all_three_formats(text: str, form:
 )
 def test_another_format_than_the_one_asked_for_is_named(text: str, form: Form) -> None:
     with pytest.raises(MalformedEdit, match=r"was asked for, but the text is in another format"):
-        parse(text, form)
+        parse_edits(text, form)
 
 
 def test_there_are_sixty_broken_edits() -> None:

@@ -22,7 +22,7 @@ from tools.edit.changes import (
     Symbol,
     Update,
 )
-from tools.edit.formats import Form, parse, render_blocks, render_diff, render_patch
+from tools.edit.formats import Form, parse_edits, render_blocks, render_diff, render_patch
 
 MARKERS = [
     "<<<<<<< SEARCH",
@@ -145,8 +145,8 @@ def rendered(
 
 
 def round_trip(text: str, wanted: list[FileChange], form: Form) -> None:
-    assert parse(text, form) == wanted
-    assert parse(text) == wanted
+    assert parse_edits(text, form) == wanted
+    assert parse_edits(text) == wanted
 
 
 @pytest.mark.slow

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tools.edit.changes import Create, Delete, Hunk, Line, Op, Update
-from tools.edit.formats import parse
+from tools.edit.formats import parse_edits
 
 
 def hunk(*lines: str, start: int | None = None, counted: bool = False, heads: tuple[str, ...] = ()) -> Hunk:
@@ -52,14 +52,14 @@ SIMPLE = [Update(path="a.py", edits=(CHANGE,))]
     ],
 )
 def test_headers_may_vary(text: str) -> None:
-    assert parse(text) == SIMPLE
+    assert parse_edits(text) == SIMPLE
 
 
 def test_a_folder_that_is_called_like_a_prefix_stays() -> None:
-    assert parse(f"diff --git a/a/x b/a/x\n--- a/a/x\n+++ b/a/x\n{HUNK}") == [
+    assert parse_edits(f"diff --git a/a/x b/a/x\n--- a/a/x\n+++ b/a/x\n{HUNK}") == [
         Update(path="a/x", edits=(CHANGE,))
     ]
-    assert parse(f"--- a/x\n+++ a/x\n{HUNK}") == [Update(path="a/x", edits=(CHANGE,))]
+    assert parse_edits(f"--- a/x\n+++ a/x\n{HUNK}") == [Update(path="a/x", edits=(CHANGE,))]
 
 
 @pytest.mark.parametrize(
@@ -69,7 +69,7 @@ def test_a_folder_that_is_called_like_a_prefix_stays() -> None:
 )  # fmt: skip
 def test_names_may_be_quoted_or_have_spaces(written: str, path: str) -> None:
     text = f"diff --git {written}\nold mode 100644\nnew mode 100755\n"
-    assert parse(text) == [Update(path=path, edits=(), mode=0o755)]
+    assert parse_edits(text) == [Update(path=path, edits=(), mode=0o755)]
 
 
 @pytest.mark.parametrize(
@@ -84,7 +84,7 @@ def test_names_may_be_quoted_or_have_spaces(written: str, path: str) -> None:
     ],
 )
 def test_a_file_is_created(text: str) -> None:
-    assert parse(text) == [Create(path="n.py", content="a\n\nb\n")]
+    assert parse_edits(text) == [Create(path="n.py", content="a\n\nb\n")]
 
 
 def test_modes_moves_and_removals_of_git() -> None:
@@ -97,7 +97,7 @@ def test_modes_moves_and_removals_of_git() -> None:
         + HUNK
         + "diff --git a/one b/two\nsimilarity index 100%\nrename from one\nrename to two\n"
     )
-    assert parse(text) == [
+    assert parse_edits(text) == [
         Create(path="run.sh", content="x", mode=0o755),
         Create(path="empty", content=""),
         Delete(path="gone.py", hunks=(hunk("-x", start=1, counted=True),)),
@@ -110,7 +110,7 @@ def test_modes_moves_and_removals_of_git() -> None:
 def test_wrong_counts_do_not_change_what_a_hunk_holds(counts: str) -> None:
     first = f"--- a/a.py\n+++ b/a.py\n@@ {counts} @@\n x\n-old\n+new\n@@ {counts} @@\n-y\n"
     text = first + "--- a/b.py\n+++ b/b.py\n@@ -1 +0,0 @@\n-z\n"
-    assert parse(text) == [
+    assert parse_edits(text) == [
         Update(path="a.py", edits=(hunk(" x", "-old", "+new", start=4), hunk("-y", start=4))),
         Update(path="b.py", edits=(hunk("-z", start=1, counted=True),)),
     ]
@@ -123,24 +123,24 @@ def test_wrong_counts_do_not_change_what_a_hunk_holds(counts: str) -> None:
      ("@@ lines 10-20 @@", ())],
 )  # fmt: skip
 def test_heads_without_numbers(head: str, heads: tuple[str, ...]) -> None:
-    assert parse(f"--- a.py\n+++ a.py\n{head}\n-x\n+y\n") == [
+    assert parse_edits(f"--- a.py\n+++ a.py\n{head}\n-x\n+y\n") == [
         Update(path="a.py", edits=(hunk("-x", "+y", heads=heads),))
     ]
 
 
 def test_the_section_counts_only_where_the_numbers_are_wrong() -> None:
     text = "--- a.py\n+++ a.py\n@@ -1,5 +1,5 @@ def g():\n-x\n"
-    assert parse(text) == [Update(path="a.py", edits=(hunk("-x", start=1, heads=("def g():",)),))]
+    assert parse_edits(text) == [Update(path="a.py", edits=(hunk("-x", start=1, heads=("def g():",)),))]
 
 
 def test_an_insertion_without_context_stands_before_the_line_after() -> None:
     text = "--- a.py\n+++ a.py\n@@ -5,0 +6,1 @@\n+x\n"
-    assert parse(text) == [Update(path="a.py", edits=(hunk("+x", start=6, counted=True),))]
+    assert parse_edits(text) == [Update(path="a.py", edits=(hunk("+x", start=6, counted=True),))]
 
 
 def test_right_counts_tell_lines_from_headers() -> None:
     text = "--- a.sql\n+++ a.sql\n@@ -1,3 +1,2 @@\n x\n--- drop\n--- table\n+++ i;\n@@ -9 +8 @@\n-y\n+z\n"
-    (change,) = parse(text)
+    (change,) = parse_edits(text)
     assert change == Update(
         path="a.sql",
         edits=(
@@ -152,7 +152,7 @@ def test_right_counts_tell_lines_from_headers() -> None:
 
 def test_counts_that_are_too_large_do_not_swallow_the_next_header() -> None:
     text = "--- a/a\n+++ b/a\n@@ -1,2 +1,2 @@\n-x\n+y\n--- a/b\n+++ b/b\n@@ -1 +1 @@\n-v\n+w\n"
-    assert parse(text) == [
+    assert parse_edits(text) == [
         Update(path="a", edits=(hunk("-x", "+y", start=1),)),
         Update(path="b", edits=(hunk("-v", "+w", start=1, counted=True),)),
     ]
@@ -160,7 +160,7 @@ def test_counts_that_are_too_large_do_not_swallow_the_next_header() -> None:
 
 def test_context_may_have_lost_its_space() -> None:
     text = "--- a.py\n+++ a.py\n@@ -1,5 +1,5 @@\ndef f():\n    a\n\n-    b\n+    c\n    d\n"
-    assert parse(text) == [
+    assert parse_edits(text) == [
         Update(
             path="a.py",
             edits=(hunk(" def f():", "     a", " ", "-    b", "+    c", "     d", start=1, counted=True),),
@@ -178,7 +178,7 @@ def test_context_may_have_lost_its_space() -> None:
     ],
 )
 def test_a_missing_final_newline(lines: list[str], says: str) -> None:
-    (change,) = parse("\n".join(["--- a", "+++ a", "@@ ... @@", *lines, ""]))
+    (change,) = parse_edits("\n".join(["--- a", "+++ a", "@@ ... @@", *lines, ""]))
     assert isinstance(change, Update)
     (found,) = change.edits
     assert isinstance(found, Hunk)
@@ -187,7 +187,7 @@ def test_a_missing_final_newline(lines: list[str], says: str) -> None:
 
 def test_prose_between_hunks_is_left_out() -> None:
     text = f"--- a.py\n+++ a.py\n@@ ... @@\n-x\n\nAnd also:\n\n@@ ... @@\n-y\n\n`b.py` too:\n```diff\n{HUNK}```\n"
-    assert parse(text) == [
+    assert parse_edits(text) == [
         Update(path="a.py", edits=(hunk("-x"), hunk("-y"))),
         Update(path="b.py", edits=(CHANGE,)),
     ]
@@ -195,7 +195,7 @@ def test_prose_between_hunks_is_left_out() -> None:
 
 def test_hunks_of_one_file_are_one_update() -> None:
     text = "--- a\n+++ a\n@@ ... @@\n-x\n--- b\n+++ b\n@@ ... @@\n-y\n--- a\n+++ a\n@@ ... @@\n-z\n"
-    assert parse(text) == [
+    assert parse_edits(text) == [
         Update(path="a", edits=(hunk("-x"), hunk("-z"))),
         Update(path="b", edits=(hunk("-y"),)),
     ]
@@ -230,7 +230,7 @@ def test_what_git_writes_is_read(tmp_path: Path) -> None:
         ["-c", "core.quotePath=false"],
     ):
         flags = options[:2] if options[:1] == ["-c"] else []
-        found = parse(git(*flags, "diff", "--cached", "-M", *([] if flags else options)))
+        found = parse_edits(git(*flags, "diff", "--cached", "-M", *([] if flags else options)))
         by_path = {change.path: change for change in found}
         assert by_path["new"] == Create(path="new", content="no newline")
         assert by_path["gone"] == Update(path="gone", edits=(), to="moved here")

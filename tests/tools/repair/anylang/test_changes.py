@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from tools.languages import languages_of
+from tools.languages import detect_languages
 from tools.repair.anylang.changes import RULES
 from tools.repair.anylang.code import Code, is_test_file
 from tools.repair.anylang.engine import candidates
 from tools.repair.anylang.reach import Doubt, rank
 from tools.repair.anylang.scope import Scope
-from tools.testing.report import failure
+from tools.testing.report import make_failure
 
 
 def code(path: str, text: str) -> Code:
-    return Code(path, text, languages_of(path)[0])
+    return Code(path, text, detect_languages(path)[0])
 
 
 def proposed(path: str, text: str) -> dict[str, set[str]]:
@@ -211,7 +211,7 @@ func TestHigh(t *testing.T) {
 
 
 def test_functions_that_only_the_failing_test_reaches_are_suspicious_the_nearer_the_more() -> None:
-    found = rank(GO, [failure(".::TestLow", file="a_test.go", line=5)], "")
+    found = rank(GO, [make_failure(".::TestLow", file="a_test.go", line=5)], "")
     assert [(each.function.name, each.failing, each.passing) for each in found] == [
         ("Low", 1, 0),
         ("deep", 1, 0),
@@ -221,7 +221,7 @@ def test_functions_that_only_the_failing_test_reaches_are_suspicious_the_nearer_
 
 def test_a_frame_of_the_trace_outweighs_the_distance() -> None:
     trace = "panic: no\n\t/somewhere/else/a.go:8 +0x1\n"
-    one, two = rank([*GO], [failure(".::TestLow", detail=trace.replace("/somewhere/else/", "./"))], "")
+    one, two = rank([*GO], [make_failure(".::TestLow", detail=trace.replace("/somewhere/else/", "./"))], "")
     assert (one.function.name, one.lines) == ("deep", {8})
     assert two.function.name == "Low"
 
@@ -242,7 +242,7 @@ mod tests {
     }
 }
 """
-    found = rank([code("src/lib.rs", text)], [failure("tests::g", file="src/lib.rs", line=11)], "")
+    found = rank([code("src/lib.rs", text)], [make_failure("tests::g", file="src/lib.rs", line=11)], "")
     assert [each.function.name for each in found] == ["f"]
 
 
