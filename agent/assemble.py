@@ -7,16 +7,16 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from agent.context.checkpoint import Clean, read
+from agent.context.checkpoint import CleanPoint, read_checkpoint
 from agent.events import Event, SessionStart, Signal
-from agent.home import Home, private_folder
-from agent.locate import locate
+from agent.home import Home, make_private_folder
+from agent.locate import find_workspace_root
 from agent.model.base import Model
-from agent.modes import Modes, mode_of
+from agent.modes import Modes, resolve_action_mode
 from agent.options import Options
-from agent.reach import Place, check_writable
-from agent.resume import restore_changes, unfollowed
-from agent.runtime import Runtime, notice
+from agent.reach import SessionEnvironment, check_writable
+from agent.resume import find_last_untracked_place, restore_changes
+from agent.runtime import Runtime, make_notice_callback
 from agent.session import Session
 from sandbox.errors import Fault, UserError
 from sandbox.policy import Approval, Mode, Policy
@@ -31,61 +31,61 @@ if TYPE_CHECKING:
     from tools.registry import Toolbox
 
 
-def assemble(options: Options, home: Home) -> Runtime:
+def assemble_runtime(options: Options, home: Home) -> Runtime:
     """Open or create the session and everything it works with. Raises UserError."""
-    root, is_git = locate(options.working, need_git=options.offer_commit)
+    root, is_git = find_workspace_root(options.working, need_git=options.offer_commit)
     check_writable(root, options.mode)
     opened: list[Session] = []
-    model = options.model(home, lambda text: notice(opened[0])(text))
-    session = _session(options, home.project(root))
+    model = options.model(home, lambda text: make_notice_callback(opened[0])(text))
+    session = _open_session(options, home.get_project_folder(root))
     opened.append(session)
     try:
-        return _runtime(options, home, root, is_git, model, session)
+        return _build_runtime(options, home, root, is_git, model, session)
     except BaseException:  # whatever it was, the log is released; the error goes on
         session.close()
         raise
 
 
-def _session(options: Options, project: Path) -> Session:
+def _open_session(options: Options, project: Path) -> Session:
     sessions = project / "sessions"
     if not options.session:
         return Session.create(sessions)
     return Session.open(sessions / options.session, options.proceed)
 
 
-def _runtime(
+def _build_runtime(
     options: Options, home: Home, root: Path, is_git: bool, model: Model, session: Session
 ) -> Runtime:
     from sandbox.paths import Tree
     from sandbox.trust import TrustStore
     from tools.artifacts import Artifacts
 
-    place = Place(
+    place = SessionEnvironment(
         options=options, home=home, root=root, is_git=is_git, model=model.name, folder=session.folder
     )
-    reach = place.reach(options.mode)
+    reach = place.build_capabilities(options.mode)
     workspace = Workspace(
         root=root,
         files=Tree(root, options.rules.denies_reading),
         sandbox=reach.sandbox,
         artifacts=Artifacts(session.folder / "artifacts"),
-        journal=home.project(root) / "journal",
+        journal=home.get_project_folder(root) / "journal",
         settings=ToolSettings(
             test_command=options.test_command,
             test_timeout=options.test_timeout,
             shell_timeout=options.shell_timeout,
             kernel_memory=options.kernel_memory,
-            kept={"project": home.project(root) / "functions", "user": home.data / "functions"},
+            kept={"project": home.get_project_folder(root) / "functions", "user": home.data / "functions"},
             secrets_allowed=options.secrets_allowed,
             refuse_syntax_errors=options.refuse_syntax_errors,
             lint=options.lint,
             unreadable=tuple(rule.pattern for rule in options.rules.read_denials),
             trusts=TrustStore(home.config).create_check(root),
-            cache=private_folder(home.cache / "work" / session.id),
+            cache=make_private_folder(home.cache / "work" / session.id),
             shared=home.cache,
         ),
         mode=options.mode,
-        servers=_servers(options, reach.sandbox.name),
+        servers=_create_language_servers(options, reach.sandbox.name),
     )
     mcp: McpServers | None = None
     if options.mcp and reach.sandbox.name != "container":  # no descriptor reaches into one
@@ -94,10 +94,10 @@ def _runtime(
         mcp = McpServers(workspace, options.mcp)
     commits = reach.toolbox.get("git_commit") is not None
     snapshots = reach.snapshots
-    recovered, ended = _recovered(workspace)
+    recovered, ended = _recover_interrupted_edits(workspace)
     _restore_changes(session, workspace, snapshots, ended)
-    if not _has_started(session):
-        session.append(_start(options, root, model, session, workspace, offers_commit=commits))
+    if not _has_system_prompt(session):
+        session.append(_create_session_start(options, root, model, session, workspace, offers_commit=commits))
     if recovered:
         session.append(Signal(name="recovery", detail=recovered))
     return Runtime(
@@ -111,12 +111,14 @@ def _runtime(
         discipline=options.discipline,
         shares=options.shares,
         summaries=options.summaries,
-        acting=partial(_acting, options.actions, reach.toolbox),
+        acting=partial(_apply_action_format, options.actions, reach.toolbox),
         limits=options.limits,
         commit=options.commit,
         place=place,
         mcp=mcp,
-        roles={role: partial(make, home, notice(session)) for role, make in options.roles.items()},
+        roles={
+            role: partial(make, home, make_notice_callback(session)) for role, make in options.roles.items()
+        },
     )
 
 
@@ -124,16 +126,18 @@ def _restore_changes(
     session: Session, workspace: Workspace, snapshots: Snapshots | None, ended: Collection[str]
 ) -> None:
     """What the session has changed and not committed, from the last place on where that was nothing."""
-    known = read(session.folder, session.replayed)
-    clean = known.clean if known and known.clean else Clean(at=0, tree="")
-    deeds = session.replayed.deeds(after=clean.at if clean.tree else unfollowed(session.replayed))
+    known = read_checkpoint(session.folder, session.replayed)
+    clean = known.clean if known and known.clean else CleanPoint(at=0, tree="")
+    deeds = session.replayed.select_file_events(
+        after=clean.at if clean.tree else find_last_untracked_place(session.replayed)
+    )
     if (found := restore_changes(deeds, workspace, snapshots, ended, clean.tree)) is not None:
         session.append(found)
 
 
-def _acting(modes: Modes, toolbox: Toolbox, model: Model) -> Model:
+def _apply_action_format(modes: Modes, toolbox: Toolbox, model: Model) -> Model:
     """The model, made to act by code if that is its way here."""
-    if mode_of(model.name, modes) != "code":
+    if resolve_action_mode(model.name, modes) != "code":
         return model
     if toolbox.get("python") is None:
         hint = "Set `actions` to tools, or `sandbox` to auto."
@@ -143,23 +147,23 @@ def _acting(modes: Modes, toolbox: Toolbox, model: Model) -> Model:
     return CodeActions(model, toolbox)
 
 
-def _servers(options: Options, sandbox: str) -> Servers | None:
+def _create_language_servers(options: Options, sandbox: str) -> Servers | None:
     """None where the user names none; and in a container, into which no descriptor of ours reaches."""
     if not options.language_servers or sandbox == "container":
         return None
     from sandbox.effects import Effect
     from tools.lsp.servers import Servers
 
-    def spared(path: str) -> bool:
+    def is_write_restricted(path: str) -> bool:
         rule = options.rules.match_effect(Effect(kind="write", paths=(path,)))
         return rule is not None and rule.verdict != "allow"
 
-    return Servers(options.language_servers, spared)
+    return Servers(options.language_servers, is_write_restricted)
 
 
-def _has_started(session: Session) -> bool:
+def _has_system_prompt(session: Session) -> bool:
     """Whether the log says what the model is told first; that of an imported session does not."""
-    return any(start.system for start in session.replayed.only(SessionStart))
+    return any(start.system for start in session.replayed.select_events(SessionStart))
 
 
 def default_approval(sandbox: Sandbox) -> Approval:
@@ -167,7 +171,7 @@ def default_approval(sandbox: Sandbox) -> Approval:
     return Approval.ASK if sandbox.name == "unconfined" else Approval.AUTO
 
 
-def _recovered(workspace: Workspace) -> tuple[str, Collection[str]]:
+def _recover_interrupted_edits(workspace: Workspace) -> tuple[str, Collection[str]]:
     """End what a killed process had begun to write: what was done about it, "" if there was nothing, and the paths
     that are written by that."""
     if workspace.mode is Mode.READ_ONLY or not workspace.journal.is_dir():
@@ -182,10 +186,10 @@ def _recovered(workspace: Workspace) -> tuple[str, Collection[str]]:
     return str(found), set(ended).difference(each.path for each in found.left)
 
 
-def _start(
+def _create_session_start(
     options: Options, root: Path, model: Model, session: Session, workspace: Workspace, *, offers_commit: bool
 ) -> Event:
-    from agent.context.instructions import system_prompt
+    from agent.context.instructions import build_system_prompt
     from sandbox.repository import find_root, read_branch
 
     return SessionStart(
@@ -195,7 +199,7 @@ def _start(
         mode=options.mode,
         version=options.version,
         outputs=options.outputs,
-        system=system_prompt(
+        system=build_system_prompt(
             root,
             options.working.resolve(),
             mode=options.mode,

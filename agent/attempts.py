@@ -68,30 +68,30 @@ class Attempt:
     changes_tests: bool = False
 
     @property
-    def code(self) -> int:
+    def exit_code(self) -> int:
         return int(self.end.get("exit_code", Exit.INTERNAL))
 
-    def rank(self, expected: int) -> tuple[int, ...]:
+    def compute_sort_key(self, expected: int) -> tuple[int, ...]:
         """Return what attempts are sorted by, the best first. expected: how many tests should pass"""
         return (
             not self.patch,
-            _TIERS.get(Exit(self.code), 3),
+            _TIERS.get(Exit(self.exit_code), 3),
             self.weak > 0,
-            self.count("failed"),
-            sum(map(self.count, ("skipped", "xfailed", "xpassed", "deselected"))),
-            max(0, expected - self.count("passed")),
-            *self._size,
+            self.count_tests("failed"),
+            sum(map(self.count_tests, ("skipped", "xfailed", "xpassed", "deselected"))),
+            max(0, expected - self.count_tests("passed")),
+            *self._diff_size,
             self.number,
         )
 
-    def count(self, kind: str) -> int:
+    def count_tests(self, kind: str) -> int:
         """Return how many tests "passed", "failed", were "skipped" … at its end, as far as that is known."""
         said = str(self.end.get("verification", "")).partition(";")[0]
         found = re.search(rf"(\d+) {kind}", said)
         return int(found[1]) if found else 0
 
     @property
-    def _size(self) -> tuple[int, ...]:
+    def _diff_size(self) -> tuple[int, ...]:
         return (sum(line[:1] in (b"+", b"-") for line in self.patch.splitlines()),)
 
     def __str__(self) -> str:
@@ -101,28 +101,28 @@ class Attempt:
         return f"attempt {self.number}: {told}; {changed}{weak}; {self.seconds:.0f} s"
 
 
-class SharedCost:
+class SharedCostLimit:
     """One limit on cost for several attempts: each gets an equal share of what is left when it begins."""
 
     def __init__(self, dollars: float, attempts: int) -> None:
         self._left = dollars
         self._waiting = attempts
 
-    def take(self) -> float:
+    def reserve_share(self) -> float:
         """The share of the next attempt, in dollars."""
         share = max(0.0, self._left) / self._waiting
         self._waiting -= 1
         self._left -= share
         return share
 
-    def give_back(self, share: float, cost: float | None) -> None:
+    def return_unspent(self, share: float, cost: float | None) -> None:
         """Take back what an attempt has not spent of its share. cost: in dollars; None: not known, so all of it"""
         if cost is not None:
             self._left += share - cost
 
 
 @dataclass(slots=True, kw_only=True)
-class Attempts:
+class AttemptsModel:
     """Implements `Model`.
 
     name: of the model that makes the attempts; count: how many; prompt: the task
@@ -152,22 +152,22 @@ class Attempts:
             return
         made = [each for each in request.messages if isinstance(each, AssistantMessage) and each.actions]
         if made:
-            yield self._end(request, made[0].actions[0].id)
+            yield self._build_final_reply(request, made[0].actions[0].id)
             return
         done: list[Attempt] = []
-        async for attempt in self._all():
+        async for attempt in self._run_attempts():
             yield TextDelta(text=f"{attempt}\n")
             done.append(attempt)
         best = choose_best(done)
-        usage = _sum([each.end.get("usage") or {} for each in done])
+        usage = _sum_usage([each.end.get("usage") or {} for each in done])
         self._summary, text = str(best.end.get("summary", "")), "".join(f"{each}\n" for each in done)
         if not best.patch:
-            yield self._without_change(done, text, usage)
+            yield self._build_unchanged_reply(done, text, usage)
             return
         refs = {each.number: self.artifacts.save(each.patch) for each in done if each.patch}
         others = ", ".join(f"{number}: {ref}" for number, ref in sorted(refs.items()))
         chosen = f"Attempt {best.number} comes back. (Patches of all: {others})"
-        self._status = "not achieved" if best.code == Exit.NOT_ACHIEVED else "done"
+        self._status = "not achieved" if best.exit_code == Exit.NOT_ACHIEVED else "done"
         action = Action(id="bring-back", tool="bring_back", arguments={"patch": refs[best.number]})
         yield TextDelta(text=chosen)
         yield Reply(text=text + chosen, actions=(action,), usage=usage, stop="actions")
@@ -175,7 +175,7 @@ class Attempts:
     async def close(self) -> None:
         """Nothing is held open."""
 
-    def _end(self, request: Request, call: str) -> Reply:
+    def _build_final_reply(self, request: Request, call: str) -> Reply:
         answers = {each.call: each for each in request.messages if isinstance(each, ToolMessage)}
         back = answers.get(call)
         failed = back is None or back.failed
@@ -184,25 +184,29 @@ class Attempts:
             if failed
             else self._summary
         )
-        return _finish(summary, "not achieved" if failed else self._status, Usage(), len(request.messages))
+        return _build_finish_reply(
+            summary, "not achieved" if failed else self._status, Usage(), len(request.messages)
+        )
 
-    def _without_change(self, done: Sequence[Attempt], text: str, usage: Usage) -> Reply:
+    def _build_unchanged_reply(self, done: Sequence[Attempt], text: str, usage: Usage) -> Reply:
         """No attempt changed a file: an answer, nothing to do, or what stood in the way of all of them."""
-        best = min(done, key=lambda each: (each.code, each.number))
+        best = min(done, key=lambda each: (each.exit_code, each.number))
         for fault, code in BY_FAULT.items():
-            if best.code == code:
+            if best.exit_code == code:
                 raise UserError(fault, f"no attempt came to an end: {best.end.get('summary', '')}")
-        status = {Exit.DONE: "done", Exit.NOTHING_TO_DO: "nothing to do"}.get(Exit(best.code), "not achieved")
-        return _finish(f"{best.end.get('summary', '')}".strip() or text, status, usage, 0)
+        status = {Exit.DONE: "done", Exit.NOTHING_TO_DO: "nothing to do"}.get(
+            Exit(best.exit_code), "not achieved"
+        )
+        return _build_finish_reply(f"{best.end.get('summary', '')}".strip() or text, status, usage, 0)
 
-    async def _all(self) -> AsyncIterator[Attempt]:
+    async def _run_attempts(self) -> AsyncIterator[Attempt]:
         """Each attempt when it has ended: as many at once as there are processors, all from the same commit."""
         base = await asyncio.to_thread(commit_work_tree, self.git)
         slots, making = asyncio.Semaphore(os.cpu_count() or 1), asyncio.Lock()
-        purse = None if self.max_cost is None else SharedCost(self.max_cost, self.count)
+        purse = None if self.max_cost is None else SharedCostLimit(self.max_cost, self.count)
         self.kept.mkdir(mode=0o700, parents=True, exist_ok=True)
         tasks = [
-            asyncio.ensure_future(self._one(number, base, slots, making, purse))
+            asyncio.ensure_future(self._run_attempt(number, base, slots, making, purse))
             for number in range(1, self.count + 1)
         ]
         try:
@@ -213,13 +217,13 @@ class Attempts:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
 
-    async def _one(
+    async def _run_attempt(
         self,
         number: int,
         base: str,
         slots: asyncio.Semaphore,
         making: asyncio.Lock,
-        purse: SharedCost | None,
+        purse: SharedCostLimit | None,
     ) -> Attempt:
         async with slots:
             with ExitStack() as stack:
@@ -229,12 +233,12 @@ class Attempts:
                     )
                 stack.callback(self._keep_log, number, tree.folder)
                 started = time.monotonic()
-                share = None if purse is None else purse.take()
-                end = await self._session(number, tree.folder / self.inner, share)
+                share = None if purse is None else purse.reserve_share()
+                end = await self._run_session(number, tree.folder / self.inner, share)
                 if purse is not None and share is not None:
-                    purse.give_back(share, (end.get("usage") or {}).get("cost"))
+                    purse.return_unspent(share, (end.get("usage") or {}).get("cost"))
                 seconds = time.monotonic() - started
-                patch, weak, changes_tests = await asyncio.to_thread(_outcome, tree)
+                patch, weak, changes_tests = await asyncio.to_thread(_inspect_worktree, tree)
                 return Attempt(
                     number=number,
                     end=end,
@@ -244,7 +248,7 @@ class Attempts:
                     changes_tests=changes_tests,
                 )
 
-    async def _session(self, number: int, folder: Path, max_cost: float | None) -> Mapping[str, Any]:
+    async def _run_session(self, number: int, folder: Path, max_cost: float | None) -> Mapping[str, Any]:
         """Run one to its end; its last event, {} if it left none. max_cost: dollars that it may spend"""
         limit = [] if max_cost is None else [f"--max-cost={max_cost}"]
         with (self.kept / f"{number}.stderr").open("wb") as errors:
@@ -264,7 +268,7 @@ class Attempts:
             try:
                 output, _ = await process.communicate(self.prompt.encode("utf-8", "replace"))
             finally:
-                await _stop(process)
+                await _stop_process(process)
         try:
             end = json.loads(output.splitlines()[-1])
         except (IndexError, ValueError):  # killed, or worse: what it said is kept
@@ -273,14 +277,14 @@ class Attempts:
 
     def _keep_log(self, number: int, folder: Path) -> None:
         """Its log goes to that of this session; what else was kept for a folder that goes away goes away."""
-        project = self.home.project(folder.resolve())
+        project = self.home.get_project_folder(folder.resolve())
         for log in (project / "sessions").glob("*/log.jsonl"):
             with suppress(OSError):
                 log.replace(self.kept / f"{number}.jsonl")
         shutil.rmtree(project, ignore_errors=True)
 
 
-async def _stop(process: asyncio.subprocess.Process) -> None:
+async def _stop_process(process: asyncio.subprocess.Process) -> None:
     """End a session that still runs, with all that it has started."""
     if process.returncode is not None:
         return
@@ -295,11 +299,11 @@ async def _stop(process: asyncio.subprocess.Process) -> None:
 
 def choose_best(attempts: Sequence[Attempt]) -> Attempt:
     """Return the attempt to bring back. Of tests that nobody changed, all that pass in one attempt should in each."""
-    untouched = [each.count("passed") for each in attempts if each.patch and not each.changes_tests]
-    return min(attempts, key=lambda each: each.rank(max(untouched, default=0)))
+    untouched = [each.count_tests("passed") for each in attempts if each.patch and not each.changes_tests]
+    return min(attempts, key=lambda each: each.compute_sort_key(max(untouched, default=0)))
 
 
-def _outcome(tree: Worktree) -> tuple[bytes, int, bool]:
+def _inspect_worktree(tree: Worktree) -> tuple[bytes, int, bool]:
     """The patch of a work tree, how many tests it weakens, and whether it changes test files."""
     patch = tree.build_patch()
     if not patch:
@@ -310,13 +314,13 @@ def _outcome(tree: Worktree) -> tuple[bytes, int, bool]:
     return patch, len(list(weakened.check(change))), changes_tests
 
 
-def _finish(summary: str, status: str, usage: Usage, number: int) -> Reply:
+def _build_finish_reply(summary: str, status: str, usage: Usage, number: int) -> Reply:
     arguments = {"summary": summary, "status": status}
     action = Action(id=f"finish-{number}", tool="finish", arguments=arguments)
     return Reply(text="", actions=(action,), usage=usage, stop="actions")
 
 
-def _sum(all_used: Sequence[Mapping[str, Any]]) -> Usage:
+def _sum_usage(all_used: Sequence[Mapping[str, Any]]) -> Usage:
     """What the attempts have used together; a price that is not known makes the sum unknown."""
     names = ("input", "cached", "written", "output", "reasoning")
     costs = [used.get("cost") for used in all_used]

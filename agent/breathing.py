@@ -9,13 +9,13 @@ PAUSE = 0.005
 """Seconds of uninterrupted work at most: a person notices some 20 ms."""
 
 
-class Breath:
+class YieldTimer:
     """Counts from the last pause."""
 
     def __init__(self) -> None:
         self._last = time.monotonic()
 
-    async def take(self) -> None:
+    async def yield_if_due(self) -> None:
         """Give way, if it is time."""
         if time.monotonic() - self._last > PAUSE:
             await asyncio.sleep(0)

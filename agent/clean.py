@@ -6,13 +6,13 @@ ten thousand steps, that is half a second; from the last clean place on it is a 
 
 from __future__ import annotations
 
-from agent.context.checkpoint import Checkpoints, Clean
+from agent.context.checkpoint import Checkpoints, CleanPoint
 from agent.events import ActionEvent, Event, ObservationEvent, Rewind, SnapshotEvent, UndoEvent
-from agent.log_index import place
+from agent.log_index import parse_event_id
 from tools.workspace import Workspace
 
 
-class CleanPlaces:
+class CommitCheckpointTracker:
     """Follows a session's log, and has its checkpoints name the last clean place.
 
     tree: the last snapshot of the log so far, "" before the first
@@ -24,7 +24,7 @@ class CleanPlaces:
         self._tree = tree
         self._begun: set[str] = set()
 
-    def see(self, event: Event) -> None:
+    def handle_event(self, event: Event) -> None:
         """Take in the next event of the log."""
         match event:
             case SnapshotEvent():
@@ -40,4 +40,4 @@ class CleanPlaces:
                 self._begun.discard(event.call)
                 at = self._workspace
                 if event.data.get("commit") and not (self._begun or at.changed or at.undone or at.lost):
-                    self._checkpoints.clean = Clean(at=place(event.id), tree=self._tree)
+                    self._checkpoints.clean = CleanPoint(at=parse_event_id(event.id), tree=self._tree)

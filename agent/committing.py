@@ -7,8 +7,8 @@ import re
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Literal
 
-from agent.side_calls import HasSideCalls, short_text
-from agent.verify.conclude import Evidence, content_of, really_changed
+from agent.side_calls import HasSideCalls, request_short_text
+from agent.verify.conclude import SuiteEvidence, list_modified_files, read_current_content
 from agent.verify.weakened_tests import WeakenedTests
 from sandbox.policy import Mode
 from tools.action import Observation
@@ -50,49 +50,49 @@ class Committer:
         self._asking = asking
         self._tests = tests
 
-    async def after_turn(self, text: str) -> None:
+    async def commit_after_turn(self, text: str) -> None:
         """Commit what is left at the end of a verified turn. text: the model's last words in it"""
         if self.when != "never":
-            await self._commit(text)
+            await self._commit_changes(text)
 
-    async def before_request(self, evidence: Evidence) -> str:
+    async def commit_before_request(self, evidence: SuiteEvidence) -> str:
         """With "step": commit when the whole suite passed on the files as they are. Returns a note for the model,
         "" if nothing was committed."""
-        report = evidence.current() if self.when == "step" else None
-        if report is None or report.get("outcome") != "passed" or self._tests.find():
+        report = evidence.get_current_report() if self.when == "step" else None
+        if report is None or report.get("outcome") != "passed" or self._tests.find_weakened_tests():
             return ""
-        made = await self._commit("")
+        made = await self._commit_changes("")
         commit = made.data.get("commit") if made is not None and not made.failed else None
         return (
             f"[Your changes so far are committed, since the tests pass: {str(commit)[:10]}]" if commit else ""
         )
 
-    async def now(self) -> Observation | None:
+    async def commit_now(self) -> Observation | None:
         """Commit at once, since a person says so; None if nothing was changed."""
-        return await self._commit("")
+        return await self._commit_changes("")
 
-    async def _commit(self, text: str) -> Observation | None:
-        if not really_changed(self._workspace):
+    async def _commit_changes(self, text: str) -> Observation | None:
+        if not list_modified_files(self._workspace):
             return None
-        message = await self._message(text)
+        message = await self._compose_message(text)
         if self.when == "branch" and self._workspace.mode is not Mode.READ_ONLY:
-            await asyncio.to_thread(_own_branch, self._workspace, self.prompt or message)
+            await asyncio.to_thread(_switch_to_own_branch, self._workspace, self.prompt or message)
         return await self._act("git_commit", {"message": message})
 
-    async def _message(self, text: str) -> str:
+    async def _compose_message(self, text: str) -> str:
         """The model's last words where they make a message of this repository; else a model's, else our own."""
         from tools.messages.style import check_message
 
-        change, style = await asyncio.to_thread(_facts, self._workspace)
+        change, style = await asyncio.to_thread(_collect_message_inputs, self._workspace)
         subject = next((line.strip() for line in text.splitlines() if line.strip()), "")
         if len(subject.split()) > 1 and not any(check_message(subject, style)):
             return f"{subject}\n\n{text}".strip()
         from tools.messages.asking import build_message_prompt, clean_message
         from tools.messages.summary import compose_message
 
-        diff = await asyncio.to_thread(_diff, self._workspace)
+        diff = await asyncio.to_thread(_build_diff, self._workspace)
         answer = clean_message(
-            await short_text(
+            await request_short_text(
                 self._asking, build_message_prompt(style, diff[:_DIFF]), purpose="commit message"
             )
         )
@@ -102,7 +102,7 @@ class Committer:
         return f"{own.rstrip() or subject or 'Apply changes'}\n\n{text}".strip()
 
 
-def _facts(at: Workspace) -> tuple[Change, Style]:
+def _collect_message_inputs(at: Workspace) -> tuple[Change, Style]:
     """(the session's changes, the style of the repository's messages)."""
     from sandbox.repository import find_root
     from tools.checks.staged import Change
@@ -110,24 +110,24 @@ def _facts(at: Workspace) -> tuple[Change, Style]:
     from tools.plumbing import Git
 
     git = Git(find_root(at.root) or at.root, alone=True)
-    return Change.from_contents(git, _contents(at)), learn_style(git)
+    return Change.from_contents(git, _read_changed_contents(at)), learn_style(git)
 
 
-def _contents(at: Workspace) -> dict[str, tuple[bytes | None, bytes | None]]:
-    return {path: (at.changed[path], content_of(at, path)) for path in really_changed(at)}
+def _read_changed_contents(at: Workspace) -> dict[str, tuple[bytes | None, bytes | None]]:
+    return {path: (at.changed[path], read_current_content(at, path)) for path in list_modified_files(at)}
 
 
-def _diff(at: Workspace) -> str:
+def _build_diff(at: Workspace) -> str:
     from tools.text import format_unified_diff
 
     texts = {
         path: [(each or b"").decode("utf-8", "replace") for each in sides]
-        for path, sides in _contents(at).items()
+        for path, sides in _read_changed_contents(at).items()
     }
     return "".join(format_unified_diff(path, *sides) for path, sides in texts.items())
 
 
-def _own_branch(at: Workspace, words: str) -> None:
+def _switch_to_own_branch(at: Workspace, words: str) -> None:
     """Go on a branch of ours at the present commit; files and index stay as they are. On one already: nothing.
 
     Nor in the middle of a merge or a rebase, which moving HEAD would spoil; the commit is then refused as well.

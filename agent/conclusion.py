@@ -10,7 +10,7 @@ from agent.limits import Tally
 from agent.loop import TurnEnd
 from agent.outcome import Exit
 from agent.session import Session
-from agent.verify.conclude import Evidence, judge, really_changed
+from agent.verify.conclude import SuiteEvidence, judge_report, list_modified_files
 from agent.verify.weakened_tests import WeakenedTests
 from tools.action import Observation
 from tools.finish import PROPOSED
@@ -21,7 +21,7 @@ Act = Callable[[str, dict[str, object]], Awaitable[Observation]]
 
 
 @dataclass(slots=True, kw_only=True)
-class Conclusion:
+class TurnConclusion:
     """Follows the log of one session, and ends its turns.
 
     evidence: the runs of the tests, and on what state of the files
@@ -32,7 +32,7 @@ class Conclusion:
     session: Session
     workspace: Workspace
     act: Act
-    evidence: Evidence = field(init=False)
+    evidence: SuiteEvidence = field(init=False)
     tests: WeakenedTests = field(init=False)
     last_output: str = ""
     _prompt: str = ""
@@ -41,25 +41,25 @@ class Conclusion:
     _committed: set[str] = field(default_factory=set)
 
     def __post_init__(self) -> None:
-        self.evidence = Evidence(self.workspace)
+        self.evidence = SuiteEvidence(self.workspace)
         self.tests = WeakenedTests(self.workspace)
 
-    def start(self) -> None:
+    def begin_turn(self) -> None:
         """A turn begins: what earlier ones committed is not its own."""
         self._commits.clear()
         self._committed.clear()
         self._suite_was_run = False
 
-    def see(self, event: Event) -> None:
+    def handle_event(self, event: Event) -> None:
         """Take in an event as it is logged."""
-        self.evidence.see(event)
+        self.evidence.handle_event(event)
         if isinstance(event, Prompt):
             self.tests.begin_turn()
-        self.note(event)
+        self.track_event(event)
 
-    def note(self, event: Event) -> None:
+    def track_event(self, event: Event) -> None:
         """Take in an event of the turn that was logged before: the state of its files is gone, its words are not."""
-        self.tests.see(event)
+        self.tests.handle_event(event)
         if isinstance(event, Prompt):
             self._prompt = event.text
         if isinstance(event, ObservationEvent):
@@ -75,27 +75,27 @@ class Conclusion:
     @property
     def has_changes(self) -> bool:
         """Whether the session has changes that are not committed, or this turn has committed some."""
-        return bool(really_changed(self.workspace) or self._commits)
+        return bool(list_modified_files(self.workspace) or self._commits)
 
-    async def verify(self) -> Verification:
+    async def verify_turn(self) -> Verification:
         """Run the whole suite if files were changed and it was not run since, or if it is to pass; log the result."""
         changed = self.has_changes
-        if not changed and not self._is_to_pass():
+        if not changed and not self._should_make_tests_pass():
             verification = Verification(outcome="not-needed", detail="no file was changed")
         else:
-            if self.evidence.current() is None or not (changed or self._suite_was_run):
+            if self.evidence.get_current_report() is None or not (changed or self._suite_was_run):
                 await self.act("run_tests", {})
-            report = self.evidence.current()
+            report = self.evidence.get_current_report()
             before = self.evidence.first if self.evidence.first is not report else None
             if report is not None:
-                verification = judge(report, before, may_lose_tests=self.tests.may_be_changed())
+                verification = judge_report(report, before, may_lose_tests=self.tests.has_requested_changes())
             else:
                 why = "the tests were refused" if self.evidence.denied else "the tests could not be run"
                 verification = Verification(outcome="unverified", detail=why)
         self.session.append(verification)
         return verification
 
-    def _is_to_pass(self) -> bool:
+    def _should_make_tests_pass(self) -> bool:
         """Whether the prompt wants failing tests to pass. After a denial, nothing more is tried."""
         from agent.intent import asks_for_passing_tests  # its patterns take 8 ms to compile: not at the start
 
@@ -116,7 +116,7 @@ class Conclusion:
             self.session.append(Signal(name="weakened-tests", detail=report))
         return report
 
-    def outcome(self, ended: TurnEnd, verification: Verification) -> Exit:
+    def determine_outcome(self, ended: TurnEnd, verification: Verification) -> Exit:
         """What a turn that the model ended comes to."""
         status, changed = self.workspace.facts.get("finish", "done"), self.has_changes
         if status == PROPOSED and not changed:
@@ -138,7 +138,9 @@ class Conclusion:
         given_up = status in ("not achieved", PROPOSED) or ended.reason in ("refusal", "empty")
         return Exit.NOT_ACHIEVED if given_up else Exit.DONE
 
-    def end(self, outcome: Exit, summary: str, tally: Tally, verification: Verification | None = None) -> End:
+    def create_end_event(
+        self, outcome: Exit, summary: str, tally: Tally, verification: Verification | None = None
+    ) -> End:
         """The last event of a turn."""
         return End(
             outcome=outcome.label,
@@ -146,7 +148,7 @@ class Conclusion:
             summary=summary,
             steps=tally.steps,
             usage=tally.spent,
-            files=sorted(self._committed.union(really_changed(self.workspace))),
+            files=sorted(self._committed.union(list_modified_files(self.workspace))),
             commit=self._commits[-1] if self._commits else "",
             verification=f"{verification.outcome}: {verification.detail}" if verification else "",
         )

@@ -13,10 +13,10 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from agent.context.facts import Facts, File
+from agent.context.facts import Facts, FileState
 from agent.events import ActionEvent, Event, MessageEvent, ObservationEvent, PhaseEvent, Prompt
-from agent.log_index import place
-from agent.phases import Guidance, Phases
+from agent.log_index import parse_event_id
+from agent.phases import Guidance, PhaseTracker
 from tools.guarding import Advice
 from tools.temporal import Always, Monitor, ObservedEvent, Rule, Since, Violation, event, once
 from tools.workspace import Workspace
@@ -62,19 +62,19 @@ _MOST_WORDS = 200
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Levels:
+class RuleLevels:
     """What is done about a breach: of most rules, and of those that are named; and what phases are for."""
 
     rules: Level = "remind"
     named: Mapping[str, Level] = field(default_factory=dict)
     phases: Guidance = "log"
 
-    def of(self, rule: str) -> Level:
+    def get_level(self, rule: str) -> Level:
         return self.named.get(rule, self.rules)
 
 
 @dataclass(slots=True, kw_only=True)
-class _Begun:
+class _RunningAction:
     """An action that runs. happenings: what it will have done if it succeeds, as far as can be told before"""
 
     tool: str
@@ -83,7 +83,7 @@ class _Begun:
     happenings: list[ObservedEvent]
 
 
-class Discipline:
+class WorkflowMonitor:
     """Follows a session's events, and advises the gateway before each action.
 
     ends: names of the tools that end a turn
@@ -95,30 +95,34 @@ class Discipline:
         workspace: Workspace,
         *,
         ends: frozenset[str],
-        levels: Levels,
+        levels: RuleLevels,
         tell: Callable[[PhaseEvent], object] = lambda phase: None,
     ) -> None:
-        self._levels = {rule.name: levels.of(rule.name) for rule in RULES}
+        self._levels = {rule.name: levels.get_level(rule.name) for rule in RULES}
         self._monitors = [Monitor(rule) for rule in RULES if self._levels[rule.name] != "off"]
         self._workspace = workspace
         self._ends = ends
         self._guidance = levels.phases
         self._tell = tell
-        self._begun: dict[str, _Begun] = {}
+        self._begun: dict[str, _RunningAction] = {}
         self._words: dict[str, str] = {}
         self._told: set[tuple[str, str]] = set()
         self._news = ""
-        self.phases = Phases()
+        self.phases = PhaseTracker()
 
-    def catch_up(self, facts: Facts) -> None:
+    def restore_from_facts(self, facts: Facts) -> None:
         """Take in what a session that is taken up again did before, as far as its facts tell: the rules still hold."""
-        tested = place(facts.tests_at) if facts.tests_at else 0
+        tested = parse_event_id(facts.tests_at) if facts.tests_at else 0
         done = [
-            (place(each.read), ObservedEvent(name="read", keys=_one(path))) for path, each in _read(facts)
+            (parse_event_id(each.read), ObservedEvent(name="read", keys=_make_path_keys(path)))
+            for path, each in _select_read_files(facts)
         ]
         done += [
-            (place(facts.files[path].changed), ObservedEvent(name="edit", keys=_one(path)))
-            for path in facts.changed()
+            (
+                parse_event_id(facts.files[path].changed),
+                ObservedEvent(name="edit", keys=_make_path_keys(path)),
+            )
+            for path in facts.list_changed_files()
         ]
         if tested:
             done.append((tested, ObservedEvent(name="tests-failed" if facts.failing else "tests-passed")))
@@ -138,32 +142,32 @@ class Discipline:
             for breach in monitor.find_violations(happening)
         ]
         refused = [each.message for each in breaches if self._levels[each.rule.name] == "enforce"]
-        if self._guidance == "enforce" and (waits := self.phases.refusal(begun.effect)):
+        if self._guidance == "enforce" and (waits := self.phases.explain_refusal(begun.effect)):
             refused.append(waits)
         if refused:
             return Advice(refusal="; ".join(dict.fromkeys(refused)))
-        return Advice(note="\n".join(self._reminders(breaches)))
+        return Advice(note="\n".join(self._take_reminders(breaches)))
 
-    def see(self, event: Event) -> None:
+    def handle_event(self, event: Event) -> None:
         """Take in the next event of the log."""
         match event:
             case Prompt():
                 self._told.clear()
-                self._happened(ObservedEvent(name="prompt"))
+                self._record_happening(ObservedEvent(name="prompt"))
             case MessageEvent():
                 self._words = {
                     each.id: str(each.arguments.get("command") or each.arguments.get("code") or "")
                     for each in event.actions
                 }
             case ActionEvent():
-                self._begun[event.call] = self._begin(event)
+                self._begun[event.call] = self._create_running_action(event)
             case ObservationEvent():
                 begun = self._begun.pop(event.call, None)
                 if begun is not None:
-                    for happening in self._done(begun, event):
-                        self._happened(happening)
+                    for happening in self._derive_happenings(begun, event):
+                        self._record_happening(happening)
 
-    def _reminders(self, breaches: list[Violation]) -> Iterator[str]:
+    def _take_reminders(self, breaches: list[Violation]) -> Iterator[str]:
         if self._news and self._guidance != "log":
             yield self._news
         self._news = ""
@@ -172,77 +176,79 @@ class Discipline:
                 self._told.add((each.rule.name, each.about))
                 yield f"[{each.rule.name}: {each.message}]"
 
-    def _happened(self, happening: ObservedEvent) -> None:
+    def _record_happening(self, happening: ObservedEvent) -> None:
         for monitor in self._monitors:
             monitor.observe(happening)
-        if self.phases.see(happening.name):
+        if self.phases.advance_phase(happening.name):
             self._news = self.phases.guidance
             self._tell(PhaseEvent(phase=self.phases.name, after=happening.name))
 
-    def _begin(self, event: ActionEvent) -> _Begun:
+    def _create_running_action(self, event: ActionEvent) -> _RunningAction:
         found: list[ObservedEvent] = []
         if event.effect == "write":
-            found = list(self._writes(event.paths))
+            found = list(self._derive_writes(event.paths))
         elif event.effect == "git":
             found = [ObservedEvent(name="commit")]
         elif event.tool in self._ends:
             found = [ObservedEvent(name="finish")]
         given = event.arguments or {}
         words = self._words.get(event.call) or str(given.get("command") or "")
-        return _Begun(tool=event.tool, effect=event.effect, words=words, happenings=found)
+        return _RunningAction(tool=event.tool, effect=event.effect, words=words, happenings=found)
 
-    def _done(self, begun: _Begun, event: ObservationEvent) -> Iterator[ObservedEvent]:
+    def _derive_happenings(self, begun: _RunningAction, event: ObservationEvent) -> Iterator[ObservedEvent]:
         data = event.data
-        outcome = _outcome(data)
+        outcome = _classify_test_report(data)
         if outcome:
             yield ObservedEvent(name=outcome)
         if begun.words:
-            yield from self._reads(_WORD.findall(begun.words)[:_MOST_WORDS])
+            yield from self._derive_reads(_WORD.findall(begun.words)[:_MOST_WORDS])
         if event.failed:
             return
         yield from begun.happenings
         if begun.effect == "read":
-            yield from self._reads([data.get("path"), *(place[0] for place in _places(data))], looked=True)
+            yield from self._derive_reads(
+                [data.get("path"), *(place[0] for place in _extract_places(data))], looked=True
+            )
         if begun.effect != "write" and isinstance(changed := data.get("changed"), list):
-            yield from self._writes(map(str, changed), made=True)
+            yield from self._derive_writes(map(str, changed), made=True)
 
-    def _reads(self, names: list[Any], *, looked: bool = False) -> Iterator[ObservedEvent]:
-        paths = {path for name in names if isinstance(name, str) if (path := self._path(name))}
-        there = frozenset(path for path in paths if self._exists(path))
+    def _derive_reads(self, names: list[Any], *, looked: bool = False) -> Iterator[ObservedEvent]:
+        paths = {path for name in names if isinstance(name, str) if (path := self._resolve_path(name))}
+        there = frozenset(path for path in paths if self._is_file(path))
         if there or looked:
             yield ObservedEvent(name="read", keys={"path": there})
 
-    def _writes(self, names: Any, *, made: bool = False) -> Iterator[ObservedEvent]:
+    def _derive_writes(self, names: Any, *, made: bool = False) -> Iterator[ObservedEvent]:
         """made: it has happened already, and cannot be told from a file that is new"""
         for name in names:
-            path = self._path(name) or name
-            new = not made and not self._exists(path)
+            path = self._resolve_path(name) or name
+            new = not made and not self._is_file(path)
             if not new and _TEST_FILE.search(path):
                 yield ObservedEvent(name="edit-test")
             yield ObservedEvent(name="create" if new else "edit", keys={"path": frozenset({path})})
 
-    def _path(self, name: str) -> str:
+    def _resolve_path(self, name: str) -> str:
         try:
             return self._workspace.files.resolve_relative(name)
         except (ValueError, OSError):  # it leads outside, or nowhere
             return ""
 
-    def _exists(self, path: str) -> bool:
+    def _is_file(self, path: str) -> bool:
         try:
             return self._workspace.files.is_file(path)
         except (ValueError, OSError):
             return False
 
 
-def _read(facts: Facts) -> Iterator[tuple[str, File]]:
+def _select_read_files(facts: Facts) -> Iterator[tuple[str, FileState]]:
     return ((path, each) for path, each in facts.files.items() if each.read)
 
 
-def _one(path: str) -> Mapping[str, frozenset[str]]:
+def _make_path_keys(path: str) -> Mapping[str, frozenset[str]]:
     return {"path": frozenset({path})}
 
 
-def _outcome(data: Mapping[str, Any]) -> str:
+def _classify_test_report(data: Mapping[str, Any]) -> str:
     report = data.get("report")
     if not isinstance(report, dict):
         return ""
@@ -250,6 +256,6 @@ def _outcome(data: Mapping[str, Any]) -> str:
     return word.get(str(report.get("outcome")), "tests-failed")
 
 
-def _places(data: Mapping[str, Any]) -> list[Any]:
+def _extract_places(data: Mapping[str, Any]) -> list[Any]:
     places = data.get("places")
     return [each for each in places if isinstance(each, list) and each] if isinstance(places, list) else []

@@ -14,9 +14,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from agent.events import End, Event, MessageEvent, NewerFormat, ObservationEvent, Prompt, Steer, Title, parse
-from agent.home import Home, private_folder
-from agent.sqlite_cache import opened, prepared
+from agent.events import (
+    End,
+    Event,
+    MessageEvent,
+    NewerFormat,
+    ObservationEvent,
+    Prompt,
+    Steer,
+    Title,
+    parse_event,
+)
+from agent.home import Home, make_private_folder
+from agent.sqlite_cache import connect_with_schema, open_cache
 from sandbox.errors import UserError
 
 MAX_TEXT = 4_000
@@ -34,7 +44,7 @@ create virtual table if not exists texts using fts5 (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Hit:
+class SearchHit:
     """A place where the words stand. excerpt: some words around them, the hits between « and »."""
 
     path: Path
@@ -44,31 +54,37 @@ class Hit:
     excerpt: str
 
 
-def find(home: Home, words: str, *, project: Path | None = None, limit: int = 20) -> list[Hit]:
+def search_logs(home: Home, words: str, *, project: Path | None = None, limit: int = 20) -> list[SearchHit]:
     """The best places in the sessions of a project (its data folder; None: of all) that hold all the words."""
     logs = sorted((home.data / "projects").glob("*/sessions/*/log.jsonl"))
-    query = match_all(words)
+    query = build_all_words_query(words)
     if not query:
         return []
     below = f"{project}/" if project is not None else ""
     try:
-        rows = _found(
-            opened(private_folder(home.cache) / "search.sqlite", _SCHEMA, PATIENCE), logs, query, below, limit
+        rows = _query_rows(
+            open_cache(make_private_folder(home.cache) / "search.sqlite", _SCHEMA, PATIENCE),
+            logs,
+            query,
+            below,
+            limit,
         )
     except (sqlite3.Error, OSError, UserError):  # in use, full, not ours to write: slower without, as right
-        rows = _found(prepared(":memory:", _SCHEMA), logs, query, below, limit)
+        rows = _query_rows(connect_with_schema(":memory:", _SCHEMA), logs, query, below, limit)
     return [
-        Hit(path=Path(path).parent, event=event, kind=kind, time=time, excerpt=" ".join(excerpt.split()))
+        SearchHit(
+            path=Path(path).parent, event=event, kind=kind, time=time, excerpt=" ".join(excerpt.split())
+        )
         for path, event, kind, time, excerpt in rows
     ]
 
 
-def _found(
+def _query_rows(
     database: sqlite3.Connection, logs: Sequence[Path], query: str, below: str, limit: int
 ) -> list[tuple[Any, ...]]:
     """(path, event, kind, time, excerpt) of the best places below a folder. Closes the database."""
     with contextlib.closing(database) as db:
-        _refresh(db, logs)
+        _update_tables(db, logs)
         return db.execute(
             "select path, event, kind, time, snippet(texts, 0, '«', '»', '…', 16) from texts"
             " where texts match ? and substr(path, 1, ?) = ? order by bm25(texts) limit ?",
@@ -76,17 +92,17 @@ def _found(
         ).fetchall()
 
 
-def match_all(words: str) -> str:
+def build_all_words_query(words: str) -> str:
     """An FTS5 query for all the words of a person's text; nothing in it is an operator."""
     return " ".join(f'"{word}"' for word in re.findall(r"\w+", words))
 
 
-def match_any(words: str) -> str:
+def build_any_word_query(words: str) -> str:
     """The same for any of the words."""
     return " OR ".join(f'"{word}"' for word in re.findall(r"\w+", words))
 
 
-def _refresh(db: sqlite3.Connection, logs: Sequence[Path]) -> None:
+def _update_tables(db: sqlite3.Connection, logs: Sequence[Path]) -> None:
     """Take in what the logs gained since the last time; forget those that are gone."""
     known: dict[str, int] = dict(db.execute("select path, size from logs"))
     for log in logs:
@@ -96,7 +112,7 @@ def _refresh(db: sqlite3.Connection, logs: Sequence[Path]) -> None:
                 db.execute("delete from texts where path = ?", (str(log),))
                 done = 0
             if log.stat().st_size > done:
-                size = _take_in(db, log, done)
+                size = _index_log(db, log, done)
                 db.execute("insert or replace into logs values (?, ?)", (str(log), size))
     for gone in known:
         db.execute("delete from texts where path = ?", (gone,))
@@ -104,24 +120,24 @@ def _refresh(db: sqlite3.Connection, logs: Sequence[Path]) -> None:
     db.commit()
 
 
-def _take_in(db: sqlite3.Connection, log: Path, start: int) -> int:
+def _index_log(db: sqlite3.Connection, log: Path, start: int) -> int:
     """Add the events after byte `start`; how far the log has whole lines of a format that is known."""
     with log.open("rb") as file:
         file.seek(start)
         while (line := file.readline()).endswith(b"\n"):
             with contextlib.suppress(ValueError):  # damage is told when the session is opened
                 try:
-                    event = parse(line)
+                    event = parse_event(line)
                 except NewerFormat:  # left for a program that knows it, from here on
                     return start
-                if text := searchable(event):
+                if text := extract_searchable_text(event):
                     row = (text[:MAX_TEXT], str(log), event.id, event.kind, event.time)
                     db.execute("insert into texts values (?, ?, ?, ?, ?)", row)
             start += len(line)
     return start
 
 
-def searchable(event: Event) -> str:
+def extract_searchable_text(event: Event) -> str:
     """What of an event is worth finding, "" if nothing is."""
     match event:
         case Prompt() | Steer() | Title():

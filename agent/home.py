@@ -37,18 +37,18 @@ class Home:
             return cls(data=base / "data", config=base / "config", cache=base / "cache")
         home = Path(env.get("HOME") or Path.home())
 
-        def xdg(variable: str, default: str) -> Path:
+        def resolve_xdg_folder(variable: str, default: str) -> Path:
             value = env.get(variable, "")
             base = Path(value) if value.startswith("/") else home / default
             return base / "patchwright"
 
         return cls(
-            data=xdg("XDG_DATA_HOME", ".local/share"),
-            config=xdg("XDG_CONFIG_HOME", ".config"),
-            cache=xdg("XDG_CACHE_HOME", ".cache"),
+            data=resolve_xdg_folder("XDG_DATA_HOME", ".local/share"),
+            config=resolve_xdg_folder("XDG_CONFIG_HOME", ".config"),
+            cache=resolve_xdg_folder("XDG_CACHE_HOME", ".cache"),
         )
 
-    def project(self, root: Path) -> Path:
+    def get_project_folder(self, root: Path) -> Path:
         """The data folder of one project: a readable name and a hash of its path."""
         import hashlib
 
@@ -56,7 +56,7 @@ class Home:
         return self.data / "projects" / f"{root.name or 'root'}-{digest}"
 
 
-def private_folder(path: Path) -> Path:
+def make_private_folder(path: Path) -> Path:
     """Make a folder (and its parents) that only the user can enter. Raises UserError where that is not possible."""
     try:
         path.mkdir(mode=0o700, parents=True, exist_ok=True)

@@ -10,7 +10,7 @@ import re
 from contextlib import suppress
 from pathlib import Path
 
-from agent.home import private_folder
+from agent.home import make_private_folder
 from agent.model.base import Image
 from sandbox.errors import Fault, UserError
 
@@ -38,7 +38,7 @@ _PIPED = "\n\n<stdin>"
 """What a program put into the prompt begins so; it attaches nothing."""
 
 
-def attach(prompt: str, root: Path, session: Path) -> tuple[str, list[str]]:
+def attach_images(prompt: str, root: Path, session: Path) -> tuple[str, list[str]]:
     """The prompt and the names of its pictures, which are put beside the session's log.
 
     A picture is mentioned as `@file.png` (from `root`, absolute, or from the home folder with `~`) or stands there as a
@@ -48,26 +48,26 @@ def attach(prompt: str, root: Path, session: Path) -> tuple[str, list[str]]:
     names: list[str] = []
     for match in _MENTION.finditer(typed):
         path = Path(match[1] or match[2] or match[3])
-        if (content := _content(root, path)) is not None:
-            names.append(_keep(content, session, str(path)))
+        if (content := _read_image_file(root, path)) is not None:
+            names.append(_store_image(content, session, str(path)))
 
-    def kept(match: re.Match[str]) -> str:
+    def replace_data_url(match: re.Match[str]) -> str:
         try:
             content = base64.b64decode(match[1], validate=True)
         except binascii.Error:  # not what it says it is: left as it stands
             return match[0]
-        if _kind(content) is None:
+        if _detect_image_type(content) is None:
             return match[0]
-        names.append(_keep(content, session, "the pasted image"))
+        names.append(_store_image(content, session, "the pasted image"))
         return f"[image {len(names)}]"
 
-    typed = _DATA.sub(kept, typed)
+    typed = _DATA.sub(replace_data_url, typed)
     if len(names) > MOST:
         raise UserError(Fault.USAGE, f"{len(names)} images in one prompt", f"Give at most {MOST} at a time.")
     return typed + mark + piped, list(dict.fromkeys(names))
 
 
-def load(session: Path, name: str) -> Image | None:
+def load_image(session: Path, name: str) -> Image | None:
     """A picture of the session; None if it is not there any more."""
     if "/" in name or name.startswith("."):
         return None
@@ -75,11 +75,11 @@ def load(session: Path, name: str) -> Image | None:
         content = (session / FOLDER / name).read_bytes()
     except (OSError, ValueError):  # a log that was copied without its pictures: its words are sent alone
         return None
-    kind = _kind(content)
+    kind = _detect_image_type(content)
     return Image(media=kind[0], data=base64.b64encode(content).decode()) if kind else None
 
 
-def _content(root: Path, path: Path) -> bytes | None:
+def _read_image_file(root: Path, path: Path) -> bytes | None:
     """The file's bytes, if it is a picture; a word that only looks like one attaches nothing."""
     try:
         path = root / path.expanduser()
@@ -88,24 +88,24 @@ def _content(root: Path, path: Path) -> bytes | None:
         content = path.read_bytes()
     except (OSError, RuntimeError):  # not readable, or `~nobody`, who has no home folder
         return None
-    return content if _kind(content) else None
+    return content if _detect_image_type(content) else None
 
 
-def _kind(content: bytes) -> tuple[str, str] | None:
+def _detect_image_type(content: bytes) -> tuple[str, str] | None:
     if content[:4] == b"RIFF" and content[8:12] == b"WEBP":
         return "image/webp", "webp"
     return next((kind for head, kind in _KINDS.items() if content.startswith(head)), None)
 
 
-def own_name(content: bytes) -> str:
+def derive_image_name(content: bytes) -> str:
     """The name under which a session keeps a picture; "" if it is none that models take."""
     import hashlib
 
-    kind = _kind(content) if len(content) <= LARGEST else None
+    kind = _detect_image_type(content) if len(content) <= LARGEST else None
     return f"{hashlib.sha256(content).hexdigest()[:16]}.{kind[1]}" if kind else ""
 
 
-def _keep(content: bytes, session: Path, called: str) -> str:
+def _store_image(content: bytes, session: Path, called: str) -> str:
     if len(content) > LARGEST:
         size = f"{len(content) / 1e6:.1f} MB"
         raise UserError(
@@ -113,15 +113,15 @@ def _keep(content: bytes, session: Path, called: str) -> str:
             f"{called!r} is too large for a model ({size})",
             f"Make it smaller than {LARGEST / 1e6:.1f} MB.",
         )
-    name = own_name(content)
+    name = derive_image_name(content)
     assert name, "it was looked at"
-    path = private_folder(session / FOLDER) / name
+    path = make_private_folder(session / FOLDER) / name
     if not path.exists() or path.stat().st_size != len(content):
-        _put(path, content)
+        _write_atomically(path, content)
     return name
 
 
-def _put(path: Path, content: bytes) -> None:
+def _write_atomically(path: Path, content: bytes) -> None:
     """Write a file that is there wholly or not at all."""
     draft = path.with_name(f".{path.name}.{os.getpid()}")
     try:

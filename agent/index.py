@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from agent.events import End, MessageEvent, Prompt, SessionStart, SideCall, Title
-from agent.home import Home, private_folder
-from agent.session import read
-from agent.sqlite_cache import opened, prepared
+from agent.home import Home, make_private_folder
+from agent.session import read_events
+from agent.sqlite_cache import connect_with_schema, open_cache
 from sandbox.errors import UserError
 
 PATIENCE = 5.0
@@ -27,7 +27,7 @@ create table if not exists sessions (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Summary:
+class SessionSummary:
     """One session at a glance. Times in seconds since the epoch; `cost` None: price unknown or no call."""
 
     path: Path
@@ -42,17 +42,19 @@ class Summary:
     outcome: str
 
 
-def sessions(home: Home, project: Path | None = None) -> list[Summary]:
+def load_session_summaries(home: Home, project: Path | None = None) -> list[SessionSummary]:
     """All sessions (of one project root), the newest first. Reads only logs that changed since the last call."""
     logs = sorted((home.data / "projects").glob("*/sessions/*/log.jsonl"))
     if not logs:
         return []
     try:
-        rows = _refreshed(opened(private_folder(home.cache) / "sessions.sqlite", _SCHEMA, PATIENCE), logs)
+        rows = _refresh_rows(
+            open_cache(make_private_folder(home.cache) / "sessions.sqlite", _SCHEMA, PATIENCE), logs
+        )
     except (sqlite3.Error, OSError, UserError):  # in use, full, not ours to write: slower without, as right
-        rows = _refreshed(prepared(":memory:", _SCHEMA), logs)
+        rows = _refresh_rows(connect_with_schema(":memory:", _SCHEMA), logs)
     found = [
-        Summary(
+        SessionSummary(
             path=Path(path).parent,
             id=id_,
             project=root,
@@ -69,7 +71,7 @@ def sessions(home: Home, project: Path | None = None) -> list[Summary]:
     return [each for each in found if project is None or each.project == str(project)]
 
 
-def _refreshed(database: sqlite3.Connection, logs: Sequence[Path]) -> list[tuple[Any, ...]]:
+def _refresh_rows(database: sqlite3.Connection, logs: Sequence[Path]) -> list[tuple[Any, ...]]:
     """All rows, the newest first, after a look at the logs that changed. Closes the database."""
     with contextlib.closing(database) as db:
         known = {row[0]: (row[1], row[2]) for row in db.execute("select path, mtime, size from sessions")}
@@ -79,15 +81,15 @@ def _refreshed(database: sqlite3.Connection, logs: Sequence[Path]) -> list[tuple
             except FileNotFoundError:  # removed since it was listed
                 continue
             if known.pop(str(log), None) != (status.st_mtime_ns, status.st_size):
-                _store(db, log, status.st_mtime_ns, status.st_size)
+                _store_summary(db, log, status.st_mtime_ns, status.st_size)
         db.executemany("delete from sessions where path = ?", [(path,) for path in known])
         db.commit()
         columns = "path, id, project, title, model, created, updated, steps, cost, outcome"
         return db.execute(f"select {columns} from sessions order by updated desc, id desc").fetchall()
 
 
-def _store(db: sqlite3.Connection, log: Path, mtime: int, size: int) -> None:
-    summary = _summarise(log)
+def _store_summary(db: sqlite3.Connection, log: Path, mtime: int, size: int) -> None:
+    summary = _summarise_log(log)
     db.execute(
         "insert or replace into sessions values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (
@@ -107,14 +109,14 @@ def _store(db: sqlite3.Connection, log: Path, mtime: int, size: int) -> None:
     )
 
 
-def _summarise(log: Path) -> Summary:
+def _summarise_log(log: Path) -> SessionSummary:
     project = title = model = ""
     created = updated = 0.0
     steps = 0
     cost: float | None = None
     outcome = "unfinished"
     with contextlib.suppress(OSError, UserError):  # a damaged log is listed with what could be read of it
-        for event in read(log.parent):
+        for event in read_events(log.parent):
             created = created or event.time
             updated = event.time
             match event:
@@ -131,7 +133,7 @@ def _summarise(log: Path) -> Summary:
                         cost = (cost or 0.0) + event.usage.cost
                 case End():
                     outcome = event.outcome
-    return Summary(
+    return SessionSummary(
         path=log.parent,
         id=log.parent.name,
         project=project,

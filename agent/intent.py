@@ -111,32 +111,32 @@ _WRONG_TEST = re.compile(
 
 def asks_for_repair(prompt: str) -> bool:
     """Whether the prompt clearly asks to fix code: an order to repair, or a report of a bug; never a question."""
-    text = _own_words(prompt)
+    text = _remove_quoted_text(prompt)
     if asks_to_change_nothing(prompt):
         return False
     if _BUG_REPORT.match(text) and "?" not in text:
         return True
-    heading = list(_clauses(text.strip().split("\n", 1)[0].split(": ", 1)[0]))
+    heading = list(_split_clauses(text.strip().split("\n", 1)[0].split(": ", 1)[0]))
     if any(_OTHER_WORK.match(each) for each in heading):
         return False
-    return any(_orders_repair(each) for each in _clauses(text)) or _asks_to_make_pass(text)
+    return any(_orders_repair(each) for each in _split_clauses(text)) or _asks_to_make_pass(text)
 
 
 def asks_for_passing_tests(prompt: str) -> bool:
     """Whether the prompt wants tests that fail to pass, whatever else it wants."""
-    text = _own_words(prompt)
+    text = _remove_quoted_text(prompt)
     if asks_to_change_nothing(prompt):
         return False
     fixes_tests = any(
         (order := _REPAIR.match(clause)) and re.search(_TESTS, order["object"], re.IGNORECASE)
-        for clause in _clauses(text)
+        for clause in _split_clauses(text)
     )
     return fixes_tests or _asks_to_make_pass(text) or bool(_SO_THAT_PASS.search(text) and "?" not in text)
 
 
 def asks_to_change_nothing(prompt: str) -> bool:
     """Whether the prompt forbids changes. That only the tests stay as they are is no such thing."""
-    for match in _NO_CHANGE.finditer(_own_words(prompt)):
+    for match in _NO_CHANGE.finditer(_remove_quoted_text(prompt)):
         spared = match["imperative"] if match["imperative"] is not None else match["without"]
         if spared is None or not _TESTS_ONLY.match(spared):
             return True
@@ -145,20 +145,20 @@ def asks_to_change_nothing(prompt: str) -> bool:
 
 def asks_not_to_commit(prompt: str) -> bool:
     """Whether the prompt forbids a commit."""
-    return bool(_NO_COMMIT.search(_own_words(prompt)))
+    return bool(_NO_COMMIT.search(_remove_quoted_text(prompt)))
 
 
 def asks_to_change_tests(prompts: Sequence[str]) -> bool:
     """Whether one of a turn's prompts asks for tests to be changed, or says that they are wrong."""
-    texts = map(_own_words, prompts)
+    texts = map(_remove_quoted_text, prompts)
     return any(_CHANGE_TESTS.search(text) or _WRONG_TEST.search(text) for text in texts)
 
 
-def _own_words(prompt: str) -> str:
+def _remove_quoted_text(prompt: str) -> str:
     return _FOREIGN.sub("\n", prompt).replace("\N{RIGHT SINGLE QUOTATION MARK}", "'")
 
 
-def _clauses(text: str) -> Iterator[str]:
+def _split_clauses(text: str) -> Iterator[str]:
     """The clauses of a text, each without the politeness in front of it."""
     for clause in _CLAUSE_END.split(text):
         stripped = clause.strip(" \t*#>\"'[]`")
@@ -176,7 +176,7 @@ def _orders_repair(clause: str) -> bool:
 def _asks_to_make_pass(text: str) -> bool:
     """Whether a sentence orders that something be made to pass; not whether it asks how."""
     for sentence in _SENTENCE_END.split(text):
-        for clause in _clauses(sentence):
+        for clause in _split_clauses(sentence):
             if _MAKE_PASS.match(clause):
                 return True
     return False

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from agent.events import Spent
+from agent.events import UsageRecord
 from agent.model.base import UNPAID
 
 _A_DAY = 86_400.0
@@ -24,26 +24,26 @@ class Tally:
     """
 
     steps: int = 0
-    spent: Spent = field(default_factory=Spent)
+    spent: UsageRecord = field(default_factory=UsageRecord)
     started: float = field(default_factory=time.monotonic)
     dearest: float = 0.0
     next_cost: float | None = None
-    last: Spent | None = None
+    last: UsageRecord | None = None
     unpriced: str = ""
 
-    def add(self, usage: Spent) -> None:
+    def add_step(self, usage: UsageRecord) -> None:
         """Count one step's call of a model."""
         self.steps += 1
         self.last = usage
-        self.add_beside(usage)
+        self.add_usage(usage)
         if usage.cost is not None:
             self.dearest = max(self.dearest, usage.cost)
 
-    def add_beside(self, usage: Spent) -> None:
+    def add_usage(self, usage: UsageRecord) -> None:
         """Count a call that is no step."""
         self.spent.add(usage)
 
-    def note_price(self, model: str, usage: Spent) -> None:
+    def mark_unpriced(self, model: str, usage: UsageRecord) -> None:
         """Remember that a call which `model` has answered is missing in the costs."""
         if usage.cost is None and not model.startswith(UNPAID):
             self.unpriced = model
@@ -107,7 +107,7 @@ class MaxCost:
         return f"${cost:.4f} spent of ${self.dollars:g}{next_one} (--max-cost)"
 
 
-def first_reached(limits: Sequence[Limit], tally: Tally) -> str:
+def find_stop_reason(limits: Sequence[Limit], tally: Tally) -> str:
     """Why to stop, or ""."""
     return next((reason for limit in limits if (reason := limit.before_step(tally))), "")
 
@@ -119,6 +119,6 @@ def seconds_left(limits: Sequence[Limit], tally: Tally) -> float:
     return max(0.0, min(times, default=_A_DAY)) + 0.01  # a timer may fire a clock's tick too early
 
 
-def out_of_time(limits: Sequence[Limit], tally: Tally) -> str:
+def find_timeout_reason(limits: Sequence[Limit], tally: Tally) -> str:
     """Why a step was stopped in its middle, or ""."""
-    return first_reached([limit for limit in limits if isinstance(limit, MaxTime)], tally)
+    return find_stop_reason([limit for limit in limits if isinstance(limit, MaxTime)], tally)

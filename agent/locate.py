@@ -10,19 +10,19 @@ from sandbox.repository import find_root
 _WITHOUT = ", or pass --no-commit to work without git"
 
 
-def locate(working: Path, *, need_git: bool, without: str = _WITHOUT) -> tuple[Path, bool]:
+def find_workspace_root(working: Path, *, need_git: bool, without: str = _WITHOUT) -> tuple[Path, bool]:
     """(workspace root, is a git repository). Raises UserError for a missing, closed or wrong folder.
 
     without: how to do without git, where that can be done
     """
-    working = existing(working)
+    working = resolve_folder(working)
     root = find_root(working)
     if root is None and need_git:
-        raise not_a_repository(working, without)
+        raise create_no_repository_error(working, without)
     return root or working, root is not None
 
 
-def existing(folder: Path) -> Path:
+def resolve_folder(folder: Path) -> Path:
     """A folder by its real path. Raises UserError if there is none, or none any more."""
     if not folder.is_dir():
         raise UserError(Fault.USAGE, f"no such folder: {str(folder)!r}")
@@ -36,7 +36,7 @@ def existing(folder: Path) -> Path:
         ) from None
 
 
-def not_a_repository(path: Path, without: str = _WITHOUT) -> UserError:
+def create_no_repository_error(path: Path, without: str = _WITHOUT) -> UserError:
     """The error for a folder outside any git repository."""
     return UserError(
         Fault.NOT_A_REPOSITORY,

@@ -81,19 +81,19 @@ class LogIndex:
     def count(self) -> int:
         return len(self.entries)
 
-    def add(self, event: Event, line: bytes) -> None:
+    def add_event(self, event: Event, line: bytes) -> None:
         """Take in the next event, written as `line`."""
-        name = event.kind + self._plus(event)
+        name = event.kind + self._compute_mark_suffix(event)
         kind = KINDS.index(name) if name in KINDS else 0
         self.entries.append(self.size << _CODE_BITS | kind)
         self.size += len(line)
         self._last = line
         if isinstance(event, Rewind):
-            self.rewinds.append((self.count, place(event.to)))
+            self.rewinds.append((self.count, parse_event_id(event.to)))
         else:
-            track(self.unanswered, event)
+            update_open_calls(self.unanswered, event)
 
-    def _plus(self, event: Event) -> str:
+    def _compute_mark_suffix(self, event: Event) -> str:
         if isinstance(event, ActionEvent) and event.effect not in ("none", "read"):
             self._acting.add(event.call)
             return "+"
@@ -106,20 +106,20 @@ class LogIndex:
             return "+" if event.stage == "summary" else "*" if event.undoes or event.masked else ""
         return ""
 
-    def span(self, number: int) -> tuple[int, int]:
+    def get_span(self, number: int) -> tuple[int, int]:
         """First byte of an event's line and the byte after it."""
         end = self.entries[number] >> _CODE_BITS if number < self.count else self.size
         return self.entries[number - 1] >> _CODE_BITS, end
 
-    def kind(self, number: int) -> str:
+    def get_kind(self, number: int) -> str:
         """Kind of an event, "" for one that the index has no number for."""
-        return self.mark(number).rstrip("+*")
+        return self.get_mark(number).rstrip("+*")
 
-    def mark(self, number: int) -> str:
+    def get_mark(self, number: int) -> str:
         """The same, with its plus or star if it has one."""
         return KINDS[self.entries[number - 1] & (1 << _CODE_BITS) - 1]
 
-    def having(self, marks: Collection[str], first: int, last: int) -> list[int]:
+    def find_marked_places(self, marks: Collection[str], first: int, last: int) -> list[int]:
         """Places from `first` to `last` of the events with these marks."""
         codes = bytes(KINDS.index(mark) for mark in marks)
         if not codes:
@@ -127,7 +127,7 @@ class LogIndex:
         kinds = self.entries[first - 1 : last].tobytes()[0 if sys.byteorder == "little" else 7 :: 8]
         return [first + found.start() for found in re.finditer(b"[" + re.escape(codes) + b"]", kinds)]
 
-    def branch(self, end: int) -> list[tuple[int, int]]:
+    def list_branch_runs(self, end: int) -> list[tuple[int, int]]:
         """The events that lead to the one at `end`, itself included: (first, last) of each run, oldest first."""
         runs: list[tuple[int, int]] = []
         for began, target in reversed(self.rewinds):
@@ -168,7 +168,7 @@ class LogIndex:
         draft.replace(target)
 
 
-def load(log: Path, file: BinaryIO) -> LogIndex:
+def load_index(log: Path, file: BinaryIO) -> LogIndex:
     """The index as it was last written; an empty one if there is none that fits the log, open as `file`."""
     path = log.with_name("log.index")
     try:
@@ -187,7 +187,7 @@ def load(log: Path, file: BinaryIO) -> LogIndex:
             _acting=set(state["unanswered"]),
             _saved=len(entries),
         )
-        start, end = found.span(found.count)
+        start, end = found.get_span(found.count)
         file.seek(start)
         line = file.read(end - start)
     except (OSError, ValueError, KeyError, TypeError, IndexError):
@@ -196,14 +196,14 @@ def load(log: Path, file: BinaryIO) -> LogIndex:
     return found if fits else LogIndex(path)
 
 
-def place(event_id: str) -> int:
+def parse_event_id(event_id: str) -> int:
     """The place that an event's id names. Raises ValueError if it is no id."""
     if not event_id.startswith("e"):
         raise ValueError(f"not the id of an event: {event_id!r}")
     return int(event_id[1:])
 
 
-def track(open_calls: dict[str, str], event: Event) -> None:
+def update_open_calls(open_calls: dict[str, str], event: Event) -> None:
     """Keep `open_calls` (id → tool) to the actions that no observation has answered yet."""
     if isinstance(event, MessageEvent):
         open_calls.update({action.id: action.tool for action in event.actions})
@@ -213,7 +213,7 @@ def track(open_calls: dict[str, str], event: Event) -> None:
         open_calls.pop(event.call, None)
 
 
-def places(runs: list[tuple[int, int]]) -> Iterator[int]:
+def expand_runs(runs: list[tuple[int, int]]) -> Iterator[int]:
     """Each place of the runs of a branch, in order."""
     for first, last in runs:
         yield from range(first, last + 1)

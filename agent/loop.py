@@ -13,23 +13,23 @@ from collections.abc import Awaitable, Callable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
 
-from agent.breathing import Breath
+from agent.breathing import YieldTimer
 from agent.context.compressor import Compressor
 from agent.context.projection import Projection
-from agent.context.slots import size
+from agent.context.slots import count_bytes
 from agent.events import AskedAction, MessageEvent, Signal, Steer
-from agent.limits import Limit, Tally, first_reached, out_of_time, seconds_left
+from agent.limits import Limit, Tally, find_stop_reason, find_timeout_reason, seconds_left
 from agent.model.base import ContextOverflow, CutOff, Delta, Model, ReasoningDelta, Reply, TextDelta
-from agent.money import Purse, broken_off, left
-from agent.record import Recorder
+from agent.money import CostBudget, describe_remaining_limits, estimate_partial_usage
+from agent.record import RequestRecorder
 from agent.session import Session
-from agent.side_calls import spent
-from agent.upsets import Ids, Nudge, Upsets
+from agent.side_calls import convert_usage
+from agent.upsets import ActionIds, Nudge, ReplyRecovery
 from tools.action import Action
 from tools.dispatch import Gateway, tool_ends_turn
 
 
-class Told(str):
+class HarnessText(str):
     """Steering text of the harness itself: it goes into the same inbox, but is no word of the user's."""
 
     __slots__ = ()
@@ -63,19 +63,19 @@ class Loop:
     notices: Callable[[], Awaitable[Sequence[str]]] | None = None
     inbox: deque[str] = field(default_factory=deque)
     tally: Tally = field(default_factory=Tally)
-    _upsets: Upsets = field(default_factory=Upsets)
-    _ids: Ids = field(default_factory=Ids)
-    _recorder: Recorder = field(default_factory=Recorder)
+    _upsets: ReplyRecovery = field(default_factory=ReplyRecovery)
+    _ids: ActionIds = field(default_factory=ActionIds)
+    _recorder: RequestRecorder = field(default_factory=RequestRecorder)
     _step: asyncio.Task[TurnEnd | None] | None = None
     _stop: bool = False
     _interrupts: int = 0
 
     def __post_init__(self) -> None:
-        self.session.subscribe(self._recorder.see)
+        self.session.subscribe(self._recorder.handle_event)
 
     @property
-    def purse(self) -> Purse:
-        return Purse(self.limits, lambda: self.model, lambda: self.compressor.total)
+    def cost_budget(self) -> CostBudget:
+        return CostBudget(self.limits, lambda: self.model, lambda: self.compressor.total_tokens)
 
     @property
     def projection(self) -> Projection:
@@ -84,20 +84,20 @@ class Loop:
     async def run(self) -> TurnEnd:
         """Take steps until the turn is over. Raises UserError when the model or the disk fails."""
         try:
-            return await self._steps()
+            return await self._run_steps()
         finally:
             self._stop = False
             self._interrupts = 0
 
-    async def _steps(self) -> TurnEnd:
+    async def _run_steps(self) -> TurnEnd:
         while True:
             if self._stop:
                 return TurnEnd(reason="interrupted", detail="stopped by the user")
-            self.purse.look_ahead(self.tally)
-            if reached := first_reached(self.limits, self.tally):
+            self.cost_budget.forecast_next_call(self.tally)
+            if reached := find_stop_reason(self.limits, self.tally):
                 return TurnEnd(reason="limit", detail=reached)
-            self._deliver()
-            self._step = asyncio.ensure_future(self._one_step())
+            self._deliver_inbox()
+            self._step = asyncio.ensure_future(self._run_step())
             alarm = asyncio.get_running_loop().call_later(
                 seconds_left(self.limits, self.tally), self._step.cancel
             )
@@ -105,14 +105,14 @@ class Loop:
                 end = await self._step
                 self._interrupts = 0
             except asyncio.CancelledError:
-                if not self._step.cancelled() or _cancelled_from_outside():
+                if not self._step.cancelled() or _is_externally_cancelled():
                     raise
-                if reached := out_of_time(self.limits, self.tally):
+                if reached := find_timeout_reason(self.limits, self.tally):
                     return TurnEnd(reason="limit", detail=reached)
                 self.session.append(Signal(name="interrupt", detail="the user stopped this step"))
                 if not self._stop:
                     self.inbox.appendleft(
-                        Told("I stopped that step. Do not repeat it; go on with what I asked.")
+                        HarnessText("I stopped that step. Do not repeat it; go on with what I asked.")
                     )
                 end = None
             finally:
@@ -123,7 +123,7 @@ class Loop:
                 return end
 
     @property
-    def stepping(self) -> bool:
+    def is_stepping(self) -> bool:
         """Whether a step is running now (and not a check of the harness between steps)."""
         return self._step is not None
 
@@ -141,76 +141,81 @@ class Loop:
         if self._step is not None:
             self._step.cancel()
 
-    def _deliver(self) -> None:
+    def _deliver_inbox(self) -> None:
         while self.inbox:
             text = self.inbox.popleft()
-            self.session.append(Steer(text=str(text), by="harness" if isinstance(text, Told) else "person"))
+            self.session.append(
+                Steer(text=str(text), by="harness" if isinstance(text, HarnessText) else "person")
+            )
 
-    async def _one_step(self) -> TurnEnd | None:
+    async def _run_step(self) -> TurnEnd | None:
         """One request and the actions it led to; None when the turn goes on."""
         for text in await self.notices() if self.notices else ():
             self.session.append(Steer(text=text, by="harness"))
-        async for event in self.compressor.due():
+        async for event in self.compressor.compact_if_due():
             self.session.append(event)
         try:
-            reply = await self._fitting()
+            reply = await self._ask_within_window()
         except CutOff as error:
-            self._go_on(self._upsets.cut_off(error))
+            self._queue_nudge(self._upsets.handle_cut_off(error))
             return None
-        again = self._upsets.see(reply)
+        again = self._upsets.track_reply(reply)
         if not reply.actions:
-            return self._answered(reply)
+            return self._handle_answer(reply)
         observations = await self.gateway.run(reply.actions)
         if again is not None:
-            self._go_on(again)
+            self._queue_nudge(again)
         for action, observation in zip(reply.actions, observations, strict=True):
             if tool_ends_turn(self.gateway.toolbox, action, observation):
                 if any(each.failed for each in observations):
-                    self.inbox.appendleft(Told(_UNSEEN))
+                    self.inbox.appendleft(HarnessText(_UNSEEN))
                     return None
                 return TurnEnd(reason="ended", text=str(observation.data.get("summary", reply.text)))
         return None
 
-    def _answered(self, reply: Reply) -> TurnEnd | None:
+    def _handle_answer(self, reply: Reply) -> TurnEnd | None:
         """What a reply without actions means for the turn."""
         if reply.stop == "refusal":
             return TurnEnd(reason="refusal", text=reply.text or "The model refused to answer.")
-        if (nudge := self._upsets.unsound(reply)) is not None:
-            self._go_on(nudge)
+        if (nudge := self._upsets.check_answer(reply)) is not None:
+            self._queue_nudge(nudge)
             return None
         if not reply.text.strip():
             return TurnEnd(reason="empty", text="The model gave no answer, asked again and again.")
         return TurnEnd(reason="answer", text=reply.text)
 
-    def _go_on(self, nudge: Nudge) -> None:
+    def _queue_nudge(self, nudge: Nudge) -> None:
         self.session.append(Signal(name="model", detail=nudge.note))
-        self.inbox.appendleft(Told(nudge.text))
+        self.inbox.appendleft(HarnessText(nudge.text))
 
-    async def _fitting(self) -> Reply:
+    async def _ask_within_window(self) -> Reply:
         """The reply; of a request that turns out too long for the model, the past is compressed first."""
         try:
-            return await self._ask()
+            return await self._request_reply()
         except ContextOverflow as error:
             # The model's own word goes before our estimate: as if what is there filled the window, and more.
             before = self.projection.tokens
-            async for event in self.compressor.forced(self.compressor.total * 7 // 10):
+            async for event in self.compressor.compact_to_limit(self.compressor.total_tokens * 7 // 10):
                 self.session.append(event)
             if self.projection.tokens >= before:
                 raise
             self.session.append(Signal(name="model", detail=f"{error.message}; compressed the past"))
-            return await self._ask()
+            return await self._request_reply()
 
-    async def _ask(self) -> Reply:
+    async def _request_reply(self) -> Reply:
         """Stream one reply into the log; what had come before an interruption is kept as a partial message."""
-        remaining, running = left(self.limits, self.tally), list(self.compressor.running())
-        request = self.projection.request(state=self.compressor.state(remaining, running))
-        request = self.purse.fit(request, self.tally)
-        record = self._recorder.of(request, left=remaining, running=running)
+        remaining, running = (
+            describe_remaining_limits(self.limits, self.tally),
+            list(self.compressor.running()),
+        )
+        request = self.projection.build_request(state=self.compressor.render_state(remaining, running))
+        request = self.cost_budget.limit_output(request, self.tally)
+        record = self._recorder.describe_request(request, left=remaining, running=running)
         started = time.monotonic()
         reply: Reply | None = None
         text: list[str] = []
         thought = 0  # bytes
-        breath = Breath()
+        breath = YieldTimer()
         try:
             async with aclosing(self.model.stream(request)) as stream:  # type: ignore[type-var]
                 async for delta in stream:
@@ -221,32 +226,38 @@ class Loop:
                         reply = delta
                     else:
                         assert isinstance(delta, ReasoningDelta)
-                        thought += size(delta.text)
-                    await breath.take()
+                        thought += count_bytes(delta.text)
+                    await breath.yield_if_due()
         except (asyncio.CancelledError, CutOff):
             came = "".join(text)
-            said = self.projection.tokens_of(size(came) + thought)
-            used = broken_off(self.model, self.compressor.total, said, self.tally.last)
-            usage = spent(used, time.monotonic() - started)
-            self.tally.add_beside(usage)
+            said = self.projection.estimate_tokens(count_bytes(came) + thought)
+            used = estimate_partial_usage(self.model, self.compressor.total_tokens, said, self.tally.last)
+            usage = convert_usage(used, time.monotonic() - started)
+            self.tally.add_usage(usage)
             name = self.model.name
             self.session.append(
                 MessageEvent(text=came, partial=True, usage=usage, model=name, request=record)
             )
             raise
         assert reply is not None, "a model's stream ends with a Reply"
-        reply = self._ids.apart(reply, self.projection.messages)
-        said = size(reply.text) + size(reply.reasoning) + sum(size(each.raw) for each in reply.actions)
-        counted = self.purse.count(reply.usage, self.projection.tokens_of(said), self.tally.last)
-        usage = spent(counted, time.monotonic() - started)
-        self.tally.add(usage)
-        self.tally.note_price(reply.model or self.model.name, usage)
-        self.projection.correct(reply.usage.input)
+        reply = self._ids.ensure_unique_ids(reply, self.projection.messages)
+        said = (
+            count_bytes(reply.text)
+            + count_bytes(reply.reasoning)
+            + sum(count_bytes(each.raw) for each in reply.actions)
+        )
+        counted = self.cost_budget.complete_usage(
+            reply.usage, self.projection.estimate_tokens(said), self.tally.last
+        )
+        usage = convert_usage(counted, time.monotonic() - started)
+        self.tally.add_step(usage)
+        self.tally.mark_unpriced(reply.model or self.model.name, usage)
+        self.projection.calibrate_estimate(reply.usage.input)
         self.session.append(
             MessageEvent(
                 text=reply.text,
                 reasoning=reply.reasoning,
-                actions=[_asked(action) for action in reply.actions],
+                actions=[_create_asked_action(action) for action in reply.actions],
                 usage=usage,
                 stop=reply.stop,
                 model=reply.model or self.model.name,
@@ -261,12 +272,12 @@ _UNSEEN = "The turn has not ended: an action asked for beside that one failed. L
 """To a model that ended the turn in the same batch: its summary was written before the failure could be seen."""
 
 
-def _cancelled_from_outside() -> bool:
+def _is_externally_cancelled() -> bool:
     task = asyncio.current_task()
     return task is not None and task.cancelling() > 0
 
 
-def _asked(action: Action) -> AskedAction:
+def _create_asked_action(action: Action) -> AskedAction:
     return AskedAction(
         id=action.id,
         tool=action.tool,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from agent.events import Signal
-from agent.reach import specs
+from agent.reach import build_tool_specs
 from agent.runtime import Runtime
 from sandbox.errors import Fault, UserError
 from sandbox.policy import Approval, Mode
@@ -25,7 +25,7 @@ async def switch_mode(runtime: Runtime, mode: Mode) -> None:
     """
     if runtime.place is None:
         raise UserError(Fault.USAGE, "the mode of this session cannot be changed", "Start another one.")
-    found = runtime.place.reach(mode)
+    found = runtime.place.build_capabilities(mode)
     tools = runtime.toolbox.merge(found.toolbox)
     gateway = runtime.loop.gateway
     if runtime.workspace.kernel is not None:
@@ -41,7 +41,7 @@ async def switch_mode(runtime: Runtime, mode: Mode) -> None:
         runtime.snapshots = gateway.snapshots = found.snapshots
     if len(list(tools)) > len(list(runtime.toolbox)):
         runtime.toolbox = gateway.toolbox = tools
-        runtime.projection.tools = tuple(specs(tools))
+        runtime.projection.tools = tuple(build_tool_specs(tools))
     if tools.get("git_commit") is not None:
         runtime.committer.when = runtime.commit
     runtime.session.append(Signal(name="mode", detail=f"mode: {mode}"))

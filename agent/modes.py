@@ -15,7 +15,7 @@ Modes = ActionMode | Mapping[str, ActionMode]
 DEFAULT: ActionMode = "hybrid"
 
 
-def mode_of(model: str, modes: Modes) -> ActionMode:
+def resolve_action_mode(model: str, modes: Modes) -> ActionMode:
     """How the model of this name acts."""
     if isinstance(modes, str):
         return modes

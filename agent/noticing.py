@@ -12,7 +12,7 @@ from contextlib import suppress
 
 from agent.events import Event, ObservationEvent, Prompt, SnapshotEvent, Steer, UndoEvent
 from agent.history import History
-from agent.undo import told
+from agent.undo import format_undo_event
 from sandbox.errors import UserError
 from sandbox.inert import quote_name
 from tools.following import Snapshotter
@@ -29,7 +29,7 @@ Looks = tuple[int, int, int]
 """st_mtime_ns, st_size and st_ino; () is what is not there."""
 
 
-class Noticing:
+class ExternalChanges:
     """Follows the log, and compares the files with what the log says of them."""
 
     def __init__(self, workspace: Workspace, snapshots: Snapshotter | None) -> None:
@@ -42,7 +42,7 @@ class Noticing:
         self._looks: dict[str, Looks | tuple[()]] = {}
         self._told: dict[str, str] = {}  # path → fingerprint of the content that the model was told of
 
-    def see(self, event: Event) -> None:
+    def handle_event(self, event: Event) -> None:
         """Take in the next event of the log."""
         match event:
             case Prompt():
@@ -53,19 +53,19 @@ class Noticing:
                 self._tree = event.after
                 self._own.update(event.paths)
                 if event.told:
-                    self._pending.append(told(event))
+                    self._pending.append(format_undo_event(event))
             case Steer() if event.text in self._pending:
                 self._pending.remove(event.text)
             case ObservationEvent():
                 self._own.update(str(path) for path in event.data.get("changed", ()))
 
-    def catch_up(self, history: History) -> None:
+    def restore_from_history(self, history: History) -> None:
         """Take in a log that is there already: its undoings, what was told since, and where its files stand."""
-        if (first := next(history.only(UndoEvent), None)) is not None:
-            self.see(first)
-            for event in history.only(UndoEvent, Steer, after=first.id):
-                self.see(event)
-        if (last := next(history.marked_newest_first("snapshot", "undo"), None)) is not None:
+        if (first := next(history.select_events(UndoEvent), None)) is not None:
+            self.handle_event(first)
+            for event in history.select_events(UndoEvent, Steer, after=first.id):
+                self.handle_event(event)
+        if (last := next(history.select_marked_newest_first("snapshot", "undo"), None)) is not None:
             self._tree = last.tree if isinstance(last, SnapshotEvent) else self._tree
 
     @property
@@ -73,13 +73,15 @@ class Noticing:
         """The last snapshot that the session itself left behind, "" before the first."""
         return self._tree
 
-    async def due(self) -> Sequence[str]:
+    async def collect_notices(self) -> Sequence[str]:
         """What to say now; nothing in most cases."""
         pending = list(self._pending)
-        changed = await asyncio.to_thread(self._changed) if self._workspace.read else []
+        changed = await asyncio.to_thread(self._find_changed_files) if self._workspace.read else []
         if self._fresh:
             self._fresh = False
-            changed += [each for each in await asyncio.to_thread(self._meanwhile) if each not in changed]
+            changed += [
+                each for each in await asyncio.to_thread(self._find_workspace_changes) if each not in changed
+            ]
         if changed:
             pending.append(
                 f"[Changed by me or another program, not by you: {join_names(list(map(quote_name, changed)), NAMED)}. "
@@ -87,14 +89,14 @@ class Noticing:
             )
         return pending
 
-    def _changed(self) -> list[str]:
+    def _find_changed_files(self) -> list[str]:
         """Files that the model has seen, and that somebody else has changed since."""
         from sandbox.textfile import compute_fingerprint
 
         found = []
         files = self._workspace.files
         for path, seen in list(self._workspace.read.items())[-MOST:]:
-            looks = self._look(path)
+            looks = self._stat_file(path)
             if self._looks.get(path) == looks:
                 continue
             self._looks[path] = looks
@@ -108,14 +110,14 @@ class Noticing:
             self._told[path] = now
         return sorted(found)
 
-    def _look(self, path: str) -> Looks | tuple[()]:
+    def _stat_file(self, path: str) -> Looks | tuple[()]:
         try:
             info = (self._workspace.root / path).stat()
         except OSError:
             return ()
         return info.st_mtime_ns, info.st_size, info.st_ino
 
-    def _meanwhile(self) -> list[str]:
+    def _find_workspace_changes(self) -> list[str]:
         """What changed in the whole workspace since the session's last step that wrote."""
         if not self._tree or self._snapshots is None:
             return []

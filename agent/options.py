@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal
 from agent.committing import When
 from agent.context.budget import DEFAULT_SHARES, Shares
 from agent.context.entering import Outputs
-from agent.discipline import Levels
+from agent.discipline import RuleLevels
 from agent.home import Home
 from agent.limits import Limit
 from agent.model.base import Model
@@ -57,7 +57,7 @@ class Options:
     kernel_memory: int = 4 << 30
     roles: Mapping[Role, Callable[[Home, Callable[[str], None]], Model]] = field(default_factory=dict)
     actions: Modes = DEFAULT
-    discipline: Levels = field(default_factory=Levels)
+    discipline: RuleLevels = field(default_factory=RuleLevels)
     shares: Shares = DEFAULT_SHARES
     summaries: Literal["code", "model"] = "code"
     outputs: Outputs = "outlined"

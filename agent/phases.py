@@ -55,19 +55,19 @@ _NEXT: Mapping[tuple[Name, str], Name] = {
 """From a phase, by what has just been done, to the next; anything else changes nothing."""
 
 
-class Phases:
+class PhaseTracker:
     """The phase that a turn is in."""
 
     def __init__(self) -> None:
         self.name: Name = "explore"
 
-    def see(self, name: str) -> bool:
+    def advance_phase(self, name: str) -> bool:
         """Take in what has happened; whether that changed the phase. A prompt begins anew."""
         before = self.name
         self.name = "explore" if name == "prompt" else _NEXT.get((self.name, name), self.name)
         return self.name != before
 
-    def refusal(self, effect: EffectKind) -> str:
+    def explain_refusal(self, effect: EffectKind) -> str:
         """What to do instead of an effect that has to wait; "" for one that does not."""
         phase = PHASES[self.name]
         return f"this is the {self.name} phase: {phase.guidance}" if effect in phase.withheld else ""

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agent.model.base import ToolSpec
-from agent.modes import mode_of
+from agent.modes import resolve_action_mode
 from sandbox.errors import Fault, UserError
 from sandbox.policy import Mode
 from tools.registry import Tool, Toolbox
@@ -25,7 +25,7 @@ _OF_REPOSITORIES = ("git_status", "git_diff", "git_bisect", "git_log", "git_show
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reach:
+class Capabilities:
     """What a mode gives a session. snapshots: None where nothing can be written"""
 
     sandbox: Sandbox
@@ -34,7 +34,7 @@ class Reach:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
+class SessionEnvironment:
     """Where a session works, and for which model: all that its reach depends on beside the mode."""
 
     options: Options
@@ -44,7 +44,7 @@ class Place:
     model: str
     folder: Path
 
-    def reach(self, mode: Mode) -> Reach:
+    def build_capabilities(self, mode: Mode) -> Capabilities:
         """Raises UserError where the sandbox asked for does not work, or the folder cannot be written."""
         from sandbox.backends import choose_sandbox
         from sandbox.masking import apply_read_denials
@@ -63,14 +63,14 @@ class Place:
             hosts=options.hosts if mode is Mode.WORKSPACE else (),
         )
         writes = mode is not Mode.READ_ONLY
-        return Reach(
+        return Capabilities(
             sandbox=apply_read_denials(sandbox, root, options.rules),
-            toolbox=self._toolbox(mode, in_container=sandbox.name == "container"),
-            snapshots=Snapshots(root, home.project(root) / "snapshots") if writes else None,
+            toolbox=self._build_toolbox(mode, in_container=sandbox.name == "container"),
+            snapshots=Snapshots(root, home.get_project_folder(root) / "snapshots") if writes else None,
         )
 
-    def _toolbox(self, mode: Mode, *, in_container: bool) -> Toolbox:
-        from agent.model.family import family
+    def _build_toolbox(self, mode: Mode, *, in_container: bool) -> Toolbox:
+        from agent.model.family import find_family
         from tools.defaults import load_accepted_tools, load_default_tools
 
         understood = load_accepted_tools()
@@ -83,9 +83,9 @@ class Place:
             withheld.add("git_commit")
         if mode is Mode.READ_ONLY:
             withheld |= {"git_commit", "rename", *(tool.name for tool in understood if not tool.reads_only)}
-        formats = self.options.edit_formats or family(self.model).formats
+        formats = self.options.edit_formats or find_family(self.model).formats
         tools = [tool for tool in load_default_tools(formats) if tool.name not in withheld]
-        by_calls = mode_of(self.model, self.options.actions) == "tools"
+        by_calls = resolve_action_mode(self.model, self.options.actions) == "tools"
         untold = [tool for tool in tools if by_calls and tool.name == "python"]
         return Toolbox(
             [tool for tool in tools if tool not in untold],
@@ -103,10 +103,10 @@ def check_writable(root: Path, mode: Mode) -> None:
         )
 
 
-def specs(tools: Toolbox) -> list[ToolSpec]:
+def build_tool_specs(tools: Toolbox) -> list[ToolSpec]:
     """The tools as a model is told of them."""
 
-    def spec(tool: Tool) -> ToolSpec:
+    def build_spec(tool: Tool) -> ToolSpec:
         return ToolSpec(name=tool.name, description=tool.description, parameters=tool.parameters)
 
-    return [spec(tool) for tool in tools]
+    return [build_spec(tool) for tool in tools]

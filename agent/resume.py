@@ -19,7 +19,7 @@ from agent.events import (
     UndoEvent,
 )
 from agent.history import History
-from agent.log_index import place
+from agent.log_index import parse_event_id
 from agent.loop import TurnEnd
 from agent.session import INTERRUPTED
 from sandbox.snapshots import LostObjectError, Snapshots
@@ -29,12 +29,12 @@ from tools.registry import Toolbox
 from tools.workspace import Workspace
 
 
-class _Paths(Protocol):
+class _PathResolver(Protocol):
     def resolve_relative(self, path: str) -> str: ...
 
 
 @dataclass(slots=True, kw_only=True)
-class _CutOff:
+class _InterruptedActions:
     """Actions that may have written and whose results a kill took with it, since the last snapshot.
 
     before: the snapshot before them; since: when the first began, in seconds since the epoch
@@ -48,7 +48,7 @@ class _CutOff:
     followed: bool = False
     others: bool = False
 
-    def add(self, action: ActionEvent, paths: Sequence[str], since: float) -> None:
+    def add_action(self, action: ActionEvent, paths: Sequence[str], since: float) -> None:
         """One more. paths: what it named, inside the workspace"""
         self.since = min(self.since, since)
         self.written.update(paths)
@@ -56,11 +56,11 @@ class _CutOff:
         self.others |= action.effect != "write"
 
     @property
-    def only(self) -> set[str] | None:
+    def possible_paths(self) -> set[str] | None:
         """Paths that they may have written, None for any."""
         return None if self.followed or self.others else self.written
 
-    def claims(self, path: str) -> bool:
+    def is_session_change(self, path: str) -> bool:
         """Whether a change is the session's to commit."""
         return self.followed or path in self.written
 
@@ -84,34 +84,38 @@ def restore_changes(
     """
     if snapshots is None:
         return None
-    taken_up = _TakenUp(workspace, snapshots, tree)
+    taken_up = _ChangeReplay(workspace, snapshots, tree)
     for event in events:
-        taken_up.see(event)
+        taken_up.handle_event(event)
     if snapshots.is_damaged:
         snapshots.drop_damaged()
     found = taken_up.cut_off
     if found is None:
         return None
-    left = _work_of(found, workspace, snapshots, ended)
-    taken_up.claim(left)
+    left = _snapshot_interrupted_work(found, workspace, snapshots, ended)
+    taken_up.claim_changes(left)
     return SnapshotEvent(tree=left, when="after")
 
 
-def unfollowed(history: History) -> int:
+def find_last_untracked_place(history: History) -> int:
     """Place up to which nothing can be told of what the session did to files, since no snapshot was taken before.
 
     What is after it holds what ran when the first one was taken, or, if none was, what a kill may have cut off.
     """
-    first = history.oldest("snapshot", "undo")
-    begun = (place(prompt.id) for prompt in history.marked("prompt", before=first)) if first else ()
-    return max(max(begun, default=1) if first else history.newest("message"), 1) - 1
+    first = history.find_oldest_place("snapshot", "undo")
+    begun = (
+        (parse_event_id(prompt.id) for prompt in history.select_marked_events("prompt", before=first))
+        if first
+        else ()
+    )
+    return max(max(begun, default=1) if first else history.find_newest_place("message"), 1) - 1
 
 
-class _TakenUp:
+class _ChangeReplay:
     """Follows what a log says of the files, and brings the workspace's facts to it."""
 
     def __init__(self, workspace: Workspace, snapshots: Snapshots, tree: str) -> None:
-        self.cut_off: _CutOff | None = None
+        self.cut_off: _InterruptedActions | None = None
         self._workspace = workspace
         self._snapshots = snapshots
         self._between = ConcurrentChanges(workspace, lambda: snapshots, tree)
@@ -119,49 +123,55 @@ class _TakenUp:
         self._taken = 0.0  # when that was, in seconds since the epoch
         self._begun: dict[str, ActionEvent] = {}
 
-    def see(self, event: Event) -> None:
+    def handle_event(self, event: Event) -> None:
         """Take in the next deed of the log."""
         match event:
             case SnapshotEvent():
                 self._between.record_snapshot(event.tree, event.when)
                 self._tree, self._taken = event.tree, event.time
-                self.claim(event.tree)
+                self.claim_changes(event.tree)
             case UndoEvent():
                 # One that took the conversation back has taken the snapshots of what it undid out of sight.
                 self._between.record_undo(event.before if event.told else event.after, event.after)
                 self._tree = event.after
-                settle(
-                    event, self._workspace, partial(_as_found, self._workspace, self._snapshots, self._tree)
+                apply_undo_event(
+                    event,
+                    self._workspace,
+                    partial(_is_original_state, self._workspace, self._snapshots, self._tree),
                 )
             case ActionEvent():
                 self._begun[event.call] = event
             case ObservationEvent():
-                self._observed(event, self._begun.pop(event.call, None))
+                self._handle_observation(event, self._begun.pop(event.call, None))
 
-    def claim(self, tree: str) -> None:
+    def claim_changes(self, tree: str) -> None:
         """What a kill cut off has come to this snapshot: what differs is its work."""
         found, self.cut_off = self.cut_off, None
         if found is None or not found.before:
             return
         with suppress(LostObjectError):  # then nothing tells what was done
             for change in self._snapshots.list_changes(found.before, tree):
-                if found.claims(change.path):
-                    self._remember(change.path, found.before)
+                if found.is_session_change(change.path):
+                    self._remember_original_state(change.path, found.before)
 
-    def _observed(self, event: ObservationEvent, action: ActionEvent | None) -> None:
+    def _handle_observation(self, event: ObservationEvent, action: ActionEvent | None) -> None:
         lost = event.text == INTERRUPTED and action is not None and action.effect not in ("none", "read")
-        paths = _inside(self._workspace.files, action.paths) if action and action.effect == "write" else []
+        paths = (
+            _select_workspace_paths(self._workspace.files, action.paths)
+            if action and action.effect == "write"
+            else []
+        )
         if lost and action is not None:
             since = max(action.time, self._taken)  # its own snapshot, if that was another than the last
-            self.cut_off = self.cut_off or _CutOff(before=self._tree, since=since)
-            self.cut_off.add(action, paths, since)
+            self.cut_off = self.cut_off or _InterruptedActions(before=self._tree, since=since)
+            self.cut_off.add_action(action, paths, since)
         for path in (*(() if lost else paths), *event.data.get("changed", ())):
-            self._remember(str(path), self._tree)
+            self._remember_original_state(str(path), self._tree)
         if event.data.get("commit"):
             for path in event.data.get("files", ()):
                 self._workspace.changed.pop(str(path), None)
 
-    def _remember(self, path: str, tree: str) -> None:
+    def _remember_original_state(self, path: str, tree: str) -> None:
         workspace, snapshots = self._workspace, self._snapshots
         if not tree or path in workspace.changed:
             return
@@ -174,19 +184,21 @@ class _TakenUp:
             workspace.remember_state(path, state, content)
 
 
-def _work_of(found: _CutOff, workspace: Workspace, snapshots: Snapshots, ended: Collection[str]) -> str:
+def _snapshot_interrupted_work(
+    found: _InterruptedActions, workspace: Workspace, snapshots: Snapshots, ended: Collection[str]
+) -> str:
     """The snapshot that the interrupted actions left behind, without what others have changed since."""
     if not found.before:
         return snapshots.take()
     moments = (round(found.since * 1e9), read_death_time(workspace.at_work_marker))
     surely = found.written.intersection(ended)
     try:
-        return snapshots.take_within(found.before, moments, only=found.only, surely=surely)
+        return snapshots.take_within(found.before, moments, only=found.possible_paths, surely=surely)
     except LostObjectError:  # what was there before, nobody knows
         return snapshots.take()
 
 
-def settle(event: UndoEvent, workspace: Workspace, as_found: Callable[[str], bool]) -> None:
+def apply_undo_event(event: UndoEvent, workspace: Workspace, as_found: Callable[[str], bool]) -> None:
     """Let `workspace.changed` follow an undo: what a person makes of those files later is no work of the session's.
 
     as_found: whether a file is now as it was before the session first changed it
@@ -198,14 +210,14 @@ def settle(event: UndoEvent, workspace: Workspace, as_found: Callable[[str], boo
             workspace.mark_undone(path)
 
 
-def cut_off_turn(history: History) -> list[Event]:
+def read_interrupted_turn(history: History) -> list[Event]:
     """Of the last turn, what it did, and all since its last message: by that it can be told how far it had come."""
-    prompt, last = history.newest("prompt"), history.newest("prompt", "message")
-    done = history.marked("observation+", after=prompt, before=last)
-    return [*done, *(history.since(f"e{last}") if last else history)]
+    prompt, last = history.find_newest_place("prompt"), history.find_newest_place("prompt", "message")
+    done = history.select_marked_events("observation+", after=prompt, before=last)
+    return [*done, *(history.read_events_from(f"e{last}") if last else history)]
 
 
-def ended_already(turn: Sequence[Event], toolbox: Toolbox) -> TurnEnd | None:
+def find_turn_end(turn: Sequence[Event], toolbox: Toolbox) -> TurnEnd | None:
     """How the model had ended the turn that a kill cut off; None if it was still at work."""
     last: MessageEvent | None = None
     answers: dict[str, ObservationEvent] = {}
@@ -233,7 +245,7 @@ def ended_already(turn: Sequence[Event], toolbox: Toolbox) -> TurnEnd | None:
     return None
 
 
-def _as_found(workspace: Workspace, snapshots: Snapshots, tree: str, path: str) -> bool:
+def _is_original_state(workspace: Workspace, snapshots: Snapshots, tree: str, path: str) -> bool:
     try:
         state = snapshots.find_state(tree, path)
         if state is None:
@@ -244,7 +256,7 @@ def _as_found(workspace: Workspace, snapshots: Snapshots, tree: str, path: str) 
         return False
 
 
-def _inside(files: _Paths, paths: Sequence[str]) -> list[str]:
+def _select_workspace_paths(files: _PathResolver, paths: Sequence[str]) -> list[str]:
     found = []
     for path in paths:
         try:

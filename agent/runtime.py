@@ -14,17 +14,17 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from agent.clean import CleanPlaces
+from agent.clean import CommitCheckpointTracker
 from agent.committing import Committer, When
-from agent.conclusion import Conclusion
+from agent.conclusion import TurnConclusion
 from agent.context.budget import DEFAULT_SHARES, Shares
 from agent.context.checkpoint import Checkpoints
 from agent.context.compressor import Compressor, Summarise
 from agent.context.facts import Facts
-from agent.context.past import LogPast
+from agent.context.past import RecallIndex
 from agent.context.projection import Projection
-from agent.context.replay import take_in
-from agent.discipline import Discipline, Levels
+from agent.context.replay import follow_session
+from agent.discipline import RuleLevels, WorkflowMonitor
 from agent.events import (
     End,
     ErrorEvent,
@@ -36,20 +36,20 @@ from agent.events import (
     UndoEvent,
     Verification,
 )
-from agent.images import attach, load
-from agent.limits import Limit, Tally, first_reached
+from agent.images import attach_images, load_image
+from agent.limits import Limit, Tally, find_stop_reason
 from agent.log_recorder import LogRecorder
-from agent.loop import Loop, Told, TurnEnd
+from agent.loop import HarnessText, Loop, TurnEnd
 from agent.model.base import Delta, Model
 from agent.model.roles import Role, Roles
-from agent.noticing import Noticing
+from agent.noticing import ExternalChanges
 from agent.outcome import BY_FAULT, Exit
-from agent.reach import Place, specs
-from agent.resume import cut_off_turn, ended_already, settle
+from agent.reach import SessionEnvironment, build_tool_specs
+from agent.resume import apply_undo_event, find_turn_end, read_interrupted_turn
 from agent.session import Session
 from agent.side_calls import SideCalls
-from agent.streaming import Redacted
-from agent.verify.conclude import differs
+from agent.streaming import StreamRedactor
+from agent.verify.conclude import is_modified
 from agent.verify.weakened_tests import CommitGuard
 from sandbox.errors import UserError
 from sandbox.policy import Approver, Policy
@@ -92,8 +92,8 @@ class Runtime:
     limits: Sequence[Limit] = ()
     commit: When = "never"
     acting: Callable[[Model], Model] = lambda model: model
-    discipline: Levels = field(default_factory=Levels)
-    place: Place | None = None
+    discipline: RuleLevels = field(default_factory=RuleLevels)
+    place: SessionEnvironment | None = None
     mcp: McpServers | None = None
     roles: Mapping[Role, Callable[[], Model]] = field(default_factory=dict)
     shares: Shares = DEFAULT_SHARES
@@ -101,34 +101,38 @@ class Runtime:
     on_delta: Callable[[Delta], None] = lambda delta: None
     loop: Loop = field(init=False)
     side: SideCalls = field(init=False)
-    noticing: Noticing = field(init=False)
+    noticing: ExternalChanges = field(init=False)
     committer: Committer = field(init=False)
-    concluding: Conclusion = field(init=False)
+    concluding: TurnConclusion = field(init=False)
     projection: Projection = field(init=False)
     facts: Facts = field(init=False)
     checkpoints: Checkpoints = field(init=False)
-    past: LogPast = field(init=False)
+    past: RecallIndex = field(init=False)
     between: ConcurrentChanges = field(init=False)
     _harness_actions: int = 0
     _task: asyncio.Task[object] | None = None
 
     def __post_init__(self) -> None:
         self.model = self.acting(self.model)
-        self.projection = Projection(specs(self.toolbox))
-        self.projection.picture = partial(load, self.session.folder)
-        self.concluding = Conclusion(session=self.session, workspace=self.workspace, act=self._act)
-        streamed = Redacted(lambda delta: self.on_delta(delta))
+        self.projection = Projection(build_tool_specs(self.toolbox))
+        self.projection.picture = partial(load_image, self.session.folder)
+        self.concluding = TurnConclusion(
+            session=self.session, workspace=self.workspace, act=self._run_harness_action
+        )
+        streamed = StreamRedactor(lambda delta: self.on_delta(delta))
         self.facts = Facts()
-        self.checkpoints = take_in(self.session, self.projection, self.facts)
-        self.workspace.past = self.past = LogPast(self.session.replayed)
-        self.noticing = Noticing(self.workspace, self.snapshots)
-        self.noticing.catch_up(self.session.replayed)
-        self.session.subscribe(self.noticing.see)
-        self.session.subscribe(CleanPlaces(self.workspace, self.checkpoints, self.noticing.tree).see)
-        self.session.subscribe(streamed.see)
+        self.checkpoints = follow_session(self.session, self.projection, self.facts)
+        self.workspace.past = self.past = RecallIndex(self.session.replayed)
+        self.noticing = ExternalChanges(self.workspace, self.snapshots)
+        self.noticing.restore_from_history(self.session.replayed)
+        self.session.subscribe(self.noticing.handle_event)
+        self.session.subscribe(
+            CommitCheckpointTracker(self.workspace, self.checkpoints, self.noticing.tree).handle_event
+        )
+        self.session.subscribe(streamed.handle_event)
         self.between = ConcurrentChanges(self.workspace, lambda: self.snapshots, self.noticing.tree)
-        self.session.subscribe(self._settle)
-        self.session.subscribe(self.concluding.see)
+        self.session.subscribe(self._handle_file_event)
+        self.session.subscribe(self.concluding.handle_event)
         gateway = Gateway(
             toolbox=self.toolbox,
             workspace=self.workspace,
@@ -136,7 +140,7 @@ class Runtime:
             recorder=LogRecorder(session=self.session, workspace=self.workspace),
             snapshots=self.snapshots,
             approver=self.approver,
-            guard=CommitGuard(self.concluding.tests, self._disciplined()),
+            guard=CommitGuard(self.concluding.tests, self._create_workflow_monitor()),
         )
         if self.toolbox.get("python") is not None:
             from tools.kernel.session import KernelSession
@@ -152,57 +156,59 @@ class Runtime:
                 running=lambda: [
                     f"{each.name}: {each.line}" for each in self.workspace.background.running_commands
                 ],
-                summarise=self._summarise if self.summaries == "model" else None,
-                summarise_here=self._summarising_here,
+                summarise=self._summarise_past if self.summaries == "model" else None,
+                summarise_here=self._choose_context_summariser,
                 cold=bool(self.projection.slots),
             ),
             model=self.model,
             gateway=gateway,
             limits=self.limits,
-            on_delta=streamed.delta,
-            notices=self._notices,
+            on_delta=streamed.handle_delta,
+            notices=self._collect_notices,
         )
         self.workspace.facts["model"] = self.model.name
         self.side = SideCalls(
             Roles(lambda: self.model, self.roles),
-            self._beside,
-            lambda: first_reached(self.limits, self.loop.tally),
+            self._record_side_call,
+            lambda: find_stop_reason(self.limits, self.loop.tally),
         )
         when = self.commit if self.toolbox.get("git_commit") is not None else "never"
-        self.committer = Committer(when, self.workspace, self._act, self, self.concluding.tests)
+        self.committer = Committer(
+            when, self.workspace, self._run_harness_action, self, self.concluding.tests
+        )
 
-    async def turn(self, prompt: str | None) -> End:
+    async def run_turn(self, prompt: str | None) -> End:
         """Run one turn; None goes on with the turn that a kill or a limit cut off. Never raises for a user's fault."""
         self.loop.tally = Tally()
         self.committer.prompt = prompt or ""
-        self.concluding.start()
+        self.concluding.begin_turn()
         end: End
         self._task = asyncio.current_task()
         try:
             self.session.answer_orphans()
             cut_off = None
             if prompt is not None:
-                text, images = attach(prompt, self.workspace.root, self.session.folder)
+                text, images = attach_images(prompt, self.workspace.root, self.session.folder)
                 self.session.append(Prompt(text=text, images=images))
             else:
-                cut_off = self._catch_up()
-            await self.join_servers()
-            end = await self._turn(cut_off)
+                cut_off = self._restore_interrupted_turn()
+            await self.start_mcp_servers()
+            end = await self._run_to_end(cut_off)
         except UserError as error:
-            end = self._failed(error)
+            end = self._handle_user_error(error)
         except asyncio.CancelledError:
             if self._task is not None:
                 self._task.uncancel()
-            end = self._end(Exit.INTERRUPTED, "interrupted")
+            end = self._create_end_event(Exit.INTERRUPTED, "interrupted")
         except Exception as error:  # a fault of ours: say so, keep the log whole, exit with its own code
-            end = self._internal(error)
+            end = self._handle_internal_error(error)
         finally:
             self._task = None
-        await self._snapshot_after()
-        self._announce(end)
+        await self._take_final_snapshot()
+        self._announce_event(end)
         return end
 
-    async def join_servers(self) -> None:
+    async def start_mcp_servers(self) -> None:
         """Start the servers that the settings name, once, and offer their tools from the next request on."""
         if self.mcp is None:
             return
@@ -210,13 +216,15 @@ class Runtime:
             self.session.append(Signal(name="mcp", detail=each))
         if new := [each for each in self.mcp.tools if self.toolbox.get(each.name) is None]:
             self.toolbox = self.loop.gateway.toolbox = self.toolbox.merge(Toolbox(new))
-            self.projection.tools = tuple(specs(self.toolbox))
+            self.projection.tools = tuple(build_tool_specs(self.toolbox))
 
-    def _disciplined(self) -> Discipline:
+    def _create_workflow_monitor(self) -> WorkflowMonitor:
         ends = frozenset(tool.name for tool in self.toolbox if tool.ends)
-        discipline = Discipline(self.workspace, ends=ends, levels=self.discipline, tell=self.session.append)
-        discipline.catch_up(self.facts)
-        self.session.subscribe(discipline.see)
+        discipline = WorkflowMonitor(
+            self.workspace, ends=ends, levels=self.discipline, tell=self.session.append
+        )
+        discipline.restore_from_facts(self.facts)
+        self.session.subscribe(discipline.handle_event)
         return discipline
 
     async def switch_model(self, model: Model) -> None:
@@ -227,33 +235,33 @@ class Runtime:
         self.workspace.facts["model"] = model.name
         await old.close()
 
-    async def _summarise(self, prompt: str) -> str:
+    async def _summarise_past(self, prompt: str) -> str:
         """A summary of the past by the fast model; "" leaves it to code."""
         try:
-            return await self.side.text(prompt, purpose="summary of the past", max_output=3_000)
+            return await self.side.request_text(prompt, purpose="summary of the past", max_output=3_000)
         except UserError:  # told in the log; code writes the summary
             return ""
 
-    def _summarising_here(self) -> Summarise | None:
+    def _choose_context_summariser(self) -> Summarise | None:
         """The model of the conversation, where it would be asked anyhow: all of the past is in its cache."""
-        return None if self.side.roles.has_own(Role.FAST) else self._summarise_here
+        return None if self.side.roles.has_own_model(Role.FAST) else self._summarise_in_context
 
-    async def _summarise_here(self, prompt: str) -> str:
+    async def _summarise_in_context(self, prompt: str) -> str:
         try:
-            return await self.side.in_context(
-                self.projection.request(), prompt, purpose="summary of the past", max_output=3_000
+            return await self.side.request_in_context(
+                self.projection.build_request(), prompt, purpose="summary of the past", max_output=3_000
             )
         except UserError:  # told in the log; code writes the summary
             return ""
 
     @property
-    def turning(self) -> bool:
+    def is_turn_running(self) -> bool:
         """Whether a turn is running."""
         return self._task is not None
 
     def interrupt(self) -> None:
         """A person pressed Ctrl-C: stop the step, or the turn if none is running."""
-        if self.loop.stepping:
+        if self.loop.is_stepping:
             self.loop.interrupt()
         elif self._task is not None:
             self._task.cancel()
@@ -261,12 +269,12 @@ class Runtime:
     def stop(self) -> None:
         """End the turn now (SIGTERM, SIGHUP, a closed terminal)."""
         self.loop.stop()
-        if not self.loop.stepping and self._task is not None:
+        if not self.loop.is_stepping and self._task is not None:
             self._task.cancel()
 
-    async def act(self, tool: str, arguments: dict[str, object]) -> Observation:
+    async def run_person_action(self, tool: str, arguments: dict[str, object]) -> Observation:
         """An action that a person asked for, between turns: judged, run and logged like a model's."""
-        return await self._act(tool, arguments)
+        return await self._run_harness_action(tool, arguments)
 
     async def close(self) -> None:
         """Release the model's connections, the kernel, language servers and the log."""
@@ -281,11 +289,11 @@ class Runtime:
         await self.model.close()
         await self.side.roles.close()
         with suppress(UserError):  # a full disk: the turn has told of it
-            await self.session.settle()
+            await self.session.wait_for_sync()
         self.checkpoints.save()
         self.session.close()
 
-    async def _turn(self, cut_off: TurnEnd | None) -> End:
+    async def _run_to_end(self, cut_off: TurnEnd | None) -> End:
         """`cut_off`: the model had ended the turn before a kill, and only what follows that is left to do."""
         rechecks = 0
         while True:
@@ -294,16 +302,16 @@ class Runtime:
             ended = cut_off or await self.loop.run()
             cut_off = None
             if ended.reason == "limit":
-                return self._end(Exit.LIMIT, ended.detail)
+                return self._create_end_event(Exit.LIMIT, ended.detail)
             if ended.reason == "interrupted":
-                return self._end(Exit.INTERRUPTED, ended.detail)
-            known = self.concluding.evidence.current()
-            verification = await self.concluding.verify()
+                return self._create_end_event(Exit.INTERRUPTED, ended.detail)
+            known = self.concluding.evidence.get_current_report()
+            verification = await self.concluding.verify_turn()
             changed = self.concluding.has_changes
             if verification.outcome == "failed" and changed and known is None and rechecks < RECHECKS:
                 rechecks += 1
                 self.loop.inbox.append(
-                    Told(
+                    HarnessText(
                         "The tests were run after your changes, and fail: "
                         f"{verification.detail}.\n{quote_lines(self.concluding.last_output.splitlines())}\n"
                         "Go on, or finish and say why not."
@@ -311,29 +319,29 @@ class Runtime:
                 )
                 continue
             if weakened := self.concluding.report_weakened_tests():
-                self.loop.inbox.append(Told(weakened))
+                self.loop.inbox.append(HarnessText(weakened))
                 continue
-            outcome = self.concluding.outcome(ended, verification)
+            outcome = self.concluding.determine_outcome(ended, verification)
             if withheld := self.concluding.withhold_commit(commits=self.committer.when != "never"):
                 outcome = Exit.NOT_ACHIEVED if outcome is Exit.DONE else outcome
-                return self._end(outcome, f"{ended.text}\n\n{withheld}".strip(), verification)
+                return self._create_end_event(outcome, f"{ended.text}\n\n{withheld}".strip(), verification)
             if verification.outcome == "passed":
-                await self.committer.after_turn(ended.text)
-            return self._end(outcome, ended.text, verification)
+                await self.committer.commit_after_turn(ended.text)
+            return self._create_end_event(outcome, ended.text, verification)
 
-    def _catch_up(self) -> TurnEnd | None:
+    def _restore_interrupted_turn(self) -> TurnEnd | None:
         """Take in the part of the turn that is in the log already; how the model had ended it, if it had."""
-        events = cut_off_turn(self.session.replayed)
+        events = read_interrupted_turn(self.session.replayed)
         for event in events:
-            self.concluding.note(event)
-        return ended_already(events, self.toolbox)
+            self.concluding.track_event(event)
+        return find_turn_end(events, self.toolbox)
 
-    async def _notices(self) -> list[str]:
+    async def _collect_notices(self) -> list[str]:
         """What the model is told before its next request."""
-        told = await self.committer.before_request(self.concluding.evidence)
-        return [*([told] if told else []), *await self.noticing.due()]
+        told = await self.committer.commit_before_request(self.concluding.evidence)
+        return [*([told] if told else []), *await self.noticing.collect_notices()]
 
-    async def _act(self, tool: str, arguments: dict[str, object]) -> Observation:
+    async def _run_harness_action(self, tool: str, arguments: dict[str, object]) -> Observation:
         """An action of the harness itself, through the same gateway as everybody's."""
         self._harness_actions += 1
         action = Action(
@@ -341,27 +349,27 @@ class Runtime:
         )
         return (await self.loop.gateway.run([action]))[0]
 
-    def _beside(self, call: SideCall) -> None:
-        self.loop.tally.add_beside(call.usage)
+    def _record_side_call(self, call: SideCall) -> None:
+        self.loop.tally.add_usage(call.usage)
         if not call.problem:
-            self.loop.tally.note_price(call.model, call.usage)
-        self._announce(call)
+            self.loop.tally.mark_unpriced(call.model, call.usage)
+        self._announce_event(call)
 
-    def _settle(self, event: Event) -> None:
+    def _handle_file_event(self, event: Event) -> None:
         if isinstance(event, SnapshotEvent):
             self.between.record_snapshot(event.tree, event.when)
         if isinstance(event, UndoEvent):
             self.between.record_undo(event.before, event.after)
-            settle(event, self.workspace, lambda path: not differs(self.workspace, path))
+            apply_undo_event(event, self.workspace, lambda path: not is_modified(self.workspace, path))
 
-    def _end(self, outcome: Exit, summary: str, verification: Verification | None = None) -> End:
-        return self.concluding.end(outcome, summary, self.loop.tally, verification)
+    def _create_end_event(self, outcome: Exit, summary: str, verification: Verification | None = None) -> End:
+        return self.concluding.create_end_event(outcome, summary, self.loop.tally, verification)
 
-    def _failed(self, error: UserError) -> End:
-        self._announce(ErrorEvent(fault=error.fault, message=error.message, hint=error.hint))
-        return self._end(BY_FAULT[error.fault], error.message)
+    def _handle_user_error(self, error: UserError) -> End:
+        self._announce_event(ErrorEvent(fault=error.fault, message=error.message, hint=error.hint))
+        return self._create_end_event(BY_FAULT[error.fault], error.message)
 
-    def _internal(self, error: Exception) -> End:
+    def _handle_internal_error(self, error: Exception) -> End:
         import traceback
 
         report = self.session.folder / "traceback.txt"
@@ -370,26 +378,26 @@ class Runtime:
             report.write_text(redact("".join(traceback.format_exception(error))), "utf-8")
         except OSError:  # the disk may be the cause; the line below still says what happened
             report = Path("(not written)")
-        self._announce(ErrorEvent(fault="internal", message=text, hint=f"Traceback: {report}"))
-        return self._end(Exit.INTERNAL, text)
+        self._announce_event(ErrorEvent(fault="internal", message=text, hint=f"Traceback: {report}"))
+        return self._create_end_event(Exit.INTERNAL, text)
 
-    def _announce(self, event: Event) -> None:
+    def _announce_event(self, event: Event) -> None:
         """Log an event; when the disk refuses it, the views are told all the same."""
         try:
             self.session.append(event)
         except UserError:
-            self.session.tell(event)
+            self.session.notify_subscribers(event)
 
-    async def _snapshot_after(self) -> None:
+    async def _take_final_snapshot(self) -> None:
         """The tree after a batch that was interrupted: what an undo takes back, and no more."""
         with suppress(UserError, OSError):  # a full disk, a folder that is gone: its end must be told, too
             await self.loop.gateway.record_pending_snapshot()
 
 
-def notice(session: Session) -> Callable[[str], None]:
+def make_notice_callback(session: Session) -> Callable[[str], None]:
     """A callback for models: one quiet line for the user (a retry, a fallback), logged as a signal."""
 
-    def tell(text: str) -> None:
+    def log_notice(text: str) -> None:
         session.append(Signal(name="model", detail=text))
 
-    return tell
+    return log_notice

@@ -20,13 +20,13 @@ from agent.events import (
     Prompt,
     Rewind,
     Title,
-    parse,
-    render,
+    parse_event,
+    render_event,
 )
 from agent.glance import NO_SUCH
 from agent.history import History
-from agent.home import private_folder
-from agent.log_index import CHECKPOINT, LogIndex, load, place, track
+from agent.home import make_private_folder
+from agent.log_index import CHECKPOINT, LogIndex, load_index, parse_event_id, update_open_calls
 from sandbox.errors import Fault, UserError
 from sandbox.secrets import redact, redact_values
 
@@ -58,12 +58,12 @@ class Session:
     def create(cls, sessions: Path) -> Session:
         """Start a log in a new folder below `sessions`."""
         stamp = time.strftime("%Y%m%d-%H%M%S")
-        folder = private_folder(sessions) / f"{stamp}-{os.urandom(2).hex()}"
+        folder = make_private_folder(sessions) / f"{stamp}-{os.urandom(2).hex()}"
         try:
             folder.mkdir(mode=0o700)
-            descriptor = _open(folder / "log.jsonl", os.O_CREAT | os.O_EXCL)
+            descriptor = _open_locked(folder / "log.jsonl", os.O_CREAT | os.O_EXCL)
         except OSError as error:
-            raise _storage(error, folder) from error
+            raise _convert_storage_error(error, folder) from error
         return cls(folder, descriptor, LogIndex(folder / "log.index"))
 
     @classmethod
@@ -75,15 +75,15 @@ class Session:
         """
         path = folder / "log.jsonl"
         try:
-            descriptor = _open(path, 0)
+            descriptor = _open_locked(path, 0)
         except OSError as error:
             if error.errno in NO_SUCH:
                 raise UserError(
                     Fault.USAGE, f"no session {folder.name!r}", "List them: patchwright sessions"
                 ) from None
-            raise _storage(error, folder) from error
+            raise _convert_storage_error(error, folder) from error
         try:
-            session = cls(folder, descriptor, _repair(path, descriptor, proceed), proceed)
+            session = cls(folder, descriptor, _repair_log(path, descriptor, proceed), proceed)
         except BaseException:  # whatever it was, the log is released; the error goes on
             os.close(descriptor)
             raise
@@ -112,9 +112,9 @@ class Session:
         for call, tool in list(self._index.unanswered.items()):
             self.append(ObservationEvent(call=call, tool=tool, text=INTERRUPTED, failed=True))
 
-    def points(self) -> list[Prompt]:
+    def list_prompts(self) -> list[Prompt]:
         """The prompts of the present branch: where a person would go back to (`rewind(to=prompt.parent)`)."""
-        return list(self.replayed.only(Prompt))
+        return list(self.replayed.select_events(Prompt))
 
     def rewind(self, to: str) -> Rewind:
         """Go on from event `to`, of this branch or another; what came after it stays in the log.
@@ -122,11 +122,11 @@ class Session:
         Subscribers with a `restart` start over; files of the workspace are left as they are. Actions of `to`'s
         batch that were answered only later are answered as interrupted. Raises UserError if there is no such event.
         """
-        if self.replayed.get(to) is None:
+        if self.replayed.get_event(to) is None:
             raise UserError(Fault.USAGE, f"session {self.id!r} has no event {to!r}", "Events are e1, e2, …")
-        self._index.unanswered = self.replayed.unanswered(place(to))
+        self._index.unanswered = self.replayed.find_unanswered_calls(parse_event_id(to))
         event = Rewind(to=to)
-        self._stamp(event, to)
+        self._write_event(event, to)
         for subscriber, restart in list(self._subscribers):
             if restart is None:
                 subscriber(event)
@@ -144,24 +144,24 @@ class Session:
     def append(self, event: Event) -> Event:
         """Write one event and hand it to the subscribers, without the secrets in it: what is not in the log is
         neither shown nor sent. Raises UserError when the disk is full."""
-        self._stamp(event, f"e{self._index.count}" if self._index.count else "")
-        self.tell(event)
+        self._write_event(event, f"e{self._index.count}" if self._index.count else "")
+        self.notify_subscribers(event)
         return event
 
-    def tell(self, event: Event) -> None:
+    def notify_subscribers(self, event: Event) -> None:
         """Hand an event to the subscribers without writing it (the last word when the disk is full)."""
         for subscriber, _ in list(self._subscribers):
             subscriber(event)
 
-    def _stamp(self, event: Event, parent: str) -> None:
+    def _write_event(self, event: Event, parent: str) -> None:
         """Write an event as the next one of the log."""
-        _redact(event)
+        _redact_event(event)
         event.id = f"e{self._index.count + 1}"
         event.parent = parent
         event.time = round(time.time(), 3)
-        line = render(event)
-        self._write(line)
-        self._index.add(event, line)
+        line = render_event(event)
+        self._write_line(line)
+        self._index.add_event(event, line)
         if not self._subscribers:
             self.replayed.fresh[self._index.count] = event
         if self._index.count % CHECKPOINT == 0:
@@ -169,10 +169,10 @@ class Session:
 
     async def sync(self) -> None:
         """Have what is written reach the disk, without waiting for it: the wait falls into the next call."""
-        await self.settle()
+        await self.wait_for_sync()
         self._syncing = asyncio.get_running_loop().run_in_executor(None, os.fsync, self._descriptor)
 
-    async def settle(self) -> None:
+    async def wait_for_sync(self) -> None:
         """Wait for the last `sync`. Raises UserError when the disk turns out to be full."""
         if self._syncing is None:
             return
@@ -180,7 +180,7 @@ class Session:
         try:
             await syncing
         except OSError as error:
-            raise _storage(error, self.folder) from error
+            raise _convert_storage_error(error, self.folder) from error
 
     def close(self) -> None:
         """Sync and release the log. Safe to call twice."""
@@ -191,7 +191,7 @@ class Session:
             self._index.save()
             os.close(descriptor)
 
-    def _write(self, line: bytes) -> None:
+    def _write_line(self, line: bytes) -> None:
         """One write call per event; a short write (full disk) is taken back, so that the log stays whole."""
         try:
             written = os.write(self._descriptor, line)
@@ -199,10 +199,10 @@ class Session:
                 raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         except OSError as error:
             os.ftruncate(self._descriptor, self._index.size)
-            raise _storage(error, self.folder) from error
+            raise _convert_storage_error(error, self.folder) from error
 
 
-def read(folder: Path) -> Iterator[Event]:
+def read_events(folder: Path) -> Iterator[Event]:
     """The events of a log that may be open elsewhere; a torn last line is left out.
 
     Raises FileNotFoundError when there is no such log, UserError when it is damaged.
@@ -215,18 +215,18 @@ def read(folder: Path) -> Iterator[Event]:
             raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path)) from None
         raise
     with file:
-        yield from (event for event, _ in _whole_lines(path, file))
+        yield from (event for event, _ in _read_whole_lines(path, file))
 
 
-def unanswered(events: list[Event]) -> list[tuple[str, str]]:
+def list_unanswered_calls(events: list[Event]) -> list[tuple[str, str]]:
     """(call, tool) of each action that no observation answers, in the order in which they were asked."""
     open_calls: dict[str, str] = {}
     for event in events:
-        track(open_calls, event)
+        update_open_calls(open_calls, event)
     return list(open_calls.items())
 
 
-def _redact(event: Event) -> None:
+def _redact_event(event: Event) -> None:
     if isinstance(event, MessageEvent):  # signed, so whole or not at all
         event.kept = [part for part in event.kept if redact_values(part) is part]
     fields = {
@@ -245,7 +245,7 @@ def _redact(event: Event) -> None:
         each.raw = redact(each.raw)
 
 
-def _open(path: Path, flags: int) -> int:
+def _open_locked(path: Path, flags: int) -> int:
     descriptor = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CLOEXEC | flags, 0o600)
     # What a killed process had just forked, and not yet made another program, holds its lock a moment longer.
     until = time.monotonic() + LEFT_BEHIND
@@ -265,30 +265,30 @@ def _open(path: Path, flags: int) -> int:
             ) from None
 
 
-def _repair(path: Path, descriptor: int, proceed: Callable[[], None]) -> LogIndex:
+def _repair_log(path: Path, descriptor: int, proceed: Callable[[], None]) -> LogIndex:
     """Index what was written since the index was; cut off what stands after the last whole line (a torn write)."""
     with path.open("rb") as file:
-        index = load(path, file)
+        index = load_index(path, file)
         file.seek(index.size)
         known = len(index.rewinds)
-        for event, line in _whole_lines(path, file):
+        for event, line in _read_whole_lines(path, file):
             proceed()
-            index.add(event, line)
+            index.add_event(event, line)
     if len(index.rewinds) > known:
-        index.unanswered = History(path, index, proceed).unanswered(index.count)
+        index.unanswered = History(path, index, proceed).find_unanswered_calls(index.count)
     if index.size < os.fstat(descriptor).st_size:
         os.ftruncate(descriptor, index.size)
     return index
 
 
-def _whole_lines(path: Path, file: BinaryIO) -> Iterator[tuple[Event, bytes]]:
+def _read_whole_lines(path: Path, file: BinaryIO) -> Iterator[tuple[Event, bytes]]:
     """The events of all whole lines from where the file stands, and the lines themselves."""
     whole = file.tell()
     while line := file.readline():
         try:
             if not line.endswith(b"\n"):
                 return
-            event = parse(line)
+            event = parse_event(line)
         except NewerFormat as error:
             raise UserError(
                 error.fault, f"session {path.parent.name!r}: {error.message}", error.hint
@@ -305,7 +305,7 @@ def _whole_lines(path: Path, file: BinaryIO) -> Iterator[tuple[Event, bytes]]:
         yield event, line
 
 
-def _storage(error: OSError, folder: Path) -> UserError:
+def _convert_storage_error(error: OSError, folder: Path) -> UserError:
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
         return UserError(
             Fault.STORAGE_FULL,

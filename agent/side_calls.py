@@ -9,7 +9,7 @@ from contextlib import aclosing
 from dataclasses import replace
 from typing import Protocol
 
-from agent.events import SideCall, Spent
+from agent.events import SideCall, UsageRecord
 from agent.model.base import Model, Reply, Request, Usage, UserMessage
 from agent.model.roles import Role, Roles
 from sandbox.errors import Fault, UserError
@@ -47,11 +47,11 @@ class SideCalls:
         self._record = record
         self._refusal = refusal
 
-    def available(self, role: Role = Role.FAST) -> bool:
+    def can_ask(self, role: Role = Role.FAST) -> bool:
         """Whether a model can be asked. Raises UserError if the role's model cannot be made."""
-        return self.roles.writer(role) is not None
+        return self.roles.get_writer(role) is not None
 
-    async def text(
+    async def request_text(
         self,
         prompt: str,
         *,
@@ -66,29 +66,29 @@ class SideCalls:
         purpose: a word or two for the log, such as "commit message"; max_output: tokens; patience: seconds
         Raises UserError when the model fails or does not answer in time.
         """
-        model = self.roles.writer(role)
+        model = self.roles.get_writer(role)
         if model is None or self._refusal():
             return ""
         request = Request(system=system, messages=[UserMessage(text=redact(prompt))], max_output=max_output)
-        reply = await self.ask(model, request, purpose=purpose, role=role, patience=patience)
+        reply = await self.request_reply(model, request, purpose=purpose, role=role, patience=patience)
         return reply.text.strip()
 
-    async def in_context(
+    async def request_in_context(
         self, request: Request, prompt: str, *, purpose: str, max_output: int, patience: float = PATIENCE
     ) -> str:
         """What the conversation's own model answers to a prompt at its end, out of its cache; as `text` otherwise.
 
         Actions that it asks for are left aside.
         """
-        model = self.roles.writer(Role.MAIN)
+        model = self.roles.get_writer(Role.MAIN)
         if model is None or self._refusal():
             return ""
         messages = [*request.messages, UserMessage(text=redact(prompt))]
         whole = replace(request, messages=messages, max_output=max_output)
-        reply = await self.ask(model, whole, purpose=purpose, role=Role.MAIN, patience=patience)
+        reply = await self.request_reply(model, whole, purpose=purpose, role=Role.MAIN, patience=patience)
         return reply.text.strip()
 
-    async def ask(
+    async def request_reply(
         self, model: Model, request: Request, *, purpose: str, role: Role, patience: float = PATIENCE
     ) -> Reply:
         """One request to one model, logged and counted. Raises UserError when it fails or takes too long."""
@@ -96,7 +96,7 @@ class SideCalls:
         problem, reply = "", Reply(text="")
         try:
             async with asyncio.timeout(patience):
-                reply = await finished(model, request)
+                reply = await collect_reply(model, request)
         except TimeoutError:
             problem = f"{model.name} did not answer within {patience:g} s ({purpose})"
             raise UserError(Fault.MODEL_UNREACHABLE, problem) from None
@@ -104,7 +104,7 @@ class SideCalls:
             problem = error.message
             raise
         finally:
-            usage = spent(reply.usage, time.monotonic() - started)
+            usage = convert_usage(reply.usage, time.monotonic() - started)
             name = reply.model or model.name
             self._record(
                 SideCall(
@@ -114,17 +114,17 @@ class SideCalls:
         return reply
 
 
-async def short_text(
+async def request_short_text(
     runtime: HasSideCalls, prompt: str, *, purpose: str = "short text", role: Role = Role.FAST
 ) -> str:
     """A title, a summary, a message; "" if there is no model for it. Never raises: the caller has words of its own."""
     try:
-        return await runtime.side.text(prompt, purpose=purpose, role=role)
+        return await runtime.side.request_text(prompt, purpose=purpose, role=role)
     except UserError:  # told in the log; a title is not worth a turn
         return ""
 
 
-async def finished(model: Model, request: Request) -> Reply:
+async def collect_reply(model: Model, request: Request) -> Reply:
     """The reply to one request, its deltas left aside. Raises UserError."""
     reply: Reply | None = None
     async with aclosing(model.stream(request)) as stream:  # type: ignore[type-var]
@@ -135,9 +135,9 @@ async def finished(model: Model, request: Request) -> Reply:
     return reply
 
 
-def spent(usage: Usage, seconds: float) -> Spent:
+def convert_usage(usage: Usage, seconds: float) -> UsageRecord:
     """What a call used, as the log holds it."""
-    return Spent(
+    return UsageRecord(
         input=usage.input,
         cached=usage.cached,
         output=usage.output,

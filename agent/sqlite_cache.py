@@ -6,22 +6,22 @@ import sqlite3
 from pathlib import Path
 
 
-def opened(path: Path, schema: str, patience: float) -> sqlite3.Connection:
+def open_cache(path: Path, schema: str, patience: float) -> sqlite3.Connection:
     """The cache at `path`, with the tables of `schema`; a damaged one is deleted and begun again.
 
     patience: seconds to wait for another process that writes. Raises sqlite3.OperationalError when the file is in use
     or not ours to write: no reason to delete it.
     """
     try:
-        return prepared(path, schema, patience)
+        return connect_with_schema(path, schema, patience)
     except sqlite3.OperationalError:
         raise
     except sqlite3.DatabaseError:
         path.unlink(missing_ok=True)
-        return prepared(path, schema, patience)
+        return connect_with_schema(path, schema, patience)
 
 
-def prepared(path: Path | str, schema: str, patience: float = 0.0) -> sqlite3.Connection:
+def connect_with_schema(path: Path | str, schema: str, patience: float = 0.0) -> sqlite3.Connection:
     """A connection (":memory:" for one that nobody else sees) that has the tables of `schema`."""
     db = sqlite3.connect(path, timeout=patience)
     try:

@@ -9,21 +9,21 @@ from agent.model.base import Delta, TextDelta
 from sandbox.secrets import Redactor
 
 
-class Redacted:
+class StreamRedactor:
     """Hands on what a model streams, its text redacted; the end of a message brings the rest of it."""
 
     def __init__(self, tell: Callable[[Delta], None]) -> None:
         self._tell = tell
         self._text = Redactor()
 
-    def delta(self, delta: Delta) -> None:
+    def handle_delta(self, delta: Delta) -> None:
         """Take in a part of a reply."""
         if not isinstance(delta, TextDelta):
             self._tell(delta)
         elif text := self._text.feed(delta.text):
             self._tell(TextDelta(text=text))
 
-    def see(self, event: Event) -> None:
+    def handle_event(self, event: Event) -> None:
         """Take in an event of the log."""
         if isinstance(event, MessageEvent):
             rest, self._text = self._text.close(), Redactor()

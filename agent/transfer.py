@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import IO, Any
 
 from agent.context.facts import Facts
-from agent.context.ledger import ledger
-from agent.context.summary import sections_of
+from agent.context.ledger import render_ledger
+from agent.context.summary import build_sections
 from agent.events import (
     Compaction,
     Event,
@@ -24,15 +24,15 @@ from agent.events import (
     Signal,
     SnapshotEvent,
     UndoEvent,
-    line_of,
-    parse,
-    render,
+    encode_line,
+    parse_event,
+    render_event,
 )
-from agent.home import private_folder
+from agent.home import make_private_folder
 from agent.images import FOLDER as IMAGES
-from agent.images import own_name
-from agent.log_index import place
-from agent.session import Session, read
+from agent.images import derive_image_name
+from agent.log_index import parse_event_id
+from agent.session import Session, read_events
 from sandbox.errors import Fault, UserError
 from sandbox.secrets import redact_bytes
 
@@ -47,15 +47,15 @@ MAX_DIGITS = 9
 """Of an artifact's number: more would not fit into the name of a file."""
 
 
-def fork(folder: Path, at: str = "", *, title: str = "") -> Session:
+def create_fork(folder: Path, at: str = "", *, title: str = "") -> Session:
     """A new session that holds the history of the one in `folder` up to event `at` (its last one if not given).
 
     The original is only read, so it may be open. Raises UserError when there is no such session or event.
     """
     lines: list[bytes] = []
     found = False
-    for event in _events(folder):
-        lines.append(render(event))
+    for event in _read_session(folder):
+        lines.append(render_event(event))
         if event.id == at:
             found = True
             break
@@ -64,9 +64,9 @@ def fork(folder: Path, at: str = "", *, title: str = "") -> Session:
             Fault.USAGE,
             f"session {folder.name!r} has no event {at!r}" if at else f"session {folder.name!r} is empty",
         )
-    copy = _written(folder.parent, lines)
+    copy = _write_new_session(folder.parent, lines)
     for shared in ("artifacts", IMAGES):
-        _share(folder / shared, copy / shared)
+        _link_files(folder / shared, copy / shared)
     session = Session.open(copy)
     session.append(Fork(origin=folder.name, at=at or f"e{len(lines)}"))
     if title:
@@ -74,29 +74,29 @@ def fork(folder: Path, at: str = "", *, title: str = "") -> Session:
     return session
 
 
-def export(folder: Path, to: IO[bytes]) -> None:
+def export_to_stream(folder: Path, to: IO[bytes]) -> None:
     """Write a session, all branches, artifacts and pictures of it, as JSON lines. Raises UserError if there is none."""
     images = sorted((folder / IMAGES).glob("[!.]*"))
     version = WITH_IMAGES if images else EXPORT_FORMAT
-    to.write(line_of({"patchwright_export": version, "session": folder.name}))
-    for event in _events(folder):
-        to.write(render(event))
+    to.write(encode_line({"patchwright_export": version, "session": folder.name}))
+    for event in _read_session(folder):
+        to.write(render_event(event))
     for path in sorted((folder / "artifacts").glob("out-*"), key=lambda each: (len(each.name), each.name)):
         content = base64.b64encode(path.read_bytes()).decode("ascii")
-        to.write(line_of({"artifact": path.name.replace("out-", "out:"), "base64": content}))
+        to.write(encode_line({"artifact": path.name.replace("out-", "out:"), "base64": content}))
     for path in images:
         content = base64.b64encode(path.read_bytes()).decode("ascii")
-        to.write(line_of({"image": path.name, "base64": content}))
+        to.write(encode_line({"image": path.name, "base64": content}))
 
 
-def imported(source: IO[bytes], sessions: Path) -> Session:
+def import_from_stream(source: IO[bytes], sessions: Path) -> Session:
     """A new session of an export, below `sessions`.
 
     It comes from somebody else: its system prompt and model are not taken over (a resumed session gets the present
     ones), nor its snapshots and undoings (they name trees in another machine's store). Raises UserError when it is no
     export, or one that could not be resumed.
     """
-    _check_head(source.readline())
+    _check_header(source.readline())
     lines: list[bytes] = []
     artifacts: dict[str, bytes] = {}
     images: dict[str, bytes] = {}
@@ -104,19 +104,19 @@ def imported(source: IO[bytes], sessions: Path) -> Session:
         try:
             fields = json.loads(line)
             if "artifact" in fields:
-                name, content = _artifact(fields)
+                name, content = _parse_artifact(fields)
                 if name in artifacts:
                     raise ValueError(f"artifact {fields['artifact']!r} is there twice")
                 artifacts[name] = content
             elif "image" in fields:
-                name, content = _image(fields)
+                name, content = _parse_image(fields)
                 images[name] = content
             else:
-                event = _foreign(parse(line))
-                if place(event.id) != len(lines) + 1:
+                event = _strip_local_state(parse_event(line))
+                if parse_event_id(event.id) != len(lines) + 1:
                     raise ValueError(f"event {event.id!r} is out of order")
-                _check(event)
-                lines.append(redact_bytes(render(event)))
+                _check_event(event)
+                lines.append(redact_bytes(render_event(event)))
         except NewerFormat:
             raise
         except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
@@ -126,25 +126,25 @@ def imported(source: IO[bytes], sessions: Path) -> Session:
             ) from None
     if not lines:
         raise UserError(Fault.USAGE, "the export holds no events", "Export the session again.")
-    copy = _written(sessions, lines)
-    folder = private_folder(copy / "artifacts")
+    copy = _write_new_session(sessions, lines)
+    folder = make_private_folder(copy / "artifacts")
     for name, content in artifacts.items():
-        _write(folder / name, redact_bytes(content))
+        _write_file(folder / name, redact_bytes(content))
     for name, content in images.items():
-        _write(private_folder(copy / IMAGES) / name, content)
+        _write_file(make_private_folder(copy / IMAGES) / name, content)
     return Session.open(copy)
 
 
-def _events(folder: Path) -> Iterator[Event]:
+def _read_session(folder: Path) -> Iterator[Event]:
     try:
-        yield from read(folder)
+        yield from read_events(folder)
     except FileNotFoundError:
         raise UserError(
             Fault.USAGE, f"no session {folder.name!r}", "List them: patchwright sessions"
         ) from None
 
 
-def _written(sessions: Path, lines: list[bytes]) -> Path:
+def _write_new_session(sessions: Path, lines: list[bytes]) -> Path:
     """The folder of a new session with these lines as its log."""
     session = Session.create(sessions)
     session.close()
@@ -153,11 +153,11 @@ def _written(sessions: Path, lines: list[bytes]) -> Path:
     return session.folder
 
 
-def _share(old: Path, new: Path) -> None:
+def _link_files(old: Path, new: Path) -> None:
     """Artifacts and pictures never change once written, so both sessions name the same files."""
     if not old.is_dir():
         return
-    private_folder(new)
+    make_private_folder(new)
     for path in old.iterdir():
         try:
             os.link(path, new / path.name)
@@ -166,7 +166,7 @@ def _share(old: Path, new: Path) -> None:
                 shutil.copy2(path, new / path.name)
 
 
-def _check_head(line: bytes) -> None:
+def _check_header(line: bytes) -> None:
     try:
         version = json.loads(line)["patchwright_export"]
     except (ValueError, TypeError, KeyError):
@@ -181,7 +181,7 @@ def _check_head(line: bytes) -> None:
         )
 
 
-def _artifact(fields: dict[str, Any]) -> tuple[str, bytes]:
+def _parse_artifact(fields: dict[str, Any]) -> tuple[str, bytes]:
     number = str(fields["artifact"]).removeprefix("out:")
     if not (number.isascii() and number.isdigit() and len(number) <= MAX_DIGITS):
         raise ValueError(f"{fields['artifact']!r} names no artifact")
@@ -191,15 +191,15 @@ def _artifact(fields: dict[str, Any]) -> tuple[str, bytes]:
     return f"out-{int(number)}", content
 
 
-def _image(fields: dict[str, Any]) -> tuple[str, bytes]:
+def _parse_image(fields: dict[str, Any]) -> tuple[str, bytes]:
     name = str(fields["image"])
     content = base64.b64decode(fields["base64"], validate=True)
-    if name != own_name(content):
+    if name != derive_image_name(content):
         raise ValueError(f"{name[:60]!r} is no picture")
     return name, content
 
 
-def _foreign(event: Event) -> Event:
+def _strip_local_state(event: Event) -> Event:
     """An event of another machine's session, without what only holds there."""
     if isinstance(event, SessionStart):
         event.system = event.model = ""
@@ -210,7 +210,7 @@ def _foreign(event: Event) -> Event:
     return event
 
 
-def _check(event: Event) -> None:
+def _check_event(event: Event) -> None:
     """Raises ValueError, TypeError or AttributeError where resuming the session would fail on the event."""
     named: list[str] = []
     if isinstance(event, Rewind):
@@ -221,13 +221,13 @@ def _check(event: Event) -> None:
         if any(type(event.state[key]) is not type(known[key]) for key in event.state.keys() & known.keys()):
             raise ValueError(f"event {event.id!r} holds facts of another form")
         facts.load(event.state)
-        sections_of(facts)
-        ledger(facts, shortened=True)
-    if not all(1 <= place(each) < place(event.id) for each in named):
+        build_sections(facts)
+        render_ledger(facts, shortened=True)
+    if not all(1 <= parse_event_id(each) < parse_event_id(event.id) for each in named):
         raise ValueError(f"event {event.id!r} names one that is not before it")
 
 
-def _write(path: Path, content: bytes) -> None:
+def _write_file(path: Path, content: bytes) -> None:
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
     with os.fdopen(descriptor, "wb") as file:
         file.write(content)

@@ -22,7 +22,7 @@ from agent.events import (
     UndoAction,
     UndoEvent,
 )
-from agent.log_index import place
+from agent.log_index import parse_event_id
 from agent.session import Session
 from sandbox.inert import quote_name
 from sandbox.snapshots import RestoreResult
@@ -54,7 +54,7 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Undone:
+class UndoneSteps:
     """Steps that were taken back, and the snapshots around that."""
 
     steps: tuple[Step, ...]
@@ -71,7 +71,7 @@ class Timeline:
     """
 
     done: list[Step] = field(default_factory=list)
-    undone: list[Undone] = field(default_factory=list)
+    undone: list[UndoneSteps] = field(default_factory=list)
     commits: dict[int, list[str]] = field(default_factory=dict)
     _turn: int = 0
     _prompt: str = ""
@@ -83,14 +83,14 @@ class Timeline:
     _going: bool = False  # the last step is of the batch that runs
 
     @classmethod
-    def of(cls, events: Iterable[Event]) -> Timeline:
+    def from_events(cls, events: Iterable[Event]) -> Timeline:
         """The timeline of a log."""
         timeline = cls()
         for event in events:
-            timeline.see(event)
+            timeline.handle_event(event)
         return timeline
 
-    def see(self, event: Event) -> None:
+    def handle_event(self, event: Event) -> None:
         """Take in the next event of the log."""
         match event:
             case Prompt():
@@ -111,22 +111,22 @@ class Timeline:
             case ObservationEvent() if event.data.get("commit"):
                 self.commits.setdefault(self._turn, []).append(str(event.data["commit"]))
             case SnapshotEvent():
-                self._snapshot(event)
+                self._handle_snapshot(event)
             case UndoEvent():
-                self._undo(event)
+                self._handle_undo(event)
 
-    def last_turn(self) -> list[Step]:
+    def list_last_turn_steps(self) -> list[Step]:
         """The steps of the last turn that changed something."""
         return [step for step in self.done if step.turn == self.done[-1].turn]
 
-    def since(self, prompt: Prompt) -> list[Step]:
+    def list_steps_since(self, prompt: Prompt) -> list[Step]:
         """The steps after a prompt, on whatever branch: the last ones of `done`.
 
         By their places in the log, since turns are counted over all branches and prompts on the present one.
         """
-        return [step for step in self.done if place(step.id) > place(prompt.id)]
+        return [step for step in self.done if parse_event_id(step.id) > parse_event_id(prompt.id)]
 
-    def _snapshot(self, event: SnapshotEvent) -> None:
+    def _handle_snapshot(self, event: SnapshotEvent) -> None:
         if event.when == "after" and self._tree and event.tree != self._tree:
             earlier = self.done.pop() if self._going else None
             spans, part = earlier.spans if earlier else (), (self._tree, event.tree)
@@ -147,7 +147,7 @@ class Timeline:
             self._first, self._going = False, True
         self._tree = event.tree
 
-    def _undo(self, event: UndoEvent) -> None:
+    def _handle_undo(self, event: UndoEvent) -> None:
         named = set(event.steps)
         if event.action == "redo":
             if self.undone:
@@ -155,12 +155,12 @@ class Timeline:
         else:
             steps = tuple(step for step in self.done if step.id in named)
             self.done = [step for step in self.done if step.id not in named]
-            self.undone.append(Undone(steps=steps, before=event.before, after=event.after))
+            self.undone.append(UndoneSteps(steps=steps, before=event.before, after=event.after))
         self._tree, self._going = event.after, False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
+class UndoOutcome:
     """What came of an undo, a redo or a rewind.
 
     steps: those that were taken back (or are back)
@@ -185,74 +185,78 @@ class Reverter(Protocol):
     def revert(self, spans: Sequence[tuple[str, str]]) -> RestoreResult: ...
 
 
-def undo(snapshots: Reverter, timeline: Timeline) -> Outcome:
+def undo_last_turn(snapshots: Reverter, timeline: Timeline) -> UndoOutcome:
     """Take back the last turn that changed something; without any, an outcome without steps. Blocking."""
-    return _take_back(snapshots, timeline, "undo", timeline.last_turn() if timeline.done else [])
+    return _revert_steps(
+        snapshots, timeline, "undo", timeline.list_last_turn_steps() if timeline.done else []
+    )
 
 
-def rewind(snapshots: Reverter, timeline: Timeline, number: int) -> Outcome:
+def rewind_steps(snapshots: Reverter, timeline: Timeline, number: int) -> UndoOutcome:
     """Take back step `number` of `timeline.done`, counted from 1, and all after it."""
-    return _take_back(snapshots, timeline, "rewind", timeline.done[number - 1 :])
+    return _revert_steps(snapshots, timeline, "rewind", timeline.done[number - 1 :])
 
 
-def forget(session: Session, timeline: Timeline, number: int) -> None:
+def rewind_conversation(session: Session, timeline: Timeline, number: int) -> None:
     """Let the conversation go back to before step `number`; the files stay, and the model is told so."""
-    _go_back(session, timeline.done[number - 1])
+    _rewind_session(session, timeline.done[number - 1])
     text = (
         "[We went back to this point of our conversation. Files that were changed after it stay as they are.]"
     )
     session.append(Steer(text=text, by="harness"))
 
 
-def log(session: Session, outcome: Outcome, *, conversation: bool = False) -> None:
+def log_outcome(session: Session, outcome: UndoOutcome, *, conversation: bool = False) -> None:
     """Record what was done; with `conversation` the log goes back to before the first of the steps as well."""
     if outcome.event is not None:
         if conversation:
-            _go_back(session, outcome.steps[0])
+            _rewind_session(session, outcome.steps[0])
             outcome.event.told = False
         session.append(outcome.event)
 
 
-def _go_back(session: Session, step: Step) -> None:
+def _rewind_session(session: Session, step: Step) -> None:
     if step.start:  # the steps of a log begin with its first event
         session.rewind(step.start)
 
 
-def redo(snapshots: Reverter, timeline: Timeline) -> Outcome:
+def redo_last_undo(snapshots: Reverter, timeline: Timeline) -> UndoOutcome:
     """Take back the last undo or rewind since which nothing was done."""
     if not timeline.undone:
-        return Outcome(action="redo")
+        return UndoOutcome(action="redo")
     last = timeline.undone[-1]
-    return _revert(snapshots, "redo", last.steps, [(last.before, last.after)])
+    return _revert_spans(snapshots, "redo", last.steps, [(last.before, last.after)])
 
 
-def _take_back(snapshots: Reverter, timeline: Timeline, action: UndoAction, steps: Sequence[Step]) -> Outcome:
+def _revert_steps(
+    snapshots: Reverter, timeline: Timeline, action: UndoAction, steps: Sequence[Step]
+) -> UndoOutcome:
     turns = dict.fromkeys(step.turn for step in steps)
     commits = [commit for turn in turns for commit in timeline.commits.get(turn, ())]
     spans = [span for step in steps for span in step.spans]
-    return _revert(snapshots, action, steps, spans, commits)
+    return _revert_spans(snapshots, action, steps, spans, commits)
 
 
-def _revert(
+def _revert_spans(
     snapshots: Reverter,
     action: UndoAction,
     steps: Sequence[Step],
     spans: Sequence[tuple[str, str]],
     commits: Sequence[str] = (),
-) -> Outcome:
+) -> UndoOutcome:
     if not steps:
-        return Outcome(action=action)
+        return UndoOutcome(action=action)
     before = snapshots.take()
     restored = snapshots.revert(spans)
     if restored.clashes:
-        return Outcome(action=action, steps=tuple(steps), clashes=restored.clashes)
+        return UndoOutcome(action=action, steps=tuple(steps), clashes=restored.clashes)
     paths = tuple(change.path for change in restored.changes)
     ids = [step.id for step in steps]
     event = UndoEvent(action=action, steps=ids, before=before, after=snapshots.take(), paths=list(paths))
-    return Outcome(action=action, steps=tuple(steps), paths=paths, commits=tuple(commits), event=event)
+    return UndoOutcome(action=action, steps=tuple(steps), paths=paths, commits=tuple(commits), event=event)
 
 
-def told(event: UndoEvent) -> str:
+def format_undo_event(event: UndoEvent) -> str:
     """An undo in words for the model, to which the files are not what it remembers."""
     done = {
         "undo": "undone the changes of your last turn",

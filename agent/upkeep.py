@@ -11,29 +11,29 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from agent.index import Summary
+from agent.index import SessionSummary
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Pruned:
+class PruneResult:
     """What a pruning removed, or would remove: session and its bytes on disk. `kept`: bytes that stay."""
 
-    removed: list[tuple[Summary, int]]
+    removed: list[tuple[SessionSummary, int]]
     kept: int
 
 
-def prune(
-    found: Sequence[Summary], *, older_than: float | None, keep_bytes: int | None, dry: bool = False
-) -> Pruned:
+def remove_old_sessions(
+    found: Sequence[SessionSummary], *, older_than: float | None, keep_bytes: int | None, dry: bool = False
+) -> PruneResult:
     """Remove sessions not touched for `older_than` seconds, then the oldest until the rest is at most `keep_bytes`.
 
     found: the newest first. `dry`: only say what would go.
     """
     now = time.time()
-    removed: list[tuple[Summary, int]] = []
+    removed: list[tuple[SessionSummary, int]] = []
     kept = 0
     for each in found:
-        size = _size(each.path)
+        size = _sum_file_sizes(each.path)
         old = older_than is not None and now - each.updated > older_than
         too_much = keep_bytes is not None and kept + size > keep_bytes
         if (old or too_much) and not is_open(each.path):
@@ -42,7 +42,7 @@ def prune(
             removed.append((each, size))
         else:
             kept += size
-    return Pruned(removed=removed, kept=kept)
+    return PruneResult(removed=removed, kept=kept)
 
 
 def is_open(folder: Path) -> bool:
@@ -60,7 +60,7 @@ def is_open(folder: Path) -> bool:
     return False
 
 
-def _size(folder: Path) -> int:
+def _sum_file_sizes(folder: Path) -> int:
     """Bytes of a session's files; those that other sessions share count for each."""
     total = 0
     for base, _, names in os.walk(folder):
@@ -76,7 +76,7 @@ def prune_snapshots(project: Path) -> int:
     project: the data folder of one project
     """
     from agent.events import SnapshotEvent, UndoEvent
-    from agent.session import read
+    from agent.session import read_events
     from sandbox.errors import UserError
     from sandbox.snapshots import Snapshots
 
@@ -85,7 +85,7 @@ def prune_snapshots(project: Path) -> int:
     keep: set[str] = set()
     for log in (project / "sessions").glob("*/log.jsonl"):
         try:
-            for event in read(log.parent):
+            for event in read_events(log.parent):
                 if isinstance(event, SnapshotEvent):
                     keep.add(event.tree)
                 elif isinstance(event, UndoEvent):

@@ -23,7 +23,7 @@ class Nudge:
     text: str
 
 
-class Upsets:
+class ReplyRecovery:
     """Counts what goes wrong with replies, in a row; the first sound one ends the row."""
 
     def __init__(self) -> None:
@@ -33,7 +33,7 @@ class Upsets:
         self._last: tuple[object, ...] = ()
         self._told_at = SAME
 
-    def cut_off(self, error: CutOff) -> Nudge:
+    def handle_cut_off(self, error: CutOff) -> Nudge:
         """The connection broke in the middle of a reply. Raises `error` if that goes on and on."""
         self._cut += 1
         if self._cut >= PATIENCE:
@@ -44,23 +44,23 @@ class Upsets:
         )
         return Nudge(note=f"{error.message}; what came is kept, going on", text=text)
 
-    def unsound(self, reply: Reply) -> Nudge | None:
+    def check_answer(self, reply: Reply) -> Nudge | None:
         """What to say to a reply without actions that is no answer; None if it is one."""
         if reply.actions or reply.stop == "refusal":
             return None
         if reply.stop == "length":
-            return self._silent(
+            return self._count_silent_reply(
                 "the reply reached the output limit",
                 "Your reply reached its output limit before it was finished. Go on from there, in smaller parts.",
             )
         if not reply.text.strip():
-            return self._silent(
+            return self._count_silent_reply(
                 "the reply was empty",
                 "Your reply was empty. Go on with the task, or say in words how it went.",
             )
         return None
 
-    def see(self, reply: Reply) -> Nudge | None:
+    def track_reply(self, reply: Reply) -> Nudge | None:
         """Take in a reply that came whole; what to tell the model if it repeats itself."""
         self._cut = 0
         if reply.actions or (reply.text.strip() and reply.stop != "length"):
@@ -79,7 +79,7 @@ class Upsets:
             " do something else, or end the turn and say what is in the way.",
         )
 
-    def _silent(self, note: str, text: str) -> Nudge | None:
+    def _count_silent_reply(self, note: str, text: str) -> Nudge | None:
         self._empty += 1
         if self._empty >= PATIENCE:
             self._empty = 0
@@ -87,24 +87,24 @@ class Upsets:
         return Nudge(note=f"{note}; asking again", text=text)
 
 
-class Ids:
+class ActionIds:
     """Gives the actions of a session ids that are told apart; some servers number them from the start in each reply."""
 
     def __init__(self) -> None:
         self._used: set[str] | None = None
 
-    def apart(self, reply: Reply, earlier: Iterable[Message]) -> Reply:
+    def ensure_unique_ids(self, reply: Reply, earlier: Iterable[Message]) -> Reply:
         """The reply, every id new. earlier: the messages so far, looked at only once"""
         if self._used is None:
             said = (message for message in earlier if isinstance(message, AssistantMessage))
             self._used = {action.id for message in said for action in message.actions}
         if not reply.actions:
             return reply
-        actions = tuple(self._named(action) for action in reply.actions)
+        actions = tuple(self._ensure_unique_id(action) for action in reply.actions)
         changed = any(new is not old for new, old in zip(actions, reply.actions, strict=True))
         return replace(reply, actions=actions) if changed else reply
 
-    def _named(self, action: Action) -> Action:
+    def _ensure_unique_id(self, action: Action) -> Action:
         assert self._used is not None
         fresh, number = action.id or "call", 1
         while not action.id or fresh in self._used:

@@ -148,7 +148,7 @@ def long_session(root: Path, env: dict[str, str], steps: int, size: int) -> tupl
     from agent.session import Session
 
     home = Home.from_environment(env)
-    session = Session.create(home.project(root.resolve()) / "sessions")
+    session = Session.create(home.get_project_folder(root.resolve()) / "sessions")
     session.subscribe(lambda event: None)
     session.append(
         SessionStart(

@@ -8,8 +8,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from agent.home import Home, private_folder
-from agent.locate import existing
+from agent.home import Home, make_private_folder
+from agent.locate import resolve_folder
 from agent.outcome import BY_FAULT, Exit
 from cli.report import complain
 from cli.streams import write_error
@@ -29,7 +29,7 @@ def apply_edits(folder: Path, patch: str, *, form: str, check: bool, exact: bool
     as_json: whatever happens, one object on standard output
     """
     try:
-        root = existing(folder)
+        root = resolve_folder(folder)
         changes = _changes(patch, cast("Form", form))
         return _applied(root, changes, check=check, exact=exact, as_json=as_json)
     except UserError as error:
@@ -101,7 +101,7 @@ def _written(tree: Tree, changes: Sequence[FileChange], exact: bool) -> list[Pla
     from tools.edit.planned import build_writes
     from tools.edit.planning import plan_changes
 
-    journal = private_folder(Home.from_environment().project(tree.root)) / "journal"
+    journal = make_private_folder(Home.from_environment().get_project_folder(tree.root)) / "journal"
     transactions = Transactions(tree, journal)
     with transactions.lock_tree() as recovery:
         if recovery is not None:

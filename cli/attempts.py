@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from agent.attempts import Attempts
+from agent.attempts import AttemptsModel
 from agent.home import Home
 from agent.limits import MaxCost
-from agent.locate import locate
+from agent.locate import find_workspace_root
 from agent.runtime import Runtime
 from cli.invocation import Invocation, make_runtime
 from cli.models import check_prices, main_name
@@ -45,7 +45,7 @@ _LIMITS: Mapping[str, Any] = {
 
 def make_attempts(invocation: Invocation, home: Home, settings: Settings, prompt: str) -> Runtime:
     """The session in which the attempts are made. Raises UserError."""
-    root, _ = locate(invocation.folder, need_git=True)
+    root, _ = find_workspace_root(invocation.folder, need_git=True)
     if settings.mode == "read-only":
         raise UserError(
             Fault.USAGE, "--attempts has nothing to bring back in read-only mode", "Leave one of them out."
@@ -57,10 +57,10 @@ def make_attempts(invocation: Invocation, home: Home, settings: Settings, prompt
     if not git.run_text("rev-parse", "--verify", "--quiet", "HEAD^{commit}", ok=(0, 1, 128)):
         raise UserError(Fault.USAGE, "--attempts needs a commit to begin with", "Make one: git commit")
     check_prices(settings, home)
-    made: list[Attempts] = []
+    made: list[AttemptsModel] = []
 
-    def model(home: Home, tell: object) -> Attempts:
-        found = Attempts(
+    def model(home: Home, tell: object) -> AttemptsModel:
+        found = AttemptsModel(
             name=main_name(settings),
             count=invocation.attempts,
             prompt=prompt,

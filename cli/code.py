@@ -66,7 +66,7 @@ def _issue(text: str | None, issue: Path | None) -> str:
 
 def asked(folder: Path, question: Callable[[Index], Answered]) -> Answered:
     """What a question to the index of the workspace around a folder answers. Raises UserError."""
-    from agent.locate import locate as place
+    from agent.locate import find_workspace_root as place
     from tools.codebase.index import ask_index
 
     root, _ = place(folder, need_git=False)

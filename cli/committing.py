@@ -219,11 +219,13 @@ def _asked(git: Git, flags: Mapping[str, Any], prompt: str, purpose: str, role: 
 
     async def answer() -> str:
         side = side_calls(settings, home)
-        model = side.roles.writer(role)
+        model = side.roles.get_writer(role)
         if model is None:
             return ""
         try:
-            return await side.text(prompt, purpose=purpose, role=role, patience=PATIENCE, max_output=LONGEST)
+            return await side.request_text(
+                prompt, purpose=purpose, role=role, patience=PATIENCE, max_output=LONGEST
+            )
         finally:
             await model.close()
             await side.roles.close()

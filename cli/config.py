@@ -10,7 +10,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from agent.home import Home, private_folder
+from agent.home import Home, make_private_folder
 from cli.settings.checks import check_file
 from cli.settings.environment import variable_of
 from cli.settings.files import FILE, PROJECT_FILE, read_file, value_of
@@ -128,7 +128,7 @@ def _document(path: Path) -> Any:
 def _write(path: Path, text: str) -> Path:
     """Replace the file, after a look at whether it would be read again. A link (into a folder of dotfiles, say)
     stays one: what it points to is replaced, with the permissions that it has."""
-    private_folder(path.parent)
+    make_private_folder(path.parent)
     target = Path(os.path.realpath(path))
     draft = target.with_name(f".{path.name}.{os.getpid()}")
     try:

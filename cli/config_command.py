@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 from agent.home import Home
-from agent.locate import locate
+from agent.locate import find_workspace_root
 from cli.config import Row, explained
 from cli.config import store as stored
 from cli.config import unset as taken_out
@@ -71,4 +71,4 @@ def keys() -> int:
 
 
 def _rows(folder: Path) -> list[Row]:
-    return explained(Home.from_environment(), locate(folder, need_git=False)[0])
+    return explained(Home.from_environment(), find_workspace_root(folder, need_git=False)[0])

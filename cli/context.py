@@ -11,11 +11,11 @@ from agent.context import summary, tuning
 from agent.context.budget import DEFAULT_SHARES, Shares
 from agent.events import Event
 from agent.home import Home
-from agent.index import sessions as indexed
-from agent.locate import locate
+from agent.index import load_session_summaries as indexed
+from agent.locate import find_workspace_root
 from agent.model.base import Model, Request, UserMessage
-from agent.session import read
-from agent.side_calls import finished
+from agent.session import read_events
+from agent.side_calls import collect_reply
 from sandbox.errors import Fault, UserError
 from sandbox.inert import sanitize_text
 
@@ -30,9 +30,9 @@ SESSIONS = 20
 def tune(folder: Path, pairs: Sequence[str], model: str, window: int) -> int:
     """With pairs of sessions: a diff of the guideline. Without: other thresholds, tried on recorded sessions."""
     home = Home.from_environment()
-    root, _ = locate(folder, need_git=False)
+    root, _ = find_workspace_root(folder, need_git=False)
     if pairs:
-        return asyncio.run(_guideline(home, home.project(root) / "sessions", pairs, model))
+        return asyncio.run(_guideline(home, home.get_project_folder(root) / "sessions", pairs, model))
     return asyncio.run(_thresholds(home, root, window))
 
 
@@ -44,11 +44,11 @@ async def _guideline(home: Home, sessions: Path, pairs: Sequence[str], model: st
             raise UserError(
                 Fault.USAGE, f"{pair!r} is no pair", "Like this: FULL:SHORTENED, two ids of sessions"
             )
-        lacking += tuning.missing(_events(sessions, whole), _events(sessions, shortened))
+        lacking += tuning.find_missing_facts(_events(sessions, whole), _events(sessions, shortened))
     old = summary.GUIDELINE.read_text("utf-8")
     asked = _model(model, home) if model else None
     try:
-        new = await tuning.proposed(old, lacking, write=None if asked is None else _writer(asked))
+        new = await tuning.propose_guideline(old, lacking, write=None if asked is None else _writer(asked))
     finally:
         if asked is not None:
             await asked.close()
@@ -56,7 +56,7 @@ async def _guideline(home: Home, sessions: Path, pairs: Sequence[str], model: st
         print(sanitize_text(f"# lacked: {each.kind} {each.word} (from {each.tool})"))
     print(
         sanitize_text(
-            tuning.difference(old, new) or "# nothing to propose: the shortened runs lacked nothing"
+            tuning.diff_guidelines(old, new) or "# nothing to propose: the shortened runs lacked nothing"
         ),
         end="",
     )
@@ -71,20 +71,20 @@ async def _thresholds(home: Home, root: Path, window: int) -> int:
         raise UserError(
             Fault.USAGE, f"no session to learn from in {str(root)!r}", "Work with it first, or name pairs."
         )
-    tried = await tuning.trials([list(read(each.path)) for each in found], GRID, window)
+    tried = await tuning.run_trials([list(read_events(each.path)) for each in found], GRID, window)
     print(f"{len(found)} sessions, window {window:,}; cost against no compression, hard references visible")
     for each in tried:
         mark = "  (now)" if each.shares == DEFAULT_SHARES else ""
         shares = f"recent {each.shares.recent:>6,}  batch {each.shares.batch:>6,}"
         print(f"{shares}  {each.cost:6.1%}  {each.visible:6.1%}{mark}")
-    if (chosen := tuning.best(tried)) is not None:
+    if (chosen := tuning.choose_best_trial(tried)) is not None:
         print(f"\n[context]\nrecent = {chosen.shares.recent}\nbatch = {chosen.shares.batch}")
     return 0
 
 
 def _events(sessions: Path, session: str) -> list[Event]:
     try:
-        return list(read(sessions / Path(session).name))
+        return list(read_events(sessions / Path(session).name))
     except FileNotFoundError:
         raise UserError(
             Fault.USAGE, f"no session {session!r} in this project", "List them: patchwright sessions"
@@ -92,14 +92,14 @@ def _events(sessions: Path, session: str) -> list[Event]:
 
 
 def _model(name: str, home: Home) -> Model:
-    from agent.model.resolve import resolve
+    from agent.model.resolve import resolve_model
 
-    return resolve(name, os.environ.get("PATCHWRIGHT_API_BASE"), os.environ, home.cache)
+    return resolve_model(name, os.environ.get("PATCHWRIGHT_API_BASE"), os.environ, home.cache)
 
 
 def _writer(model: Model) -> tuning.Write:
     async def write(prompt: str) -> str:
-        reply = await finished(model, Request(system="", messages=[UserMessage(text=prompt)]))
+        reply = await collect_reply(model, Request(system="", messages=[UserMessage(text=prompt)]))
         return reply.text
 
     return write

@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from agent.home import Home, private_folder
+from agent.home import Home, make_private_folder
 from agent.outcome import Exit
 from cli.render.paint import MARKS, Style, painter
 from cli.render.terminal import Terminal
@@ -46,9 +46,9 @@ class Finding:
 
 def doctor(folder: Path, *, as_json: bool) -> int:
     """Print the findings; the exit code says whether the main job can be done here. Raises UserError: no folder."""
-    from agent.locate import locate
+    from agent.locate import find_workspace_root
 
-    locate(folder, need_git=False)
+    find_workspace_root(folder, need_git=False)
     found = report(folder, Home.from_environment(), os.environ)
     fit = all(finding.verdict != "bad" for finding in found)
     if as_json:
@@ -180,7 +180,7 @@ def _ripgrep() -> Finding:
 
 def _data(home: Home) -> Finding:
     try:
-        with tempfile.TemporaryFile(dir=private_folder(home.data)):
+        with tempfile.TemporaryFile(dir=make_private_folder(home.data)):
             return Finding(name="data", verdict="good", detail=f"{home.data} can be written")
     except UserError as error:
         return Finding(name="data", verdict="bad", detail=error.message, hint=error.hint)
@@ -196,12 +196,12 @@ def _data(home: Home) -> Finding:
 def _keys(env: Mapping[str, str]) -> Finding:
     """Names of the variables that hold a key."""
     from agent.model.providers import ENDPOINTS, LITELLM
-    from agent.model.resolve import default_model
+    from agent.model.resolve import choose_default_model
 
     known = {key for endpoint in ENDPOINTS.values() for key in endpoint.keys}
     known |= {key for keys in LITELLM.values() for key in keys}
     present = sorted(key for key in known if env.get(key))
-    chosen = env.get("PATCHWRIGHT_MODEL") or default_model(env)
+    chosen = env.get("PATCHWRIGHT_MODEL") or choose_default_model(env)
     if present or chosen:
         used = f"; used when none is named: {chosen}" if chosen else ""
         return Finding(name="models", verdict="good", detail=f"keys: {', '.join(present) or 'none'}{used}")
@@ -215,16 +215,16 @@ def _keys(env: Mapping[str, str]) -> Finding:
 
 def _edits(home: Home, root: Path | None, env: Mapping[str, str]) -> Finding:
     """In which formats the model that would be used is told to write edits."""
-    from agent.model.family import family
-    from agent.model.resolve import default_model
+    from agent.model.family import find_family
+    from agent.model.resolve import choose_default_model
     from cli.settings.layers import load
 
     try:
         settings = load(home, root, {}, env)
     except UserError as error:
         return Finding(name="settings", verdict="bad", detail=error.message, hint=error.hint)
-    model = settings.model or default_model(env) or "offline"
-    known = family(model)
+    model = settings.model or choose_default_model(env) or "offline"
+    known = find_family(model)
     why = (
         "as edit.formats says"
         if settings.edit.formats

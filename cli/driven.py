@@ -9,8 +9,8 @@ import threading
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from agent.events import End, line_of
-from agent.loop import Told
+from agent.events import End, encode_line
+from agent.loop import HarnessText
 from agent.outcome import Exit
 from agent.runtime import Runtime
 from cli.streams import write_line
@@ -42,7 +42,7 @@ class Driver:
         code = int(Exit.DONE)
         while (prompt := await self._prompts.get()) is not None and not self._ended:
             while prompt:
-                end = await self._runtime.turn(prompt)
+                end = await self._runtime.run_turn(prompt)
                 code = end.exit_code
                 prompt = self._late(end)
         return code
@@ -51,7 +51,7 @@ class Driver:
         """What was said too late for the turn, while the tests ran at its end: the next prompt. After a turn that was
         stopped, or ran into a limit, it is told instead that nobody has read it."""
         inbox = self._runtime.loop.inbox
-        left = [text for text in inbox if not isinstance(text, Told)]
+        left = [text for text in inbox if not isinstance(text, HarnessText)]
         inbox.clear()
         if not left or (end.exit_code not in (Exit.INTERRUPTED, Exit.LIMIT) and not self._ended):
             return "\n".join(left)
@@ -81,7 +81,7 @@ class Driver:
             "reason": question.reason,
         }
         write_line(
-            line_of(
+            encode_line(
                 {
                     **fields,
                     "argv": effect.argv,
@@ -118,7 +118,7 @@ class Driver:
         kind, text = fields["kind"], str(fields.get("text", ""))
         if kind in ("prompt", "steer") and not text.strip():
             _complain(f"a {kind} without a text")
-        elif kind == "prompt" or (kind == "steer" and not self._runtime.turning):
+        elif kind == "prompt" or (kind == "steer" and not self._runtime.is_turn_running):
             self._prompts.put_nowait(text)
         elif kind == "steer":
             self._runtime.loop.inbox.append(text)
@@ -141,7 +141,7 @@ class Driver:
 
 def _complain(what: str) -> None:
     """Lines that say nothing are told, and passed over: a driver that lives for hours must not fall over one."""
-    write_line(line_of({"kind": "input-error", "message": what}))
+    write_line(encode_line({"kind": "input-error", "message": what}))
 
 
 def _read(loop: asyncio.AbstractEventLoop, put: Callable[[bytes | None], None]) -> None:

@@ -17,10 +17,10 @@ from agent.events import (
     SessionStart,
     Steer,
     Title,
-    fields_of,
-    line_of,
+    collect_fields,
+    encode_line,
 )
-from agent.session import read
+from agent.session import read_events
 from cli.render.actions import Actions, result
 from sandbox.errors import Fault, UserError
 from sandbox.inert import sanitize_text
@@ -122,23 +122,23 @@ def _longest_run(text: str) -> int:
 
 
 def _as_markdown(folder: Path, path: Path) -> None:
-    path.write_text(markdown(read(folder)), "utf-8")
+    path.write_text(markdown(read_events(folder)), "utf-8")
 
 
 def _as_page(folder: Path, path: Path) -> None:
-    path.write_text(page(read(folder)), "utf-8")
+    path.write_text(page(read_events(folder)), "utf-8")
 
 
 def _as_json(folder: Path, path: Path) -> None:
-    events = [json.loads(line_of(fields_of(event))) for event in read(folder)]
+    events = [json.loads(encode_line(collect_fields(event))) for event in read_events(folder)]
     path.write_text(json.dumps(events, ensure_ascii=False, indent=1) + "\n", "utf-8")
 
 
 def _as_lines(folder: Path, path: Path) -> None:
-    from agent.transfer import export
+    from agent.transfer import export_to_stream
 
     with path.open("wb") as file:
-        export(folder, file)
+        export_to_stream(folder, file)
 
 
 FORMATS: Mapping[str, Callable[[Path, Path], None]] = {

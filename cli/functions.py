@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from agent.home import Home
-from agent.locate import locate
+from agent.locate import find_workspace_root
 from agent.outcome import Exit
 from sandbox.errors import Fault, UserError
 from sandbox.inert import sanitize_text
@@ -20,8 +20,8 @@ from tools.kernel.kept_tools import recheck_functions
 
 def folders(folder: Path) -> Mapping[str, Path]:
     """Where the functions of a folder's project and of its user lie."""
-    home, (root, _) = Home.from_environment(), locate(folder, need_git=False)
-    return {"project": home.project(root) / "functions", "user": home.data / "functions"}
+    home, (root, _) = Home.from_environment(), find_workspace_root(folder, need_git=False)
+    return {"project": home.get_project_folder(root) / "functions", "user": home.data / "functions"}
 
 
 def listed(folder: Path, query: str, *, as_json: bool) -> int:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agent.home import Home
-from agent.locate import locate
+from agent.locate import find_workspace_root
 from cli.ending import ended
 from cli.repl import Opening, start
 from cli.settings.terminal import at_once
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 def interactive(folder: Path, flags: Mapping[str, Any], *, session: str, commit: bool) -> int:
     """Open the REPL in a folder, in a new session or in an existing one. Nothing is committed unasked."""
     home = Home.from_environment()
-    root, _ = locate(folder, need_git=commit)
+    root, _ = find_workspace_root(folder, need_git=commit)
 
     def enter(session: str, proceed: Callable[[], None]) -> Opened:
         from dataclasses import replace
 
-        from agent.runtime import notice
+        from agent.runtime import make_notice_callback
         from cli.invocation import NO_MODEL, Invocation, make_runtime, settings_for
         from cli.models import model_called
         from cli.repl.opened import Opened
@@ -37,7 +37,7 @@ def interactive(folder: Path, flags: Mapping[str, Any], *, session: str, commit:
         runtime.session.replayed.proceed = _on  # it is open: who reads it from now on reads to its end
         return Opened(
             runtime=runtime,
-            make_model=lambda name: model_called(name, settings, home, notice(runtime.session)),
+            make_model=lambda name: model_called(name, settings, home, make_notice_callback(runtime.session)),
             settings=settings,
             home=home,
             notice=NO_MODEL,

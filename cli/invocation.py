@@ -9,13 +9,13 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from agent.assemble import assemble
+from agent.assemble import assemble_runtime
 from agent.committing import When
 from agent.context.budget import Shares
-from agent.discipline import Levels
+from agent.discipline import RuleLevels
 from agent.home import Home
 from agent.limits import Limit, MaxCost, MaxSteps, MaxTime, MaxTokens
-from agent.locate import locate
+from agent.locate import find_workspace_root
 from agent.model.base import Model
 from agent.options import Options
 from agent.runtime import Runtime
@@ -59,7 +59,7 @@ NO_MODEL = (
 
 def settings_for(invocation: Invocation, home: Home) -> Settings:
     """All layers of settings for an invocation. Raises UserError."""
-    root, _ = locate(invocation.folder, need_git=invocation.offer_commit)
+    root, _ = find_workspace_root(invocation.folder, need_git=invocation.offer_commit)
     return load(home, root, invocation.flags)
 
 
@@ -92,7 +92,7 @@ def make_runtime(
         shares=Shares(recent=settings.context.recent, batch=settings.context.batch),
         summaries=settings.context.summary,
         outputs=settings.context.outputs,
-        discipline=Levels(
+        discipline=RuleLevels(
             rules=settings.discipline.rules,
             named=settings.discipline.named,
             phases=settings.discipline.phases,
@@ -107,7 +107,7 @@ def make_runtime(
         version=VERSION,
         proceed=invocation.proceed,
     )
-    runtime = assemble(options, home)
+    runtime = assemble_runtime(options, home)
     gc.freeze()  # the start is over: what it made stays for good, and the collector, off since the launch,
     gc.enable()  # looks after the rest
     return runtime

@@ -75,7 +75,7 @@ async def _run(invocation: Invocation, blocks: list[str], *, go_on: bool, as_jso
     failed = False
     try:
         for number, code in enumerate(blocks, 1):
-            observation = await runtime.act("python", {"code": code})
+            observation = await runtime.run_person_action("python", {"code": code})
             _show(number, observation, as_json=as_json)
             failed = failed or observation.failed
             if observation.data.get("ends") is True or (failed and not go_on):

@@ -18,7 +18,7 @@ from sandbox.errors import Fault, UserError
 
 if TYPE_CHECKING:
     from agent.model.catalog import Listing
-    from agent.model.resolve import Context
+    from agent.model.resolve import ModelConfig
 
 Notice = Callable[[str], None]
 
@@ -40,9 +40,11 @@ def choose_model(settings: Settings, home: Home, tell: Notice, *, apply_doubtful
         ]
         model = Fallback(model, others, on_notice=tell)
     if settings.models.relay and settings.models.plan and not name.startswith(UNPAID):
-        from agent.model.relay import Relay
+        from agent.model.relay import PlannerExecutor
 
-        model = Relay(model_called(settings.models.plan, settings, home, tell), model, on_notice=tell)
+        model = PlannerExecutor(
+            model_called(settings.models.plan, settings, home, tell), model, on_notice=tell
+        )
     return model
 
 
@@ -50,9 +52,9 @@ def main_name(settings: Settings) -> str:
     """What the main model is called."""
     if settings.model:
         return settings.model
-    from agent.model.resolve import default_model
+    from agent.model.resolve import choose_default_model
 
-    return default_model(os.environ) or "offline"
+    return choose_default_model(os.environ) or "offline"
 
 
 def role_makers(settings: Settings) -> Mapping[Role, Callable[[Home, Notice], Model]]:
@@ -69,10 +71,10 @@ def model_called(
     name: str, settings: Settings, home: Home, tell: Notice, *, apply_doubtful: bool = False
 ) -> Model:
     """A model beside the main one; at the API base of the settings only if it is of the main one's provider."""
-    from agent.model.resolve import make
+    from agent.model.resolve import create_model
 
     check_price(name, settings, home)
-    return make(name, replace(_context(name, settings, home, tell), apply_doubtful=apply_doubtful))
+    return create_model(name, replace(_context(name, settings, home, tell), apply_doubtful=apply_doubtful))
 
 
 def check_prices(settings: Settings, home: Home) -> None:
@@ -99,11 +101,11 @@ def check_price(name: str, settings: Settings, home: Home) -> None:
         )
 
 
-def _context(name: str, settings: Settings, home: Home, tell: Notice = lambda text: None) -> Context:
-    from agent.model.resolve import Context
+def _context(name: str, settings: Settings, home: Home, tell: Notice = lambda text: None) -> ModelConfig:
+    from agent.model.resolve import ModelConfig
 
     same = name.partition("/")[0] == main_name(settings).partition("/")[0] or "/" not in name
-    return Context(
+    return ModelConfig(
         api_base=(settings.api_base or None) if same else None,
         env=os.environ,
         cache=home.cache,

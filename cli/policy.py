@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from agent.assemble import default_approval
 from agent.home import Home
-from agent.locate import locate
+from agent.locate import find_workspace_root
 from agent.outcome import Exit
 from cli.settings.layers import load
 from sandbox.effects import Effect
@@ -31,7 +31,7 @@ def check(folder: Path, command: str, flags: Mapping[str, Any], *, as_json: bool
     from sandbox.shell import judge_command_line
 
     home = Home.from_environment()
-    root, _ = locate(folder, need_git=False)
+    root, _ = find_workspace_root(folder, need_git=False)
     settings = load(home, root, flags)
     sandbox = choose_sandbox(root, settings.sandbox, cache=home.cache)
     policy = Policy(settings.mode, settings.approval or default_approval(sandbox), settings.rules)

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from agent.home import Home, private_folder
+from agent.home import Home, make_private_folder
 from agent.outcome import Exit
 from cli.streams import write_error
 from sandbox.errors import Fault, UserError
@@ -100,14 +100,14 @@ def _opened(folder: Path) -> Iterator[Workspace]:
     if not folder.is_dir():
         raise UserError(Fault.USAGE, f"no such folder: {str(folder)!r}")
     root, home = folder.resolve(), Home.from_environment()
-    place = Path(tempfile.mkdtemp(prefix="repair-", dir=private_folder(home.cache)))
+    place = Path(tempfile.mkdtemp(prefix="repair-", dir=make_private_folder(home.cache)))
     try:
         yield Workspace(
             root=root,
             files=Tree(root),
-            sandbox=choose_sandbox(root, spill=private_folder(place / "spill")),
+            sandbox=choose_sandbox(root, spill=make_private_folder(place / "spill")),
             artifacts=Artifacts(place / "artifacts"),
-            journal=home.project(root) / "journal",
+            journal=home.get_project_folder(root) / "journal",
             settings=ToolSettings(cache=place / "cache", shared=home.cache),
         )
     finally:
@@ -131,7 +131,7 @@ def _write(at: Workspace, fixes: Sequence[Fix]) -> None:
     from tools.edit.planning import plan_changes
 
     changes = [Update(path=fix.path, edits=(Replace(old=fix.old, new=fix.new),)) for fix in fixes]
-    private_folder(at.journal.parent)
+    make_private_folder(at.journal.parent)
     transactions = at.transactions
     try:
         with transactions.lock_tree() as recovery:

@@ -11,11 +11,11 @@ from typing import Any
 
 from agent.events import Event, MessageEvent
 from agent.home import Home
-from agent.locate import locate
+from agent.locate import find_workspace_root
 from agent.model.base import Model, Reply, Usage
 from agent.outcome import Exit
-from agent.replay import Step, steps
-from agent.session import read
+from agent.replay import ReplayedStep, replay_steps
+from agent.session import read_events
 from sandbox.errors import Fault, UserError
 from sandbox.inert import sanitize_text
 from tools.action import Action
@@ -33,19 +33,22 @@ def replay(
 ) -> int:
     """Print each step; with a model, ask that one the last of them. Returns the exit code. Raises UserError."""
     home = Home.from_environment()
-    root, _ = locate(folder, need_git=False)
+    root, _ = find_workspace_root(folder, need_git=False)
     found = list(
-        _until(steps(_events(home, root, session), home.project(root) / "sessions" / session), until)
+        _until(
+            replay_steps(_events(home, root, session), home.get_project_folder(root) / "sessions" / session),
+            until,
+        )
     )
     if not found:
         raise UserError(Fault.USAGE, f"session {session!r} has no request that could be made again")
     for step in found:
         print(sanitize_text(line(step)))
-    differing = [step for step in found if step.differs]
+    differing = [step for step in found if step.changed_parts]
     if cassette is not None:
-        from agent.model.cassette import write
+        from agent.model.cassette import write_cassette
 
-        count = write(cassette, ((step.request.messages, reply_of(step.reply)) for step in found))
+        count = write_cassette(cassette, ((step.request.messages, reply_of(step.reply)) for step in found))
         print(
             sanitize_text(f"{format_count(count, 'call')} written to {cassette}: --model cassette:{cassette}")
         )
@@ -57,10 +60,10 @@ def replay(
     return int(Exit.NOT_ACHIEVED if differing else Exit.DONE)
 
 
-def line(step: Step) -> str:
+def line(step: ReplayedStep) -> str:
     """One step on one line: number, size, whether the request is the same, what came of it."""
-    if step.differs:
-        same = f"differs in {', '.join(step.differs)}"
+    if step.changed_parts:
+        same = f"differs in {', '.join(step.changed_parts)}"
     else:
         same = f"same {step.recorded.rpartition('.')[2][:8]}" if step.recorded else "not recorded"
     actions = ", ".join(action.tool for action in step.reply.actions)
@@ -85,7 +88,7 @@ def reply_of(event: MessageEvent) -> Reply:
     )
 
 
-def _until(found: Iterator[Step], until: int | None) -> Iterator[Step]:
+def _until(found: Iterator[ReplayedStep], until: int | None) -> Iterator[ReplayedStep]:
     for step in found:
         if until is not None and step.number > until:
             return
@@ -95,7 +98,9 @@ def _until(found: Iterator[Step], until: int | None) -> Iterator[Step]:
 def _events(home: Home, root: Path, session: str) -> Iterator[Event]:
     """The present branch of a session's log, which may be open elsewhere."""
     try:
-        events = {event.id: event for event in read(home.project(root) / "sessions" / session)}
+        events = {
+            event.id: event for event in read_events(home.get_project_folder(root) / "sessions" / session)
+        }
     except FileNotFoundError:
         hint = "List them: patchwright sessions"
         raise UserError(Fault.USAGE, f"no session {session!r} in this project", hint) from None
@@ -116,12 +121,12 @@ def _maker(home: Home, root: Path, flags: Mapping[str, Any]) -> Callable[[str], 
     )
 
 
-async def _compared(step: Step, model: Model) -> str:
+async def _compared(step: ReplayedStep, model: Model) -> str:
     """What another model says to the same request, beside what was said then."""
-    from agent.side_calls import finished
+    from agent.side_calls import collect_reply
 
     try:
-        reply = await finished(model, step.request)
+        reply = await collect_reply(model, step.request)
     finally:
         await model.close()
     then, now = _said(reply_of(step.reply)), _said(reply)

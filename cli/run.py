@@ -15,7 +15,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from agent.events import End, ErrorEvent, Event, fields_of, line_of, render
+from agent.events import End, ErrorEvent, Event, collect_fields, encode_line, render_event
 from agent.home import Home
 from agent.outcome import Exit
 from agent.runtime import Runtime
@@ -134,7 +134,7 @@ def _ended_early(output: str, error: BaseException) -> int:
         events.insert(0, ErrorEvent(fault=fault, message=message, hint=hint))
     for event in events:
         event.time = round(time.time(), 3)
-        write_line(render(event))
+        write_line(render_event(event))
     return int(code)
 
 
@@ -165,7 +165,7 @@ async def _turn(invocation: Invocation, prompt: str | None, output: str) -> int:
             loop.add_signal_handler(number, runtime.stop)
         if structure is not None and prompt is not None:
             prompt = structure.asked(prompt)
-        end = await runtime.turn(prompt)
+        end = await runtime.run_turn(prompt)
         more: dict[str, Any] = {"notices": notices.found}
         if structure is not None:
             from cli.structured import settled
@@ -187,7 +187,7 @@ _ANSWERS = {Exit.DONE, Exit.TESTS_FAIL, Exit.NOTHING_TO_DO, Exit.NO_TEST_RUNNER,
 
 
 def _interrupt(runtime: Runtime) -> None:
-    if runtime.loop.stepping:
+    if runtime.loop.is_stepping:
         write_error("patchwright: stopping this step; Ctrl-C again ends the turn\n")
     runtime.interrupt()
 
@@ -195,8 +195,8 @@ def _interrupt(runtime: Runtime) -> None:
 def _subscribe(runtime: Runtime, settings: Settings, output: str) -> None:
     if output == "stream-json":
         for event in runtime.session.replayed:
-            write_line(render(event))
-        runtime.session.subscribe(lambda event: write_line(render(event)))
+            write_line(render_event(event))
+        runtime.session.subscribe(lambda event: write_line(render_event(event)))
         return
     if output == "json":
         return
@@ -216,7 +216,7 @@ def _subscribe(runtime: Runtime, settings: Settings, output: str) -> None:
 
 def _json_result(end: End, runtime: Runtime, more: Mapping[str, Any]) -> bytes:
     head = {"session": runtime.session.id, "model": runtime.model.name}
-    return line_of({**head, **fields_of(end), **more})
+    return encode_line({**head, **collect_fields(end), **more})
 
 
 def _prompt(given: str | None) -> str:

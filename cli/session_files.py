@@ -7,8 +7,8 @@ import time
 from pathlib import Path
 
 from agent.home import Home
-from agent.index import sessions as indexed
-from agent.locate import locate
+from agent.index import load_session_summaries as indexed
+from agent.locate import find_workspace_root
 from agent.session import Session
 from cli.sessions import line, newest
 from sandbox.errors import Fault, UserError
@@ -19,11 +19,13 @@ _MB = 1 << 20
 
 def search(folder: Path, words: str, *, all_projects: bool, limit: int, as_json: bool) -> int:
     """Print the places that hold all the words. Exit code 3 if there are none."""
-    from agent.find import find
+    from agent.find import search_logs
 
     home = Home.from_environment()
-    project = None if all_projects else home.project(locate(folder, need_git=False)[0])
-    hits = find(home, words, project=project, limit=limit)
+    project = (
+        None if all_projects else home.get_project_folder(find_workspace_root(folder, need_git=False)[0])
+    )
+    hits = search_logs(home, words, project=project, limit=limit)
     for hit in hits:
         if as_json:
             import json
@@ -40,7 +42,7 @@ def search(folder: Path, words: str, *, all_projects: bool, limit: int, as_json:
 
 def fork(folder: Path, session: str, at: str) -> int:
     """Copy a session's history into a new one."""
-    from agent.transfer import fork as copy
+    from agent.transfer import create_fork as copy
 
     made = copy(_path(folder, session), at)
     made.close()
@@ -62,7 +64,7 @@ def rename(folder: Path, session: str, title: str) -> int:
 
 def export(folder: Path, session: str, to: str) -> int:
     """Write an export to a new file, or to standard output."""
-    from agent.transfer import export as write
+    from agent.transfer import export_to_stream as write
 
     path = _path(folder, session)
     if to == "-":
@@ -80,16 +82,16 @@ def export(folder: Path, session: str, to: str) -> int:
 
 def import_(folder: Path, source: str) -> int:
     """Make a session of an export."""
-    from agent.transfer import imported
+    from agent.transfer import import_from_stream
 
-    root, _ = locate(folder, need_git=False)
-    sessions = Home.from_environment().project(root) / "sessions"
+    root, _ = find_workspace_root(folder, need_git=False)
+    sessions = Home.from_environment().get_project_folder(root) / "sessions"
     if source == "-":
-        made = imported(sys.stdin.buffer, sessions)
+        made = import_from_stream(sys.stdin.buffer, sessions)
     else:
         try:
             with Path(source).open("rb") as file:
-                made = imported(file, sessions)
+                made = import_from_stream(file, sessions)
         except OSError as error:
             raise UserError(Fault.USAGE, f"cannot read {source!r}: {error.strerror}") from None
     made.close()
@@ -101,10 +103,10 @@ def prune(
     folder: Path, older_than: float | None, keep: float | None, *, all_projects: bool, dry: bool
 ) -> int:
     """Remove sessions by age (days) and size (MB)."""
-    from agent.upkeep import prune as remove
     from agent.upkeep import prune_snapshots
+    from agent.upkeep import remove_old_sessions as remove
 
-    root = None if all_projects else locate(folder, need_git=False)[0]
+    root = None if all_projects else find_workspace_root(folder, need_git=False)[0]
     done = remove(
         indexed(Home.from_environment(), root),
         older_than=None if older_than is None else older_than * 86_400,
@@ -124,9 +126,9 @@ def prune(
 
 def _path(folder: Path, session: str) -> Path:
     home = Home.from_environment()
-    root, _ = locate(folder, need_git=False)
+    root, _ = find_workspace_root(folder, need_git=False)
     name = session or newest(home, root)
-    path = home.project(root) / "sessions" / name
+    path = home.get_project_folder(root) / "sessions" / name
     if "/" in name or not (path / "log.jsonl").is_file():
         raise UserError(
             Fault.USAGE, f"no session {name!r} in this project", "List them: patchwright sessions"

@@ -8,22 +8,22 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from agent.glance import NO_SUCH, Glance, glance
+from agent.glance import NO_SUCH, SessionPreview, preview_session
 from agent.home import Home
-from agent.locate import locate
+from agent.locate import find_workspace_root
 from sandbox.errors import Fault, UserError
 from sandbox.inert import sanitize_json, sanitize_text
 
 if TYPE_CHECKING:
-    from agent.index import Summary
+    from agent.index import SessionSummary
 
 
 def list_sessions(folder: Path, *, all_projects: bool, as_json: bool) -> int:
     """Print the sessions of a project (or of all)."""
-    root = None if all_projects else locate(folder, need_git=False)[0]
-    from agent.index import sessions
+    root = None if all_projects else find_workspace_root(folder, need_git=False)[0]
+    from agent.index import load_session_summaries
 
-    found = sessions(Home.from_environment(), root)
+    found = load_session_summaries(Home.from_environment(), root)
     if as_json:
         import json
         from dataclasses import asdict
@@ -38,7 +38,7 @@ def list_sessions(folder: Path, *, all_projects: bool, as_json: bool) -> int:
     return 0
 
 
-def line(summary: Summary, *, with_project: bool = False) -> str:
+def line(summary: SessionSummary, *, with_project: bool = False) -> str:
     """One session on one line: id, when, outcome, steps, cost, title."""
     when = time.strftime("%Y-%m-%d %H:%M", time.localtime(summary.updated))
     cost = "" if summary.cost is None else f"  ${summary.cost:.4f}"
@@ -96,7 +96,7 @@ def _resume(
 
 def newest(home: Home, root: Path) -> str:
     """Id of the session of a project that was written to last. Raises UserError if there is none."""
-    logs = (home.project(root) / "sessions").glob("*/log.jsonl")
+    logs = (home.get_project_folder(root) / "sessions").glob("*/log.jsonl")
     found = max(((path.stat().st_mtime_ns, path.parent.name) for path in logs), default=None)
     if found is None:
         raise UserError(
@@ -105,13 +105,13 @@ def newest(home: Home, root: Path) -> str:
     return found[1]
 
 
-def _state(folder: Path, session: str) -> Glance:
+def _state(folder: Path, session: str) -> SessionPreview:
     """Of the session with this id, or of the newest one."""
     home = Home.from_environment()
-    root, _ = locate(folder, need_git=False)
+    root, _ = find_workspace_root(folder, need_git=False)
     session = session or newest(home, root)
     try:
-        return glance(home.project(root) / "sessions" / session)
+        return preview_session(home.get_project_folder(root) / "sessions" / session)
     except OSError as error:
         if error.errno not in NO_SUCH:
             raise
@@ -120,6 +120,6 @@ def _state(folder: Path, session: str) -> Glance:
         ) from None
 
 
-def _with_model(flags: Mapping[str, Any], state: Glance) -> Mapping[str, Any]:
+def _with_model(flags: Mapping[str, Any], state: SessionPreview) -> Mapping[str, Any]:
     """The session's model, unless a flag names another one."""
     return {"model": state.model, **flags} if state.model else flags

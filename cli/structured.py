@@ -92,7 +92,7 @@ async def settled(structure: Structure, runtime: Runtime, end: End) -> tuple[End
         return end, None
     value, problem = structure.read(end.summary)
     if problem:
-        again = await runtime.turn(_AGAIN.format(problem=problem))
+        again = await runtime.run_turn(_AGAIN.format(problem=problem))
         if again.exit_code not in answered:
             return again, None
         value, problem = structure.read(again.summary)

@@ -61,10 +61,10 @@ def show(folder: Path) -> int:
 
 def _defined(folder: Path) -> tuple[Path, tuple[Definition, ...], tuple[Definition, ...]]:
     """The repository's root, what it would run, and what it would set."""
-    from agent.locate import locate
+    from agent.locate import find_workspace_root
     from tools.git.broker import Broker
 
-    root, _ = locate(folder, need_git=True, without="")
+    root, _ = find_workspace_root(folder, need_git=True, without="")
     return root, Broker(root).program_definitions, to_trust(Home.from_environment(), root)
 
 

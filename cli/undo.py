@@ -10,15 +10,15 @@ from pathlib import Path
 from typing import Literal
 
 from agent.home import Home
-from agent.index import sessions as indexed
-from agent.locate import locate
+from agent.index import load_session_summaries as indexed
+from agent.locate import find_workspace_root
 from agent.outcome import Exit
-from agent.session import Session, read
-from agent.undo import Outcome, Timeline, forget
-from agent.undo import log as record
-from agent.undo import redo as bring_back
-from agent.undo import rewind as go_back
-from agent.undo import undo as take_back
+from agent.session import Session, read_events
+from agent.undo import Timeline, UndoOutcome, rewind_conversation
+from agent.undo import log_outcome as record
+from agent.undo import redo_last_undo as bring_back
+from agent.undo import rewind_steps as go_back
+from agent.undo import undo_last_turn as take_back
 from sandbox.errors import Fault, UserError
 from sandbox.inert import sanitize_text
 from sandbox.snapshots import Snapshots
@@ -31,7 +31,7 @@ FORGOTTEN = "the conversation goes on from before that step; the files stay as t
 _LEFT = "nothing to take back: no change of a session's is left in the files"
 _GONE = "nothing to bring back: nothing was taken back last"
 
-Act = Callable[[Snapshots, Timeline], Outcome]
+Act = Callable[[Snapshots, Timeline], UndoOutcome]
 
 
 def undo(folder: Path, session: str) -> int:
@@ -85,7 +85,7 @@ def steps_of(timeline: Timeline) -> list[str]:
     return lines or ["no step of this session has changed a file"]
 
 
-def lines_of(outcome: Outcome) -> list[str]:
+def lines_of(outcome: UndoOutcome) -> list[str]:
     """What was done, in lines for a person."""
     if outcome.clashes:
         reasons = [f"  {path}: {reason}" for path, reason in outcome.clashes.items()]
@@ -113,7 +113,7 @@ def describe_uncovered(root: Path, place: Path) -> list[str]:
     from tools.git.nested import find_nested_changes
 
     with suppress(FileNotFoundError, UserError):
-        start = next(iter(read(place)), None)
+        start = next(iter(read_events(place)), None)
         return [
             f"not undone: {format_count(len(paths), 'file')} of the repository in {folder!r} changed since the session"
             f" began (git -C {shlex.quote(folder)} status)"
@@ -128,7 +128,7 @@ def _forget(folder: Path, session: str, step: str) -> int:
         return _nothing()
     log = Session.open(found[1])
     try:
-        forget(log, found[2], number_of(step, found[2]))
+        rewind_conversation(log, found[2], number_of(step, found[2]))
     finally:
         log.close()
     print(FORGOTTEN)
@@ -147,17 +147,19 @@ def _act(
     found = _find(folder, session, able)
     home = Home.from_environment()
     if found is None:
-        root, _ = locate(folder, need_git=False)
-        latest = [home.project(root) / "sessions" / session] if session else _sessions(home, root)[:1]
+        root, _ = find_workspace_root(folder, need_git=False)
+        latest = (
+            [home.get_project_folder(root) / "sessions" / session] if session else _sessions(home, root)[:1]
+        )
         left = (
             [line for each in latest for line in describe_uncovered(root, each)] if nothing is _LEFT else []
         )
         return _nothing("\n".join(["nothing to take back", *left]) if left else nothing)
     root, place, _ = found
     log = Session.open(place)
-    snapshots = Snapshots(root, home.project(root) / "snapshots")
+    snapshots = Snapshots(root, home.get_project_folder(root) / "snapshots")
     try:
-        outcome = act(snapshots, Timeline.of(read(place)))
+        outcome = act(snapshots, Timeline.from_events(read_events(place)))
         record(log, outcome, conversation=conversation)
     finally:
         snapshots.close()
@@ -170,12 +172,12 @@ def _act(
 
 def _find(folder: Path, session: str, able: Callable[[Timeline], bool]) -> tuple[Path, Path, Timeline] | None:
     """(workspace, folder of the session, timeline) of the newest session that has something for it."""
-    root, _ = locate(folder, need_git=False)
+    root, _ = find_workspace_root(folder, need_git=False)
     home = Home.from_environment()
-    named = [home.project(root) / "sessions" / session] if session else []
+    named = [home.get_project_folder(root) / "sessions" / session] if session else []
     for place in named or _sessions(home, root):
         try:
-            timeline = Timeline.of(read(place))
+            timeline = Timeline.from_events(read_events(place))
         except FileNotFoundError:
             raise UserError(
                 Fault.USAGE, f"no session {place.name!r} in this project", "List them: patchwright sessions"

@@ -10,7 +10,7 @@ import pytest
 
 from agent.discipline import RULES
 from agent.home import Home
-from agent.modes import mode_of
+from agent.modes import resolve_action_mode
 from agent.outcome import MEANING, Exit
 from agent.phases import PHASES
 from cli.settings.layers import load
@@ -170,7 +170,7 @@ def test_the_settings_of_the_page_on_code_as_action_are_settings() -> None:
     home.config.mkdir(parents=True)
     (home.config / "settings.toml").write_text(actions + discipline)
     settings = load(home, None, {}, {})
-    assert mode_of("ollama/any", settings.actions) == "code"
+    assert resolve_action_mode("ollama/any", settings.actions) == "code"
     assert settings.discipline.named == {"test-before-commit": "enforce"}
 
 

@@ -29,24 +29,24 @@ class Budget:
     shares: Shares = DEFAULT_SHARES
 
     @property
-    def hard(self) -> int:
+    def hard_limit(self) -> int:
         """What no request may pass: the window without what the answer needs."""
         return self.window - min(max(self.window // 8, 1_000), 16_000)
 
     @property
-    def room(self) -> int:
+    def history_tokens(self) -> int:
         """For the history."""
-        return max(self.hard - self.fixed, 1_000)
+        return max(self.hard_limit - self.fixed, 1_000)
 
     @property
-    def recent(self) -> int:
-        return min(self.shares.recent, self.room // 6)
+    def recent_tokens(self) -> int:
+        return min(self.shares.recent, self.history_tokens // 6)
 
     @property
-    def batch(self) -> int:
-        return min(self.shares.batch, self.room // 4)
+    def batch_tokens(self) -> int:
+        return min(self.shares.batch, self.history_tokens // 4)
 
     @property
-    def past(self) -> int:
+    def past_tokens(self) -> int:
         """The records of the past may fill this before they are summed up."""
-        return max(self.room // 4, 300)
+        return max(self.history_tokens // 4, 300)

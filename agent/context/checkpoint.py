@@ -31,7 +31,7 @@ NUMBER = 2
 
 
 @cache
-def made_by() -> str:
+def compute_code_stamp() -> str:
     """What a checkpoint is known to be ours by: the format, and the code. It reads facts off a log and makes messages
     of it, and another version may read off others, also one on the way to the next release."""
     code = 0
@@ -52,7 +52,7 @@ MAX_BYTES = 16 << 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Clean:
+class CleanPoint:
     """A place at which all that the session had changed was committed, and the last snapshot before it."""
 
     at: int
@@ -60,11 +60,11 @@ class Clean:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Known:
+class SavedState:
     """What a checkpoint says. at: place of the last event that it knows of; undone: compactions that hold no more"""
 
     at: int
-    clean: Clean | None
+    clean: CleanPoint | None
     undone: frozenset[str]
     outline: Outline
     facts: Mapping[str, Any]
@@ -80,9 +80,9 @@ class Checkpoints:
         self._facts = facts
         self._saved = 0
         self._due = False
-        self.clean: Clean | None = None
+        self.clean: CleanPoint | None = None
 
-    def see(self, event: Event) -> None:
+    def handle_event(self, event: Event) -> None:
         """The next event of the log, which the projection and the facts have taken in.
 
         What a compaction leaves is written with the event after it: one that undoes is followed by a new start.
@@ -92,9 +92,9 @@ class Checkpoints:
         elif self._due or self._history.count - self._saved >= EVERY:
             self.save()
 
-    def restore(self) -> Known | None:
+    def restore(self) -> SavedState | None:
         """The newest checkpoint if the log still goes on from there; None if it does not, or there is none."""
-        if (known := read(self._path.parent, self._history)) is not None:
+        if (known := read_checkpoint(self._path.parent, self._history)) is not None:
             self._saved, self.clean = known.at, known.clean
         return known
 
@@ -102,40 +102,45 @@ class Checkpoints:
         """Write one. What cannot be written is done without, and so is what would be as long as the log."""
         at = self._history.count
         self._due = False
-        if at == self._saved or self._projection.bytes > NEVER_SENT:
+        if at == self._saved or self._projection.byte_count > NEVER_SENT:
             return
         known = {
             "undone": sorted(self._projection.undone),
-            **self._projection.outline().as_data(),
+            **self._projection.build_outline().as_data(),
             "facts": self._facts.as_data(files=None),
             "clean": [self.clean.at, self.clean.tree] if self.clean else None,
         }
         body = json.dumps(known, separators=(",", ":")).encode()
         with suppress(OSError):
-            head = {"format": made_by(), "at": at, "log": self._history.seal(at), "sum": _sum(body)}
-            _write(self._path, json.dumps(head).encode() + b"\n" + body)
+            head = {
+                "format": compute_code_stamp(),
+                "at": at,
+                "log": self._history.fingerprint_log(at),
+                "sum": _compute_checksum(body),
+            }
+            _write_atomically(self._path, json.dumps(head).encode() + b"\n" + body)
             self._saved = at
 
 
-def read(folder: Path, history: History) -> Known | None:
+def read_checkpoint(folder: Path, history: History) -> SavedState | None:
     """What the newest checkpoint says, None if there is none from which the log goes on."""
     try:
-        return _parsed(_read(folder / NAME), history)
+        return _parse_checkpoint(_read_file(folder / NAME), history)
     except UNFIT:
         return None
 
 
-def resume(known: Known, history: History, projection: Projection, facts: Facts) -> bool:
+def apply_checkpoint(known: SavedState, history: History, projection: Projection, facts: Facts) -> bool:
     """Bring both to where the checkpoint was written; False if they have to be made from the log instead."""
-    since = history.only(Compaction, after=f"e{known.at}")
+    since = history.select_events(Compaction, after=f"e{known.at}")
     if any(event.undoes for event in since):
         return False
     try:
-        events = history.at(known.outline.places())
+        events = history.read_events_at(known.outline.list_places())
         projection.clear(known.undone)
-        for event in history.only(SessionStart):
+        for event in history.select_events(SessionStart):
             if int(event.id[1:]) <= known.at:
-                projection.add(event)
+                projection.add_event(event)
         projection.rebuild(known.outline, events)
         facts.clear()
         facts.load(known.facts)
@@ -144,26 +149,30 @@ def resume(known: Known, history: History, projection: Projection, facts: Facts)
     return True
 
 
-def _parsed(data: bytes, history: History) -> Known | None:
+def _parse_checkpoint(data: bytes, history: History) -> SavedState | None:
     head_line, _, body = data.partition(b"\n")
     head = json.loads(head_line)
     at = head["at"]
-    if head["format"] != made_by() or not isinstance(at, int) or head["sum"] != _sum(body):
+    if (
+        head["format"] != compute_code_stamp()
+        or not isinstance(at, int)
+        or head["sum"] != _compute_checksum(body)
+    ):
         return None
-    if not history.holds(at) or history.seal(at) != head["log"]:
+    if not history.is_on_branch(at) or history.fingerprint_log(at) != head["log"]:
         return None
     known = json.loads(body)
-    clean = Clean(at=int(known["clean"][0]), tree=str(known["clean"][1])) if known["clean"] else None
-    return Known(
+    clean = CleanPoint(at=int(known["clean"][0]), tree=str(known["clean"][1])) if known["clean"] else None
+    return SavedState(
         at=at,
-        clean=clean if clean and clean.at <= at and history.holds(clean.at) else None,
+        clean=clean if clean and clean.at <= at and history.is_on_branch(clean.at) else None,
         undone=frozenset(map(str, known["undone"])),
-        outline=Outline.of(known),
+        outline=Outline.from_data(known),
         facts=dict(known["facts"]),
     )
 
 
-def _read(path: Path) -> bytes:
+def _read_file(path: Path) -> bytes:
     """Raises OSError where there is no such file, or a link."""
     descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     with os.fdopen(descriptor, "rb") as file:
@@ -173,7 +182,7 @@ def _read(path: Path) -> bytes:
         return file.read()
 
 
-def _write(path: Path, data: bytes) -> None:
+def _write_atomically(path: Path, data: bytes) -> None:
     """In one step, for a reader never to see half of it, and through no link."""
     draft = path.with_suffix(".new")
     with suppress(FileNotFoundError):
@@ -184,7 +193,7 @@ def _write(path: Path, data: bytes) -> None:
     draft.replace(path)
 
 
-def _sum(body: bytes) -> str:
+def _compute_checksum(body: bytes) -> str:
     import hashlib
 
     return hashlib.sha256(body).hexdigest()

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from agent.context.slots import Slot, asked_size, size
+from agent.context.slots import Slot, count_bytes, count_message_bytes
 from agent.model.base import AssistantMessage, Message, ToolMessage, UserMessage
 from tools.action import Action
 
@@ -20,64 +20,66 @@ ITEMS = 20
 """Parts of an argument that is a list that stay."""
 
 
-def long(slots: Sequence[Slot]) -> list[Slot]:
+def find_long_slots(slots: Sequence[Slot]) -> list[Slot]:
     """The messages that can be cut."""
     return [slot for slot in slots if slot.size > LONG]
 
 
-def cut(slots: Sequence[Slot], room: int) -> dict[str, str]:
+def cut_slots(slots: Sequence[Slot], room: int) -> dict[str, str]:
     """What is sent for each long message: event id → text, of a model's message the note in its arguments.
 
     room: bytes for all of them; those that need less than their share leave the rest to the others
     """
     texts: dict[str, str] = {}
-    for slot in long(slots):
+    for slot in find_long_slots(slots):
         if not isinstance(slot.message, AssistantMessage):
             continue
         room -= min(slot.size, LONG)
         texts[f"e{slot.first}"] = f'[… cut; recall(ref="e{slot.first}") shows all]'
-    others = [slot for slot in long(slots) if not isinstance(slot.message, AssistantMessage)]
-    share = max(_share([slot.size for slot in others], room), ARGUMENT)
+    others = [slot for slot in find_long_slots(slots) if not isinstance(slot.message, AssistantMessage)]
+    share = max(_compute_share([slot.size for slot in others], room), ARGUMENT)
     for slot in others:
         if slot.size > share:
             how = f'\n[… cut; recall(ref="{slot.ref or f"e{slot.first}"}") shows all …]\n'
-            texts[f"e{slot.first}"] = _ends(slot.message.text, share - len(how.encode()), how)
+            texts[f"e{slot.first}"] = _cut_middle(slot.message.text, share - len(how.encode()), how)
     return texts
 
 
-def without_long_arguments(message: AssistantMessage, note: str) -> AssistantMessage:
+def shorten_message(message: AssistantMessage, note: str) -> AssistantMessage:
     """A model's message with the beginnings of its words and arguments. What must go back to its provider stays."""
-    actions = tuple(_with_short_arguments(action, note) for action in message.actions)
+    actions = tuple(_shorten_action(action, note) for action in message.actions)
     return AssistantMessage(
-        text=_beginning(message.text, note, LONG),
+        text=_truncate_text(message.text, note, LONG),
         actions=actions,
         reasoning=message.reasoning,
         kept=message.kept,
     )
 
 
-def _with_short_arguments(action: Action, note: str) -> Action:
-    arguments: Mapping[str, Any] = _short(dict(action.arguments), note)
-    return replace(action, arguments=arguments, raw=_beginning(action.raw, note, ARGUMENT))
+def _shorten_action(action: Action, note: str) -> Action:
+    arguments: Mapping[str, Any] = _shorten_value(dict(action.arguments), note)
+    return replace(action, arguments=arguments, raw=_truncate_text(action.raw, note, ARGUMENT))
 
 
-def _short(value: Any, note: str) -> Any:
+def _shorten_value(value: Any, note: str) -> Any:
     match value:
         case str():
-            return _beginning(value, note, ARGUMENT)
+            return _truncate_text(value, note, ARGUMENT)
         case dict():
-            return {key: _short(each, note) for key, each in value.items()}
+            return {key: _shorten_value(each, note) for key, each in value.items()}
         case list() | tuple():
-            return [_short(each, note) for each in value[:ITEMS]] + ([note] if len(value) > ITEMS else [])
+            return [_shorten_value(each, note) for each in value[:ITEMS]] + (
+                [note] if len(value) > ITEMS else []
+            )
         case _:
             return value
 
 
-def _beginning(text: str, note: str, limit: int) -> str:
+def _truncate_text(text: str, note: str, limit: int) -> str:
     return text if len(text) <= limit else f"{text[:limit]} {note}"
 
 
-def _share(sizes: Sequence[int], room: int) -> int:
+def _compute_share(sizes: Sequence[int], room: int) -> int:
     """Bytes that each may have at most."""
     share = 0
     for number, each in enumerate(sorted(sizes)):
@@ -88,13 +90,13 @@ def _share(sizes: Sequence[int], room: int) -> int:
     return max(sizes, default=0)
 
 
-def _ends(text: str, room: int, between: str) -> str:
+def _cut_middle(text: str, room: int, between: str) -> str:
     """Two thirds of the room for the beginning, one for the end. Text that is wide on the wire gets fewer."""
-    characters = max(int(room * len(text) / max(size(text), 1)), 30)
+    characters = max(int(room * len(text) / max(count_bytes(text), 1)), 30)
     return f"{text[: characters * 2 // 3]}{between}{text[-(characters // 3) :]}"
 
 
-def shortened(slot: Slot, text: str) -> Slot:
+def shorten_slot(slot: Slot, text: str) -> Slot:
     """The same message with another text ("": one line that says how to have it back)."""
     old = slot.message
     if isinstance(old, ToolMessage):
@@ -106,8 +108,8 @@ def shortened(slot: Slot, text: str) -> Slot:
     elif isinstance(old, UserMessage) and text:
         message = type(old)(text=text)
     elif isinstance(old, AssistantMessage) and text:
-        message = without_long_arguments(old, text)
-        return Slot(message, slot.first, slot.last, asked_size(message), short=True)
+        message = shorten_message(old, text)
+        return Slot(message, slot.first, slot.last, count_message_bytes(message), short=True)
     else:
         return slot
-    return Slot(message, slot.first, slot.last, size(text), short=True, ref=slot.ref)
+    return Slot(message, slot.first, slot.last, count_bytes(text), short=True, ref=slot.ref)

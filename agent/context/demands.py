@@ -54,13 +54,13 @@ SHORTEST, SHORTEST_DENSE = 8, 4
 """Characters of a sentence that can say something; fewer in scripts where one character is a syllable or a word."""
 
 
-def sentences(text: str) -> list[str]:
+def split_sentences(text: str) -> list[str]:
     """The sentences and lines of a text, without the marks of lists."""
     found = (" ".join(each.split()).strip("-* ") for each in _SENTENCE.split(text))
     return [each for each in found if len(each) >= (SHORTEST_DENSE if _DENSE.search(each) else SHORTEST)]
 
 
-def demand(sentence: str) -> int | None:
+def find_demand_cue(sentence: str) -> int | None:
     """Where the cue stands by which a sentence demands something; None if there is none."""
     found = _DEMAND.search(sentence)
     return found.start() if found else None

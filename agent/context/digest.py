@@ -19,27 +19,27 @@ MAX_NAMES = 60
 
 
 @dataclass(slots=True)
-class Known:
+class KnownWords:
     """Words and paths that stand in the part of the history that stays: nothing is kept twice."""
 
     words: set[str] = field(default_factory=set)
     paths: set[str] = field(default_factory=set)
 
-    def see(self, text: str) -> None:
+    def add_text(self, text: str) -> None:
         """Take in a text that stays."""
-        self.words |= references.words(text)
-        self.paths.update(references.paths(text))
+        self.words |= references.find_words(text)
+        self.paths.update(references.find_paths(text))
 
 
-def kept(text: str, known: Known) -> str:
+def build_digest(text: str, known: KnownWords) -> str:
     """What of `text` stays in sight, in one or a few lines; "" if nothing in it is new. `known` takes it in."""
     parts: list[str] = []
-    errors = [line[:160] for line in references.errors(text)[:MAX_ERRORS]]
-    paths = [path for path in references.paths(text)[:MAX_PATHS] if path not in known.paths]
+    errors = [line[:160] for line in references.find_errors(text)[:MAX_ERRORS]]
+    paths = [path for path in references.find_paths(text)[:MAX_PATHS] if path not in known.paths]
     definitions = [
         line[:70]
-        for line in references.definitions(text)[:MAX_DEFINITIONS]
-        if not references.line_words(line) <= known.words
+        for line in references.find_definitions(text)[:MAX_DEFINITIONS]
+        if not references.find_line_words(line) <= known.words
     ]
     if errors:
         parts.append("\n".join(f"  {line}" for line in errors))
@@ -47,8 +47,8 @@ def kept(text: str, known: Known) -> str:
         parts.append("  files: " + " ".join(paths))
     if definitions:
         parts.append("  " + " · ".join(definitions))
-    known.see("\n".join(parts))
-    if left := [name for name in references.names(text) if name not in known.words][:MAX_NAMES]:
+    known.add_text("\n".join(parts))
+    if left := [name for name in references.find_names(text) if name not in known.words][:MAX_NAMES]:
         parts.append("  names: " + " ".join(left))
         known.words.update(left)
     return "\n".join(parts)

@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from agent.context import references
-from agent.context.demands import demand, sentences
-from agent.context.masking import touched
+from agent.context.demands import find_demand_cue, split_sentences
+from agent.context.masking import list_changed_paths
 from agent.events import Compaction, Event, MessageEvent, ObservationEvent, PlanEvent, Prompt, Steer
 from sandbox.inert import sanitize_text
 
@@ -34,7 +34,7 @@ _OUR_NOTE = re.compile(r"\A\[I have .*?\]\n\n", re.DOTALL)
 
 
 @dataclass(slots=True)
-class File:
+class FileState:
     """A file as the session knows it. read, changed: event of the last time, "" if never; a change after the last
     read makes what was read stale (unless the session's own edit showed it)."""
 
@@ -60,7 +60,7 @@ class Facts:
     tried: dict[str, str] = field(default_factory=dict)
     errors: dict[str, str] = field(default_factory=dict)
     commits: dict[str, str] = field(default_factory=dict)
-    files: dict[str, File] = field(default_factory=dict)
+    files: dict[str, FileState] = field(default_factory=dict)
     used: dict[str, str] = field(default_factory=dict)
     plan: list[tuple[str, str]] = field(default_factory=list)
     failing: list[str] = field(default_factory=list)
@@ -88,94 +88,98 @@ class Facts:
             if name in data and name != "files":
                 setattr(self, name, copy(data[name]))
         self.plan = [(str(text), str(status)) for text, status in self.plan]
-        self.files = {path: File(*each) for path, each in data.get("files", {}).items()}
+        self.files = {path: FileState(*each) for path, each in data.get("files", {}).items()}
 
-    def see(self, event: Event) -> None:
+    def handle_event(self, event: Event) -> None:
         """Take in the next event."""
         match event:
             case Prompt():
                 self.goals[event.id] = event.text
-                self._demands(event.text, event.id)
+                self._add_constraints(event.text, event.id)
             case Steer() if event.by == "person":
-                self._demands(event.text, event.id)
+                self._add_constraints(event.text, event.id)
             case MessageEvent():
                 self.steps += 1
-                for sentence in sentences(event.text):
+                for sentence in split_sentences(event.text):
                     if _DECISION.search(sentence):
                         _remember(self.decisions, sentence[:240], event.id)
             case PlanEvent():
                 self.plan = [(text, status) for text, status in event.items]
             case ObservationEvent():
-                self._observe(event)
+                self._add_observation(event)
             case Compaction() if event.stage == "forget":
                 self.forget.clear()
             case Compaction() if event.state:
                 self.used = {str(word): str(at) for word, at in event.state.get("used", {}).items()}
 
-    def open_items(self) -> list[str]:
+    def list_open_items(self) -> list[str]:
         """Items of the plan that are not done."""
         return [text for text, status in self.plan if status != "done"]
 
-    def changed(self) -> list[str]:
+    def list_changed_files(self) -> list[str]:
         """Files that the session changed, the latest last."""
         return [path for path, each in self.files.items() if each.changed]
 
-    def _demands(self, text: str, event_id: str) -> None:
-        for sentence in sentences(by_person(text)):
-            if (cue := demand(sentence)) is not None and len(self.constraints) < MAX_CONSTRAINTS:
+    def _add_constraints(self, text: str, event_id: str) -> None:
+        for sentence in split_sentences(strip_foreign_text(text)):
+            if (cue := find_demand_cue(sentence)) is not None and len(self.constraints) < MAX_CONSTRAINTS:
                 start = max(cue - 100, 0) if len(sentence) > 300 else 0
                 self.constraints.setdefault(sentence[start : start + 300], event_id)
 
-    def _observe(self, event: ObservationEvent) -> None:
+    def _add_observation(self, event: ObservationEvent) -> None:
         data = event.data
         if event.tool == "memory" and not event.failed:
             if note := data.get("note"):
-                self.notes[one_line(str(note), 600)] = event.id
+                self.notes[sanitize_first_line(str(note), 600)] = event.id
             self.forget += [str(ref) for ref in data.get("forget", ())]
-        for path in touched(data):
-            known = self._file(path)
+        for path in list_changed_paths(data):
+            known = self._touch_file(path)
             known.changed = event.id
             known.stale = "diff" not in data and bool(known.read)  # a command changed it, nobody saw how
         if isinstance(shown := data.get("path"), str) and "first" in data:
-            known = self._file(shown)
+            known = self._touch_file(shown)
             known.read, known.stale = event.id, False
         if isinstance(report := data.get("report"), Mapping):
-            self._report(report, event)
+            self._add_test_report(report, event)
         elif event.failed:
-            for line in references.errors(event.text)[-2:]:
-                _remember(self.errors, one_line(line, 200), event.id, 8)
-            _remember(self.tried, f"{event.tool}: {one_line(event.text, 120)}", event.id)
+            for line in references.find_errors(event.text)[-2:]:
+                _remember(self.errors, sanitize_first_line(line, 200), event.id, 8)
+            _remember(self.tried, f"{event.tool}: {sanitize_first_line(event.text, 120)}", event.id)
         if commit := data.get("commit"):
-            files = ", ".join(one_line(str(path), 60) for path in list(data.get("files", ()))[:6])
+            files = ", ".join(sanitize_first_line(str(path), 60) for path in list(data.get("files", ()))[:6])
             _remember(self.commits, f"{str(commit)[:10]} ({files})", event.id)
 
-    def _report(self, report: Mapping[str, Any], event: ObservationEvent) -> None:
+    def _add_test_report(self, report: Mapping[str, Any], event: ObservationEvent) -> None:
         failures = report.get("failures") or ()
-        names = [one_line(str(each.get("id") or "?"), 120) for each in failures if isinstance(each, Mapping)]
+        names = [
+            sanitize_first_line(str(each.get("id") or "?"), 120)
+            for each in failures
+            if isinstance(each, Mapping)
+        ]
         gone = [name for name in self.failing if name not in names]
         self.fixed = list(dict.fromkeys([*self.fixed, *gone]))[-MAX_KEPT:]
         self.fixed = [name for name in self.fixed if name not in names]
         self.failing = names[:MAX_KEPT]
-        self.tests = one_line(event.text, 160)
+        self.tests = sanitize_first_line(event.text, 160)
         self.tests_at = event.id
         if not names:
             self.errors.clear()
-        for line in references.errors(event.text)[:4] if names else ():
-            _remember(self.errors, one_line(line, 200), event.id, 8)
+        for line in references.find_errors(event.text)[:4] if names else ():
+            _remember(self.errors, sanitize_first_line(line, 200), event.id, 8)
 
-    def _file(self, path: str) -> File:
-        known = self.files.pop(path, None) or File()
+    def _touch_file(self, path: str) -> FileState:
+        known = self.files.pop(path, None) or FileState()
         self.files[path] = known  # the latest last
         return known
 
 
-def by_person(text: str) -> str:
+def strip_foreign_text(text: str) -> str:
     """What of a prompt the person wrote: without piped text, quotations, code blocks and notes of the program."""
     text = _OUR_NOTE.sub("", text)
     return _FOREIGN_LINE.sub("", _ENCLOSED.sub("", text))
 
 
-def one_line(text: str, limit: int) -> str:
+def sanitize_first_line(text: str, limit: int) -> str:
     """The first line of foreign text, inert and bounded, so that it can stand in a line of ours."""
     line = next((each for each in text.splitlines() if each.strip()), "")
     line = sanitize_text(" ".join(line.split()))

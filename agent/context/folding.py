@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from agent.context.digest import Known, kept
-from agent.context.masking import spoken
-from agent.context.slots import FoldMessage, Slot, steps
+from agent.context.digest import KnownWords, build_digest
+from agent.context.masking import render_message
+from agent.context.slots import FoldMessage, Slot, find_steps
 from agent.events import Fold
 from agent.model.base import AssistantMessage, ToolMessage
 from tools.action import Action
@@ -24,26 +24,26 @@ MARKS = frozenset({"run_tests", "git_commit", "finish", "plan"})
 """Tools after which a segment of the work is over."""
 
 
-def folded(slots: Sequence[Slot], start: int, end: int, known: Known) -> list[Fold]:
+def fold_steps(slots: Sequence[Slot], start: int, end: int, known: KnownWords) -> list[Fold]:
     """The records of the steps in `slots[start:end]`, one for each segment; folds that stand there are left alone."""
     found: list[Fold] = []
     segment: list[range] = []
-    for step in steps(slots[:end]):
+    for step in find_steps(slots[:end]):
         if step.start < start:
             continue
         if isinstance(slots[step.start].message, FoldMessage):
-            segment = _closed(slots, segment, known, found)
+            segment = _close_segment(slots, segment, known, found)
             continue
         if segment and step.start != segment[-1].stop:  # something was said between them
-            segment = _closed(slots, segment, known, found)
+            segment = _close_segment(slots, segment, known, found)
         segment.append(step)
         if _ends_segment(slots, step):
-            segment = _closed(slots, segment, known, found)
-    _closed(slots, segment, known, found)
+            segment = _close_segment(slots, segment, known, found)
+    _close_segment(slots, segment, known, found)
     return found
 
 
-def record(slots: Sequence[Slot], segment: Sequence[range], known: Known) -> str:
+def build_record(slots: Sequence[Slot], segment: Sequence[range], known: KnownWords) -> str:
     """What was done in a run of steps, found and decided, each step under the reference of its event."""
     lines: list[str] = []
     for step in segment:
@@ -52,7 +52,7 @@ def record(slots: Sequence[Slot], segment: Sequence[range], known: Known) -> str
             lines.append(f"e{said.first} told: {_first_sentence(said.message.text)}")
             continue
         thought = _first_sentence(said.message.text)
-        asked = "; ".join(_call(action) for action in said.message.actions)
+        asked = "; ".join(_format_call(action) for action in said.message.actions)
         failed = (
             " (failed)"
             if any(isinstance(o.message, ToolMessage) and o.message.failed for o in outputs)
@@ -60,20 +60,22 @@ def record(slots: Sequence[Slot], segment: Sequence[range], known: Known) -> str
         )
         head = f"e{said.first} {asked}{failed}"
         lines.append(f"{head}: {thought}" if thought else head)
-        known.see(lines[-1])
-        whole = "\n".join([spoken(said.message), *(o.text for o in outputs)])
-        if more := kept(whole, known):
+        known.add_text(lines[-1])
+        whole = "\n".join([render_message(said.message), *(o.text for o in outputs)])
+        if more := build_digest(whole, known):
             lines.append(more)
     return "\n".join(lines)
 
 
-def _closed(slots: Sequence[Slot], segment: list[range], known: Known, found: list[Fold]) -> list[range]:
+def _close_segment(
+    slots: Sequence[Slot], segment: list[range], known: KnownWords, found: list[Fold]
+) -> list[range]:
     """Fold a finished segment; an empty one to go on with."""
     if segment:
         inside = [slots[i] for step in segment for i in step]
         first, last = inside[0].first, max(slot.last for slot in inside)
         head = f'[{len(segment)} steps in short form; recall(ref="e{first}") shows a step whole]'
-        text = f"{head}\n{record(slots, segment, known)}"
+        text = f"{head}\n{build_record(slots, segment, known)}"
         found.append(Fold(first=f"e{first}", last=f"e{last}", text=text))
     return []
 
@@ -85,7 +87,7 @@ def _ends_segment(slots: Sequence[Slot], step: range) -> bool:
     return not message.actions or any(action.tool in MARKS for action in message.actions)
 
 
-def _call(action: Action) -> str:
+def _format_call(action: Action) -> str:
     """One action on a line."""
     values = " ".join(
         " ".join(str(value).split())[:ARGUMENT]

@@ -19,7 +19,9 @@ _OF_THE_PROJECT = (
 )
 
 
-def system_prompt(root: Path, working: Path, *, mode: str, sandbox: str, branch: str, commits: bool) -> str:
+def build_system_prompt(
+    root: Path, working: Path, *, mode: str, sandbox: str, branch: str, commits: bool
+) -> str:
     """Everything that stands before the first message; fixed for the life of a session."""
     facts = [
         f"Workspace: {quote_name(str(root))}",
@@ -28,15 +30,15 @@ def system_prompt(root: Path, working: Path, *, mode: str, sandbox: str, branch:
         f"System: {platform.system()} {platform.machine()}; commands run in: {sandbox}; mode: {mode}",
     ]
     prompts = ["system.md", "commit.md"] if commits else ["system.md"]
-    parts = [*map(_prompt, prompts), "\n".join(fact for fact in facts if fact)]
-    instructions = project_instructions(root, working)
+    parts = [*map(_read_prompt, prompts), "\n".join(fact for fact in facts if fact)]
+    instructions = read_project_instructions(root, working)
     parts += [_OF_THE_PROJECT] if instructions else []
     for path, text in instructions:
         parts.append(enclose_in_tag("project-instructions", text.strip(), f" file={quote_name(path)!r}"))
     return "\n\n".join(parts)
 
 
-def project_instructions(root: Path, working: Path) -> list[tuple[str, str]]:
+def read_project_instructions(root: Path, working: Path) -> list[tuple[str, str]]:
     """AGENTS.md (CLAUDE.md where it stands alone) of each folder from the root down to the working one."""
     folders = [root]
     if working != root and working.is_relative_to(root):
@@ -56,7 +58,7 @@ def project_instructions(root: Path, working: Path) -> list[tuple[str, str]]:
     return found
 
 
-def _prompt(name: str) -> str:
+def _read_prompt(name: str) -> str:
     """A prompt file without its HTML comments, which give the reasons and are not sent."""
     text = (Path(__file__).parent.parent / "prompts" / name).read_text("utf-8")
     return re.sub(r"<!--.*?-->\n?", "", text, flags=re.DOTALL).strip()

@@ -18,13 +18,13 @@ from agent.model.base import AssistantMessage, Message, ToolMessage
 class Invariant(Protocol):
     """`broken` says where a list of messages breaks the rule, in words; nothing if it holds."""
 
-    def broken(self, messages: Sequence[Message]) -> list[str]: ...
+    def find_breaches(self, messages: Sequence[Message]) -> list[str]: ...
 
 
 class EveryActionIsAnswered:
     """The observations of a batch follow its message directly, one for each action, in the order of the actions."""
 
-    def broken(self, messages: Sequence[Message]) -> list[str]:
+    def find_breaches(self, messages: Sequence[Message]) -> list[str]:
         found = []
         for at, message in enumerate(messages):
             if isinstance(message, AssistantMessage):
@@ -40,7 +40,7 @@ class EveryActionIsAnswered:
 class EveryObservationWasAskedFor:
     """An observation stands in the batch of the message that asked for it, and nowhere else."""
 
-    def broken(self, messages: Sequence[Message]) -> list[str]:
+    def find_breaches(self, messages: Sequence[Message]) -> list[str]:
         found = []
         left: list[str] = []
         for at, message in enumerate(messages):
@@ -57,7 +57,7 @@ class EveryObservationWasAskedFor:
 class IdsAreDistinct:
     """No two actions of a message share an id, nor does one lack it: their observations could not be told apart."""
 
-    def broken(self, messages: Sequence[Message]) -> list[str]:
+    def find_breaches(self, messages: Sequence[Message]) -> list[str]:
         found = []
         for at, message in enumerate(messages):
             if isinstance(message, AssistantMessage):
@@ -70,7 +70,7 @@ class IdsAreDistinct:
 class NothingIsEmpty:
     """A message of a model says or asks for something: providers refuse one that does neither."""
 
-    def broken(self, messages: Sequence[Message]) -> list[str]:
+    def find_breaches(self, messages: Sequence[Message]) -> list[str]:
         return [
             f"message {at} is empty"
             for at, message in enumerate(messages)
@@ -86,37 +86,39 @@ INVARIANTS: tuple[Invariant, ...] = (
 )
 
 
-def broken(messages: Sequence[Message]) -> list[str]:
+def check_messages(messages: Sequence[Message]) -> list[str]:
     """Every breach of every invariant."""
-    return [f"{type(rule).__name__}: {breach}" for rule in INVARIANTS for breach in rule.broken(messages)]
+    return [
+        f"{type(rule).__name__}: {breach}" for rule in INVARIANTS for breach in rule.find_breaches(messages)
+    ]
 
 
 class ViewInvariant(Protocol):
     """`broken` says where a view breaks the rule. events: those of the present branch, by their places"""
 
-    def broken(self, slots: Sequence[Slot], events: Mapping[int, Event]) -> list[str]: ...
+    def find_breaches(self, slots: Sequence[Slot], events: Mapping[int, Event]) -> list[str]: ...
 
 
-class WhatPeopleSaidIsInOrder:
+class UserMessagesAreInOrder:
     """Prompts and steers stand in the order in which they were said."""
 
-    def broken(self, slots: Sequence[Slot], events: Mapping[int, Event]) -> list[str]:
-        said = [slot.first for slot in slots if slot.by_person]
+    def find_breaches(self, slots: Sequence[Slot], events: Mapping[int, Event]) -> list[str]:
+        said = [slot.first for slot in slots if slot.is_from_person]
         return [f"e{b} stands after e{a}" for a, b in pairwise(said) if b <= a]
 
 
 class StepsAreInOrder:
     """Messages of models stand in the order in which they came."""
 
-    def broken(self, slots: Sequence[Slot], events: Mapping[int, Event]) -> list[str]:
+    def find_breaches(self, slots: Sequence[Slot], events: Mapping[int, Event]) -> list[str]:
         steps = [slot.first for slot in slots if isinstance(slot.message, AssistantMessage)]
         return [f"e{b} stands after e{a}" for a, b in pairwise(steps) if b <= a]
 
 
-class NoStepStandsBesideItsRecord:
+class NoStepIsBesideItsRecord:
     """What a record stands for is not there as well."""
 
-    def broken(self, slots: Sequence[Slot], events: Mapping[int, Event]) -> list[str]:
+    def find_breaches(self, slots: Sequence[Slot], events: Mapping[int, Event]) -> list[str]:
         folds = [(slot.first, slot.last) for slot in slots if isinstance(slot.message, FoldMessage)]
         found = []
         for at, slot in enumerate(slots):
@@ -137,7 +139,7 @@ class ReasoningIsReplayedAsItCame:
     So a switch of the model needs no other view: each wire format sends the parts that name it and leaves out the rest.
     """
 
-    def broken(self, slots: Sequence[Slot], events: Mapping[int, Event]) -> list[str]:
+    def find_breaches(self, slots: Sequence[Slot], events: Mapping[int, Event]) -> list[str]:
         found = []
         for slot in slots:
             event = events.get(slot.first)
@@ -151,7 +153,7 @@ class ReasoningIsReplayedAsItCame:
 class EveryMessageIsInTheBranch:
     """What is sent comes from the present branch: nothing of one that was left, nothing made up but lost results."""
 
-    def broken(self, slots: Sequence[Slot], events: Mapping[int, Event]) -> list[str]:
+    def find_breaches(self, slots: Sequence[Slot], events: Mapping[int, Event]) -> list[str]:
         return [
             f"e{slot.first} is on no branch that holds"
             for slot in slots
@@ -160,18 +162,18 @@ class EveryMessageIsInTheBranch:
 
 
 VIEW_INVARIANTS: tuple[ViewInvariant, ...] = (
-    WhatPeopleSaidIsInOrder(),
+    UserMessagesAreInOrder(),
     StepsAreInOrder(),
-    NoStepStandsBesideItsRecord(),
+    NoStepIsBesideItsRecord(),
     ReasoningIsReplayedAsItCame(),
     EveryMessageIsInTheBranch(),
 )
 
 
-def view_broken(slots: Sequence[Slot], events: Mapping[int, Event]) -> list[str]:
+def check_view(slots: Sequence[Slot], events: Mapping[int, Event]) -> list[str]:
     """Every breach of every invariant of a view."""
     return [
         f"{type(rule).__name__}: {breach}"
         for rule in VIEW_INVARIANTS
-        for breach in rule.broken(slots, events)
+        for breach in rule.find_breaches(slots, events)
     ]

@@ -27,7 +27,7 @@ class Outline:
     open: list[int]
 
     @classmethod
-    def of(cls, data: Mapping[str, Any]) -> Outline:
+    def from_data(cls, data: Mapping[str, Any]) -> Outline:
         """From what `as_data` made. Raises ValueError, TypeError or KeyError if it did not."""
         rows = [
             Row(int(first), int(last), bool(fold), tuple(map(int, by)))
@@ -44,7 +44,7 @@ class Outline:
             "open": self.open,
         }
 
-    def places(self) -> list[int]:
+    def list_places(self) -> list[int]:
         """Of all events that it takes to make the messages, each once, in their order."""
         found = {row.first for row in self.rows if not row.fold}
         return sorted(found.union(self.open, *(row.by for row in self.rows)))

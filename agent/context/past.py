@@ -10,11 +10,11 @@ import sqlite3
 import threading
 from collections.abc import Iterator
 
-from agent.context.masking import spoken
+from agent.context.masking import render_message
 from agent.events import Event, MessageEvent, ObservationEvent, Prompt, Steer
-from agent.find import match_all, match_any, searchable
+from agent.find import build_all_words_query, build_any_word_query, extract_searchable_text
 from agent.history import History
-from agent.log_index import place
+from agent.log_index import parse_event_id
 from agent.model.base import AssistantMessage
 from tools.action import Action
 
@@ -22,7 +22,7 @@ LINES = 24
 """Of one passage: enough to see what it is about."""
 
 
-class LogPast:
+class RecallIndex:
     """Reads the log; the index of words is made when it is first asked, and grows with the log."""
 
     def __init__(self, history: History) -> None:
@@ -33,34 +33,36 @@ class LogPast:
 
     def read_step(self, ref: str) -> str | None:
         """The event's step: a message with its observations, or what was said."""
-        event = self._history.get(ref)
+        event = self._history.get_event(ref)
         if event is None:
             return None
         if not isinstance(event, MessageEvent):
-            return searchable(event) or None
-        parts = [_said(event)]
-        for each in self._batch(event):
+            return extract_searchable_text(event) or None
+        parts = [_format_message(event)]
+        for each in self._iter_batch(event):
             more = f'\n[whole output: recall(ref="{each.ref}")]' if each.ref else ""
             parts.append(f"── {each.tool}:\n{each.text}{more}")
         return "\n".join(parts)
 
     def can_forget(self, ref: str) -> bool:
         """Whether the event is a step or an output."""
-        return isinstance(self._history.get(ref), MessageEvent | ObservationEvent)
+        return isinstance(self._history.get_event(ref), MessageEvent | ObservationEvent)
 
     def search(self, words: str, limit: int) -> list[tuple[str, str]]:
         """Passages that hold all the words, or else some of them."""
         with self._lock:
-            db = self._refreshed()
-            for query in (match_all(words), match_any(words)):
+            db = self._update_index()
+            for query in (build_all_words_query(words), build_any_word_query(words)):
                 if not query:
                     return []
                 rows = db.execute(
                     "select ref, text from passages where text match ? order by bm25(passages) limit ?",
                     (query, 4 * limit),
                 ).fetchall()
-                runs = self._history.runs()
-                here = [(ref, text) for ref, text in rows if any(a <= place(ref) <= b for a, b in runs)]
+                runs = self._history.list_runs()
+                here = [
+                    (ref, text) for ref, text in rows if any(a <= parse_event_id(ref) <= b for a, b in runs)
+                ]
                 if here:
                     return here[:limit]
         return []
@@ -72,9 +74,9 @@ class LogPast:
         if words is not None:
             words.close()
 
-    def _batch(self, message: MessageEvent) -> Iterator[ObservationEvent]:
+    def _iter_batch(self, message: MessageEvent) -> Iterator[ObservationEvent]:
         calls = {action.id for action in message.actions}
-        for event in self._history.since(message.id):
+        for event in self._history.read_events_from(message.id):
             if isinstance(event, ObservationEvent) and event.call in calls:
                 calls.remove(event.call)
                 yield event
@@ -83,32 +85,34 @@ class LogPast:
             if not calls:
                 return
 
-    def _refreshed(self) -> sqlite3.Connection:
+    def _update_index(self) -> sqlite3.Connection:
         if self._words is None:
             self._words = sqlite3.connect(":memory:", check_same_thread=False)
             self._words.execute(
                 "create virtual table passages using fts5(text, ref unindexed, tokenize = \"unicode61 tokenchars '_'\")"
             )
         end = self._done
-        for event in self._history.only(
+        for event in self._history.select_events(
             Prompt, Steer, MessageEvent, ObservationEvent, after=f"e{self._done}"
         ):
-            end = place(event.id)
-            for text in _passages(event):
+            end = parse_event_id(event.id)
+            for text in _split_passages(event):
                 self._words.execute("insert into passages values (?, ?)", (text, event.id))
         self._done = end
         return self._words
 
 
-def _passages(event: Event) -> Iterator[str]:
+def _split_passages(event: Event) -> Iterator[str]:
     if isinstance(event, ObservationEvent) and event.tool == "recall":
         return  # what was found once would be found again
-    lines = (_said(event) if isinstance(event, MessageEvent) else searchable(event)).splitlines()
+    lines = (
+        _format_message(event) if isinstance(event, MessageEvent) else extract_searchable_text(event)
+    ).splitlines()
     for start in range(0, len(lines), LINES):
         yield "\n".join(lines[start : start + LINES])
 
 
-def _said(event: MessageEvent) -> str:
+def _format_message(event: MessageEvent) -> str:
     actions = tuple(Action(id=a.id, tool=a.tool, arguments=a.arguments, raw=a.raw) for a in event.actions)
     names = "".join(f"[{a.tool}]" for a in event.actions)
-    return f"{names} {spoken(AssistantMessage(text=event.text, actions=actions))}".strip()
+    return f"{names} {render_message(AssistantMessage(text=event.text, actions=actions))}".strip()

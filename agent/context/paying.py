@@ -8,13 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from agent.context.slots import Slot, size
+from agent.context.slots import Slot, count_bytes
 
 CACHED, FRESH = 0.1, 1.25
 """Of the price of an input token: read from a provider's cache, and written to it."""
 
 
-def worth_it(slots: Sequence[Slot], texts: Mapping[str, str], *, steps: float, cold: bool) -> dict[str, str]:
+def select_paying_masks(
+    slots: Sequence[Slot], texts: Mapping[str, str], *, steps: float, cold: bool
+) -> dict[str, str]:
     """Those of `texts` (event id → what would be sent) that pay, from one of them to the end; none if none do.
 
     steps: requests that will be made before the next compaction, by and large
@@ -26,7 +28,7 @@ def worth_it(slots: Sequence[Slot], texts: Mapping[str, str], *, steps: float, c
     behind = 0
     end = len(slots)
     for i in reversed(at):
-        saving = slots[i].size - size(texts[f"e{slots[i].first}"])
+        saving = slots[i].size - count_bytes(texts[f"e{slots[i].first}"])
         behind += sum(slot.size for slot in slots[i:end]) - saving
         saved += saving
         end = i

@@ -9,9 +9,9 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from agent.context.demands import demand, sentences
-from agent.context.facts import by_person
-from agent.context.masking import spoken
+from agent.context.demands import find_demand_cue, split_sentences
+from agent.context.facts import strip_foreign_text
+from agent.context.masking import render_message
 from agent.context.slots import FoldMessage, Slot
 from agent.model.base import AssistantMessage
 
@@ -27,15 +27,15 @@ _HEADING = re.compile(r"#+\s*(\w*)")
 _BULLET = re.compile(r"\s*(?:[-*]\s+|\d+[.)]\s+)?")
 
 
-def marked(text: str, slots: Sequence[Slot]) -> str:
+def mark_foreign_orders(text: str, slots: Sequence[Slot]) -> str:
     """A summary of `slots`, with a mark before each line that holds an order of a text that tools brought in."""
-    orders = _orders(slots)
+    orders = _find_foreign_orders(slots)
     lines: list[str] = []
     section = ""
     for line in text.splitlines():
         if heading := _HEADING.match(line):
             section = heading[1].casefold()
-        plain = _plain(line)
+        plain = _normalize_text(line)
         if section not in REPORTS and any(order in plain for order in orders):
             begun = _BULLET.match(line)
             at = begun.end() if begun and not heading else 0
@@ -44,26 +44,26 @@ def marked(text: str, slots: Sequence[Slot]) -> str:
     return "\n".join(lines)
 
 
-def _orders(slots: Sequence[Slot]) -> set[str]:
+def _find_foreign_orders(slots: Sequence[Slot]) -> set[str]:
     """Sentences that demand something, and that neither a person nor the model has said in words of their own."""
     foreign: set[str] = set()
     own: list[str] = []
     for slot in slots:
         message = slot.message
         if isinstance(message, AssistantMessage):
-            own.append(spoken(message))
-        elif slot.by_person:
-            own.append(by_person(slot.text))
-            foreign.update(_demands(slot.text))
+            own.append(render_message(message))
+        elif slot.is_from_person:
+            own.append(strip_foreign_text(slot.text))
+            foreign.update(_find_demands(slot.text))
         elif not isinstance(message, FoldMessage):  # a record holds words of all of them
-            foreign.update(_demands(slot.text))
-    said = _plain("\n".join(own))
+            foreign.update(_find_demands(slot.text))
+    said = _normalize_text("\n".join(own))
     return {order for order in foreign if len(order) >= LEAST and order not in said}
 
 
-def _demands(text: str) -> set[str]:
-    return {_plain(each) for each in sentences(text) if demand(each) is not None}
+def _find_demands(text: str) -> set[str]:
+    return {_normalize_text(each) for each in split_sentences(text) if find_demand_cue(each) is not None}
 
 
-def _plain(text: str) -> str:
+def _normalize_text(text: str) -> str:
     return " ".join(text.split()).casefold()

@@ -35,52 +35,54 @@ _TEST = re.compile(r"(?<![\w/.-])[\w./-]+\.py::[\w:\[\]., -]*\w\]?|\btest_\w+")
 
 
 @lru_cache(maxsize=256)
-def paths(text: str) -> Sequence[str]:
+def find_paths(text: str) -> Sequence[str]:
     """Names of files, in order, each once."""
     # no name has a blank in it, and most words have no point
-    return tuple(_once(path for word in text.split() if "." in word for path in _PATH.findall(word)))
+    return tuple(_deduplicate(path for word in text.split() if "." in word for path in _PATH.findall(word)))
 
 
 @lru_cache(maxsize=256)
-def names(text: str) -> Sequence[str]:
+def find_names(text: str) -> Sequence[str]:
     """Identifiers that look like code (snake, camel, capital, numbered), in order, each once."""
-    return tuple(filter(_like_code, _once(_WORD.findall(text))))
+    return tuple(filter(_is_code_like, _deduplicate(_WORD.findall(text))))
 
 
 @lru_cache(maxsize=256)
-def definitions(text: str) -> Sequence[str]:
+def find_definitions(text: str) -> Sequence[str]:
     """Beginnings of lines that define something."""
-    return tuple(_once(found[1].rstrip(" {:").strip() for found in _by_line(_DEFINED, _DEFINE, text)))
+    return tuple(
+        _deduplicate(found[1].rstrip(" {:").strip() for found in _match_by_line(_DEFINED, _DEFINE, text))
+    )
 
 
 @lru_cache(maxsize=256)
-def errors(text: str) -> Sequence[str]:
+def find_errors(text: str) -> Sequence[str]:
     """Lines that tell of an error."""
-    return tuple(_once(found[0].strip() for found in _by_line(_ERROR, _FAIL, text)))
+    return tuple(_deduplicate(found[0].strip() for found in _match_by_line(_ERROR, _FAIL, text)))
 
 
-def tests(text: str) -> list[str]:
+def find_tests(text: str) -> list[str]:
     """Names of tests."""
-    return _once(_TEST.findall(text))
+    return _deduplicate(_TEST.findall(text))
 
 
 @lru_cache(maxsize=256)
-def words(text: str) -> frozenset[str]:
+def find_words(text: str) -> frozenset[str]:
     """Every identifier in a text that is long enough to be one of `names`."""
     return frozenset(_WORD.findall(text))
 
 
-def line_words(line: str) -> frozenset[str]:
+def find_line_words(line: str) -> frozenset[str]:
     """The same of one line, which is not remembered."""
     return frozenset(_WORD.findall(line))
 
 
 @lru_cache(maxsize=16_384)
-def _like_code(word: str) -> bool:
+def _is_code_like(word: str) -> bool:
     return _LIKE_CODE.search(word) is not None
 
 
-def _by_line(pattern: re.Pattern[str], cues: Sequence[str], text: str) -> Iterator[re.Match[str]]:
+def _match_by_line(pattern: re.Pattern[str], cues: Sequence[str], text: str) -> Iterator[re.Match[str]]:
     """What a pattern that begins at a line's beginning finds; only lines with a cue in them are looked at."""
     starts: set[int] = set()
     for cue in cues:
@@ -96,5 +98,5 @@ def _by_line(pattern: re.Pattern[str], cues: Sequence[str], text: str) -> Iterat
             yield found
 
 
-def _once(found: Iterable[str]) -> list[str]:
+def _deduplicate(found: Iterable[str]) -> list[str]:
     return list(dict.fromkeys(found))

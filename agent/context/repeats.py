@@ -35,13 +35,13 @@ class Reference:
     moved: int | None
     quote: str
 
-    def goes_on(self, after: Reference, blank: int = 0) -> bool:
+    def can_merge(self, after: Reference, blank: int = 0) -> bool:
         """Whether one reference can stand for `after` and this: the next lines but for blank ones, moved alike."""
         if self.first is None or after.last is None or self.first != after.last + 1 + blank or self.quote:
             return False
         return self._shift == after._shift
 
-    def joined(self, after: Reference) -> Reference:
+    def merge(self, after: Reference) -> Reference:
         """One reference for `after` and this."""
         assert self.last is not None
         assert after.first is not None
@@ -60,7 +60,7 @@ class Reference:
         return f"[… {self.first}–{self.last} as above{moved}{quote} …]"
 
 
-class Visible:
+class VisibleLines:
     """The lines that stand in the messages of a request, in their order."""
 
     def __init__(self) -> None:
@@ -69,7 +69,7 @@ class Visible:
         self._places: dict[str, list[int]] = {}
         self._end: list[str] = []
 
-    def see(self, lines: Sequence[Line], file: str = "") -> None:
+    def add_lines(self, lines: Sequence[Line], file: str = "") -> None:
         """Take in a text that is sent, of lines of a file or of none. Between two texts no run goes on."""
         for line in lines:
             if line.text.strip():
@@ -78,7 +78,7 @@ class Visible:
         self._lines.append(None)
         self._files += [file] * (len(lines) + 1)
 
-    def ends(self, lines: Sequence[Line]) -> int:
+    def count_repeated_end(self, lines: Sequence[Line]) -> int:
         """How many lines at the end of an output are those that the output before it ended with."""
         end = [line.raw for line in lines[-6:]]
         before, self._end = self._end, end
@@ -87,16 +87,16 @@ class Visible:
             same += 1
         return same
 
-    def longest(self, lines: Sequence[Line], at: int) -> tuple[int, int]:
+    def find_longest_run(self, lines: Sequence[Line], at: int) -> tuple[int, int]:
         """(length, index) of the longest run that begins with `lines[at]` and stands here already."""
         best = (0, 0)
         for place in reversed(self._places.get(lines[at].text, ())[-CANDIDATES:]):
-            length = self._same(lines, at, place)
+            length = self._count_same_lines(lines, at, place)
             if length > best[0]:
                 best = (length, place)
         return best
 
-    def reference(self, lines: Sequence[Line], place: int, file: str = "") -> Reference:
+    def build_reference(self, lines: Sequence[Line], place: int, file: str = "") -> Reference:
         """What stands in the place of `lines`, which are those at `place`. file: whose lines they are, if any's"""
         first, before = lines[0], self._lines[place]
         known = before.number if before is not None else None
@@ -109,17 +109,17 @@ class Visible:
             quote="" if found else " ".join(first.text.split())[:QUOTED],
         )
 
-    def _same(self, lines: Sequence[Line], at: int, place: int) -> int:
+    def _count_same_lines(self, lines: Sequence[Line], at: int, place: int) -> int:
         length = 0
         while at + length < len(lines) and place + length < len(self._lines):
             known, line = self._lines[place + length], lines[at + length]
-            if known is None or known.text != line.text or _jumps(lines, at, length):
+            if known is None or known.text != line.text or _is_run_broken(lines, at, length):
                 break
             length += 1
         return length
 
 
-def _jumps(lines: Sequence[Line], at: int, length: int) -> bool:
+def _is_run_broken(lines: Sequence[Line], at: int, length: int) -> bool:
     """Whether the numbers of a run do not go on one by one here (or begin, or end): then it is another run."""
     first, here = lines[at].number, lines[at + length].number
     return here is not None if first is None else here != first + length

@@ -5,64 +5,64 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable, Iterator
 
-from agent.context.checkpoint import Checkpoints, resume
+from agent.context.checkpoint import Checkpoints, apply_checkpoint
 from agent.context.facts import Facts
 from agent.context.projection import Projection
-from agent.context.unread import newest_part, take_in_far
+from agent.context.unread import find_newest_part, load_far_past
 from agent.events import Compaction, Event
 from agent.history import History
-from agent.log_index import place
+from agent.log_index import parse_event_id
 from agent.session import Session
 
 
-def take_in(session: Session, projection: Projection, facts: Facts) -> Checkpoints:
+def follow_session(session: Session, projection: Projection, facts: Facts) -> Checkpoints:
     """Bring both up to the log's present branch, and keep them there. The checkpoints: to `save` one at the end."""
 
-    def start_over() -> None:
-        projection.clear(undone(session.replayed.marked("compaction*")))
+    def reset_projection() -> None:
+        projection.clear(find_undone(session.replayed.select_marked_events("compaction*")))
 
     checkpoints = Checkpoints(session.folder, session.replayed, projection, facts)
     known = checkpoints.restore()
-    if known is not None and resume(known, session.replayed, projection, facts):
-        projection.load(_seen(session.replayed.since(f"e{known.at + 1}"), facts))
+    if known is not None and apply_checkpoint(known, session.replayed, projection, facts):
+        projection.load_events(_feed_facts(session.replayed.read_events_from(f"e{known.at + 1}"), facts))
     else:
-        start_over()
-        _replay(session.replayed, projection, facts)
-    session.subscribe(projection.add, restart=start_over)
-    session.subscribe(facts.see, restart=facts.clear)
-    session.subscribe(checkpoints.see)
+        reset_projection()
+        _replay_history(session.replayed, projection, facts)
+    session.subscribe(projection.add_event, restart=reset_projection)
+    session.subscribe(facts.handle_event, restart=facts.clear)
+    session.subscribe(checkpoints.handle_event)
     return checkpoints
 
 
-def _replay(history: History, projection: Projection, facts: Facts) -> None:
-    if _last_summary(history, frozenset()) is None:  # both need all of it: it is read once
+def _replay_history(history: History, projection: Projection, facts: Facts) -> None:
+    if _find_last_summary(history, frozenset()) is None:  # both need all of it: it is read once
         facts.clear()
-        start = newest_part(history)
+        start = find_newest_part(history)
         if start:
-            take_in_far(history, projection, facts, start)
-        projection.load(_seen(history.since(f"e{start}"), facts))
+            load_far_past(history, projection, facts, start)
+        projection.load_events(_feed_facts(history.read_events_from(f"e{start}"), facts))
     else:
-        projection.load(needed(history, projection.undone))
-        recollect(history, facts)
+        projection.load_events(select_needed_events(history, projection.undone))
+        rebuild_facts(history, facts)
 
 
-def _seen(history: Iterable[Event], facts: Facts) -> Iterator[Event]:
+def _feed_facts(history: Iterable[Event], facts: Facts) -> Iterator[Event]:
     for event in history:
-        facts.see(event)
+        facts.handle_event(event)
         yield event
 
 
-def recollect(history: History, facts: Facts) -> None:
+def rebuild_facts(history: History, facts: Facts) -> None:
     """The facts of a log: from the last summary on, which holds those before it."""
-    known = _last_summary(history, frozenset())
+    known = _find_last_summary(history, frozenset())
     facts.clear()
     if known is not None:
         facts.load(known.state)
-    for event in history if known is None else history.since(known.id):
-        facts.see(event)
+    for event in history if known is None else history.read_events_from(known.id):
+        facts.handle_event(event)
 
 
-def undo(session: Session, projection: Projection, compaction: Compaction) -> Compaction:
+def undo_compaction(session: Session, projection: Projection, compaction: Compaction) -> Compaction:
     """Send the history as it was before a compaction; the log says so from here on."""
     before = projection.tokens + projection.fixed_tokens
     event = Compaction(
@@ -73,12 +73,12 @@ def undo(session: Session, projection: Projection, compaction: Compaction) -> Co
         reason="asked for",
     )
     session.append(event)
-    projection.clear(undone(session.replayed.marked("compaction*")))
-    projection.load(needed(session.replayed, projection.undone))
+    projection.clear(find_undone(session.replayed.select_marked_events("compaction*")))
+    projection.load_events(select_needed_events(session.replayed, projection.undone))
     return event
 
 
-def undone(compactions: Iterable[Event]) -> set[str]:
+def find_undone(compactions: Iterable[Event]) -> set[str]:
     """Ids of those that hold no more. Taking back an undoing makes what it undid hold again."""
     found: set[str] = set()
     for event in reversed([each for each in compactions if isinstance(each, Compaction)]):
@@ -87,20 +87,20 @@ def undone(compactions: Iterable[Event]) -> set[str]:
     return found
 
 
-def needed(history: History, undone: frozenset[str]) -> Iterator[Event]:
+def select_needed_events(history: History, undone: frozenset[str]) -> Iterator[Event]:
     """The events that the present messages are made of: before the last summary, only what people said."""
-    last = _last_summary(history, undone)
+    last = _find_last_summary(history, undone)
     if last is None:
         return iter(history)
-    covered = place(last.folds[0].last)
+    covered = parse_event_id(last.folds[0].last)
     # the compactions among these act on what people said; what else they name is not there
-    said = history.marked("session", "prompt", "steer", "compaction*")
-    before = itertools.takewhile(lambda event: place(event.id) <= covered, said)
-    return itertools.chain(before, [last], history.since(f"e{covered + 1}"))
+    said = history.select_marked_events("session", "prompt", "steer", "compaction*")
+    before = itertools.takewhile(lambda event: parse_event_id(event.id) <= covered, said)
+    return itertools.chain(before, [last], history.read_events_from(f"e{covered + 1}"))
 
 
-def _last_summary(history: History, undone: frozenset[str]) -> Compaction | None:
-    for event in history.marked_newest_first("compaction+"):
+def _find_last_summary(history: History, undone: frozenset[str]) -> Compaction | None:
+    for event in history.select_marked_newest_first("compaction+"):
         if (
             isinstance(event, Compaction)
             and event.stage == "summary"

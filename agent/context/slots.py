@@ -33,7 +33,7 @@ class Slot:
         return self.whole or self.message.text
 
     @property
-    def by_person(self) -> bool:
+    def is_from_person(self) -> bool:
         """Whether a person said it, so that it stays; a fold's text is nobody's, a note is the program's."""
         return isinstance(self.message, UserMessage) and not isinstance(
             self.message, FoldMessage | NoteMessage
@@ -54,25 +54,25 @@ class StateMessage(UserMessage):
     passing = True
 
 
-def steps(slots: Sequence[Slot]) -> list[range]:
+def find_steps(slots: Sequence[Slot]) -> list[range]:
     """Where each step stands: a message with its whole batch, or a fold. What people said is in none."""
     found: list[range] = []
     at = 0
     while at < len(slots):
         message = slots[at].message
         length = 1 + (len(message.actions) if isinstance(message, AssistantMessage) else 0)
-        if not slots[at].by_person:
+        if not slots[at].is_from_person:
             found.append(range(at, at + length))
         at += length
     return found
 
 
-def size(text: str) -> int:
+def count_bytes(text: str) -> int:
     """Bytes on the wire. Lone surrogates (from odd file names, from a model's JSON) are sent as `?`."""
     return len(text.encode("utf-8", "replace"))
 
 
-def asked_size(message: AssistantMessage) -> int:
-    arguments = sum(len(action.raw) or size(repr(action.arguments)) for action in message.actions)
-    kept = sum(size(repr(part)) for part in message.kept)
-    return size(message.text) + size(message.reasoning) + arguments + kept
+def count_message_bytes(message: AssistantMessage) -> int:
+    arguments = sum(len(action.raw) or count_bytes(repr(action.arguments)) for action in message.actions)
+    kept = sum(count_bytes(repr(part)) for part in message.kept)
+    return count_bytes(message.text) + count_bytes(message.reasoning) + arguments + kept

@@ -16,9 +16,9 @@ from agent.context import references
 from agent.context.budget import Shares
 from agent.context.compressor import Compressor
 from agent.context.facts import Facts
-from agent.context.masking import spoken
+from agent.context.masking import render_message
 from agent.context.projection import BYTES_PER_TOKEN, Projection
-from agent.context.slots import size
+from agent.context.slots import count_bytes
 from agent.events import Compaction, Event, MessageEvent, ObservationEvent, Prompt
 from agent.model.base import AssistantMessage
 
@@ -26,7 +26,7 @@ Write = Callable[[str], Awaitable[str]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Missing:
+class MissingFact:
     """A fact that a shortened run lacked. kind: "path", "test", "definition", "error" or "name"; tool: it came from"""
 
     word: str
@@ -43,49 +43,49 @@ class Trial:
     visible: float
 
 
-def missing(whole: Iterable[Event], shortened: Iterable[Event]) -> list[Missing]:
+def find_missing_facts(whole: Iterable[Event], shortened: Iterable[Event]) -> list[MissingFact]:
     """What the run with the whole context used of its outputs, and the other did not have when it was shortened."""
-    used = _used(whole)
+    used = _find_used_facts(whole)
     projection = Projection([])
     compacted = False
     for event in shortened:
         compacted = compacted or isinstance(event, Compaction)
-        projection.add(event)
+        projection.add_event(event)
     if not compacted:
         return []
-    seen = "\n".join(_texts(projection))
+    seen = "\n".join(_list_texts(projection))
     return [each for word, each in used.items() if word not in seen]
 
 
-def _used(events: Iterable[Event]) -> dict[str, Missing]:
+def _find_used_facts(events: Iterable[Event]) -> dict[str, MissingFact]:
     """Words of actions whose only source is an earlier output, with where they came from."""
     source: dict[str, tuple[str, str]] = {}
     elsewhere: set[str] = set()
-    found: dict[str, Missing] = {}
+    found: dict[str, MissingFact] = {}
     for event in events:
         if isinstance(event, Prompt):
-            elsewhere |= references.words(event.text) | set(references.paths(event.text))
+            elsewhere |= references.find_words(event.text) | set(references.find_paths(event.text))
         elif isinstance(event, MessageEvent):
             asked = "\n".join(str(v) for a in event.actions for v in a.arguments.values())
-            for word in [*references.paths(asked), *references.names(asked)]:
+            for word in [*references.find_paths(asked), *references.find_names(asked)]:
                 if word in source and word not in elsewhere:
                     tool, text = source[word]
-                    found.setdefault(word, Missing(word=word, kind=_kind(word, text), tool=tool))
-            elsewhere |= references.words(asked) | set(references.paths(asked))
+                    found.setdefault(word, MissingFact(word=word, kind=_classify_word(word, text), tool=tool))
+            elsewhere |= references.find_words(asked) | set(references.find_paths(asked))
         elif isinstance(event, ObservationEvent):
-            for word in [*references.paths(event.text), *references.names(event.text)]:
+            for word in [*references.find_paths(event.text), *references.find_names(event.text)]:
                 source.setdefault(word, (event.tool, event.text))
     return found
 
 
-def _kind(word: str, text: str) -> str:
-    if word in references.paths(text):
+def _classify_word(word: str, text: str) -> str:
+    if word in references.find_paths(text):
         return "path"
     if word.startswith("test_"):
         return "test"
-    if any(word in line for line in references.definitions(text)):
+    if any(word in line for line in references.find_definitions(text)):
         return "definition"
-    return "error" if any(word in line for line in references.errors(text)) else "name"
+    return "error" if any(word in line for line in references.find_errors(text)) else "name"
 
 
 SECTION = {"path": "Files", "definition": "Files", "name": "Files", "test": "Tests", "error": "Tried"}
@@ -94,7 +94,7 @@ SECTION = {"path": "Files", "definition": "Files", "name": "Files", "test": "Tes
 _PLURAL = {"path": "paths", "definition": "definitions", "name": "names", "test": "tests", "error": "errors"}
 
 
-async def proposed(guideline: str, lacking: Sequence[Missing], *, write: Write | None) -> str:
+async def propose_guideline(guideline: str, lacking: Sequence[MissingFact], *, write: Write | None) -> str:
     """The guideline with an edit that would have kept what was lacking; by a model if there is one, else by code.
 
     A model's text is only taken if all the headings are still in it.
@@ -108,16 +108,16 @@ async def proposed(guideline: str, lacking: Sequence[Missing], *, write: Write |
             f"{guideline}\n\n---\nSummaries made under the guideline above lacked these facts, which later mattered:"
             f"\n{told}\n\nReturn the guideline with the smallest edit that would have kept facts of these kinds."
         )
-        if all(heading in answer for heading in _headings(guideline)):
+        if all(heading in answer for heading in _list_headings(guideline)):
             return answer.rstrip() + "\n"
     text = guideline
     for (kind, tool), number in counted.most_common(3):
         rule = f"Keep the {_PLURAL[kind]} that outputs of {tool} named ({number} were missed)."
-        text = _under(text, SECTION[kind], rule)
+        text = _insert_rule(text, SECTION[kind], rule)
     return text
 
 
-def difference(old: str, new: str) -> str:
+def diff_guidelines(old: str, new: str) -> str:
     """The edit as a unified diff, "" if there is none."""
     lines = difflib.unified_diff(
         old.splitlines(keepends=True),
@@ -128,30 +128,32 @@ def difference(old: str, new: str) -> str:
     return "".join(lines)
 
 
-async def trials(sessions: Sequence[Sequence[Event]], grid: Iterable[Shares], window: int) -> list[Trial]:
+async def run_trials(sessions: Sequence[Sequence[Event]], grid: Iterable[Shares], window: int) -> list[Trial]:
     """Recorded sessions under other shares: each cost against no compression, and what stays visible."""
-    base = sum([(await _replayed(events, None, window))[0] for events in sessions])
+    base = sum([(await _measure_replay(events, None, window))[0] for events in sessions])
     found = []
     for shares in grid:
-        results = [await _replayed(events, shares, window) for events in sessions]
+        results = [await _measure_replay(events, shares, window) for events in sessions]
         seen, wanted = sum(r[1] for r in results), sum(r[2] for r in results)
         cost = sum(r[0] for r in results) / max(base, 1.0)
         found.append(Trial(shares=shares, cost=cost, visible=seen / wanted if wanted else 1.0))
     return found
 
 
-def best(found: Sequence[Trial], least: float = 0.97) -> Trial | None:
+def choose_best_trial(found: Sequence[Trial], least: float = 0.97) -> Trial | None:
     """The cheapest trial that keeps enough in sight; None if none does."""
     return min((each for each in found if each.visible >= least), key=lambda each: each.cost, default=None)
 
 
-async def _replayed(events: Sequence[Event], shares: Shares | None, window: int) -> tuple[float, int, int]:
+async def _measure_replay(
+    events: Sequence[Event], shares: Shares | None, window: int
+) -> tuple[float, int, int]:
     """(cost with a cache, hard references visible, all of them) of one session."""
     projection, facts = Projection([]), Facts()
     compressor = Compressor(
         projection=projection, facts=facts, window=lambda: window, shares=shares or Shares()
     )
-    wanted = _used(events)
+    wanted = _find_used_facts(events)
     before: list[str] = []
     cost, seen, number = 0.0, set[str](), 10**9
     for event in events:
@@ -159,45 +161,45 @@ async def _replayed(events: Sequence[Event], shares: Shares | None, window: int)
             continue
         if isinstance(event, MessageEvent):
             if shares is not None:
-                async for made in compressor.due():
+                async for made in compressor.compact_if_due():
                     number += 1
                     made.id = f"e{number}"
-                    projection.add(made)
-            texts = _texts(projection)
-            cost += _cost(before, texts)
+                    projection.add_event(made)
+            texts = _list_texts(projection)
+            cost += _compute_cost(before, texts)
             before = texts
             asked = "\n".join(str(v) for a in event.actions for v in a.arguments.values())
             if named := [word for word in wanted if word not in seen and word in asked]:
                 text = "\n".join(texts)
                 seen.update(word for word in named if word in text)
-        projection.add(event)
-        facts.see(event)
+        projection.add_event(event)
+        facts.handle_event(event)
     return cost, len(seen), len(wanted)
 
 
-def _cost(before: Sequence[str], texts: Sequence[str]) -> float:
+def _compute_cost(before: Sequence[str], texts: Sequence[str]) -> float:
     """A cached token counts a tenth, a fresh one five quarters."""
     same = 0
     for old, new in zip(before, texts, strict=False):
         if old != new:
             break
-        same += size(new)
-    return (0.1 * same + 1.25 * (sum(map(size, texts)) - same)) / BYTES_PER_TOKEN
+        same += count_bytes(new)
+    return (0.1 * same + 1.25 * (sum(map(count_bytes, texts)) - same)) / BYTES_PER_TOKEN
 
 
-def _texts(projection: Projection) -> list[str]:
+def _list_texts(projection: Projection) -> list[str]:
     messages = [slot.message for slot in projection.slots]
     return [
         projection.system,
-        *(spoken(m) if isinstance(m, AssistantMessage) else m.text for m in messages),
+        *(render_message(m) if isinstance(m, AssistantMessage) else m.text for m in messages),
     ]
 
 
-def _headings(guideline: str) -> list[str]:
+def _list_headings(guideline: str) -> list[str]:
     return [line for line in guideline.splitlines() if line.startswith("## ")]
 
 
-def _under(guideline: str, heading: str, rule: str) -> str:
+def _insert_rule(guideline: str, heading: str, rule: str) -> str:
     """The guideline with a line more under one of its headings."""
     lines = guideline.splitlines()
     if rule in lines or f"## {heading}" not in lines:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from agent.context.facts import Facts
 from agent.context.projection import NEVER_SENT, Projection
 from agent.history import History
-from agent.log_index import place
+from agent.log_index import parse_event_id
 
 FAR = 4 * NEVER_SENT
 """Bytes of a log from which on this is done: one of that length is read whole in a fifth of a second."""
@@ -20,21 +20,23 @@ STEPS = ("message", "prompt")
 """What a step, or what is said between two, begins with."""
 
 
-def newest_part(history: History) -> int:
+def find_newest_part(history: History) -> int:
     """Place of the first event that has to be read whole; 0: of a log like this all have to be."""
-    if history.newest(*SHORTENING) or history.bytes() <= FAR:
+    if history.find_newest_place(*SHORTENING) or history.get_branch_size() <= FAR:
         return 0
-    start = history.oldest(*STEPS, after=history.tail(NEVER_SENT))
-    return start if 0 < history.oldest("message") < start else 0
+    start = history.find_oldest_place(*STEPS, after=history.find_tail_start(NEVER_SENT))
+    return start if 0 < history.find_oldest_place("message") < start else 0
 
 
-def take_in_far(history: History, projection: Projection, facts: Facts, start: int) -> None:
+def load_far_past(history: History, projection: Projection, facts: Facts, start: int) -> None:
     """Bring both up to before the event at a place, which begins a step."""
-    first = history.oldest("message")
-    size = history.bytes(before=start)
-    for event in history.marked("session", "prompt", "steer", before=start):
-        projection.add(event)
-        size -= history.length(place(event.id))
-    projection.leave_unread(first, start - 1, size)
-    for event in history.marked("prompt", "steer", "plan", "message", "observation+", before=start):
-        facts.see(event)
+    first = history.find_oldest_place("message")
+    size = history.get_branch_size(before=start)
+    for event in history.select_marked_events("session", "prompt", "steer", before=start):
+        projection.add_event(event)
+        size -= history.get_event_size(parse_event_id(event.id))
+    projection.add_unread_note(first, start - 1, size)
+    for event in history.select_marked_events(
+        "prompt", "steer", "plan", "message", "observation+", before=start
+    ):
+        facts.handle_event(event)

@@ -7,17 +7,17 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from agent.context.compressor import Compressor
-from agent.context.past import LogPast
-from agent.context.replay import undone
-from agent.context.slots import FoldMessage, NoteMessage, Slot, size
+from agent.context.past import RecallIndex
+from agent.context.replay import find_undone
+from agent.context.slots import FoldMessage, NoteMessage, Slot, count_bytes
 from agent.events import Compaction
 from agent.history import History
-from agent.log_index import place
+from agent.log_index import parse_event_id
 from agent.model.base import AssistantMessage, ToolMessage
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Usage:
+class WindowUsage:
     """Estimated tokens. parts: kind → tokens, in the order in which they are sent; hard: what no request may pass"""
 
     window: int
@@ -29,44 +29,50 @@ class Usage:
         return sum(self.parts.values())
 
 
-def usage(compressor: Compressor) -> Usage:
+def measure_usage(compressor: Compressor) -> WindowUsage:
     """What the next request would hold."""
     projection = compressor.projection
     sizes: Counter[str] = Counter()
     for slot in projection.slots:
-        sizes[_kind(slot)] += slot.size
-    named = {kind: projection.tokens_of(sizes[kind]) for kind in sorted(sizes, key=lambda kind: -sizes[kind])}
+        sizes[_classify_slot(slot)] += slot.size
+    named = {
+        kind: projection.estimate_tokens(sizes[kind]) for kind in sorted(sizes, key=lambda kind: -sizes[kind])
+    }
     parts = {"system prompt and tools": projection.fixed_tokens, **named}
-    if state := compressor.state():
-        parts["state ledger"] = projection.tokens_of(size(state))
-    budget = compressor.budget()
-    return Usage(window=budget.window, hard=budget.hard, parts=parts)
+    if state := compressor.render_state():
+        parts["state ledger"] = projection.estimate_tokens(count_bytes(state))
+    budget = compressor.compute_budget()
+    return WindowUsage(window=budget.window, hard=budget.hard_limit, parts=parts)
 
 
-def holding(history: History) -> list[Compaction]:
+def list_active_compactions(history: History) -> list[Compaction]:
     """The compactions that hold now, oldest first."""
-    made = list(history.only(Compaction))
-    gone = undone(made)
+    made = list(history.select_events(Compaction))
+    gone = find_undone(made)
     return [event for event in made if event.id not in gone and not event.undoes]
 
 
-def before_and_after(event: Compaction, past: LogPast, history: History) -> Iterator[tuple[str, str, str]]:
+def iter_replacements(
+    event: Compaction, past: RecallIndex, history: History
+) -> Iterator[tuple[str, str, str]]:
     """What a compaction put in the place of what: (place, text before, text after)."""
     for event_id, text in event.masked.items():
-        was = history.get(event_id)
+        was = history.get_event(event_id)
         yield event_id, str(getattr(was, "text", "")), text or "[left out]"
     for fold in event.folds:
         messages = [
             f"e{number}"
-            for first, last in history.runs()
-            for number in range(max(first, place(fold.first)), min(last, place(fold.last)) + 1)
-            if history.kind(number) == "message"
+            for first, last in history.list_runs()
+            for number in range(
+                max(first, parse_event_id(fold.first)), min(last, parse_event_id(fold.last)) + 1
+            )
+            if history.get_kind(number) == "message"
         ]
         whole = "\n".join(f"{ref} {past.read_step(ref)}" for ref in messages)
         yield f"{fold.first} to {fold.last}", whole, fold.text
 
 
-def _kind(slot: Slot) -> str:
+def _classify_slot(slot: Slot) -> str:
     message = slot.message
     if isinstance(message, FoldMessage):
         return "records of the past"

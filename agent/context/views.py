@@ -58,7 +58,7 @@ class Line:
 
 
 @lru_cache(maxsize=128)  # a compaction looks at all that stays once more
-def parsed(text: str) -> tuple[Line, ...]:
+def parse_lines(text: str) -> tuple[Line, ...]:
     """The lines of an output."""
     found = []
     for raw in text.split("\n"):
@@ -67,29 +67,32 @@ def parsed(text: str) -> tuple[Line, ...]:
     return tuple(found)
 
 
-def seldom_needed(lines: Sequence[Line], data: Mapping[str, Any]) -> set[int]:
+def find_elidable_lines(lines: Sequence[Line], data: Mapping[str, Any]) -> set[int]:
     """Indices of the lines of a view that can be left out. data: the facts of the output.
 
     Of these, `asked` names the first and last line that were asked for; without it the view is from the top.
     """
-    start, end = _view(lines)
+    start, end = _find_view(lines)
     small, prose = 0 < (data.get("lines") or 0) <= SMALL, str(data.get("path", "")).lower().endswith(PROSE)
     if end - start < MIN_VIEW or small or prose:
         return set()
     view = lines[start:end]
     if "diff" in data:
-        return _far_from_change(view, start, _asked(data))
-    near = _near(view, _asked(data))
+        return _find_far_lines(view, start, _get_requested_range(data))
+    near = _find_nearby_range(view, _get_requested_range(data))
     out = {
-        i for block in _quiet_blocks(view) for i in block if not _within(view[i], *(_asked(data) or (0, 0)))
+        i
+        for block in _find_comment_blocks(view)
+        for i in block
+        if not _is_within(view[i], *(_get_requested_range(data) or (0, 0)))
     }
     far = [i for i in range(len(view)) if i not in near]
     if sum(bool(_HEADING.match(view[i].text)) for i in far) > 1:
         out.update(i for i in far if not _HEADING.match(view[i].text))
-    return {start + i for run in runs(out) if len(run) >= MIN_GAP for i in run}
+    return {start + i for run in group_runs(out) if len(run) >= MIN_GAP for i in run}
 
 
-def runs(indices: set[int]) -> Iterator[range]:
+def group_runs(indices: set[int]) -> Iterator[range]:
     """Neighbouring indices together, in order."""
     start = before = None
     for i in sorted(indices):
@@ -102,7 +105,7 @@ def runs(indices: set[int]) -> Iterator[range]:
         yield range(start, before + 1)
 
 
-def _view(lines: Sequence[Line]) -> tuple[int, int]:
+def _find_view(lines: Sequence[Line]) -> tuple[int, int]:
     """The longest stretch of lines whose numbers go up one by one."""
     best = (0, 0)
     at = 0
@@ -117,23 +120,23 @@ def _view(lines: Sequence[Line]) -> tuple[int, int]:
     return best
 
 
-def _asked(data: Mapping[str, Any]) -> tuple[int, int] | None:
+def _get_requested_range(data: Mapping[str, Any]) -> tuple[int, int] | None:
     asked = data.get("asked")
     if isinstance(asked, list | tuple) and len(asked) == 2 and all(isinstance(each, int) for each in asked):
         return asked[0], asked[1]
     return None
 
 
-def _far_from_change(view: Sequence[Line], start: int, asked: tuple[int, int] | None) -> set[int]:
+def _find_far_lines(view: Sequence[Line], start: int, asked: tuple[int, int] | None) -> set[int]:
     """What of the view that an edit shows is not around the change: it is no place that anybody wanted to see."""
     if asked is None:
         return set()
     first, last = asked[0] - NEAR, asked[1] + NEAR
-    far = {start + i for i, line in enumerate(view) if not _within(line, first, last)}
-    return {i for run in runs(far) if len(run) >= MIN_GAP for i in run}
+    far = {start + i for i, line in enumerate(view) if not _is_within(line, first, last)}
+    return {i for run in group_runs(far) if len(run) >= MIN_GAP for i in run}
 
 
-def _near(view: Sequence[Line], asked: tuple[int, int] | None) -> range:
+def _find_nearby_range(view: Sequence[Line], asked: tuple[int, int] | None) -> range:
     """Indices of what stays: the lines asked for with those around, and the whole definition in which they stand."""
     top = view[0].number or 0
     if asked is None:
@@ -142,32 +145,34 @@ def _near(view: Sequence[Line], asked: tuple[int, int] | None) -> range:
     start = end = min(first, len(view) - 1)
     while start > 0 and not _HEADING.match(view[start].text):
         start -= 1
-    depth = _indent(view[start].text)
+    depth = _measure_indent(view[start].text)
     end = max(last, start) + 1
-    while end < len(view) and not (_HEADING.match(view[end].text) and _indent(view[end].text) <= depth):
+    while end < len(view) and not (
+        _HEADING.match(view[end].text) and _measure_indent(view[end].text) <= depth
+    ):
         end += 1
     return range(max(min(start, first - NEAR), 0), max(min(end, last + LONGEST), last + NEAR))
 
 
-def _indent(text: str) -> int:
+def _measure_indent(text: str) -> int:
     return len(text) - len(text.lstrip())
 
 
-def _within(line: Line, first: int, last: int) -> bool:
+def _is_within(line: Line, first: int, last: int) -> bool:
     return line.number is not None and first <= line.number <= last
 
 
-def _quiet_blocks(view: Sequence[Line]) -> Iterator[range]:
+def _find_comment_blocks(view: Sequence[Line]) -> Iterator[range]:
     """The insides of docstrings and of long comments."""
     at = 0
-    ended = _closed_above(view)
+    ended = _find_docstring_end(view)
     if ended:
         yield range(ended)
         at = ended + 1
     while at < len(view):
         text = view[at].text.strip()
-        if (quotes := _QUOTES.match(text)) and _opens_docstring(view, at):
-            end = at + 1 if text.count(quotes[1]) > 1 else _closing(view, at + 1, quotes[1])
+        if (quotes := _QUOTES.match(text)) and _is_docstring_start(view, at):
+            end = at + 1 if text.count(quotes[1]) > 1 else _find_closing_quotes(view, at + 1, quotes[1])
             yield range(at + (1 if len(text) > len(quotes[0]) else 2), max(end - 1, at))
             at = end
         elif _COMMENT.match(view[at].text):
@@ -181,7 +186,7 @@ def _quiet_blocks(view: Sequence[Line]) -> Iterator[range]:
             at += 1
 
 
-def _closed_above(view: Sequence[Line]) -> int:
+def _find_docstring_end(view: Sequence[Line]) -> int:
     """Where a docstring that began above the view ends; 0 if the view does not begin in one."""
     for at, line in enumerate(view):
         if "'''" in line.text or '"""' in line.text:
@@ -190,7 +195,7 @@ def _closed_above(view: Sequence[Line]) -> int:
     return 0
 
 
-def _opens_docstring(view: Sequence[Line], at: int) -> bool:
+def _is_docstring_start(view: Sequence[Line], at: int) -> bool:
     """Whether quotes stand where a docstring begins: under a heading, or at the top of a file."""
     above = at - 1
     while above >= 0 and (not view[above].text.strip() or _COMMENT.match(view[above].text)):
@@ -198,7 +203,7 @@ def _opens_docstring(view: Sequence[Line], at: int) -> bool:
     return view[above].text.rstrip().endswith(":") if above >= 0 else view[0].number == 1
 
 
-def _closing(view: Sequence[Line], at: int, quotes: str) -> int:
+def _find_closing_quotes(view: Sequence[Line], at: int, quotes: str) -> int:
     """The index after the line that ends the docstring, or that of the view's end."""
     while at < len(view) and quotes not in view[at].text:
         at += 1

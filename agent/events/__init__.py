@@ -12,8 +12,8 @@ from agent.events.base import (
     FORMAT,
     AskedAction,
     Event,
-    Spent,
-    Unknown,
+    UnknownEvent,
+    UsageRecord,
 )
 from agent.events.history import (
     Compaction,
@@ -24,10 +24,10 @@ from agent.events.history import (
 )
 from agent.events.lines import (
     NewerFormat,
-    fields_of,
-    line_of,
-    parse,
-    render,
+    collect_fields,
+    encode_line,
+    parse_event,
+    render_event,
 )
 from agent.events.turn import (
     ActionEvent,
@@ -71,15 +71,15 @@ __all__ = [
     "SideCall",
     "Signal",
     "SnapshotEvent",
-    "Spent",
     "Steer",
     "Title",
     "UndoAction",
     "UndoEvent",
-    "Unknown",
+    "UnknownEvent",
+    "UsageRecord",
     "Verification",
-    "fields_of",
-    "line_of",
-    "parse",
-    "render",
+    "collect_fields",
+    "encode_line",
+    "parse_event",
+    "render_event",
 ]

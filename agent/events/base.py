@@ -44,7 +44,7 @@ class AskedAction:
 
 
 @dataclass(kw_only=True)
-class Spent:
+class UsageRecord:
     """Tokens, dollars (None: price unknown) and seconds."""
 
     __pydantic_config__ = KEEP_UNKNOWN
@@ -56,7 +56,7 @@ class Spent:
     cost: float | None = None
     seconds: float = 0.0
 
-    def add(self, more: Spent) -> None:
+    def add(self, more: UsageRecord) -> None:
         """Add what another call used. A cost that is not known is left out."""
         self.input += more.input
         self.cached += more.cached
@@ -68,5 +68,5 @@ class Spent:
 
 
 @dataclass(kw_only=True)
-class Unknown(Event):
+class UnknownEvent(Event):
     """An event of a kind that this version does not know: carried along, never interpreted."""

@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from agent.events.base import FORMAT, AskedAction, Event, Spent, Unknown
+from agent.events.base import FORMAT, AskedAction, Event, UnknownEvent, UsageRecord
 from agent.events.history import Compaction, Fold, Fork, Rewind, Title
 from agent.events.turn import (
     ActionEvent,
@@ -74,25 +74,25 @@ _OURS = re.compile(rb'\{"v":%d,"id":"\w*","parent":"\w*","time":[0-9.]+,"kind":"
 """How a line of this format begins: its kind is known before it is read."""
 
 
-def parse(line: bytes) -> Event:
+def parse_event(line: bytes) -> Event:
     """One line of a log → its event. Raises ValueError if it is not a JSON object of the right shape; NewerFormat."""
-    return _at_once(line) or _step_by_step(line)
+    return _parse_fast(line) or _parse_with_migration(line)
 
 
-def _at_once(line: bytes) -> Event | None:
+def _parse_fast(line: bytes) -> Event | None:
     """Read and checked by pydantic in one go, in half the time; None if that does not do."""
     begun = _OURS.match(line)
     kind = KINDS.get(begun[1].decode()) if begun else None
     if kind is None:
         return None
     try:
-        event: Event = _adapter(kind).validate_json(line)
+        event: Event = _get_adapter(kind).validate_json(line)
     except ValueError:  # what its JSON does not know, as a lone half of a character, or a real fault
         return None
     return event if event.v == FORMAT else None
 
 
-def _step_by_step(line: bytes) -> Event:
+def _parse_with_migration(line: bytes) -> Event:
     fields = json.loads(line)
     if not isinstance(fields, dict) or "kind" not in fields:
         raise ValueError("not an event")
@@ -102,12 +102,12 @@ def _step_by_step(line: bytes) -> Event:
     if version > FORMAT:
         raise NewerFormat(version)
     if version < FORMAT:
-        _migrate(fields)
-    event: Event = _adapter(KINDS.get(fields["kind"], Unknown)).validate_python(fields)
+        _migrate_fields(fields)
+    event: Event = _get_adapter(KINDS.get(fields["kind"], UnknownEvent)).validate_python(fields)
     return event
 
 
-def _migrate(fields: dict[str, Any]) -> None:
+def _migrate_fields(fields: dict[str, Any]) -> None:
     """Bring an event of an older format up to the present one, version by version. Most are the same in all."""
     for version in range(max(int(fields.get("v", 1)), 1), FORMAT):
         if change := _MIGRATIONS.get((version, fields["kind"])):
@@ -115,39 +115,43 @@ def _migrate(fields: dict[str, Any]) -> None:
             fields["v"] = version + 1
 
 
-def _compaction_from_1(fields: dict[str, Any]) -> None:
+def _migrate_compaction_v1(fields: dict[str, Any]) -> None:
     """It named the observations that were left out; now it also says what is sent for each."""
     fields["masked"] = dict.fromkeys(fields.get("masked", ()), "")
 
 
-_MIGRATIONS: dict[tuple[int, str], Callable[[dict[str, Any]], None]] = {(1, "compaction"): _compaction_from_1}
+_MIGRATIONS: dict[tuple[int, str], Callable[[dict[str, Any]], None]] = {
+    (1, "compaction"): _migrate_compaction_v1
+}
 """What an event of a version and kind needs to become one of the next version."""
 
 
-def fields_of(event: Event) -> dict[str, Any]:
+def collect_fields(event: Event) -> dict[str, Any]:
     """An event's fields by name, unknown ones included, those without a value left out."""
     return {name: value for name, value in vars(event).items() if value is not None}
 
 
-def render(event: Event) -> bytes:
+def render_event(event: Event) -> bytes:
     """An event → its line, with the newline. Non-ASCII text stays readable; what no text can hold becomes `?`."""
-    return line_of(fields_of(event))
+    return encode_line(collect_fields(event))
 
 
-def line_of(fields: Mapping[str, Any]) -> bytes:
+def encode_line(fields: Mapping[str, Any]) -> bytes:
     """Fields as one line of JSON that can be looked at in a terminal. They may hold parts of events."""
     try:
-        text = _dumps(fields)
+        text = _encode_json(fields)
     except (TypeError, ValueError):  # NaN, or a key that is no text: rare, so only then is all of it walked
-        text = _dumps(_tame(fields))
+        text = _encode_json(_sanitize_value(fields))
     return sanitize_json(text).encode("utf-8", "replace") + b"\n"
 
 
-def _dumps(value: object) -> str:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=_plain, allow_nan=False)
+def _encode_json(value: object) -> str:
+    return json.dumps(
+        value, ensure_ascii=False, separators=(",", ":"), default=_convert_to_plain, allow_nan=False
+    )
 
 
-def _adapter(kind: type[Event]) -> TypeAdapter[Any]:
+def _get_adapter(kind: type[Event]) -> TypeAdapter[Any]:
     if kind not in _ADAPTERS:
         from pydantic import TypeAdapter
 
@@ -158,9 +162,9 @@ def _adapter(kind: type[Event]) -> TypeAdapter[Any]:
 _ADAPTERS: dict[type[Event], TypeAdapter[Any]] = {}
 
 
-def _plain(value: object) -> object:
+def _convert_to_plain(value: object) -> object:
     """What JSON has no form of: parts of events, paths, and what a tool's data should not have held."""
-    if isinstance(value, AskedAction | Spent | Fold):
+    if isinstance(value, AskedAction | UsageRecord | Fold):
         return {name: each for name, each in vars(value).items() if each is not None}
     if isinstance(value, os.PathLike):
         return os.fspath(value)
@@ -169,16 +173,19 @@ def _plain(value: object) -> object:
     return repr(value)
 
 
-def _tame(value: object) -> object:
+def _sanitize_value(value: object) -> object:
     """The same with text for keys, and for the numbers that JSON does not know."""
     match value:
         case float() if not math.isfinite(value):
             return repr(value)
         case Mapping():
-            return {key if isinstance(key, str) else repr(key): _tame(each) for key, each in value.items()}
+            return {
+                key if isinstance(key, str) else repr(key): _sanitize_value(each)
+                for key, each in value.items()
+            }
         case list() | tuple():
-            return [_tame(each) for each in value]
-        case AskedAction() | Spent() | Fold() | set() | frozenset():
-            return _tame(_plain(value))
+            return [_sanitize_value(each) for each in value]
+        case AskedAction() | UsageRecord() | Fold() | set() | frozenset():
+            return _sanitize_value(_convert_to_plain(value))
         case _:
             return value

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from agent.events.base import AskedAction, Event, Spent
+from agent.events.base import AskedAction, Event, UsageRecord
 
 
 @dataclass(kw_only=True)
@@ -59,7 +59,7 @@ class MessageEvent(Event):
     text: str = ""
     reasoning: str = ""
     actions: list[AskedAction] = field(default_factory=list)
-    usage: Spent = field(default_factory=Spent)
+    usage: UsageRecord = field(default_factory=UsageRecord)
     stop: str = "end"
     model: str = ""
     partial: bool = False
@@ -76,7 +76,7 @@ class SideCall(Event):
     role: str
     model: str
     text: str = ""
-    usage: Spent = field(default_factory=Spent)
+    usage: UsageRecord = field(default_factory=UsageRecord)
     problem: str = ""
 
 
@@ -205,7 +205,7 @@ class End(Event):
     exit_code: int = 0
     summary: str = ""
     steps: int = 0
-    usage: Spent = field(default_factory=Spent)
+    usage: UsageRecord = field(default_factory=UsageRecord)
     files: list[str] = field(default_factory=list)
     commit: str = ""
     verification: str = ""

@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from agent.model.arguments import parse_action
@@ -21,7 +22,16 @@ from agent.model.base import (
     Usage,
     UserMessage,
 )
-from agent.model.wire import Assembler, Fixed, Json, Stop, count, encode, encoded, last_lasting
+from agent.model.wire import (
+    Assembler,
+    EncodedPrefix,
+    Json,
+    Stop,
+    encode_json,
+    encode_message,
+    find_last_permanent_message,
+    parse_token_count,
+)
 from tools.action import Action
 
 FORM = "anthropic"
@@ -63,7 +73,7 @@ class AnthropicWire:
         self.dialect = dialect or AnthropicDialect()
         self._model = model
         self._token = token
-        self._fixed = Fixed(_system, _tools)
+        self._fixed = EncodedPrefix(_encode_system, _encode_tools)
 
     def headers(self, key: str) -> dict[str, str]:
         """See `Wire.headers`."""
@@ -74,7 +84,7 @@ class AnthropicWire:
 
     def body(self, request: Request) -> bytes:
         """See `Wire.body`."""
-        fixed, dialect = self._fixed.of(request), self.dialect
+        fixed, dialect = self._fixed.encode_prefix(request), self.dialect
         limit = min(request.max_output or dialect.limit, dialect.limit)
         options: Json = {"model": self._model, "stream": True, "max_tokens": limit}
         if dialect.effort and dialect.adaptive:
@@ -83,19 +93,19 @@ class AnthropicWire:
         elif dialect.effort and limit > 2048:
             budget = min(_BUDGETS.get(dialect.effort, 10_000), limit // 2)
             options["thinking"] = {"type": "enabled", "budget_tokens": budget}
-        mark = last_lasting(request.messages)
+        mark = find_last_permanent_message(request.messages)
         if dialect.automatic and mark == len(request.messages) - 1:
             options["cache_control"] = _EPHEMERAL  # the endpoint marks the end by itself
             mark = -1
-        messages = list(_messages(request.messages, mark))
-        head = (encode(options)[:-1], fixed.tools, fixed.system)
+        messages = list(_encode_messages(request.messages, mark))
+        head = (encode_json(options)[:-1], fixed.tools, fixed.system)
         return b"".join((*head, b',"messages":[', b",".join(messages), b"]}"))
 
-    def assembler(self) -> Assembler:
+    def create_assembler(self) -> Assembler:
         """See `Wire.assembler`."""
         return AnthropicAssembler()
 
-    def error(self, piece: Mapping[str, Any]) -> tuple[int, Mapping[str, Any]] | None:
+    def parse_error(self, piece: Mapping[str, Any]) -> tuple[int, Mapping[str, Any]] | None:
         """See `Wire.error`."""
         if piece.get("type") != "error" and not piece.get("error"):
             return None
@@ -103,7 +113,7 @@ class AnthropicWire:
         details = details if isinstance(details, Mapping) else {"message": str(details)}
         return _STATUS.get(str(details.get("type")), 500), details
 
-    def concede(self, said: str) -> bool:
+    def adapt_to_refusal(self, said: str) -> bool:
         """See `Wire.concede`."""
         dialect = self.dialect
         if (limit := _MAX_TOKENS.search(said)) and 0 < int(limit[1]) < dialect.limit:
@@ -119,29 +129,29 @@ class AnthropicWire:
         return True
 
 
-def _messages(messages: Sequence[Message], marked: int) -> Iterator[bytes]:
+def _encode_messages(messages: Sequence[Message], marked: int) -> Iterator[bytes]:
     """Each message, the observations of one batch together: they have to stand in one. marked: where to cache"""
     results: list[bytes] = []
     for place, message in enumerate(messages):
         if isinstance(message, ToolMessage):
             mark = place == marked
             results.append(
-                encode(_result(message) | {"cache_control": _EPHEMERAL})
+                encode_json(_build_tool_result(message) | {"cache_control": _EPHEMERAL})
                 if mark
-                else encoded(message, FORM, lambda message=message: _result(message))  # type: ignore[misc]
+                else encode_message(message, FORM, lambda message=message: _build_tool_result(message))  # type: ignore[misc]
             )
             continue
         if results:
-            yield _of_user(results)
+            yield _wrap_user_blocks(results)
             results = []
         if isinstance(message, UserMessage):
-            blocks = [encode(block) for block in _said(message, mark=place == marked)]
-            yield _of_user(blocks)
+            blocks = [encode_json(block) for block in _build_user_blocks(message, mark=place == marked)]
+            yield _wrap_user_blocks(blocks)
         else:
-            content = encoded(message, FORM, lambda message=message: list(_blocks(message)))  # type: ignore[misc]
+            content = encode_message(message, FORM, partial(_list_assistant_blocks, message))
             yield b'{"role":"assistant","content":' + content + b"}"
     if results:
-        yield _of_user(results)
+        yield _wrap_user_blocks(results)
 
 
 _MAX_TOKENS = re.compile(r"max_tokens: [0-9]+ > ([0-9]+)")
@@ -168,11 +178,11 @@ _STOPS: Mapping[str, Stop] = {
 }
 
 
-def _of_user(blocks: Sequence[bytes]) -> bytes:
+def _wrap_user_blocks(blocks: Sequence[bytes]) -> bytes:
     return b'{"role":"user","content":[' + b",".join(blocks) + b"]}"
 
 
-def _said(message: UserMessage, *, mark: bool) -> Iterator[Json]:
+def _build_user_blocks(message: UserMessage, *, mark: bool) -> Iterator[Json]:
     for image in message.images:
         source = {"type": "base64", "media_type": image.media, "data": image.data}
         yield {"type": "image", "source": source}
@@ -180,30 +190,43 @@ def _said(message: UserMessage, *, mark: bool) -> Iterator[Json]:
     yield text | {"cache_control": _EPHEMERAL} if mark else text
 
 
-def _result(message: ToolMessage) -> Json:
-    result = {"type": "tool_result", "tool_use_id": _word(message.call), "content": message.text}
+def _build_tool_result(message: ToolMessage) -> Json:
+    result = {
+        "type": "tool_result",
+        "tool_use_id": _sanitize_identifier(message.call),
+        "content": message.text,
+    }
     return result | {"is_error": True} if message.failed else result
 
 
-def _blocks(message: Message) -> Iterator[Json]:
+def _list_assistant_blocks(message: Message) -> list[Json]:
+    return list(_build_assistant_blocks(message))
+
+
+def _build_assistant_blocks(message: Message) -> Iterator[Json]:
     """What the assistant said, its signed thoughts where they stood."""
     assert isinstance(message, AssistantMessage)
     plain: list[Json] = []
     if message.text.strip():
         plain.append({"type": "text", "text": message.text.rstrip()})
-    plain += [_use(action) for action in message.actions]
+    plain += [_build_tool_use(action) for action in message.actions]
     kept = [part for part in message.kept if part.get("wire") == FORM]
     for place, block in enumerate(plain or [{"type": "text", "text": "(nothing)"}]):
         yield from (dict(part["block"]) for part in kept if int(part["at"]) == place)
         yield block
 
 
-def _use(action: Action) -> Json:
-    name = _word(action.tool)
-    return {"type": "tool_use", "id": _word(action.id), "name": name, "input": dict(action.arguments)}
+def _build_tool_use(action: Action) -> Json:
+    name = _sanitize_identifier(action.tool)
+    return {
+        "type": "tool_use",
+        "id": _sanitize_identifier(action.id),
+        "name": name,
+        "input": dict(action.arguments),
+    }
 
 
-def _word(text: str) -> str:
+def _sanitize_identifier(text: str) -> str:
     """Ids and names of other providers, or of a model's own making, in the letters that are taken here."""
     return re.sub(r"[^A-Za-z0-9_-]", "_", text)[:128] or "_"
 
@@ -221,24 +244,24 @@ class AnthropicAssembler(Assembler):
         """See `Assembler.feed`."""
         match piece.get("type"):
             case "message_start":
-                self._count(piece["message"].get("usage"))
+                self._update_usage(piece["message"].get("usage"))
             case "content_block_start":
                 block = dict(piece["content_block"])
                 self._blocks[piece["index"]] = block | {"pieces": []}
-                yield from self._show(str(block.get("text") or ""), str(block.get("thinking") or ""))
+                yield from self._emit_deltas(str(block.get("text") or ""), str(block.get("thinking") or ""))
             case "content_block_delta":
-                yield from self._delta(self._blocks[piece["index"]], piece["delta"])
+                yield from self._feed_delta(self._blocks[piece["index"]], piece["delta"])
             case "message_delta":
-                self._count(piece.get("usage"))
-                self._ended(piece["delta"].get("stop_reason"))
+                self._update_usage(piece.get("usage"))
+                self._record_stop(piece["delta"].get("stop_reason"))
             case "message":  # the whole, from a server that does not stream
                 for place, each in enumerate(piece["content"]):
                     self._blocks[place] = dict(each) | {"pieces": []}
-                    yield from self._show(str(each.get("text") or ""), str(each.get("thinking") or ""))
-                self._count(piece.get("usage"))
-                self._ended(piece.get("stop_reason") or "end_turn")
+                    yield from self._emit_deltas(str(each.get("text") or ""), str(each.get("thinking") or ""))
+                self._update_usage(piece.get("usage"))
+                self._record_stop(piece.get("stop_reason") or "end_turn")
 
-    def reply(self, usage: Usage) -> Reply:
+    def build_reply(self, usage: Usage) -> Reply:
         """See `Assembler.reply`."""
         text: list[str] = []
         thoughts: list[str] = []
@@ -273,55 +296,55 @@ class AnthropicAssembler(Assembler):
     @property
     def usage(self) -> Usage:
         """See `Assembler.usage`."""
-        read = count(self._usage.get("cache_read_input_tokens"))
-        written = count(self._usage.get("cache_creation_input_tokens"))
+        read = parse_token_count(self._usage.get("cache_read_input_tokens"))
+        written = parse_token_count(self._usage.get("cache_creation_input_tokens"))
         return Usage(
-            input=count(self._usage.get("input_tokens")) + read + written,
+            input=parse_token_count(self._usage.get("input_tokens")) + read + written,
             cached=read,
             written=written,
-            output=count(self._usage.get("output_tokens")),
+            output=parse_token_count(self._usage.get("output_tokens")),
         )
 
-    def _delta(self, block: Json, delta: Mapping[str, Any]) -> Iterator[TextDelta | ReasoningDelta]:
+    def _feed_delta(self, block: Json, delta: Mapping[str, Any]) -> Iterator[TextDelta | ReasoningDelta]:
         match delta.get("type"):
             case "text_delta":
                 block["pieces"].append(delta["text"])
-                yield from self._show(delta["text"], "")
+                yield from self._emit_deltas(delta["text"], "")
             case "thinking_delta":
                 block["pieces"].append(delta["thinking"])
-                yield from self._show("", delta["thinking"])
+                yield from self._emit_deltas("", delta["thinking"])
             case "signature_delta":
                 block["signature"] = block.get("signature", "") + delta["signature"]
             case "input_json_delta":
                 block["pieces"].append(delta["partial_json"])
 
-    def _show(self, text: str, thought: str) -> Iterator[TextDelta | ReasoningDelta]:
+    def _emit_deltas(self, text: str, thought: str) -> Iterator[TextDelta | ReasoningDelta]:
         if thought:
             yield ReasoningDelta(text=thought)
         if text:
             self.spoke = True
             yield TextDelta(text=text)
 
-    def _count(self, usage: Mapping[str, Any] | None) -> None:
+    def _update_usage(self, usage: Mapping[str, Any] | None) -> None:
         self._usage.update({key: value for key, value in (usage or {}).items() if value is not None})
 
-    def _ended(self, reason: object) -> None:
+    def _record_stop(self, reason: object) -> None:
         if reason:
             self.finished = True
             self._stop = _STOPS.get(str(reason), "other")
 
 
-def _system(text: str) -> bytes:
+def _encode_system(text: str) -> bytes:
     if not text:
         return b""
     # Marked here too: the beginning stays in the cache when the past is compressed.
-    return b',"system":' + encode([{"type": "text", "text": text, "cache_control": _EPHEMERAL}])
+    return b',"system":' + encode_json([{"type": "text", "text": text, "cache_control": _EPHEMERAL}])
 
 
-def _tools(tools: Sequence[ToolSpec]) -> bytes:
+def _encode_tools(tools: Sequence[ToolSpec]) -> bytes:
     if not tools:
         return b""
-    return b',"tools":' + encode(
+    return b',"tools":' + encode_json(
         [
             {"name": tool.name, "description": tool.description, "input_schema": dict(tool.parameters)}
             for tool in tools

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from agent.model.lenient import NotReadable, read_whole
+from agent.model.lenient import NotReadable, parse_lenient_json
 from tools.action import Action
 
 
@@ -18,14 +18,14 @@ def parse_action(call: str, tool: str, raw: str, *, cut: bool = False) -> Action
     except (ValueError, RecursionError) as error:
         try:
             # Complete, but not quite JSON: single quotes, commas too many, a fence around it.
-            arguments = None if cut else read_whole(raw)
+            arguments = None if cut else parse_lenient_json(raw)
         except NotReadable:
             arguments = None
         if not isinstance(arguments, dict):  # the model's mistake: it is told, and nothing runs
             why = "the answer reached its output limit inside them" if cut else str(error)
             problem = f"the arguments are not JSON: {why}. Send the call again, with one complete JSON object"
             return Action(id=call, tool=tool, arguments={}, raw=raw, problem=problem)
-    if isinstance(arguments, str) and (inner := _object(arguments)) is not None:
+    if isinstance(arguments, str) and (inner := _parse_json_object(arguments)) is not None:
         arguments = inner  # encoded twice, as some servers' templates do
     if not isinstance(arguments, dict):
         kind = type(arguments).__name__
@@ -34,7 +34,7 @@ def parse_action(call: str, tool: str, raw: str, *, cut: bool = False) -> Action
     return Action(id=call, tool=tool, arguments=arguments, raw=raw)
 
 
-def _object(text: str) -> dict[str, object] | None:
+def _parse_json_object(text: str) -> dict[str, object] | None:
     try:
         found = json.loads(text, strict=False)
     except (ValueError, RecursionError):

@@ -137,7 +137,7 @@ UNPAID = ("offline", "scripted:", "cassette:")
 """How the names of models begin that play a part: they cost nothing, and no other can stand in for them."""
 
 
-def price(model: object, usage: Usage) -> float | None:
+def compute_price(model: object, usage: Usage) -> float | None:
     """US dollars for a call of `model` with this usage; None where that is not known."""
     offered: Callable[[Usage], float | None] | None = getattr(model, "price", None)
     return offered(usage) if offered is not None else None

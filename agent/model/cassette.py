@@ -40,21 +40,21 @@ class Cassette:
     def __init__(self, path: Path) -> None:
         self.name = f"cassette:{path}"
         self.window = DEFAULT_WINDOW
-        self._calls = _read(path)
+        self._calls = _read_cassette(path)
         self._next = 0
 
     async def stream(self, request: Request) -> AsyncIterator[Delta]:
         """See `Model.stream`. Raises UserError where another request was recorded, with the difference."""
-        messages = [message_json(message) for message in request.messages]
+        messages = [message_to_json(message) for message in request.messages]
         order = [
             *range(self._next, len(self._calls)),
             *range(self._next),
         ]  # a resumed session goes on in its middle
         place = next((number for number in order if self._calls[number][0] == messages), None)
         if place is None:
-            raise self._diverged(messages)
+            raise self._build_mismatch_error(messages)
         self._next = place + 1
-        reply = reply_of(self._calls[place][1])
+        reply = parse_reply(self._calls[place][1])
         if reply.reasoning:
             yield ReasoningDelta(text=reply.reasoning)
         if reply.text:
@@ -64,13 +64,15 @@ class Cassette:
     async def close(self) -> None:
         """See `Model.close`."""
 
-    def _diverged(self, messages: Sequence[Json]) -> UserError:
+    def _build_mismatch_error(self, messages: Sequence[Json]) -> UserError:
         if self._next >= len(self._calls):
             message = f"{self.name!r} has ended: it holds {len(self._calls)} calls, and another is asked for"
             return UserError(Fault.CONFIGURATION, message, "Record the session again")
         recorded = self._calls[self._next][0]
         lines = list(
-            difflib.unified_diff(_lines(recorded), _lines(messages), "recorded", "asked", lineterm="", n=1)
+            difflib.unified_diff(
+                _format_messages(recorded), _format_messages(messages), "recorded", "asked", lineterm="", n=1
+            )
         )
         more = f"\n[… {len(lines) - _SHOWN} more lines …]" if len(lines) > _SHOWN else ""
         message = (
@@ -79,14 +81,14 @@ class Cassette:
         return UserError(Fault.CONFIGURATION, message, "Record the session again if the change is meant")
 
 
-def write(path: Path, calls: Iterable[tuple[Sequence[Message], Reply]]) -> int:
+def write_cassette(path: Path, calls: Iterable[tuple[Sequence[Message], Reply]]) -> int:
     """Record calls (messages sent, reply); returns how many. Raises UserError."""
     lines, before = list[str](), list[Json]()
     for sent, reply in calls:
-        messages = [message_json(message) for message in sent]
+        messages = [message_to_json(message) for message in sent]
         keep = next((i for i, (a, b) in enumerate(zip(before, messages, strict=False)) if a != b), None)
         keep = min(len(before), len(messages)) if keep is None else keep
-        call = {"keep": keep, "messages": messages[keep:], "reply": reply_json(reply)}
+        call = {"keep": keep, "messages": messages[keep:], "reply": reply_to_json(reply)}
         lines.append(json.dumps(call, ensure_ascii=False))
         before = messages
     try:
@@ -96,19 +98,19 @@ def write(path: Path, calls: Iterable[tuple[Sequence[Message], Reply]]) -> int:
     return len(lines)
 
 
-def message_json(message: Message) -> Json:
+def message_to_json(message: Message) -> Json:
     """One message, in the words of no provider."""
     match message:
         case ToolMessage():
             return {"role": "tool", "call": message.call, "text": message.text, "failed": message.failed}
         case AssistantMessage():
-            actions = [_action_json(action) for action in message.actions]
+            actions = [_action_to_json(action) for action in message.actions]
             return {"role": "assistant", "text": message.text, "actions": actions}
         case _:
             return {"role": "user", "text": message.text}
 
 
-def reply_json(reply: Reply) -> Json:
+def reply_to_json(reply: Reply) -> Json:
     """A reply as a cassette holds it."""
     usage = {
         name: getattr(reply.usage, name)
@@ -117,13 +119,13 @@ def reply_json(reply: Reply) -> Json:
     return {
         "text": reply.text,
         "reasoning": reply.reasoning,
-        "actions": [_action_json(action) for action in reply.actions],
+        "actions": [_action_to_json(action) for action in reply.actions],
         "stop": reply.stop,
         "usage": {name: value for name, value in usage.items() if value},
     }
 
 
-def reply_of(given: Mapping[str, Any]) -> Reply:
+def parse_reply(given: Mapping[str, Any]) -> Reply:
     """The reply that a cassette holds."""
     return Reply(
         text=given["text"],
@@ -134,12 +136,12 @@ def reply_of(given: Mapping[str, Any]) -> Reply:
     )
 
 
-def _action_json(action: Action) -> Json:
+def _action_to_json(action: Action) -> Json:
     found: Json = {"id": action.id, "tool": action.tool, "arguments": dict(action.arguments)}
     return found | {"raw": action.raw, "problem": action.problem} if action.problem else found
 
 
-def _read(path: Path) -> list[tuple[list[Json], Json]]:
+def _read_cassette(path: Path) -> list[tuple[list[Json], Json]]:
     calls = list[tuple[list[Json], Json]]()
     before = list[Json]()
     try:
@@ -147,7 +149,7 @@ def _read(path: Path) -> list[tuple[list[Json], Json]]:
         for line in filter(None, path.read_text("utf-8", errors="surrogatepass").split("\n")):
             call = json.loads(line)
             before = [*before[: call["keep"]], *call["messages"]]
-            reply_of(call["reply"])
+            parse_reply(call["reply"])
             calls.append((before, call["reply"]))
     except OSError as error:
         message = f"the cassette {str(path)!r} cannot be read: {error.strerror or error}"
@@ -158,7 +160,7 @@ def _read(path: Path) -> list[tuple[list[Json], Json]]:
     return calls
 
 
-def _lines(messages: Sequence[Json]) -> list[str]:
+def _format_messages(messages: Sequence[Json]) -> list[str]:
     found = list[str]()
     for message in messages:
         found.append(f"── {message['role']}")

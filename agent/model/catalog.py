@@ -52,7 +52,7 @@ class Listing:
     tools: bool = True
     images: bool = True
 
-    def cost(self, usage: Usage) -> float | None:
+    def compute_cost(self, usage: Usage) -> float | None:
         """What a call cost, None when there is no price."""
         fitting = [price for price in self.prices if usage.input >= price.above]
         if not fitting:
@@ -77,34 +77,34 @@ class Catalog:
 
     def find(self, names: Sequence[str]) -> Listing | None:
         """The first of `names` that is known (the same model has several spellings)."""
-        if own := self._of_user(names):
+        if own := self._find_user_listing(names):
             return own
         if self._lines is None:
-            self._lines = self._read(make=True) or "\n"
-        return _find(self._lines, names)
+            self._lines = self._read_extract(make=True) or "\n"
+        return _find_listing(self._lines, names)
 
-    def find_quickly(self, names: Sequence[str]) -> Listing | None:
+    def find_cached(self, names: Sequence[str]) -> Listing | None:
         """The same, but only if the extract is there already: for use before a first request."""
-        if own := self._of_user(names):
+        if own := self._find_user_listing(names):
             return own
-        lines = self._lines or self._read(make=False)
-        return _find(lines, names) if lines else None
+        lines = self._lines or self._read_extract(make=False)
+        return _find_listing(lines, names) if lines else None
 
-    def names(self) -> Iterator[tuple[str, int]]:
+    def iter_tool_models(self) -> Iterator[tuple[str, int]]:
         """All models that take tools, as the catalog spells them, with their windows in tokens."""
         if self._lines is None:
-            self._lines = self._read(make=True) or "\n"
+            self._lines = self._read_extract(make=True) or "\n"
         for line in self._lines.split("\n"):
             name, _, rest = line.partition("\t")
             window, _, rest = rest.partition("\t")
             if name and "t" in rest.split("\t")[1]:
                 yield name, int(window)
 
-    def _of_user(self, names: Sequence[str]) -> Listing | None:
+    def _find_user_listing(self, names: Sequence[str]) -> Listing | None:
         return next((self._own[name] for name in names if name in self._own), None)
 
-    def _read(self, *, make: bool) -> str | None:
-        source = _source()
+    def _read_extract(self, *, make: bool) -> str | None:
+        source = _locate_price_file()
         if source is None:
             return None
         extract = self._cache / "models.tsv"
@@ -118,12 +118,12 @@ class Catalog:
             pass
         if not make:
             return None
-        lines = _extract(source)
-        _keep(extract, f"{stamp}\n{lines}")
+        lines = _extract_lines(source)
+        _write_extract(extract, f"{stamp}\n{lines}")
         return "\n" + lines
 
 
-def _source() -> Path | None:
+def _locate_price_file() -> Path | None:
     from importlib.util import find_spec
 
     spec = find_spec("litellm")  # finds the package without running it
@@ -133,28 +133,28 @@ def _source() -> Path | None:
     return path if path.is_file() else None
 
 
-def _extract(source: Path) -> str:
+def _extract_lines(source: Path) -> str:
     import json
 
     models = json.loads(source.read_bytes())
-    lines = [_line(name, model) for name, model in models.items() if model.get("mode") in _KINDS]
+    lines = [_format_line(name, model) for name, model in models.items() if model.get("mode") in _KINDS]
     return "".join(lines)
 
 
-def _line(name: str, model: Mapping[str, Any]) -> str:
+def _format_line(name: str, model: Mapping[str, Any]) -> str:
     window = model.get("max_input_tokens") or model.get("max_tokens") or 0
     output = model.get("max_output_tokens") or 0
     flags = "t" * (model.get("supports_function_calling") is not False)
     flags += "i" * (model.get("supports_vision") is not False)
     cells = [name, *(str(each if isinstance(each, int) else 0) for each in (window, output)), flags or "-"]
-    cells += [f"{p.above} {p.input!r} {p.output!r} {p.cached!r} {p.written!r}" for p in _prices(model)]
+    cells += [f"{p.above} {p.input!r} {p.output!r} {p.cached!r} {p.written!r}" for p in _parse_prices(model)]
     return "\t".join(cells) + "\n"
 
 
 _TIER = re.compile(r"^input_cost_per_token_above_([0-9]+)k_tokens$")
 
 
-def _prices(model: Mapping[str, Any]) -> list[Price]:
+def _parse_prices(model: Mapping[str, Any]) -> list[Price]:
     steps = sorted(int(match[1]) for key in model if (match := _TIER.match(key)))
     prices: list[Price] = []
     for step in (0, *steps):
@@ -177,14 +177,14 @@ def _prices(model: Mapping[str, Any]) -> list[Price]:
     return prices
 
 
-def _find(lines: str, names: Sequence[str]) -> Listing | None:
+def _find_listing(lines: str, names: Sequence[str]) -> Listing | None:
     for name in names:
         start = lines.find(f"\n{name}\t")
         if start >= 0:
             _, window, output, flags, *prices = lines[start + 1 : lines.index("\n", start + 1)].split("\t")
             return Listing(
                 window=int(window),
-                prices=tuple(_price(cell) for cell in prices),
+                prices=tuple(_parse_price(cell) for cell in prices),
                 output=int(output),
                 tools="t" in flags,
                 images="i" in flags,
@@ -192,13 +192,13 @@ def _find(lines: str, names: Sequence[str]) -> Listing | None:
     return None
 
 
-def _price(cell: str) -> Price:
+def _parse_price(cell: str) -> Price:
     above, *dollars = cell.split(" ")
     paid, got, cached, written = map(float, dollars)
     return Price(int(above), paid, got, cached, written)
 
 
-def _keep(extract: Path, text: str) -> None:
+def _write_extract(extract: Path, text: str) -> None:
     draft = extract.with_name(f"{extract.name}.{os.getpid()}")
     try:
         extract.parent.mkdir(mode=0o700, parents=True, exist_ok=True)

@@ -20,7 +20,7 @@ from agent.model.base import (
     Usage,
     UserMessage,
 )
-from agent.model.wire import Assembler, Json, Stop, count
+from agent.model.wire import Assembler, Json, Stop, parse_token_count
 from tools.action import Action
 
 _STOPS: Mapping[str, Stop] = {
@@ -39,11 +39,14 @@ _NO_REASONING = " "
 """Stands for reasoning that was not kept: endpoints that demand the field refuse an empty one."""
 
 
-def message_json(message: Message, *, reasoning: bool) -> Json:
+def message_to_json(message: Message, *, reasoning: bool) -> Json:
     """One message. `reasoning`: the endpoint wants the assistant's own reasoning back."""
     match message:
         case UserMessage():
-            return {"role": "user", "content": _with_images(message) if message.images else message.text}
+            return {
+                "role": "user",
+                "content": _build_image_content(message) if message.images else message.text,
+            }
         case ToolMessage():
             return {"role": "tool", "tool_call_id": message.call, "content": message.text}
         case AssistantMessage():
@@ -53,11 +56,11 @@ def message_json(message: Message, *, reasoning: bool) -> Json:
             if reasoning:
                 encoded["reasoning_content"] = message.reasoning or _NO_REASONING
             if message.actions:
-                encoded["tool_calls"] = [_call_json(action) for action in message.actions]
+                encoded["tool_calls"] = [_call_to_json(action) for action in message.actions]
             return encoded
 
 
-def tool_json(tool: ToolSpec) -> Json:
+def tool_to_json(tool: ToolSpec) -> Json:
     """One tool as the model is told of it."""
     function = {"name": tool.name, "description": tool.description, "parameters": dict(tool.parameters)}
     return {"type": "function", "function": function}
@@ -93,7 +96,7 @@ class ChatAssembler(Assembler):
         for choice in (piece.get("choices") or [])[:1]:
             yield from self._feed_choice(choice)
 
-    def reply(self, usage: Usage) -> Reply:
+    def build_reply(self, usage: Usage) -> Reply:
         """The finished answer."""
         stop: Stop = "refusal" if self._refused else self._stop
         actions = tuple(
@@ -111,7 +114,7 @@ class ChatAssembler(Assembler):
         )
 
     @property
-    def empty(self) -> bool:
+    def is_empty(self) -> bool:
         """Nothing at all has come."""
         return not (self._text or self._reasoning or self._calls or self.finished)
 
@@ -126,30 +129,30 @@ class ChatAssembler(Assembler):
         )
         cost = told.get("cost")
         return Usage(
-            input=count(told.get("prompt_tokens")),
-            cached=count(cached),
-            output=count(told.get("completion_tokens")),
-            reasoning=count(completion.get("reasoning_tokens")),
+            input=parse_token_count(told.get("prompt_tokens")),
+            cached=parse_token_count(cached),
+            output=parse_token_count(told.get("completion_tokens")),
+            reasoning=parse_token_count(completion.get("reasoning_tokens")),
             cost=float(cost) if isinstance(cost, int | float) and not isinstance(cost, bool) else None,
         )
 
     def _feed_choice(self, choice: Mapping[str, Any]) -> Iterator[TextDelta | ReasoningDelta]:
         delta = choice.get("delta") or choice.get("message") or {}
         thought = delta.get("reasoning_content") or delta.get("reasoning")
-        for reasoning, text in _parts(thought, thinking=True):
-            yield from self._say(text, reasoning=reasoning)
-        for reasoning, text in _parts(delta.get("content"), thinking=False):
-            yield from self._say(text, reasoning=reasoning)
+        for reasoning, text in _iter_text_parts(thought, thinking=True):
+            yield from self._emit_text(text, reasoning=reasoning)
+        for reasoning, text in _iter_text_parts(delta.get("content"), thinking=False):
+            yield from self._emit_text(text, reasoning=reasoning)
         if isinstance(refusal := delta.get("refusal"), str) and refusal:
             self._refused = True
-            yield from self._say(refusal, reasoning=False)
+            yield from self._emit_text(refusal, reasoning=False)
         for call in delta.get("tool_calls") or ():
             self._feed_call(call)
         if reason := choice.get("finish_reason"):
             self.finished = True
             self._stop = _STOPS.get(str(reason).lower(), "other")
 
-    def _say(self, text: str, *, reasoning: bool) -> Iterator[TextDelta | ReasoningDelta]:
+    def _emit_text(self, text: str, *, reasoning: bool) -> Iterator[TextDelta | ReasoningDelta]:
         if reasoning:
             self._reasoning.append(text)
             yield ReasoningDelta(text=text)
@@ -167,7 +170,7 @@ class ChatAssembler(Assembler):
         call = self._at.get(index)
         # Some servers number every parallel call 0; another id with a name is another call.
         if call is None or (name and given and given != call.id and call.tool):
-            call = self._at[index] = _Call(self._unused(given), name, [])
+            call = self._at[index] = _Call(self._ensure_unique_id(given), name, [])
             self._calls.append(call)
         elif name and not call.tool:
             call.tool = name
@@ -175,18 +178,18 @@ class ChatAssembler(Assembler):
         if arguments:
             call.arguments.append(arguments if isinstance(arguments, str) else json.dumps(arguments))
 
-    def _unused(self, given: str) -> str:
+    def _ensure_unique_id(self, given: str) -> str:
         if given and all(call.id != given for call in self._calls):
             return given
         return f"call_{os.urandom(6).hex()}"
 
 
-def _with_images(message: UserMessage) -> list[Json]:
+def _build_image_content(message: UserMessage) -> list[Json]:
     images = [{"type": "image_url", "image_url": {"url": image.url}} for image in message.images]
     return [{"type": "text", "text": message.text}, *images]
 
 
-def _call_json(action: Action) -> Json:
+def _call_to_json(action: Action) -> Json:
     # From the parsed arguments, not from `raw`: a log read back must encode to the same bytes,
     # and text that is no JSON makes some servers fail on every later request.
     arguments = json.dumps(action.arguments, ensure_ascii=False)
@@ -197,7 +200,7 @@ def _call_json(action: Action) -> Json:
     }
 
 
-def _parts(content: object, *, thinking: bool) -> Iterator[tuple[bool, str]]:
+def _iter_text_parts(content: object, *, thinking: bool) -> Iterator[tuple[bool, str]]:
     """(is it reasoning, text) of content that is a string or a list of typed parts."""
     if isinstance(content, str):
         if content:
@@ -205,7 +208,7 @@ def _parts(content: object, *, thinking: bool) -> Iterator[tuple[bool, str]]:
     elif isinstance(content, Sequence):
         for part in content:
             if isinstance(part, str):
-                yield from _parts(part, thinking=thinking)
+                yield from _iter_text_parts(part, thinking=thinking)
             elif isinstance(part, Mapping):
                 inner = part.get("text") or part.get("thinking")
-                yield from _parts(inner, thinking=thinking or "thinking" in part)
+                yield from _iter_text_parts(inner, thinking=thinking or "thinking" in part)

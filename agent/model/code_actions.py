@@ -24,7 +24,7 @@ from agent.model.base import (
     ToolMessage,
     Usage,
     UserMessage,
-    price,
+    compute_price,
 )
 from tools.action import Action
 from tools.framing import enclose_in_tag
@@ -66,9 +66,9 @@ class CodeActions:
     async def stream(self, request: Request) -> AsyncIterator[Delta]:
         """See `Model.stream`."""
         system = f"{request.system}\n\n{self._guide}"
-        sent = replace(request, system=system, messages=self._as_text(request.messages), tools=())
+        sent = replace(request, system=system, messages=self._translate_messages(request.messages), tools=())
         async for delta in self.inner.stream(sent):
-            yield self._acting(delta) if isinstance(delta, Reply) else delta
+            yield self._add_block_actions(delta) if isinstance(delta, Reply) else delta
 
     async def close(self) -> None:
         """See `Model.close`."""
@@ -76,7 +76,7 @@ class CodeActions:
 
     def price(self, usage: Usage) -> float | None:
         """US dollars of a call with this usage, None if not known."""
-        return price(self.inner, usage)
+        return compute_price(self.inner, usage)
 
     @cached_property
     def _guide(self) -> str:
@@ -88,8 +88,8 @@ class CodeActions:
         ]
         return text.replace("{functions}", "\n".join(lines))
 
-    def _acting(self, reply: Reply) -> Reply:
-        blocks = list(blocks_of(reply.text))
+    def _add_block_actions(self, reply: Reply) -> Reply:
+        blocks = list(extract_code_blocks(reply.text))
         if not blocks or reply.stop in ("length", "refusal"):
             return reply
         actions = []
@@ -99,7 +99,7 @@ class CodeActions:
             actions.append(Action(id=f"{_MARK}{next(self._numbers)}", tool=tool, arguments=arguments))
         return replace(reply, actions=(*actions, *reply.actions), stop="actions")
 
-    def _as_text(self, messages: Sequence[Message]) -> list[Message]:
+    def _translate_messages(self, messages: Sequence[Message]) -> list[Message]:
         """The messages without calls. Each is made once, so that its encoded bytes are kept, too."""
         same = 0
         for (message, _), now in zip(self._told, messages, strict=False):
@@ -107,11 +107,11 @@ class CodeActions:
                 break
             same += 1
         del self._told[same:]
-        self._told += [(message, _without_calls(message)) for message in messages[same:]]
+        self._told += [(message, _strip_block_calls(message)) for message in messages[same:]]
         return [told for _, told in self._told]
 
 
-def blocks_of(text: str) -> Iterator[tuple[str, str]]:
+def extract_code_blocks(text: str) -> Iterator[tuple[str, str]]:
     """The word and the code of each block that is to run, in order: not of one that another block quotes, nor of one
     without an end. As in CommonMark, a block ends at a fence of its own kind that is as long or longer."""
     fence, word, code = "", "", list[str]()
@@ -131,7 +131,7 @@ def blocks_of(text: str) -> Iterator[tuple[str, str]]:
             fence, word, code = found["fence"], named, []
 
 
-def _without_calls(message: Message) -> Message:
+def _strip_block_calls(message: Message) -> Message:
     if isinstance(message, AssistantMessage) and any(each.id.startswith(_MARK) for each in message.actions):
         actions = tuple(each for each in message.actions if not each.id.startswith(_MARK))
         return AssistantMessage(

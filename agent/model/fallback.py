@@ -11,7 +11,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, replace
 
-from agent.model.base import CutOff, Delta, Model, Reply, Request, TextDelta, Usage, price
+from agent.model.base import CutOff, Delta, Model, Reply, Request, TextDelta, Usage, compute_price
 from sandbox.errors import Fault, UserError
 
 REST = 60.0
@@ -60,11 +60,11 @@ class Fallback:
     async def stream(self, request: Request) -> AsyncIterator[Delta]:
         """See `Model.stream`. Raises the last model's error when none can be reached."""
         failed: UserError | None = None
-        for link in self._order():
+        for link in self._order_links():
             shown = False
             try:
-                model = self._model(link)
-                async with aclosing(self._one(link, model, request)) as deltas:
+                model = self._get_model(link)
+                async with aclosing(self._stream_from(link, model, request)) as deltas:
                     async for delta in deltas:
                         shown = shown or isinstance(delta, TextDelta)
                         yield delta
@@ -73,7 +73,7 @@ class Fallback:
             except UserError as error:
                 if error.fault not in _PASSED_ON:
                     raise
-                self._leave_out(link)
+                self._suspend_link(link)
                 if shown or isinstance(error, CutOff):  # the loop goes on from there, with the next model
                     raise
                 failed = error
@@ -89,9 +89,9 @@ class Fallback:
 
     def price(self, usage: Usage) -> float | None:
         """US dollars of a call with this usage, None if not known."""
-        return price(self._order()[0].model, usage)
+        return compute_price(self._order_links()[0].model, usage)
 
-    async def _one(self, link: _Link, model: Model, request: Request) -> AsyncGenerator[Delta, None]:
+    async def _stream_from(self, link: _Link, model: Model, request: Request) -> AsyncGenerator[Delta, None]:
         self.window = model.window
         async with aclosing(model.stream(request)) as stream:  # type: ignore[type-var]
             async for delta in stream:
@@ -103,17 +103,17 @@ class Fallback:
                     delta = replace(delta, model=delta.model or link.name)
                 yield delta
 
-    def _order(self) -> list[_Link]:
+    def _order_links(self) -> list[_Link]:
         """Those that may be tried, in the order of the chain; when none may, the one that is due first."""
         now = self._clock()
         ready = [link for link in self._links if link.until <= now]
         return ready or [min(self._links, key=lambda link: link.until)]
 
-    def _model(self, link: _Link) -> Model:
+    def _get_model(self, link: _Link) -> Model:
         if link.model is None:
             link.model = link.make()
         return link.model
 
-    def _leave_out(self, link: _Link) -> None:
+    def _suspend_link(self, link: _Link) -> None:
         link.rest = min(max(REST, link.rest * 2), LONGEST_REST)
         link.until = self._clock() + link.rest

@@ -17,13 +17,13 @@ class Family:
     formats: tuple[Format, ...]
 
 
-def family(model: str) -> Family:
+def find_family(model: str) -> Family:
     """The first family that the name fits."""
     name = model.lower()
     return next((each for each in FAMILIES if each.pattern.search(name)), UNKNOWN)
 
 
-def _family(name: str, pattern: str, *formats: Format) -> Family:
+def _define_family(name: str, pattern: str, *formats: Format) -> Family:
     return Family(name=name, pattern=re.compile(pattern), formats=formats)
 
 
@@ -36,15 +36,15 @@ _SMALL = r"(?<![0-9a-z.])(?:[0-9]|[12][0-9]|3[0-4])(?:\.[0-9])?b\b|[-_]nano\b|gp
 _OTHERS = r"deepseek|qwen|qwq|mistral|codestral|devstral|magistral|kimi|\bglm-|grok|minimax"
 
 FAMILIES = (
-    _family("in this process", r"^(?:scripted:|offline$)", *FORMATS),
-    _family("local", _AT_HOME, "replace", "whole"),
-    _family("small", _SMALL, "replace", "whole"),
-    _family("OpenAI, 4.1 and later", r"(?:^|[/.])(?:gpt-4\.1|gpt-[5-9]|gpt-[1-9][0-9]|o[3-9]\b|codex)",
+    _define_family("in this process", r"^(?:scripted:|offline$)", *FORMATS),
+    _define_family("local", _AT_HOME, "replace", "whole"),
+    _define_family("small", _SMALL, "replace", "whole"),
+    _define_family("OpenAI, 4.1 and later", r"(?:^|[/.])(?:gpt-4\.1|gpt-[5-9]|gpt-[1-9][0-9]|o[3-9]\b|codex)",
             "patch", "replace", "whole"),
-    _family("OpenAI, before 4.1", r"(?:^|[/.])(?:gpt-4|gpt-3|chatgpt-|o1\b)", "replace", "blocks", "whole"),
-    _family("Anthropic", r"claude", "replace", "symbol", "whole"),
-    _family("Google", r"gemini", "replace", "blocks", "whole"),
-    _family("DeepSeek, Qwen, Mistral, Kimi, GLM, Grok, MiniMax", _OTHERS, "replace", "blocks", "whole"),
+    _define_family("OpenAI, before 4.1", r"(?:^|[/.])(?:gpt-4|gpt-3|chatgpt-|o1\b)", "replace", "blocks", "whole"),
+    _define_family("Anthropic", r"claude", "replace", "symbol", "whole"),
+    _define_family("Google", r"gemini", "replace", "blocks", "whole"),
+    _define_family("DeepSeek, Qwen, Mistral, Kimi, GLM, Grok, MiniMax", _OTHERS, "replace", "blocks", "whole"),
 )  # fmt: skip
 
-UNKNOWN = _family("unknown", r"", "replace", "whole")
+UNKNOWN = _define_family("unknown", r"", "replace", "whole")

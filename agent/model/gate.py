@@ -23,7 +23,7 @@ _LARGEST = 1 << 16
 """Characters that are looked at again and again while they are held; what is longer waits for its end."""
 
 
-class Gate:
+class StreamFilter:
     """Text goes in piece by piece; what is no call comes out.
 
     names: of the tools, whose tags are held; is_call: whether a finished stretch of text holds one
@@ -40,19 +40,19 @@ class Gate:
         """The text that can be shown now."""
         self.held += piece
         shown: list[str] = []
-        while not self._settled and (ready := self._ready(fresh="\n" in piece)):
+        while not self._settled and (ready := self._find_release_end(fresh="\n" in piece)):
             shown.append(self.held[:ready])
             self.held = self.held[ready:]
             self._at_line_start = shown[-1].endswith("\n")
             piece = "\n"
         return "".join(shown)
 
-    def _ready(self, *, fresh: bool) -> int:
+    def _find_release_end(self, *, fresh: bool) -> int:
         """How many characters of what is held are no part of a call."""
         lead = "" if self._at_line_start else "x"  # so that ^ does not match in the middle of a line
         match = _MARK.search(lead + self.held)
         if match is None:
-            return self._before_last_word()
+            return self._find_last_word_start()
         start = match.start() - len(lead)
         if start > 0:
             return start
@@ -60,12 +60,12 @@ class Gate:
             return 0
         mark = match[0].strip()
         if mark == "<":
-            return self._after_tag()
+            return self._find_tag_end()
         if mark.startswith(("[TOOL", "functools")):
             return 0
         if mark == "```":  # nothing to look at, piece by piece, before the fence that may close it
-            return self._after_block(_FENCE.match(self.held)) if self.held.find("```", 3) > 0 else 0
-        if not fresh or not (ready := self._after_lines()):
+            return self._find_block_end(_FENCE.match(self.held)) if self.held.find("```", 3) > 0 else 0
+        if not fresh or not (ready := self._find_lines_end()):
             return 0
         # Asked only of what would be shown now, so that no text is searched again with each line that follows.
         if self._is_call(self.held[:ready]):
@@ -73,7 +73,7 @@ class Gate:
             return 0
         return ready
 
-    def _before_last_word(self) -> int:
+    def _find_last_word_start(self) -> int:
         """All but the last word, which may be the beginning of a mark."""
         line = self.held.rfind("\n") + 1
         if (line or self._at_line_start) and re.fullmatch(r"[ \t#*]*\w*", self.held[line:]):
@@ -85,7 +85,7 @@ class Gate:
         begins = (last == 0 and self._at_line_start) or self.held[last - 1 : last] == "\n"
         return last if begins or re.search(r"[<\[`{]", word) else len(self.held)
 
-    def _after_tag(self) -> int:
+    def _find_tag_end(self) -> int:
         match = _TAG.match(self.held)
         assert match is not None, "it begins with the bracket"
         if _OURS.match(match[1]) or match[1] in self._names:
@@ -93,7 +93,7 @@ class Gate:
         goes_on = match.end() == len(self.held) and not match[2]
         return 0 if goes_on else match.end()
 
-    def _after_block(self, match: re.Match[str] | None) -> int:
+    def _find_block_end(self, match: re.Match[str] | None) -> int:
         if match is None:
             return 0
         if self._is_call(match[0]):
@@ -101,7 +101,7 @@ class Gate:
             return 0
         return match.end()
 
-    def _after_lines(self) -> int:
+    def _find_lines_end(self) -> int:
         """Lines that begin like JSON, Python or an action: released with the paragraph, or line, that is none."""
         first = self.held.partition("\n")[0]
         if re.match(r"\s*\[(?![\s{\"'\]]|[\w.]+\()", first):  # a link, a box to tick

@@ -19,7 +19,7 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 
-from agent.model.route import Route, route_to
+from agent.model.route import Route, resolve_route
 from sandbox.errors import UserError
 
 CONNECT_TIMEOUT = 10.0
@@ -62,21 +62,23 @@ class WireError(Exception):
 class Answer:
     """Status, headers (names in lower case) and the body as it comes."""
 
-    def __init__(self, status: int, headers: Mapping[str, str], exchange: _Exchange, line: _Line) -> None:
+    def __init__(
+        self, status: int, headers: Mapping[str, str], exchange: _Exchange, line: _ConnectionThread
+    ) -> None:
         self.status = status
         self.headers = headers
         self._exchange = exchange
         self._line = line
 
-    async def pieces(self) -> AsyncIterator[bytes]:
+    async def iter_chunks(self) -> AsyncIterator[bytes]:
         """The body's bytes as they arrive. Raises WireError when it breaks off."""
-        while piece := await self._exchange.next_piece():
+        while piece := await self._exchange.next_chunk():
             yield piece
 
     async def read(self, limit: int = _MAX_ANSWER) -> bytes:
         """The whole body, or its first `limit` bytes; the rest of it is then given up."""
         body = bytearray()
-        async for piece in self.pieces():
+        async for piece in self.iter_chunks():
             body += piece
             if len(body) >= limit:
                 self.abandon()
@@ -86,7 +88,7 @@ class Answer:
     def abandon(self) -> None:
         """Close the connection now, if it still serves this answer."""
         if self._line.serves is self._exchange:
-            self._line.cut()
+            self._line.shut_down()
 
 
 class HttpClient:
@@ -95,32 +97,32 @@ class HttpClient:
     def __init__(
         self, url: str, *, connect_timeout: float = CONNECT_TIMEOUT, idle_timeout: float = IDLE_TIMEOUT
     ) -> None:
-        self._route = route_to(url, connect_timeout, idle_timeout)
-        self._line: _Line | None = None
+        self._route = resolve_route(url, connect_timeout, idle_timeout)
+        self._line: _ConnectionThread | None = None
 
     async def post(self, headers: Mapping[str, str], body: bytes) -> Answer:
         """Send `body` and wait for the head of the answer. Raises WireError; UserError for a bad CA file."""
-        line = await self._idle_line()
+        line = await self._get_idle_connection()
         exchange = _Exchange(headers, body)
         line.send(exchange)
         try:
-            status, answer_headers = await exchange.head()
+            status, answer_headers = await exchange.wait_for_head()
         except asyncio.CancelledError:  # the caller lost interest: so does the connection
-            line.cut()
+            line.shut_down()
             raise
         return Answer(status, answer_headers, exchange, line)
 
     def close(self) -> None:
         """Close the connection. Safe to call twice; a later `post` opens a new one."""
         if self._line is not None:
-            self._line.cut()
+            self._line.shut_down()
             self._line = None
 
-    async def _idle_line(self) -> _Line:
+    async def _get_idle_connection(self) -> _ConnectionThread:
         if self._line is not None and not await self._line.is_free():
             self.close()  # the last answer still has not ended: nobody waits for its rest
         if self._line is None:
-            self._line = _Line(self._route)
+            self._line = _ConnectionThread(self._route)
         return self._line
 
 
@@ -153,15 +155,15 @@ class _Exchange:
             with suppress(RuntimeError):  # the loop is closed: nobody waits any more
                 self._loop.call_soon_threadsafe(self._come.set)
 
-    async def head(self) -> tuple[int, Mapping[str, str]]:
-        item = await self._next()
+    async def wait_for_head(self) -> tuple[int, Mapping[str, str]]:
+        item = await self._next_item()
         if isinstance(item, _Head):
             return item.status, item.headers
         raise item if isinstance(item, Exception) else AssertionError("a body before its head")
 
-    async def next_piece(self) -> bytes:
+    async def next_chunk(self) -> bytes:
         """All that has come since the last one: an answer that comes faster than it is shown costs little a word."""
-        item = await self._next()
+        item = await self._next_item()
         if not isinstance(item, bytes):
             raise item if isinstance(item, Exception) else AssertionError("two heads")
         pieces = [item]
@@ -171,7 +173,7 @@ class _Exchange:
         self.room.release(len(pieces))
         return b"".join(pieces)
 
-    async def _next(self) -> _Head | bytes | Exception:
+    async def _next_item(self) -> _Head | bytes | Exception:
         while not self._items:
             self._come.clear()
             self._told = False
@@ -180,7 +182,7 @@ class _Exchange:
         return self._items.popleft()
 
 
-class _Line:
+class _ConnectionThread:
     """One connection and its thread: serves one exchange after another until it is cut.
 
     The thread is a daemon, so that a name server that hangs can't hold up the program's end.
@@ -194,7 +196,7 @@ class _Line:
         self._connection: http.client.HTTPConnection | None = None
         self._socket: socket.socket | None = None
         self._used = 0.0
-        threading.Thread(target=self._serve, name="model-connection", daemon=True).start()
+        threading.Thread(target=self._serve_exchanges, name="model-connection", daemon=True).start()
 
     def send(self, exchange: _Exchange) -> None:
         self.serves = exchange
@@ -208,7 +210,7 @@ class _Line:
             await asyncio.sleep(_MOMENT)
         return self.serves is None and not self._cut
 
-    def cut(self) -> None:
+    def shut_down(self) -> None:
         """From the event loop: end the thread, waking it if it waits for the server."""
         self._cut = True
         self._exchanges.put(None)
@@ -218,38 +220,38 @@ class _Line:
                 # Not SSLSocket.shutdown, which would pull the TLS state from under the reading thread.
                 socket.socket.shutdown(connected, socket.SHUT_RDWR)
 
-    def _serve(self) -> None:
+    def _serve_exchanges(self) -> None:
         while (exchange := self._exchanges.get()) is not None:
             try:
-                self._perform(exchange)
+                self._perform_exchange(exchange)
             except Exception as error:  # whatever it is, the one who waits for the answer must hear of it
-                self._hang_up()
+                self._close_connection()
                 self.serves = None
-                exchange.put(_explained(error, self._route))
-        self._hang_up()
+                exchange.put(_translate_error(error, self._route))
+        self._close_connection()
 
-    def _perform(self, exchange: _Exchange) -> None:
+    def _perform_exchange(self, exchange: _Exchange) -> None:
         if time.monotonic() - self._used > _REUSE:
-            self._hang_up()
+            self._close_connection()
         kept_alive = self._connection is not None
         try:
-            response = self._ask(exchange)
+            response = self._send_request(exchange)
         except (ConnectionError, ssl.SSLError):
             if not kept_alive or self._cut:
                 raise
-            self._hang_up()  # the server had closed it meanwhile, so this request was not looked at
-            response = self._ask(exchange)
+            self._close_connection()  # the server had closed it meanwhile, so this request was not looked at
+            response = self._send_request(exchange)
         with (
             response
         ):  # also when it breaks off: it would keep the socket open that the connection has closed
-            self._pass_on(response, exchange)
+            self._forward_body(response, exchange)
         if response.will_close:
-            self._hang_up()
+            self._close_connection()
         self._used = time.monotonic()
         self.serves = None
         exchange.put(b"")
 
-    def _pass_on(self, response: http.client.HTTPResponse, exchange: _Exchange) -> None:
+    def _forward_body(self, response: http.client.HTTPResponse, exchange: _Exchange) -> None:
         headers = {name.lower(): value for name, value in response.getheaders()}
         exchange.put(_Head(response.status, headers))
         size = 0
@@ -264,10 +266,10 @@ class _Line:
         if response.length:  # http.client does not tell a short body from a whole one
             raise http.client.IncompleteRead(b"", response.length)
 
-    def _ask(self, exchange: _Exchange) -> http.client.HTTPResponse:
-        headers = {**exchange.headers, **self._route.headers()}
+    def _send_request(self, exchange: _Exchange) -> http.client.HTTPResponse:
+        headers = {**exchange.headers, **self._route.proxy_headers()}
         if self._connection is None:
-            self._connection = self._route.connection()
+            self._connection = self._route.create_connection()
             self._connection.connect()
             self._socket = self._connection.sock
             self._socket.settimeout(self._route.idle_timeout)
@@ -276,13 +278,13 @@ class _Line:
         self._connection.request("POST", self._route.target, exchange.body, headers)
         return self._connection.getresponse()
 
-    def _hang_up(self) -> None:
+    def _close_connection(self) -> None:
         if self._connection is not None:
             self._connection.close()
         self._connection = self._socket = None
 
 
-def _explained(error: Exception, route: Route) -> Exception:
+def _translate_error(error: Exception, route: Route) -> Exception:
     whom = f"proxy {route.proxy.hostname}" if route.proxy else route.host
     match error:
         case UserError() | WireError():

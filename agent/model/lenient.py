@@ -17,7 +17,7 @@ class NotReadable(ValueError):
     """The text is no complete value."""
 
 
-def read_whole(text: str) -> Any:
+def parse_lenient_json(text: str) -> Any:
     """The one value that the text is, perhaps in a code fence. Raises NotReadable."""
     if fence := _FENCE.match(text):
         text = fence[1]
@@ -25,8 +25,8 @@ def read_whole(text: str) -> Any:
     for stray_quotes in (False, True):
         reader = _Reader(text, stray_quotes=stray_quotes)
         try:
-            value, end = reader.read(0)
-            if reader.skip(end) < len(text):
+            value, end = reader.read_value(0)
+            if reader.skip_whitespace(end) < len(text):
                 raise NotReadable("something stands after the value")
             return value
         except NotReadable as error:
@@ -34,16 +34,16 @@ def read_whole(text: str) -> Any:
     raise failure or NotReadable("nothing to read")
 
 
-def read_at(text: str, start: int) -> tuple[Any, int]:
+def parse_json_at(text: str, start: int) -> tuple[Any, int]:
     """(value, place after it) of the value that begins at `start`. Raises NotReadable."""
     try:
         value, end = _STRICT.raw_decode(text, start)
         return value, end
     except (ValueError, RecursionError):  # not JSON: perhaps nearly so
-        return _Reader(text, stray_quotes=False).read(start)
+        return _Reader(text, stray_quotes=False).read_value(start)
 
 
-def _balanced(text: str) -> bool:
+def _has_balanced_brackets(text: str) -> bool:
     return all(text.count(opening) == text.count(closing) for opening, closing in ("()", "[]", "{}"))
 
 
@@ -74,56 +74,56 @@ class _Reader:
         self._stray = stray_quotes
         self._depth = 0
 
-    def skip(self, at: int) -> int:
+    def skip_whitespace(self, at: int) -> int:
         """The place after white space and comments."""
         match = _SPACE.match(self._text, at)
         assert match is not None, "it matches nothing, too"
         return match.end()
 
-    def read(self, at: int) -> tuple[Any, int]:
-        at = self.skip(at)
+    def read_value(self, at: int) -> tuple[Any, int]:
+        at = self.skip_whitespace(at)
         head = self._text[at : at + 1]
         self._depth += 1
         if self._depth > _DEEPEST:
             raise NotReadable("too deep")
         try:
             if head == "{":
-                return self._object(at + 1)
+                return self._read_object(at + 1)
             if head == "[":
-                return self._array(at + 1)
+                return self._read_array(at + 1)
             if head in ("'", '"') and head:
-                return self._string(at, _ENDS_VALUE)
-            return self._bare(at)
+                return self._read_string(at, _ENDS_VALUE)
+            return self._read_bare_value(at)
         finally:
             self._depth -= 1
 
-    def _object(self, at: int) -> tuple[dict[str, Any], int]:
+    def _read_object(self, at: int) -> tuple[dict[str, Any], int]:
         found: dict[str, Any] = {}
         while True:
-            at = self.skip(at)
+            at = self.skip_whitespace(at)
             if self._text[at : at + 1] == "}":
                 return found, at + 1
-            key, at = self._key(at)
+            key, at = self._read_key(at)
             if key in found:
                 raise NotReadable(f"{key!r} is given twice")
-            at = self.skip(at)
+            at = self.skip_whitespace(at)
             if self._text[at : at + 1] not in (":", "="):
                 raise NotReadable(f"no colon after {key!r}")
-            found[key], at = self.read(at + 1)
-            at = self._comma(at, "}")
+            found[key], at = self.read_value(at + 1)
+            at = self._read_separator(at, "}")
 
-    def _array(self, at: int) -> tuple[list[Any], int]:
+    def _read_array(self, at: int) -> tuple[list[Any], int]:
         found: list[Any] = []
         while True:
-            at = self.skip(at)
+            at = self.skip_whitespace(at)
             if self._text[at : at + 1] == "]":
                 return found, at + 1
-            value, at = self.read(at)
+            value, at = self.read_value(at)
             found.append(value)
-            at = self._comma(at, "]")
+            at = self._read_separator(at, "]")
 
-    def _comma(self, at: int, end: str) -> int:
-        at = self.skip(at)
+    def _read_separator(self, at: int, end: str) -> int:
+        at = self.skip_whitespace(at)
         head = self._text[at : at + 1]
         if head == ",":
             return at + 1
@@ -131,14 +131,14 @@ class _Reader:
             raise NotReadable("it ends before it is closed" if not head else f"{head!r} is not expected")
         return at
 
-    def _key(self, at: int) -> tuple[str, int]:
+    def _read_key(self, at: int) -> tuple[str, int]:
         if self._text[at : at + 1] in ("'", '"'):
-            return self._string(at, _ENDS_KEY)
+            return self._read_string(at, _ENDS_KEY)
         if match := _WORD.match(self._text, at):
             return match[0], match.end()
         raise NotReadable("no name where one is expected")
 
-    def _bare(self, at: int) -> tuple[Any, int]:
+    def _read_bare_value(self, at: int) -> tuple[Any, int]:
         if match := _NUMBER.match(self._text, at):
             number = match[0]
             if len(number) > _LONGEST_NUMBER:
@@ -151,7 +151,7 @@ class _Reader:
             return _WORDS[match[0]], match.end()
         raise NotReadable("no value where one is expected")
 
-    def _string(self, at: int, ends: re.Pattern[str]) -> tuple[str, int]:
+    def _read_string(self, at: int, ends: re.Pattern[str]) -> tuple[str, int]:
         text = self._text
         quote = text[at]
         if text.startswith(quote * 3, at):
@@ -164,14 +164,14 @@ class _Reader:
         while at < len(text):
             char = text[at]
             if char == "\\":
-                piece, at = self._escape(at + 1)
+                piece, at = self._read_escape(at + 1)
                 found.append(piece)
                 continue
             if char == quote:
                 if not self._stray or ends.match(text, at + 1):
                     whole = "".join(found)
                     # One mark or bracket too many is the sign of a text that broke off inside its own quotes.
-                    if strays and (strays % 2 or not _balanced(whole)):
+                    if strays and (strays % 2 or not _has_balanced_brackets(whole)):
                         raise NotReadable("a string is not closed")
                     return whole, at + 1
                 strays += 1
@@ -179,7 +179,7 @@ class _Reader:
             at += 1
         raise NotReadable("a string is not closed")
 
-    def _escape(self, at: int) -> tuple[str, int]:
+    def _read_escape(self, at: int) -> tuple[str, int]:
         head = self._text[at : at + 1]
         if head == "u" and (match := _UNICODE.match(self._text, at + 1)):
             first, end = int(match[0], 16), match.end()

@@ -20,10 +20,10 @@ from typing import Any
 
 from agent.model.base import ContextOverflow, CutOff, Delta, Request, Usage
 from agent.model.catalog import DEFAULT_WINDOW, Listing
-from agent.model.chat_wire import ChatAssembler, message_json, tool_json
+from agent.model.chat_wire import ChatAssembler, message_to_json, tool_to_json
 from agent.model.refusals import is_overflow
-from agent.model.retry import PASSING, TRIES, Patience, retry_after
-from agent.model.wire import Assembler, Json, last_lasting
+from agent.model.retry import PASSING, TRIES, RetryBudget, parse_retry_after
+from agent.model.wire import Assembler, Json, find_last_permanent_message
 from sandbox.errors import Fault, UserError
 
 _ENVIRONMENT = {
@@ -79,26 +79,26 @@ class LiteLLMModel:
         self._litellm: ModuleType | None = None
         self._trouble: Exception | None = None
         self._used = False
-        self._importer = threading.Thread(target=self._import, name="import-litellm", daemon=True)
+        self._importer = threading.Thread(target=self._import_litellm, name="import-litellm", daemon=True)
         self._importer.start()
 
     async def stream(self, request: Request) -> AsyncIterator[Delta]:
         """See `Model.stream`. Asks again, up to four times, while nothing can have been seen of an answer."""
-        litellm = await self._imported()
-        patience = Patience()
+        litellm = await self._wait_for_import()
+        patience = RetryBudget()
         while True:
             assembler = ChatAssembler()
             try:
-                async with aclosing(self._attempt(litellm, request, assembler)) as deltas:
+                async with aclosing(self._attempt_request(litellm, request, assembler)) as deltas:
                     async for delta in deltas:
                         yield delta
                 return
             except UserError:
                 raise
             except Exception as error:  # litellm lets through errors of every kind, its providers' own too
-                pause = self._pause(error, assembler, patience)
+                pause = self._compute_pause(error, assembler, patience)
                 self.on_notice(
-                    f"{self._model}: {_line(error, self._key)}; "
+                    f"{self._model}: {_format_error(error, self._key)}; "
                     f"trying again in {pause:.1f} s ({patience.tries} of {TRIES})"
                 )
                 await asyncio.sleep(pause)
@@ -111,18 +111,18 @@ class LiteLLMModel:
 
     def price(self, usage: Usage) -> float | None:
         """US dollars of a call with this usage; None if the model's price is not known. Looks it up at first."""
-        return self._listing.cost(usage) if self._listing else None
+        return self._listing.compute_cost(usage) if self._listing else None
 
     @cached_property
     def _listing(self) -> Listing | None:
         return self._find()
 
-    async def _attempt(
+    async def _attempt_request(
         self, litellm: ModuleType, request: Request, assembler: Assembler
     ) -> AsyncGenerator[Delta, None]:
         self._used = True
-        marks = _cache_marks(request) if self._marks else {}
-        response = await litellm.acompletion(**self._options, **_call(request), **marks)
+        marks = _build_cache_marks(request) if self._marks else {}
+        response = await litellm.acompletion(**self._options, **_build_call(request), **marks)
         try:
             async for piece in response:
                 for delta in assembler.feed(piece.model_dump(exclude_none=True)):
@@ -133,9 +133,9 @@ class LiteLLMModel:
         usage = assembler.usage
         if usage.cost is None and usage.input:
             usage = replace(usage, cost=self.price(usage))
-        yield assembler.reply(usage)
+        yield assembler.build_reply(usage)
 
-    async def _imported(self) -> ModuleType:
+    async def _wait_for_import(self) -> ModuleType:
         while self._importer.is_alive():
             await asyncio.sleep(_WAIT)
         if self._litellm is None:
@@ -146,22 +146,22 @@ class LiteLLMModel:
             )
         return self._litellm
 
-    def _import(self) -> None:
+    def _import_litellm(self) -> None:
         os.environ.update(_ENVIRONMENT)
         try:
             litellm = importlib.import_module("litellm")
         except Exception as error:  # it runs much code of others; told when the model is first asked
             self._trouble = error
             return
-        _quieten(litellm)
+        _silence_logging(litellm)
         if not self._window_known:
-            self.window = _window(litellm, self._model) or self.window
+            self.window = _look_up_window(litellm, self._model) or self.window
         self._litellm = litellm
 
-    def _pause(self, error: Exception, assembler: Assembler, patience: Patience) -> float:
+    def _compute_pause(self, error: Exception, assembler: Assembler, patience: RetryBudget) -> float:
         """How long to wait before another try. Raises what the user is to see when there is none."""
         status = getattr(error, "status_code", None)
-        said = f"{self._model}: {_line(error, self._key)}"
+        said = f"{self._model}: {_format_error(error, self._key)}"
         if isinstance(error, ImportError) or "pip install" in said:
             raise UserError(Fault.CONFIGURATION, said, "Install what is named into patchwright's environment")
         if status in (401, 403):
@@ -179,7 +179,7 @@ class LiteLLMModel:
             hint = "What came before it is kept; ask to go on, or resume the session"
             raise CutOff(Fault.MODEL_UNREACHABLE, f"{said} (in the middle of a reply)", hint) from None
         headers: Mapping[str, str] = getattr(error, "litellm_response_headers", None) or {}
-        pause = patience.pause(retry_after(headers))
+        pause = patience.next_pause(parse_retry_after(headers))
         if pause is None:
             hint = "Check the network and the provider's status, or use another model"
             message = f"{said} (tried {patience.tries} times)"
@@ -187,8 +187,8 @@ class LiteLLMModel:
         return pause
 
 
-def _call(request: Request) -> Json:
-    messages = [message_json(message, reasoning=False) for message in request.messages]
+def _build_call(request: Request) -> Json:
+    messages = [message_to_json(message, reasoning=False) for message in request.messages]
     if request.system:
         messages.insert(0, {"role": "system", "content": request.system})
     call: Json = {
@@ -203,20 +203,20 @@ def _call(request: Request) -> Json:
         "_skip_mcp_handler": True,
     }
     if request.tools:
-        call["tools"] = [tool_json(tool) for tool in request.tools]
+        call["tools"] = [tool_to_json(tool) for tool in request.tools]
     if request.max_output:
         call["max_tokens"] = request.max_output
     return call
 
 
-def _cache_marks(request: Request) -> Json:
+def _build_cache_marks(request: Request) -> Json:
     """Where Anthropic's models are told to cache: after the fixed prefix, and after all that will be sent again."""
-    last = last_lasting(request.messages) - len(request.messages)
+    last = find_last_permanent_message(request.messages) - len(request.messages)
     places = [{"location": "message", "role": "system"}, {"location": "message", "index": last}]
     return {"cache_control_injection_points": places}
 
 
-def _quieten(litellm: ModuleType) -> None:
+def _silence_logging(litellm: ModuleType) -> None:
     import logging
 
     for name in _LOGGERS:
@@ -233,14 +233,14 @@ def _quieten(litellm: ModuleType) -> None:
         setattr(litellm, name, value)
 
 
-def _window(litellm: ModuleType, model: str) -> int:
+def _look_up_window(litellm: ModuleType, model: str) -> int:
     try:
         return int(litellm.get_model_info(model).get("max_input_tokens") or 0)
     except Exception:  # it raises a bare Exception for a model that it does not know
         return 0
 
 
-def _line(error: Exception, key: str) -> str:
+def _format_error(error: Exception, key: str) -> str:
     """An error on one line, without the class names that litellm puts before it, nor the key."""
     text = " ".join(str(error).split())
     while _CLASS.match(text):

@@ -22,15 +22,15 @@ from agent.model.base import (
     UserMessage,
 )
 from agent.model.offline_words import (
-    block,
-    commit_message,
+    describe_doubt,
     describe_fix,
+    describe_passing_tests,
     describe_proposal,
-    doubt,
-    listed,
-    sentence,
-    sure,
-    tests_passing,
+    indent_block,
+    join_names,
+    select_confident_fixes,
+    to_sentence,
+    write_commit_message,
 )
 from sandbox.errors import Fault, UserError
 from tools.action import Action
@@ -82,7 +82,7 @@ class OfflineModel:
         self._apply_doubtful = apply_doubtful
 
     async def stream(self, request: Request) -> AsyncIterator[Delta]:
-        reply = answer(request, apply_doubtful=self._apply_doubtful)
+        reply = answer_request(request, apply_doubtful=self._apply_doubtful)
         if reply.text:
             yield TextDelta(text=reply.text)
         yield reply
@@ -91,11 +91,11 @@ class OfflineModel:
         """Nothing is held open."""
 
 
-def answer(request: Request, *, apply_doubtful: bool = False) -> Reply:
+def answer_request(request: Request, *, apply_doubtful: bool = False) -> Reply:
     """Return the next step of the turn that the request is about. Raises UserError when it takes a real model."""
     from agent.intent import asks_for_repair, asks_not_to_commit, asks_to_change_nothing
 
-    turn = _Turn.of(request, apply_doubtful=apply_doubtful)
+    turn = _Turn.from_request(request, apply_doubtful=apply_doubtful)
     if asks_to_change_nothing(turn.prompt):
         raise UserError(Fault.CONFIGURATION, _CHANGES_ONLY, _HOW_TO_SET_UP)
     if asks_not_to_commit(turn.prompt) and "git_commit" in turn.tools:
@@ -104,7 +104,7 @@ def answer(request: Request, *, apply_doubtful: bool = False) -> Reply:
         )
     if turn.accepted is None and not asks_for_repair(turn.prompt):
         raise UserError(Fault.CONFIGURATION, _CANNOT, _HOW_TO_SET_UP)
-    return turn.next()
+    return turn.next_reply()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -134,259 +134,267 @@ class _Turn:
     accepted: _Step | None
 
     @classmethod
-    def of(cls, request: Request, *, apply_doubtful: bool) -> _Turn:
-        start = _last_turn(request.messages)
+    def from_request(cls, request: Request, *, apply_doubtful: bool) -> _Turn:
+        start = _find_turn_start(request.messages)
         messages = request.messages[start:]
         said = [each.text for each in messages if isinstance(each, UserMessage) and not each.passing]
         accepts = bool(said) and _ACCEPTS.fullmatch(said[0]) is not None
         accepted = _find_proposed_search(request.messages[:start]) if accepts else None
         return cls(
             prompt="\n".join(said),
-            steps=_steps(messages),
+            steps=_collect_steps(messages),
             tools={each.name: each.parameters for each in request.tools},
             number=len(request.messages),
             apply_doubtful=apply_doubtful or accepted is not None,
             accepted=accepted,
         )
 
-    def next(self) -> Reply:
+    def next_reply(self) -> Reply:
         """The first phase that has something to do."""
         phases: tuple[Callable[[], Reply | None], ...] = (
-            self._denied,
-            self._plan,
-            self._first_run,
-            self._search,
-            self._proposal,
-            self._edits,
-            self._reversal,
-            self._second_run,
-            self._verdict,
-            self._commit,
+            self._stop_if_denied,
+            self._write_plan,
+            self._run_tests_first,
+            self._search_changes,
+            self._propose_changes,
+            self._apply_edits,
+            self._revert_edits,
+            self._rerun_tests,
+            self._report_failures,
+            self._commit_changes,
         )
         for phase in phases:
             reply = phase()
             if reply is not None:
                 return reply
-        return self.over(self._summary(), "done")
+        return self.end_turn(self._write_summary(), "done")
 
     # ── phases, in order: each answers, or leaves it to the next ─────────────────────────────────
 
-    def _denied(self) -> Reply | None:
+    def _stop_if_denied(self) -> Reply | None:
         refused = [step for step in self.steps if step.data.get("denied")]
         if not refused or refused[0].action.tool in ("plan", "git_commit"):
             return None
         tool, said = refused[0].action.tool, refused[0].result.text
-        return self.over(f"I stopped: {tool} was refused.\n{said}", "not achieved")
+        return self.end_turn(f"I stopped: {tool} was refused.\n{said}", "not achieved")
 
-    def _plan(self) -> Reply | None:
-        if "plan" not in self.tools or self._made("plan"):
+    def _write_plan(self) -> Reply | None:
+        if "plan" not in self.tools or self._find_steps("plan"):
             return None
         wanted = _PLAN if "git_commit" in self.tools else _PLAN[:-1]
         items = [
             {"text": text, "status": "doing" if not place else "open"} for place, text in enumerate(wanted)
         ]
-        return self.call(
+        return self.call_tool(
             "I'll run the tests first, then look for what makes them fail.", "plan", {"items": items}
         )
 
-    def _first_run(self) -> Reply | None:
-        runs = self._made("run_tests")
+    def _run_tests_first(self) -> Reply | None:
+        runs = self._find_steps("run_tests")
         if not runs:
-            return self.call("", "run_tests", {})
-        outcome = _report(runs[0]).get("outcome", "")
+            return self.call_tool("", "run_tests", {})
+        outcome = _get_report(runs[0]).get("outcome", "")
         if outcome == "passed":
-            passed = _report(runs[0]).get("passed", 0)
+            passed = _get_report(runs[0]).get("passed", 0)
             text = f"All{f' {passed}' if passed else ''} tests pass already, so there is nothing to repair."
-            return self._located() or self.over(text + self._places(), "nothing to do")
-        if outcome in ("no-tests", "no-runner"):
-            text = (
-                f"There is nothing to repair by: I work from failing tests.\n\n{block(runs[0].result.text)}"
+            return self._locate_by_words() or self.end_turn(
+                text + self._describe_located_places(), "nothing to do"
             )
-            return self._located() or self.over(text + self._places(), "not achieved")
+        if outcome in ("no-tests", "no-runner"):
+            text = f"There is nothing to repair by: I work from failing tests.\n\n{indent_block(runs[0].result.text)}"
+            return self._locate_by_words() or self.end_turn(
+                text + self._describe_located_places(), "not achieved"
+            )
         return None
 
-    def _search(self) -> Reply | None:
-        found = self._search_step()
+    def _search_changes(self) -> Reply | None:
+        found = self._find_search_step()
         if found is None:
-            failing = _failing(self._made("run_tests")[0])
+            failing = _list_failing_tests(self._find_steps("run_tests")[0])
             count = f"{len(failing)} tests fail" if len(failing) != 1 else "1 test fails"
             words = f"{count}. " if failing else ""
             text = f"{words}I trace which lines the failing and the passing tests run, and try changes there."
             targets = failing if 0 < len(failing) <= MOST_TARGETS else []
             # What describes the fault says where to try first.
             hint = {"hint": self.prompt} if len(self.prompt.split()) >= DESCRIBED else {}
-            return self.call(text, "repair", {"targets": targets, **hint})
-        if not self._fixes():
+            return self.call_tool(text, "repair", {"targets": targets, **hint})
+        if not self._list_fixes():
             why = _ELSEWHERE if found.data.get("repair", {}).get("outcome") == "all-pass" else ""
-            text = f"I did not find a fix{why}.\n\n{block(found.result.text)}"
-            return self._located() or self.over(text + self._places(), "not achieved")
+            text = f"I did not find a fix{why}.\n\n{indent_block(found.result.text)}"
+            return self._locate_by_words() or self.end_turn(
+                text + self._describe_located_places(), "not achieved"
+            )
         return None
 
-    def _proposal(self) -> Reply | None:
+    def _propose_changes(self) -> Reply | None:
         """Where nothing but doubtful changes was found: show them, and leave the files as they are."""
-        if self._chosen():
+        if self._select_fixes():
             return None
-        return self.propose(self._described_proposal())
+        return self.propose(self._describe_proposal())
 
-    def _edits(self) -> Reply | None:
-        done = self._forward()
-        fixes = self._chosen()
+    def _apply_edits(self) -> Reply | None:
+        done = self._list_forward_edits()
+        fixes = self._select_fixes()
         if any(step.result.failed for step in done) or len(done) >= len(fixes):
             return None
         fix = fixes[len(done)]
-        text = f"{sentence(fix['why'])} With that changed, {tests_passing(fix['tests'])}."
-        return self.call(text, "edit", {name: fix[name] for name in ("path", "old", "new")})
+        text = f"{to_sentence(fix['why'])} With that changed, {describe_passing_tests(fix['tests'])}."
+        return self.call_tool(text, "edit", {name: fix[name] for name in ("path", "old", "new")})
 
-    def _reversal(self) -> Reply | None:
+    def _revert_edits(self) -> Reply | None:
         """Undo the edits, last first, when one of them failed or the tests came out worse than before."""
-        fixes = self._chosen()
-        problem = self._problem()
+        fixes = self._select_fixes()
+        problem = self._find_problem()
         if not problem:
             return None
-        forward = [step for step in self._forward() if not step.result.failed]
-        back = self._made("edit")[len(self._forward()) :]
+        forward = [step for step in self._list_forward_edits() if not step.result.failed]
+        back = self._find_steps("edit")[len(self._list_forward_edits()) :]
         if any(step.result.failed for step in back):
-            said = block(back[-1].result.text)
+            said = indent_block(back[-1].result.text)
             text = (
                 f"{problem} Taking the changes back failed as well; `git diff` shows what is left.\n\n{said}"
             )
-            return self.over(text, "not achieved")
+            return self.end_turn(text, "not achieved")
         if len(back) < len(forward):
             fix = fixes[len(forward) - len(back) - 1]
             arguments = {"path": fix["path"], "old": fix["new"], "new": fix["old"]}
-            return self.call(f"{problem} I take my change to {fix['path']} back.", "edit", arguments)
-        return self.over(f"{problem} I took all my changes back; the files are as they were.", "not achieved")
+            return self.call_tool(f"{problem} I take my change to {fix['path']} back.", "edit", arguments)
+        return self.end_turn(
+            f"{problem} I took all my changes back; the files are as they were.", "not achieved"
+        )
 
-    def _second_run(self) -> Reply | None:
-        if len(self._made("run_tests")) > 1:
+    def _rerun_tests(self) -> Reply | None:
+        if len(self._find_steps("run_tests")) > 1:
             return None
-        return self.call("Now all tests, with the project's own runner.", "run_tests", {})
+        return self.call_tool("Now all tests, with the project's own runner.", "run_tests", {})
 
-    def _verdict(self) -> Reply | None:
-        report = _report(self._made("run_tests")[1])
+    def _report_failures(self) -> Reply | None:
+        report = _get_report(self._find_steps("run_tests")[1])
         if report.get("outcome") == "passed":
             return None
-        left = self._repair_data()
+        left = self._get_repair_data()
         places = [f"{s['path']}:{s['line']}  {s['code']}" for s in left.get("suspects", ())]
-        failing = _failing(self._made("run_tests")[1])[:20]
-        text = [self._summary(), "Not all tests pass yet, so I committed nothing. Still failing:"]
-        text.append(block("\n".join(failing)))
-        text += ["The most suspicious places:", block("\n".join(places))] if places else []
-        if len(self._chosen()) < len(self._fixes()):
-            return self.propose("\n\n".join([*text, self._described_proposal()]))
-        return self.over("\n\n".join(text), "not achieved")
+        failing = _list_failing_tests(self._find_steps("run_tests")[1])[:20]
+        text = [self._write_summary(), "Not all tests pass yet, so I committed nothing. Still failing:"]
+        text.append(indent_block("\n".join(failing)))
+        text += ["The most suspicious places:", indent_block("\n".join(places))] if places else []
+        if len(self._select_fixes()) < len(self._list_fixes()):
+            return self.propose("\n\n".join([*text, self._describe_proposal()]))
+        return self.end_turn("\n\n".join(text), "not achieved")
 
-    def _commit(self) -> Reply | None:
-        if "git_commit" not in self.tools or self._made("git_commit"):
+    def _commit_changes(self) -> Reply | None:
+        if "git_commit" not in self.tools or self._find_steps("git_commit"):
             return None
-        return self.call("All tests pass.", "git_commit", {"message": commit_message(self._chosen())})
+        return self.call_tool(
+            "All tests pass.", "git_commit", {"message": write_commit_message(self._select_fixes())}
+        )
 
-    def _located(self) -> Reply | None:
+    def _locate_by_words(self) -> Reply | None:
         """Where no test leads on, the words do: what the prompt speaks of, if it describes anything."""
-        if len(self.prompt.split()) < DESCRIBED or "code" not in self.tools or self._made("code"):
+        if len(self.prompt.split()) < DESCRIBED or "code" not in self.tools or self._find_steps("code"):
             return None
-        return self.call(
+        return self.call_tool(
             "No test leads further, so I look for what your words speak of.",
             "code",
             {"action": "locate", "target": self.prompt},
         )
 
-    def _places(self) -> str:
+    def _describe_located_places(self) -> str:
         """What `_located` found, as the end of an answer."""
-        asked = self._made("code")
+        asked = self._find_steps("code")
         if not asked or asked[0].result.failed:
             return ""
-        return f"\n\nWhat your words speak of, as far as words tell:\n\n{block(asked[0].result.text)}"
+        return f"\n\nWhat your words speak of, as far as words tell:\n\n{indent_block(asked[0].result.text)}"
 
     # ── what the turn holds so far ───────────────────────────────────────────────────────────────
 
-    def _made(self, tool: str) -> list[_Step]:
+    def _find_steps(self, tool: str) -> list[_Step]:
         return [step for step in self.steps if step.action.tool == tool]
 
-    def _search_step(self) -> _Step | None:
+    def _find_search_step(self) -> _Step | None:
         """The search for changes: this turn's, or the one whose proposal was accepted."""
-        return next(iter(self._made("repair")), self.accepted)
+        return next(iter(self._find_steps("repair")), self.accepted)
 
-    def _repair_data(self) -> Mapping[str, Any]:
-        found = self._search_step()
+    def _get_repair_data(self) -> Mapping[str, Any]:
+        found = self._find_search_step()
         data: Mapping[str, Any] = found.data.get("repair", {}) if found else {}
         return data
 
-    def _fixes(self) -> list[Mapping[str, Any]]:
+    def _list_fixes(self) -> list[Mapping[str, Any]]:
         """The changes that were found, in the order in which they are to be made.
 
         Of an accepted proposal the doubtful ones alone: the turn that proposed them has written those before.
         """
-        fixes = list(self._repair_data().get("fixes", ()))
-        return fixes if self.accepted is None else fixes[len(sure(fixes)) :]
+        fixes = list(self._get_repair_data().get("fixes", ()))
+        return fixes if self.accepted is None else fixes[len(select_confident_fixes(fixes)) :]
 
-    def _chosen(self) -> list[Mapping[str, Any]]:
+    def _select_fixes(self) -> list[Mapping[str, Any]]:
         """The changes to write: all of them, or those before the first doubtful one."""
-        return self._fixes() if self.apply_doubtful else sure(self._fixes())
+        return self._list_fixes() if self.apply_doubtful else select_confident_fixes(self._list_fixes())
 
-    def _described_proposal(self) -> str:
-        written, alternatives = len(self._chosen()), self._repair_data().get("alternatives", ())
-        return describe_proposal(self._fixes()[written:], alternatives, written=written)
+    def _describe_proposal(self) -> str:
+        written, alternatives = len(self._select_fixes()), self._get_repair_data().get("alternatives", ())
+        return describe_proposal(self._list_fixes()[written:], alternatives, written=written)
 
-    def _forward(self) -> list[_Step]:
+    def _list_forward_edits(self) -> list[_Step]:
         """The edits that make the changes, up to the first that failed; those after them take changes back."""
-        edits = self._made("edit")[: len(self._chosen())]
+        edits = self._find_steps("edit")[: len(self._select_fixes())]
         failed = [place for place, step in enumerate(edits) if step.result.failed]
         return edits[: failed[0] + 1] if failed else edits
 
-    def _problem(self) -> str:
+    def _find_problem(self) -> str:
         """Why the edits must be taken back, "" if they need not."""
-        for step in self._forward():
+        for step in self._list_forward_edits():
             if step.result.failed:
                 return f"An edit of {step.action.arguments.get('path')!r} could not be applied."
-        runs = self._made("run_tests")
+        runs = self._find_steps("run_tests")
         if len(runs) < 2:
             return ""
-        before, after = _report(runs[0]), _report(runs[1])
-        new = sorted(set(_failing(runs[1])) - set(_failing(runs[0])))
+        before, after = _get_report(runs[0]), _get_report(runs[1])
+        new = sorted(set(_list_failing_tests(runs[1])) - set(_list_failing_tests(runs[0])))
         if new and before.get("outcome") == "failed":
-            return f"With the changes {listed(new)} failed, which did not fail before."
+            return f"With the changes {join_names(new)} failed, which did not fail before."
         if loss := describe_loss(before, after):
             return f"With the changes {loss}."
         if before.get("outcome") == "failed" and after.get("outcome") not in ("passed", "failed"):
             return "With the changes the tests do not run to their end any more."
         return ""
 
-    def _summary(self) -> str:
-        fixes = self._chosen()
+    def _write_summary(self) -> str:
+        fixes = self._select_fixes()
         lines = [f"{len(fixes)} bug{'s' if len(fixes) != 1 else ''} found and fixed:"]
-        lines += [f"- {describe_fix(fix)}{doubt(fix)}" for fix in fixes]
-        commits = self._made("git_commit")
+        lines += [f"- {describe_fix(fix)}{describe_doubt(fix)}" for fix in fixes]
+        commits = self._find_steps("git_commit")
         if commits and commits[0].result.failed:
             lines += ["", f"The commit failed:\n{commits[0].result.text}"]  # the empty line ends the list
-        runs = self._made("run_tests")
+        runs = self._find_steps("run_tests")
         if len(runs) > 1:
-            report = _report(runs[1])
+            report = _get_report(runs[1])
             lines += ["", f"Tests: {report.get('passed', 0)} passed, {report.get('failed', 0)} failed."]
         return "\n".join(lines)
 
     # ── replies ──────────────────────────────────────────────────────────────────────────────────
 
-    def call(self, text: str, tool: str, arguments: Mapping[str, Any]) -> Reply:
+    def call_tool(self, text: str, tool: str, arguments: Mapping[str, Any]) -> Reply:
         if tool not in self.tools:
-            return self.over(
+            return self.end_turn(
                 f"I stopped: I need the tool {tool!r}, which this session does not offer.", "not achieved"
             )
-        return Reply(text=text, actions=(self._action(tool, arguments),), stop="actions")
+        return Reply(text=text, actions=(self._build_action(tool, arguments),), stop="actions")
 
-    def over(self, summary: str, status: str) -> Reply:
+    def end_turn(self, summary: str, status: str) -> Reply:
         """End the turn, through `finish` where it is offered so that programs can read how it went."""
         if "finish" not in self.tools:
             return Reply(text=summary)
         known = "status" in self.tools["finish"].get("properties", {})
         arguments = {"summary": summary, "status": status} if known else {"summary": summary}
-        return Reply(text="", actions=(self._action("finish", arguments),), stop="actions")
+        return Reply(text="", actions=(self._build_action("finish", arguments),), stop="actions")
 
     def propose(self, summary: str) -> Reply:
         """End the turn with changes that a person is to decide on."""
-        return Reply(text="", actions=(self._action("propose", {"summary": summary}),), stop="actions")
+        return Reply(text="", actions=(self._build_action("propose", {"summary": summary}),), stop="actions")
 
-    def _action(self, tool: str, arguments: Mapping[str, Any]) -> Action:
+    def _build_action(self, tool: str, arguments: Mapping[str, Any]) -> Action:
         # The place in the history makes the id: unique in the session, and the same when it is asked again.
         return Action(id=f"offline-{self.number}", tool=tool, arguments=dict(arguments))
 
@@ -395,7 +403,7 @@ _ENDS = ("finish", "propose")
 """Tools by which a turn ends."""
 
 
-def _steps(messages: Sequence[Message]) -> list[_Step]:
+def _collect_steps(messages: Sequence[Message]) -> list[_Step]:
     """The calls among the messages that have been answered."""
     results = {each.call: each for each in messages if isinstance(each, ToolMessage)}
     actions = [action for each in messages if isinstance(each, AssistantMessage) for action in each.actions]
@@ -404,13 +412,13 @@ def _steps(messages: Sequence[Message]) -> list[_Step]:
 
 def _find_proposed_search(messages: Sequence[Message]) -> _Step | None:
     """The search whose changes were proposed at the very end of these messages."""
-    steps = _steps(messages)
+    steps = _collect_steps(messages)
     if not steps or steps[-1].action.tool != "propose":
         return None
     return next((each for each in reversed(steps) if each.action.tool == "repair"), None)
 
 
-def _last_turn(messages: Sequence[Message]) -> int:
+def _find_turn_start(messages: Sequence[Message]) -> int:
     """Where the prompt of the present turn stands: after the last message that ended a turn."""
     for place in range(len(messages) - 1, -1, -1):
         message = messages[place]
@@ -422,7 +430,7 @@ def _last_turn(messages: Sequence[Message]) -> int:
     return 0
 
 
-def _report(step: _Step) -> Mapping[str, Any]:
+def _get_report(step: _Step) -> Mapping[str, Any]:
     """The structured report; without one (a log of another version), what the text's first line says."""
     report = step.data.get("report")
     if isinstance(report, Mapping):
@@ -435,5 +443,5 @@ def _report(step: _Step) -> Mapping[str, Any]:
     return {"outcome": "broken"}
 
 
-def _failing(step: _Step) -> list[str]:
-    return [str(each["id"]) for each in _report(step).get("failures", ())]
+def _list_failing_tests(step: _Step) -> list[str]:
+    return [str(each["id"]) for each in _get_report(step).get("failures", ())]

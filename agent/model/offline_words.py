@@ -9,25 +9,25 @@ from typing import Any
 from tools.repair.result import LOW
 
 
-def commit_message(fixes: Sequence[Mapping[str, Any]]) -> str:
+def write_commit_message(fixes: Sequence[Mapping[str, Any]]) -> str:
     """Imperative subject saying what is fixed where; the body lists each fix."""
     places = list(dict.fromkeys(str(fix["function"] or fix["path"]) for fix in fixes))
-    subject = f"Fix {listed(places)}"
+    subject = f"Fix {join_names(places)}"
     if len(subject) > 72:
         files = list(dict.fromkeys(str(fix["path"]) for fix in fixes))
-        subject = f"Fix {len(fixes)} bugs in {listed(files)}"
+        subject = f"Fix {len(fixes)} bugs in {join_names(files)}"
     if len(subject) > 72:
         subject = f"Fix {len(fixes)} bugs in {len(set(files))} files"
     body = [f"- {fix['path']}: {fix['why']}" for fix in fixes]
     return "\n".join([subject, "", *body])
 
 
-def block(text: str) -> str:
+def indent_block(text: str) -> str:
     """Indented by four: verbatim in Markdown, and easy to read where nothing renders it."""
     return "\n".join(f"    {line}" for line in text.splitlines())
 
 
-def sentence(text: str) -> str:
+def to_sentence(text: str) -> str:
     return text[:1].upper() + text[1:] + ("" if text.endswith(".") else ".")
 
 
@@ -73,28 +73,28 @@ def _diff_lines(fix: Mapping[str, Any]) -> list[str]:
     return [f"{describe_fix(fix)} (confidence {confidence:.2f})", "", "```diff", *changed, "```"]
 
 
-def sure(fixes: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+def select_confident_fixes(fixes: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     """Return the changes before the first doubtful one: later ones are built upon it."""
-    return list(takewhile(lambda fix: not doubtful(fix), fixes))
+    return list(takewhile(lambda fix: not is_doubtful(fix), fixes))
 
 
-def doubt(fix: Mapping[str, Any]) -> str:
+def describe_doubt(fix: Mapping[str, Any]) -> str:
     """Return a warning about a change of low confidence, "" for any other."""
-    return " (low confidence: it may only fit the tests)" if doubtful(fix) else ""
+    return " (low confidence: it may only fit the tests)" if is_doubtful(fix) else ""
 
 
-def doubtful(fix: Mapping[str, Any]) -> bool:
+def is_doubtful(fix: Mapping[str, Any]) -> bool:
     """Return whether a change is more likely to fit only the tests than to be right."""
     return bool(fix.get("confidence", 1.0) < LOW)
 
 
-def tests_passing(names: Sequence[str]) -> str:
+def describe_passing_tests(names: Sequence[str]) -> str:
     if len(names) == 1:
         return f"{names[0]} passes and no other test breaks"
     return f"{len(names)} failing tests pass and no other test breaks"
 
 
-def listed(names: Sequence[str]) -> str:
+def join_names(names: Sequence[str]) -> str:
     if len(names) > 3:
         return f"{', '.join(names[:3])} and {len(names) - 3} more"
     return " and ".join([", ".join(names[:-1]), names[-1]]) if len(names) > 1 else "".join(names)

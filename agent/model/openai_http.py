@@ -7,12 +7,19 @@ from dataclasses import dataclass
 from typing import Any
 
 from agent.model.base import Message, Request, ToolSpec, UserMessage
-from agent.model.chat_wire import ChatAssembler, message_json, tool_json
-from agent.model.wire import Assembler, Fixed, conceded, encode, encoded, last_lasting
+from agent.model.chat_wire import ChatAssembler, message_to_json, tool_to_json
+from agent.model.wire import (
+    Assembler,
+    EncodedPrefix,
+    apply_concession,
+    encode_json,
+    encode_message,
+    find_last_permanent_message,
+)
 
 
 @dataclass(slots=True, kw_only=True)
-class Dialect:
+class ChatDialect:
     """Where endpoints differ.
 
     usage: asks for token counts in the stream
@@ -51,10 +58,10 @@ class ChatWire:
 
     path = "/chat/completions"
 
-    def __init__(self, model: str, dialect: Dialect | None = None) -> None:
-        self.dialect = dialect or Dialect()
+    def __init__(self, model: str, dialect: ChatDialect | None = None) -> None:
+        self.dialect = dialect or ChatDialect()
         self._model = model
-        self._fixed = Fixed(_system, _tools)
+        self._fixed = EncodedPrefix(_encode_system, _encode_tools)
 
     def headers(self, key: str) -> dict[str, str]:
         """See `Wire.headers`."""
@@ -62,7 +69,7 @@ class ChatWire:
 
     def body(self, request: Request) -> bytes:
         """See `Wire.body`."""
-        fixed, dialect = self._fixed.of(request), self.dialect
+        fixed, dialect = self._fixed.encode_prefix(request), self.dialect
         options: dict[str, Any] = {"model": self._model, "stream": True}
         if dialect.usage:
             options["stream_options"] = {"include_usage": True}
@@ -73,18 +80,23 @@ class ChatWire:
         if dialect.sticky:
             options["prompt_cache_key"] = dialect.sticky
         messages = [fixed.system] if fixed.system else []
-        messages += [self._message(message) for message in request.messages]
-        if dialect.mark and (mark := last_lasting(request.messages)) == len(request.messages) - 1:
+        messages += [self._encode_message(message) for message in request.messages]
+        if (
+            dialect.mark
+            and (mark := find_last_permanent_message(request.messages)) == len(request.messages) - 1
+        ):
             options["cache_control"] = _EPHEMERAL  # the end is marked by the gateway
         elif dialect.mark and mark >= 0:
-            messages[mark - len(request.messages)] = encode(_marked(request.messages[mark]))
-        return b"".join((encode(options)[:-1], fixed.tools, b',"messages":[', b",".join(messages), b"]}"))
+            messages[mark - len(request.messages)] = encode_json(_mark_for_cache(request.messages[mark]))
+        return b"".join(
+            (encode_json(options)[:-1], fixed.tools, b',"messages":[', b",".join(messages), b"]}")
+        )
 
-    def assembler(self) -> Assembler:
+    def create_assembler(self) -> Assembler:
         """See `Wire.assembler`."""
         return ChatAssembler()
 
-    def error(self, piece: Mapping[str, Any]) -> tuple[int, Mapping[str, Any]] | None:
+    def parse_error(self, piece: Mapping[str, Any]) -> tuple[int, Mapping[str, Any]] | None:
         """See `Wire.error`."""
         error = piece.get("error")
         if not error:
@@ -93,24 +105,26 @@ class ChatWire:
         details = error if isinstance(error, dict) else {"message": str(error)}
         return (status if isinstance(status, int) else 500), details
 
-    def concede(self, said: str) -> bool:
+    def adapt_to_refusal(self, said: str) -> bool:
         """See `Wire.concede`."""
-        changed = conceded(self.dialect, said, _CONCESSIONS)
+        changed = apply_concession(self.dialect, said, _CONCESSIONS)
         self.dialect = changed or self.dialect
         return changed is not None
 
-    def _message(self, message: Message) -> bytes:
+    def _encode_message(self, message: Message) -> bytes:
         reasoning = self.dialect.reasoning
         if isinstance(message, UserMessage) and message.images and not self.dialect.images:
             without = UserMessage(text=f"{message.text}\n[with an image, which you cannot see]")
-            return encoded(message, "openai-chat-blind", lambda: message_json(without, reasoning=False))
+            return encode_message(
+                message, "openai-chat-blind", lambda: message_to_json(without, reasoning=False)
+            )
         form = "openai-chat+reasoning" if reasoning else "openai-chat"
-        return encoded(message, form, lambda: message_json(message, reasoning=reasoning))
+        return encode_message(message, form, lambda: message_to_json(message, reasoning=reasoning))
 
 
-def _marked(message: Message) -> dict[str, Any]:
+def _mark_for_cache(message: Message) -> dict[str, Any]:
     """A message up to which the provider is to cache."""
-    whole = message_json(message, reasoning=False)
+    whole = message_to_json(message, reasoning=False)
     if isinstance(whole["content"], str) and whole["content"]:
         whole["content"] = [{"type": "text", "text": whole["content"], "cache_control": _EPHEMERAL}]
     return whole
@@ -119,9 +133,9 @@ def _marked(message: Message) -> dict[str, Any]:
 _EPHEMERAL = {"type": "ephemeral"}
 
 
-def _system(text: str) -> bytes:
-    return encode({"role": "system", "content": text}) if text else b""
+def _encode_system(text: str) -> bytes:
+    return encode_json({"role": "system", "content": text}) if text else b""
 
 
-def _tools(tools: Sequence[ToolSpec]) -> bytes:
-    return b',"tools":' + encode([tool_json(tool) for tool in tools]) if tools else b""
+def _encode_tools(tools: Sequence[ToolSpec]) -> bytes:
+    return b',"tools":' + encode_json([tool_to_json(tool) for tool in tools]) if tools else b""

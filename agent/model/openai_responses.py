@@ -24,7 +24,15 @@ from agent.model.base import (
     Usage,
     UserMessage,
 )
-from agent.model.wire import Assembler, Fixed, Json, Stop, conceded, count, encode
+from agent.model.wire import (
+    Assembler,
+    EncodedPrefix,
+    Json,
+    Stop,
+    apply_concession,
+    encode_json,
+    parse_token_count,
+)
 
 FORM = "openai-responses"
 """What parts of messages that only this format understands are marked with."""
@@ -57,7 +65,7 @@ class ResponsesWire:
     def __init__(self, model: str, dialect: ResponsesDialect | None = None) -> None:
         self.dialect = dialect or ResponsesDialect()
         self._model = model
-        self._fixed = Fixed(_system, _tools)
+        self._fixed = EncodedPrefix(_encode_system, _encode_tools)
 
     def headers(self, key: str) -> dict[str, str]:
         """See `Wire.headers`."""
@@ -65,7 +73,7 @@ class ResponsesWire:
 
     def body(self, request: Request) -> bytes:
         """See `Wire.body`."""
-        fixed, dialect = self._fixed.of(request), self.dialect
+        fixed, dialect = self._fixed.encode_prefix(request), self.dialect
         options: Json = {"model": self._model, "stream": True, "store": False}
         if dialect.encrypted:
             options["include"] = ["reasoning.encrypted_content"]
@@ -75,15 +83,15 @@ class ResponsesWire:
             options["prompt_cache_key"] = dialect.sticky
         if request.max_output and dialect.limit:
             options["max_output_tokens"] = request.max_output
-        items = [item for message in request.messages if (item := self._message(message))]
-        head = (encode(options)[:-1], fixed.system, fixed.tools)
+        items = [item for message in request.messages if (item := self._encode_message(message))]
+        head = (encode_json(options)[:-1], fixed.system, fixed.tools)
         return b"".join((*head, b',"input":[', b",".join(items), b"]}"))
 
-    def assembler(self) -> Assembler:
+    def create_assembler(self) -> Assembler:
         """See `Wire.assembler`."""
         return ResponsesAssembler()
 
-    def error(self, piece: Mapping[str, Any]) -> tuple[int, Mapping[str, Any]] | None:
+    def parse_error(self, piece: Mapping[str, Any]) -> tuple[int, Mapping[str, Any]] | None:
         """See `Wire.error`."""
         kind = piece.get("type")
         details = piece.get("error")
@@ -95,19 +103,19 @@ class ResponsesWire:
             return None
         return _STATUS.get(str(details.get("code") or details.get("type")), 500), details
 
-    def concede(self, said: str) -> bool:
+    def adapt_to_refusal(self, said: str) -> bool:
         """See `Wire.concede`."""
-        changed = conceded(self.dialect, said, _CONCESSIONS)
+        changed = apply_concession(self.dialect, said, _CONCESSIONS)
         self.dialect = changed or self.dialect
         return changed is not None
 
-    def _message(self, message: Message) -> bytes:
+    def _encode_message(self, message: Message) -> bytes:
         """The items of one message, joined; a message may be several of them."""
         form = FORM if self.dialect.encrypted else f"{FORM}-plain"
         found = message.wire.get(form)
         if found is None:
             kept = self.dialect.encrypted
-            found = b",".join(encode(item) for item in message_items(message, kept=kept))
+            found = b",".join(encode_json(item) for item in build_message_items(message, kept=kept))
             message.wire[form] = found
         return found
 
@@ -122,7 +130,7 @@ _STATUS: Mapping[str, int] = {
 """Codes of errors in a stream, as the status that the same error has before it."""
 
 
-def message_items(message: Message, *, kept: bool) -> Iterator[Json]:
+def build_message_items(message: Message, *, kept: bool) -> Iterator[Json]:
     """The items that one message becomes. kept: with the encrypted reasoning"""
     match message:
         case UserMessage():
@@ -163,19 +171,19 @@ class ResponsesAssembler(Assembler):
         kind = piece.get("type") or ""
         if kind in ("response.output_text.delta", "response.refusal.delta"):
             self._refused = self._refused or "refusal" in kind
-            yield from self._say(piece["delta"])
+            yield from self._emit_text(piece["delta"])
         elif kind in ("response.reasoning_summary_text.delta", "response.reasoning_text.delta"):
-            yield from self._think(piece["delta"])
+            yield from self._emit_reasoning(piece["delta"])
         elif kind == "response.reasoning_summary_part.added" and self._thought:
-            yield from self._think("\n\n")
+            yield from self._emit_reasoning("\n\n")
         elif kind == "response.output_item.done":
             self._items.append(piece["item"])
         elif kind in ("response.completed", "response.incomplete"):
-            yield from self._end(piece["response"])
+            yield from self._finish_response(piece["response"])
         elif piece.get("object") == "response":  # the whole, from a server that does not stream
-            yield from self._end(piece)
+            yield from self._finish_response(piece)
 
-    def reply(self, usage: Usage) -> Reply:
+    def build_reply(self, usage: Usage) -> Reply:
         """See `Assembler.reply`."""
         calls = [item for item in self._items if item.get("type") == "function_call"]
         actions = tuple(
@@ -195,7 +203,7 @@ class ResponsesAssembler(Assembler):
             usage=usage,
             stop="actions" if actions and stop == "end" else stop,
             kept=tuple(
-                {"wire": FORM, "item": _without_id(item)}
+                {"wire": FORM, "item": _strip_id(item)}
                 for item in self._items
                 if item.get("type") == "reasoning" and item.get("encrypted_content")
             ),
@@ -207,14 +215,14 @@ class ResponsesAssembler(Assembler):
         told = self._usage
         cost = told.get("cost")
         return Usage(
-            input=count(told.get("input_tokens")),
-            cached=count((told.get("input_tokens_details") or {}).get("cached_tokens")),
-            output=count(told.get("output_tokens")),
-            reasoning=count((told.get("output_tokens_details") or {}).get("reasoning_tokens")),
+            input=parse_token_count(told.get("input_tokens")),
+            cached=parse_token_count((told.get("input_tokens_details") or {}).get("cached_tokens")),
+            output=parse_token_count(told.get("output_tokens")),
+            reasoning=parse_token_count((told.get("output_tokens_details") or {}).get("reasoning_tokens")),
             cost=float(cost) if isinstance(cost, int | float) and not isinstance(cost, bool) else None,
         )
 
-    def _end(self, response: Mapping[str, Any]) -> Iterator[TextDelta | ReasoningDelta]:
+    def _finish_response(self, response: Mapping[str, Any]) -> Iterator[TextDelta | ReasoningDelta]:
         self.finished = True
         self._usage = response.get("usage") or {}
         if not self._items:
@@ -223,43 +231,43 @@ class ResponsesAssembler(Assembler):
             for item in self._items:
                 parts = item.get("summary") or () if item.get("type") == "reasoning" else ()
                 for part in parts:
-                    yield from self._think(str(part.get("text") or ""))
+                    yield from self._emit_reasoning(str(part.get("text") or ""))
         if not self._shown:  # no deltas: a whole answer, or a server that sends finished items only
             for item in self._items:
                 for part in item.get("content") or () if item.get("type") == "message" else ():
                     self._refused = self._refused or part.get("type") == "refusal"
-                    yield from self._say(str(part.get("text") or part.get("refusal") or ""))
+                    yield from self._emit_text(str(part.get("text") or part.get("refusal") or ""))
         why = (response.get("incomplete_details") or {}).get("reason")
         if response.get("status") == "incomplete":
             self._stop = "refusal" if why == "content_filter" else "length"
         else:
             self._stop = "end"
 
-    def _say(self, text: str) -> Iterator[TextDelta]:
+    def _emit_text(self, text: str) -> Iterator[TextDelta]:
         if text:
             self.spoke = True
             self._shown.append(text)
             yield TextDelta(text=text)
 
-    def _think(self, text: str) -> Iterator[ReasoningDelta]:
+    def _emit_reasoning(self, text: str) -> Iterator[ReasoningDelta]:
         if text:
             self._thought.append(text)
             yield ReasoningDelta(text=text)
 
 
-def _without_id(item: Mapping[str, Any]) -> Json:
+def _strip_id(item: Mapping[str, Any]) -> Json:
     # What is not stored there cannot be referred to: an id would be looked up and not found.
     return {key: value for key, value in item.items() if key not in ("id", "status")}
 
 
-def _system(text: str) -> bytes:
-    return b',"instructions":' + encode(text) if text else b""
+def _encode_system(text: str) -> bytes:
+    return b',"instructions":' + encode_json(text) if text else b""
 
 
-def _tools(tools: Sequence[ToolSpec]) -> bytes:
+def _encode_tools(tools: Sequence[ToolSpec]) -> bytes:
     if not tools:
         return b""
-    return b',"tools":' + encode(
+    return b',"tools":' + encode_json(
         [
             {
                 "type": "function",

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from agent.model.base import ContextOverflow, ToolsRefused
-from agent.model.retry import PASSING, retry_after
+from agent.model.retry import PASSING, parse_retry_after
 from sandbox.errors import Fault, UserError
 
 _OVERFLOW = re.compile(
@@ -43,7 +43,7 @@ _NO_CREDIT = (
 )
 
 
-class Passing(Exception):
+class TransientError(Exception):
     """A failure that may be gone on the next try. `asked`: seconds that the server wants us to wait."""
 
     def __init__(self, reason: str, asked: float | None = None) -> None:
@@ -53,7 +53,7 @@ class Passing(Exception):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class RequestTarget:
     """Who was asked: for the words of a failure. key: is never shown; variable: where it came from"""
 
     url: str
@@ -62,9 +62,9 @@ class Asked:
     variable: str
 
 
-def failure(asked: Asked, status: int, headers: Mapping[str, str], body: bytes) -> Exception:
+def classify_failure(asked: RequestTarget, status: int, headers: Mapping[str, str], body: bytes) -> Exception:
     """The exception for an answer other than 200: Passing, ContextOverflow or another UserError."""
-    code, text = said(body)
+    code, text = parse_error_body(body)
     text = text.replace(asked.key, "…") if asked.key else text
     words = f": {text}" if text else ""
     if status in (401, 403) or code in _NO_CREDIT:
@@ -80,13 +80,13 @@ def failure(asked: Asked, status: int, headers: Mapping[str, str], body: bytes) 
             Fault.CONFIGURATION, f"{asked.url} takes no tools ({status}){words}", "Another model may do"
         )
     if status in PASSING:
-        return Passing(f"{asked.url} answered {status}{words}", retry_after(headers))
+        return TransientError(f"{asked.url} answered {status}{words}", parse_retry_after(headers))
     if status == 404:
         message = f"{asked.url} knows no model {asked.model!r} (404){words}"
         hint = "Check the model's name and the API base, which usually ends in /v1"
         return UserError(Fault.CONFIGURATION, message, hint)
     if location := headers.get("location"):
-        hint = f"Use it in the API base: it redirects to {shown(location, 200)!r}"
+        hint = f"Use it in the API base: it redirects to {sanitize_line(location, 200)!r}"
         return UserError(Fault.CONFIGURATION, f"{asked.url} has another address ({status})", hint)
     hint = "Another model may do"
     return UserError(Fault.CONFIGURATION, f"{asked.url} refuses the request ({status}){words}", hint)
@@ -99,30 +99,30 @@ def is_overflow(status: int, code: str, text: str) -> bool:
     return bool(status == 413 or _OVERFLOW.search(f"{code} {text}"))
 
 
-def window_in(text: str) -> int | None:
+def parse_window(text: str) -> int | None:
     """The window in tokens that a refusal names, if it does."""
     found = [int(re.sub("[,_]", "", match)) for match in _LIMIT.findall(text)]
     return min((each for each in found if each >= 512), default=None)
 
 
-def said(body: bytes) -> tuple[str, str]:
+def parse_error_body(body: bytes) -> tuple[str, str]:
     """(code, message) of an error body, which is JSON of several shapes or just text."""
     text = body.decode("utf-8", "replace")
     try:
         error = json.loads(text)
     except (ValueError, RecursionError):  # a proxy's page, a plain line
-        return "", shown(text, 300)
+        return "", sanitize_line(text, 300)
     if isinstance(error, list) and error:
         error = error[0]
     if isinstance(error, dict):
         error = error.get("error", error)
     if not isinstance(error, dict):
-        return "", shown(str(error), 300)
+        return "", sanitize_line(str(error), 300)
     message = error.get("message") or error.get("detail") or text
-    return str(error.get("code") or error.get("type") or ""), shown(str(message), 300)
+    return str(error.get("code") or error.get("type") or ""), sanitize_line(str(message), 300)
 
 
-def shown(text: str, limit: int) -> str:
+def sanitize_line(text: str, limit: int) -> str:
     """Text from elsewhere on one line, without control characters, cut to `limit`."""
     line = " ".join("".join(c if c.isprintable() else " " for c in text[: limit * 4]).split())
     return line if len(line) <= limit else line[: limit - 1] + "…"

@@ -21,7 +21,7 @@ from agent.model.base import (
     ToolMessage,
     Usage,
     UserMessage,
-    price,
+    compute_price,
 )
 
 LEAD = 3
@@ -34,7 +34,7 @@ RECHECK = "The tests were run after your changes, and fail"
 """How the harness gives a turn back whose tests fail: the other signal of failure."""
 
 
-class Relay:
+class PlannerExecutor:
     """Two models as one. strong, cheap: who leads, and who carries out; on_notice: told when they change"""
 
     def __init__(
@@ -49,7 +49,7 @@ class Relay:
 
     async def stream(self, request: Request) -> AsyncIterator[Delta]:
         """See `Model.stream`."""
-        why = needs_strong(request.messages)
+        why = find_strong_model_reason(request.messages)
         model = self._strong if why else self._cheap
         if model.name != self._last:
             self._last = model.name
@@ -68,11 +68,15 @@ class Relay:
 
     def price(self, usage: Usage) -> float | None:
         """US dollars of a call of the dearer one, None if not known: who is asked next is not known here."""
-        found = [each for each in (price(self._strong, usage), price(self._cheap, usage)) if each is not None]
+        found = [
+            each
+            for each in (compute_price(self._strong, usage), compute_price(self._cheap, usage))
+            if each is not None
+        ]
         return max(found, default=None)
 
 
-def needs_strong(messages: Sequence[Message]) -> str:
+def find_strong_model_reason(messages: Sequence[Message]) -> str:
     """Why the strong model answers next, "" if the cheap one does. Looks at the present turn only."""
     replies = failures = 0
     counting = True

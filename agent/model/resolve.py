@@ -21,7 +21,7 @@ _FORMS = "openai/NAME, anthropic/NAME, ollama/NAME, NAME --api-base URL, scripte
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Context:
+class ModelConfig:
     """What a model is made with, whatever its name.
 
     api_base: where it is, if not where its provider usually is; then no key is needed
@@ -42,7 +42,7 @@ class Context:
     apply_doubtful: bool = False
 
 
-def resolve(
+def resolve_model(
     name: str,
     api_base: str | None,
     env: Mapping[str, str],
@@ -50,10 +50,10 @@ def resolve(
     on_notice: Notice = lambda text: None,
 ) -> Model:
     """The model called `name`; see `make` and `Context`."""
-    return make(name, Context(api_base=api_base, env=env, cache=cache, on_notice=on_notice))
+    return create_model(name, ModelConfig(api_base=api_base, env=env, cache=cache, on_notice=on_notice))
 
 
-def make(name: str, context: Context) -> Model:
+def create_model(name: str, context: ModelConfig) -> Model:
     """The model called `name`.
 
     Raises UserError: CONFIGURATION for a name that nobody knows, CREDENTIALS for a missing key.
@@ -70,32 +70,32 @@ def make(name: str, context: Context) -> Model:
         from agent.model.cassette import Cassette
 
         return Cassette(Path(name.removeprefix("cassette:")).expanduser())
-    provider, model = _provider(name, context.api_base)
+    provider, model = _parse_model_name(name, context.api_base)
     if provider == "litellm":
         provider, _, _ = model.partition("/")
-        return _through_litellm(name, model, provider, context)
+        return _create_litellm_model(name, model, provider, context)
     if provider in ENDPOINTS:
-        return _direct(name, provider, model, context)
+        return _create_http_model(name, provider, model, context)
     if provider in LITELLM:
-        return _through_litellm(name, f"{provider}/{model}", provider, context)
+        return _create_litellm_model(name, f"{provider}/{model}", provider, context)
     if context.api_base:  # any other name is the server's own, slashes included
-        return _direct(name, "openai", name, context)
-    raise _unknown(name)
+        return _create_http_model(name, "openai", name, context)
+    raise _build_unknown_model_error(name)
 
 
-def find_listing(name: str, context: Context) -> Listing | None:
+def find_listing(name: str, context: ModelConfig) -> Listing | None:
     """What is known of the model called `name`, which is not made for it. Raises UserError for an unknown name."""
     from agent.model.catalog import Catalog
 
-    provider, model = _provider(name, context.api_base)
+    provider, model = _parse_model_name(name, context.api_base)
     if provider != "litellm" and provider not in ENDPOINTS and provider not in LITELLM:
         if not context.api_base:
-            raise _unknown(name)
+            raise _build_unknown_model_error(name)
         provider, model = "openai", name
-    return Catalog(context.cache, context.listings).find(_spellings(name, provider, model))
+    return Catalog(context.cache, context.listings).find(_list_spellings(name, provider, model))
 
 
-def _spellings(name: str, provider: str, model: str) -> tuple[str, ...]:
+def _list_spellings(name: str, provider: str, model: str) -> tuple[str, ...]:
     """Names under which the catalog may know a model."""
     if provider == "litellm":
         return (name, model, model.partition("/")[2])
@@ -103,12 +103,12 @@ def _spellings(name: str, provider: str, model: str) -> tuple[str, ...]:
     return (name, f"{listed or provider}/{model}", model)
 
 
-def default_model(env: Mapping[str, str]) -> str | None:
+def choose_default_model(env: Mapping[str, str]) -> str | None:
     """The model that the keys in the environment choose, None without any."""
     return next((model for key, model in DEFAULTS.items() if env.get(key)), None)
 
 
-def _provider(name: str, api_base: str | None) -> tuple[str, str]:
+def _parse_model_name(name: str, api_base: str | None) -> tuple[str, str]:
     provider, slash, model = name.partition("/")
     if slash and provider and model:
         return provider.lower(), model
@@ -117,29 +117,29 @@ def _provider(name: str, api_base: str | None) -> tuple[str, str]:
     return next((provider for start, provider in BARE.items() if name.startswith(start)), ""), name
 
 
-def _direct(name: str, provider: str, model: str, context: Context) -> Model:
+def _create_http_model(name: str, provider: str, model: str, context: ModelConfig) -> Model:
     from agent.model.catalog import Catalog
 
     endpoint = ENDPOINTS[provider]
-    base = _whole_base(endpoint, context.api_base or _base(endpoint, context.env))
+    base = _complete_base(endpoint, context.api_base or _find_base(endpoint, context.env))
     at_home = base == endpoint.base
-    variable, key = _key(endpoint.keys, context.env)
+    variable, key = _find_key(endpoint.keys, context.env)
     if at_home and endpoint.keys and not key:
-        raise _missing_key(name, endpoint.keys)
-    from agent.model.http_model import HttpModel, Place
+        raise _build_missing_key_error(name, endpoint.keys)
+    from agent.model.http_model import HttpModel, ModelAddress
 
-    names = _spellings(name, provider, model)
+    names = _list_spellings(name, provider, model)
     catalog = Catalog(context.cache, context.listings)
-    known = catalog.find_quickly(names) if at_home else catalog.find_quickly((name,))
-    place = Place(name=name, model=model, base=base, key=key, key_variable=variable or "the API key")
+    known = catalog.find_cached(names) if at_home else catalog.find_cached((name,))
+    place = ModelAddress(name=name, model=model, base=base, key=key, key_variable=variable or "the API key")
     wire = endpoint.wire
     if provider == "openai" and at_home and REASONING.match(model):
         wire = "responses"
-    sticky = _sticky(context) if at_home and endpoint.sticky else ""
+    sticky = _build_cache_key(context) if at_home and endpoint.sticky else ""
     makers = {
-        "chat": lambda: _chat(model, provider, context, sticky, at_home=at_home),
-        "responses": lambda: _responses(model, context, sticky),
-        "anthropic": lambda: _anthropic(model, context, token=variable in endpoint.tokens),
+        "chat": lambda: _create_chat_wire(model, provider, context, sticky, at_home=at_home),
+        "responses": lambda: _create_responses_wire(model, context, sticky),
+        "anthropic": lambda: _create_anthropic_wire(model, context, token=variable in endpoint.tokens),
     }
     made = HttpModel(
         place,
@@ -147,7 +147,7 @@ def _direct(name: str, provider: str, model: str, context: Context) -> Model:
         window=(known.window or None) if known else None,
         listing=lambda: catalog.find(names),
         on_notice=context.on_notice,
-        instead=(lambda: _responses(model, context)) if wire == "chat" else None,
+        instead=(lambda: _create_responses_wire(model, context)) if wire == "chat" else None,
     )
     if wire != "chat" or (endpoint.listed == "openai" and at_home):
         return made
@@ -157,11 +157,11 @@ def _direct(name: str, provider: str, model: str, context: Context) -> Model:
     return TextTools(made, always=known is not None and not known.tools, on_notice=context.on_notice)
 
 
-def _chat(model: str, provider: str, context: Context, sticky: str, *, at_home: bool) -> Wire:
-    from agent.model.openai_http import ChatWire, Dialect
+def _create_chat_wire(model: str, provider: str, context: ModelConfig, sticky: str, *, at_home: bool) -> Wire:
+    from agent.model.openai_http import ChatDialect, ChatWire
 
     endpoint = ENDPOINTS[provider]
-    dialect = Dialect(
+    dialect = ChatDialect(
         # Another server behind the same name may not know the newer words of the real one.
         limit=endpoint.limit if at_home else "max_tokens",
         reasoning=endpoint.reasoning,
@@ -172,40 +172,40 @@ def _chat(model: str, provider: str, context: Context, sticky: str, *, at_home: 
     return ChatWire(model, dialect)
 
 
-def _responses(model: str, context: Context, sticky: str = "") -> Wire:
+def _create_responses_wire(model: str, context: ModelConfig, sticky: str = "") -> Wire:
     from agent.model.openai_responses import ResponsesDialect, ResponsesWire
 
     return ResponsesWire(model, ResponsesDialect(effort=context.effort, sticky=sticky))
 
 
-def _anthropic(model: str, context: Context, *, token: bool) -> Wire:
+def _create_anthropic_wire(model: str, context: ModelConfig, *, token: bool) -> Wire:
     from agent.model.anthropic_http import AnthropicDialect, AnthropicWire
 
     return AnthropicWire(model, AnthropicDialect(effort=context.effort), token=token)
 
 
-def _sticky(context: Context) -> str:
+def _build_cache_key(context: ModelConfig) -> str:
     """The same for all requests of this user, so that a session that is resumed finds its cache again."""
     import zlib
 
     return f"patchwright-{zlib.crc32(str(context.cache).encode()):08x}"
 
 
-def _whole_base(endpoint: Endpoint, base: str) -> str:
+def _complete_base(endpoint: Endpoint, base: str) -> str:
     """Anthropic's own client adds the version to the base; so do those who set its variable."""
     if endpoint.wire != "anthropic" or base.rstrip("/").endswith(("/v1", "/messages")):
         return base
     return base.rstrip("/") + "/v1"
 
 
-def _base(endpoint: Endpoint, env: Mapping[str, str]) -> str:
+def _find_base(endpoint: Endpoint, env: Mapping[str, str]) -> str:
     for variable in endpoint.base_variables:
         if value := env.get(variable, "").strip():
-            return _as_client(value) if "OLLAMA_HOST" in endpoint.base_variables else value
+            return _normalize_ollama_host(value) if "OLLAMA_HOST" in endpoint.base_variables else value
     return endpoint.base
 
 
-def _as_client(host: str) -> str:
+def _normalize_ollama_host(host: str) -> str:
     """Ollama's own variable names a host, or what its server listens on: made the URL that a client asks."""
     from urllib.parse import urlsplit
 
@@ -219,14 +219,14 @@ def _as_client(host: str) -> str:
     return f"{parts.scheme}://{name}:{port}{parts.path.rstrip('/') or '/v1'}"
 
 
-def _through_litellm(name: str, model: str, provider: str, context: Context) -> Model:
+def _create_litellm_model(name: str, model: str, provider: str, context: ModelConfig) -> Model:
     api_base = context.api_base
     variables = LITELLM.get(provider, ENDPOINTS[provider].keys if provider in ENDPOINTS else ())
     if "/" not in model:
-        raise _unknown(name)
-    variable, key = _key(variables, context.env)
+        raise _build_unknown_model_error(name)
+    variable, key = _find_key(variables, context.env)
     if variables and not key and not api_base:
-        raise _missing_key(name, variables)
+        raise _build_missing_key_error(name, variables)
     from agent.model.litellm_backend import LiteLLMModel
 
     given: str | None = key
@@ -245,12 +245,12 @@ def _through_litellm(name: str, model: str, provider: str, context: Context) -> 
     )
 
 
-def _key(variables: tuple[str, ...], env: Mapping[str, str]) -> tuple[str, str]:
+def _find_key(variables: tuple[str, ...], env: Mapping[str, str]) -> tuple[str, str]:
     """(variable, key) of the first that is set."""
     return next(((name, env[name].strip()) for name in variables if env.get(name, "").strip()), ("", ""))
 
 
-def _missing_key(name: str, variables: tuple[str, ...]) -> UserError:
+def _build_missing_key_error(name: str, variables: tuple[str, ...]) -> UserError:
     return UserError(
         Fault.CREDENTIALS,
         f"{name!r} needs a key, and {' or '.join(variables)} is not set",
@@ -258,5 +258,5 @@ def _missing_key(name: str, variables: tuple[str, ...]) -> UserError:
     )
 
 
-def _unknown(name: str) -> UserError:
+def _build_unknown_model_error(name: str) -> UserError:
     return UserError(Fault.CONFIGURATION, f"unknown model {name!r}", f"Name one as {_FORMS}")

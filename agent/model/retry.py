@@ -18,14 +18,14 @@ PASSING = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 520, 522, 524, 529}
 _PAUSES = (0.5, 2.0, 8.0)
 
 
-class Patience:
+class RetryBudget:
     """How much waiting is left for one request."""
 
     def __init__(self) -> None:
         self.tries = 1
         self._left = PATIENCE
 
-    def pause(self, asked: float | None = None) -> float | None:
+    def next_pause(self, asked: float | None = None) -> float | None:
         """Seconds to wait before the next try, None when it is time to give up.
 
         asked: what the server wants (Retry-After), None if it said nothing
@@ -41,7 +41,7 @@ class Patience:
         return pause
 
 
-def retry_after(headers: Mapping[str, str]) -> float | None:
+def parse_retry_after(headers: Mapping[str, str]) -> float | None:
     """What `Retry-After` (seconds or a date) or `retry-after-ms` asks for, in seconds.
 
     headers: names in lower case
@@ -54,10 +54,10 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
     try:
         return max(0.0, float(value))
     except ValueError:  # a date, or nothing
-        return _until(value)
+        return _seconds_until(value)
 
 
-def _until(date: str) -> float | None:
+def _seconds_until(date: str) -> float | None:
     from email.utils import parsedate_to_datetime
 
     try:

@@ -35,11 +35,11 @@ class Roles:
         self._makers = dict(others or {})
         self._made: dict[Role, Model] = {}
 
-    def has_own(self, role: Role) -> bool:
+    def has_own_model(self, role: Role) -> bool:
         """Whether the role has a model of its own."""
         return role in self._makers
 
-    def model(self, role: Role) -> Model:
+    def get_model(self, role: Role) -> Model:
         """Who plays the role. Raises UserError if its model cannot be made (an unknown name, no key)."""
         if role not in self._makers:
             return self._main()
@@ -47,13 +47,13 @@ class Roles:
             self._made[role] = self._makers[role]()
         return self._made[role]
 
-    def writer(self, role: Role) -> Model | None:
+    def get_writer(self, role: Role) -> Model | None:
         """Who can be asked for a text in this role; None if nobody can, and code has to write it.
 
         A main model that plays a part is not asked: a script would lose its place.
         """
-        model = self.model(role)
-        return None if not self.has_own(role) and model.name.startswith(UNPAID) else model
+        model = self.get_model(role)
+        return None if not self.has_own_model(role) and model.name.startswith(UNPAID) else model
 
     async def close(self) -> None:
         """Release the connections of the models made here (not the main one's)."""

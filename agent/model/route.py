@@ -24,32 +24,34 @@ class Route:
     connect_timeout: float
     idle_timeout: float
 
-    def connection(self) -> http.client.HTTPConnection:
+    def create_connection(self) -> http.client.HTTPConnection:
         """One that is not connected yet. Raises UserError for a bad CA file."""
         proxy = self.proxy
         host, port = (proxy.hostname or "", proxy.port or 80) if proxy else (self.host, self.port)
         if not self.secure:
             return http.client.HTTPConnection(host, port, timeout=self.connect_timeout)
-        connection = http.client.HTTPSConnection(host, port, timeout=self.connect_timeout, context=_tls())
+        connection = http.client.HTTPSConnection(
+            host, port, timeout=self.connect_timeout, context=_create_tls_context()
+        )
         if proxy:
-            connection.set_tunnel(self.host, self.port or 443, _authorization(proxy))
+            connection.set_tunnel(self.host, self.port or 443, _build_proxy_authorization(proxy))
         return connection
 
-    def headers(self) -> dict[str, str]:
+    def proxy_headers(self) -> dict[str, str]:
         """What a request needs beside its own: for HTTPS the proxy is told when the tunnel is asked for."""
-        return _authorization(self.proxy) if self.proxy and not self.secure else {}
+        return _build_proxy_authorization(self.proxy) if self.proxy and not self.secure else {}
 
 
-def route_to(url: str, connect_timeout: float, idle_timeout: float) -> Route:
+def resolve_route(url: str, connect_timeout: float, idle_timeout: float) -> Route:
     """`HTTPS_PROXY`, `HTTP_PROXY` and `NO_PROXY` are respected; timeouts in seconds. Raises UserError."""
-    parts = _split(url, "the model's address")
+    parts = _parse_url(url, "the model's address")
     if parts.scheme not in ("http", "https"):
         raise UserError(
             Fault.CONFIGURATION,
             f"the model's address {url!r} is not an http:// or https:// URL",
             "Give one such as https://api.example.com/v1",
         )
-    host, proxy = parts.hostname or "", _proxy(parts)
+    host, proxy = parts.hostname or "", _find_proxy(parts)
     path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
     secure = parts.scheme == "https"
     return Route(
@@ -64,7 +66,7 @@ def route_to(url: str, connect_timeout: float, idle_timeout: float) -> Route:
     )
 
 
-def _split(url: str, what: str) -> SplitResult:
+def _parse_url(url: str, what: str) -> SplitResult:
     try:
         parts = urlsplit(url)
         parts.port  # noqa: B018  (checked when it is looked at)
@@ -80,7 +82,7 @@ def _split(url: str, what: str) -> SplitResult:
     return parts
 
 
-def _proxy(url: SplitResult) -> SplitResult | None:
+def _find_proxy(url: SplitResult) -> SplitResult | None:
     if not any(name.lower().endswith("_proxy") for name in os.environ):
         return None  # urllib.request takes 20 ms to import
     from urllib.request import getproxies_environment, proxy_bypass_environment  # type: ignore[attr-defined]
@@ -89,7 +91,7 @@ def _proxy(url: SplitResult) -> SplitResult | None:
     proxy = proxies.get(url.scheme) or proxies.get("all")
     if not proxy or proxy_bypass_environment(url.netloc.rpartition("@")[2]):
         return None
-    parts = _split(proxy if "://" in proxy else f"http://{proxy}", "the proxy")
+    parts = _parse_url(proxy if "://" in proxy else f"http://{proxy}", "the proxy")
     if parts.scheme != "http":
         raise UserError(
             Fault.CONFIGURATION,
@@ -99,7 +101,7 @@ def _proxy(url: SplitResult) -> SplitResult | None:
     return parts
 
 
-def _authorization(proxy: SplitResult) -> dict[str, str]:
+def _build_proxy_authorization(proxy: SplitResult) -> dict[str, str]:
     if not proxy.username:
         return {}
     from base64 import b64encode
@@ -108,7 +110,7 @@ def _authorization(proxy: SplitResult) -> dict[str, str]:
     return {"Proxy-Authorization": f"Basic {b64encode(pair.encode()).decode()}"}
 
 
-def _tls() -> ssl.SSLContext:
+def _create_tls_context() -> ssl.SSLContext:
     """Certificates from SSL_CERT_FILE or REQUESTS_CA_BUNDLE, else the system's, else certifi's."""
     for variable in ("SSL_CERT_FILE", "REQUESTS_CA_BUNDLE"):
         if path := os.environ.get(variable):

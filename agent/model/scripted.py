@@ -136,7 +136,7 @@ class Script:
         except OSError as error:
             message = f"the script {str(path)!r} cannot be read: {error.strerror or error}"
             raise UserError(Fault.CONFIGURATION, message, "Give --model scripted:FILE") from None
-        return cls.parse(_decoded(path, content), name=str(path))
+        return cls.parse(_decode_script(path, content), name=str(path))
 
     @classmethod
     def parse(cls, value: object, *, name: str) -> Script:
@@ -146,12 +146,12 @@ class Script:
             file = _File.model_validate({"turns": value} if isinstance(value, list) else value)
         except ValidationError as error:
             hint = "docs/scripted.md describes the format"
-            raise UserError(Fault.CONFIGURATION, _problems(name, error), hint) from None
+            raise UserError(Fault.CONFIGURATION, _format_problems(name, error), hint) from None
         return cls(file.turns, name=name, tag=tag, window=file.window)
 
-    def next(self, request: Request) -> tuple[int, Turn]:
+    def next_turn(self, request: Request) -> tuple[int, Turn]:
         """The turn that answers `request` and its number from 1, its expectations checked."""
-        index = self._index(request.messages)
+        index = self._find_turn_index(request.messages)
         if index >= self._length:
             plays = "1 turn" if self._length == 1 else f"{self._length} turns"
             message = f"the script {self.name!r} has ended: it plays {plays}, and another is asked for"
@@ -163,10 +163,10 @@ class Script:
             if index < place:
                 break
         for matcher in turn.expect:
-            self._check(matcher, number, request)
+            self._check_expectation(matcher, number, request)
         return number, turn
 
-    def actions(self, number: int, turn: Turn) -> tuple[Action, ...]:
+    def build_actions(self, number: int, turn: Turn) -> tuple[Action, ...]:
         """The calls of a turn, with ids that name it."""
         raws = [json.dumps(call.arguments) if call.raw is None else call.raw for call in turn.calls]
         return tuple(
@@ -174,25 +174,25 @@ class Script:
             for place, (call, raw) in enumerate(zip(turn.calls, raws, strict=True), 1)
         )
 
-    def _index(self, messages: Sequence[Message]) -> int:
+    def _find_turn_index(self, messages: Sequence[Message]) -> int:
         after = 0  # assistant messages behind the last call of this script
         for message in reversed(messages):
-            if match := next((m for call in _ids(message) if (m := self._id.match(call))), None):
+            if match := next((m for call in _list_action_ids(message) if (m := self._id.match(call))), None):
                 # The message of the call itself is not counted; compression may have left only its result.
                 return int(match[1]) + after
             after += isinstance(message, AssistantMessage)
         if self._foreign is None:
             # Calls that are not ours: another model spoke until now, and the script begins here.
-            self._foreign = after if any(_ids(message) for message in messages) else 0
+            self._foreign = after if any(_list_action_ids(message) for message in messages) else 0
         counted = max(0, after - self._foreign)
         # One less than played: the last turn is asked for again. Less still: compression took messages away.
         return counted if counted >= self._played - 1 else self._played
 
-    def _check(self, matcher: str | Matcher, number: int, request: Request) -> None:
+    def _check_expectation(self, matcher: str | Matcher, number: int, request: Request) -> None:
         wanted = Matcher(contains=matcher) if isinstance(matcher, str) else matcher
-        new, whole = _new(request.messages), ""
+        new, whole = _join_new_text(request.messages), ""
         if wanted.anywhere is not None or wanted.tools is not None:
-            whole = _whole(request)
+            whole = _join_request_text(request)
         offered = [tool.name for tool in request.tools]
         failed = [
             (wanted.contains is not None and wanted.contains not in new, new),
@@ -204,9 +204,10 @@ class Script:
         for fails, seen in failed:
             if fails:
                 expected = json.dumps(wanted.model_dump(exclude_none=True), ensure_ascii=False)
+                got = _truncate_middle(seen)
                 raise UserError(
                     Fault.CONFIGURATION,
-                    f"turn {number} of the script {self.name!r} expected {expected}, but got:\n{_cut(seen)}",
+                    f"turn {number} of the script {self.name!r} expected {expected}, but got:\n{got}",
                     "Correct the script's `expect`, or what the request is made of",
                 )
 
@@ -221,17 +222,17 @@ class ScriptedModel:
 
     async def stream(self, request: Request) -> AsyncIterator[Delta]:
         """See `Model.stream`."""
-        number, turn = self._script.next(request)
+        number, turn = self._script.next_turn(request)
         if turn.delay:
             await asyncio.sleep(turn.delay)
         if turn.error is not None:
             failure = turn.error if isinstance(turn.error, Failure) else Failure(fault=turn.error)
             raise UserError(failure.fault, failure.message, failure.hint)
-        for piece in pieces(turn.reasoning):
+        for piece in split_into_pieces(turn.reasoning):
             yield ReasoningDelta(text=piece)
-        for piece in pieces(turn.text):
+        for piece in split_into_pieces(turn.text):
             yield TextDelta(text=piece)
-        actions = self._script.actions(number, turn)
+        actions = self._script.build_actions(number, turn)
         yield Reply(
             text=turn.text,
             actions=actions,
@@ -244,12 +245,12 @@ class ScriptedModel:
         """See `Model.close`."""
 
 
-def pieces(text: str) -> Iterator[str]:
+def split_into_pieces(text: str) -> Iterator[str]:
     """Text in the small pieces in which models stream it: a word and the space before it."""
     yield from re.findall(r"\s*\S+|\s+$", text)
 
 
-def _decoded(path: Path, content: bytes) -> object:
+def _decode_script(path: Path, content: bytes) -> object:
     if path.suffix == ".json":
         try:
             return json.loads(content)
@@ -264,7 +265,7 @@ def _decoded(path: Path, content: bytes) -> object:
         raise UserError(Fault.CONFIGURATION, f"the script {str(path)!r} is not YAML: {detail}") from None
 
 
-def _problems(name: str, error: ValidationError) -> str:
+def _format_problems(name: str, error: ValidationError) -> str:
     lines = [f"the script {name!r} does not fit the format:"]
     for problem in error.errors(include_url=False):
         path = list(problem["loc"])
@@ -275,13 +276,13 @@ def _problems(name: str, error: ValidationError) -> str:
     return "\n".join(lines)
 
 
-def _ids(message: Message) -> Sequence[str]:
+def _list_action_ids(message: Message) -> Sequence[str]:
     if isinstance(message, AssistantMessage):
         return [action.id for action in reversed(message.actions)]
     return [message.call] if isinstance(message, ToolMessage) else []
 
 
-def _new(messages: Sequence[Message]) -> str:
+def _join_new_text(messages: Sequence[Message]) -> str:
     """The text of what came after the last assistant message."""
     new: list[str] = []
     for message in reversed(messages):
@@ -291,21 +292,21 @@ def _new(messages: Sequence[Message]) -> str:
     return "\n".join(reversed(new))
 
 
-def _whole(request: Request) -> str:
+def _join_request_text(request: Request) -> str:
     lines = [request.system]
     for message in request.messages:
         lines.append(message.text)
         if isinstance(message, AssistantMessage):
-            lines += [f"{action.tool} {_arguments(action.arguments)}" for action in message.actions]
-    lines += [f"{tool.name}: {tool.description}\n{_arguments(tool.parameters)}" for tool in request.tools]
+            lines += [f"{action.tool} {_dump_json(action.arguments)}" for action in message.actions]
+    lines += [f"{tool.name}: {tool.description}\n{_dump_json(tool.parameters)}" for tool in request.tools]
     return "\n".join(lines)
 
 
-def _arguments(value: Mapping[str, Any]) -> str:
+def _dump_json(value: Mapping[str, Any]) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-def _cut(text: str) -> str:
+def _truncate_middle(text: str) -> str:
     if len(text) <= _SHOWN:
         return text
     half = _SHOWN // 2

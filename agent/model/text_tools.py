@@ -26,10 +26,10 @@ from agent.model.base import (
     ToolsRefused,
     Usage,
     UserMessage,
-    price,
+    compute_price,
 )
-from agent.model.gate import Gate
-from agent.model.wire import encode
+from agent.model.gate import StreamFilter
+from agent.model.wire import encode_json
 from tools.action import Action
 from tools.framing import enclose_in_tag
 
@@ -50,8 +50,8 @@ class TextTools:
         self.as_text = always
         self._on_notice = on_notice
         self._told = False
-        self._translated = _Translated()
-        self._returned = _Returned()
+        self._translated = _TextTranslation()
+        self._returned = _ToolOutputs()
         self._system: tuple[str, Sequence[ToolSpec], str] = ("", (), "")
 
     async def close(self) -> None:
@@ -60,21 +60,21 @@ class TextTools:
 
     def price(self, usage: Usage) -> float | None:
         """US dollars of a call with this usage, None if not known."""
-        return price(self.inner, usage)
+        return compute_price(self.inner, usage)
 
     async def stream(self, request: Request) -> AsyncIterator[Delta]:
         """See `Model.stream`."""
         try:
-            async with aclosing(self._stream(request)) as deltas:
+            async with aclosing(self._stream_deltas(request)) as deltas:
                 async for delta in deltas:
                     yield delta
         finally:
             self.window = self.inner.window  # a reply, or a refusal, may have told of it
 
-    async def _stream(self, request: Request) -> AsyncGenerator[Delta, None]:
+    async def _stream_deltas(self, request: Request) -> AsyncGenerator[Delta, None]:
         if request.tools and not self.as_text:
             try:
-                async with aclosing(self._searched(request, request, sure=True)) as deltas:
+                async with aclosing(self._stream_extracting_calls(request, request, sure=True)) as deltas:
                     async for delta in deltas:
                         yield delta
                 return
@@ -86,15 +86,19 @@ class TextTools:
                 async for delta in stream:
                     yield delta
             return
-        async with aclosing(self._searched(request, self._as_text(request), sure=False)) as deltas:
+        async with aclosing(
+            self._stream_extracting_calls(request, self._translate_request(request), sure=False)
+        ) as deltas:
             async for delta in deltas:
                 yield delta
 
-    async def _searched(self, request: Request, sent: Request, *, sure: bool) -> AsyncGenerator[Delta, None]:
+    async def _stream_extracting_calls(
+        self, request: Request, sent: Request, *, sure: bool
+    ) -> AsyncGenerator[Delta, None]:
         """The deltas of a reply, without the calls in its text; the reply, with them among its actions."""
-        self._returned.see(request.messages)
-        search = _Search(request.tools, self._returned, sure=sure)
-        gate = Gate((tool.name for tool in request.tools), search.is_call)
+        self._returned.add_messages(request.messages)
+        search = _CallExtractor(request.tools, self._returned, sure=sure)
+        gate = StreamFilter((tool.name for tool in request.tools), search.has_call)
         text: list[str] = []
         reply: Reply | None = None
         async with aclosing(self.inner.stream(sent)) as stream:  # type: ignore[type-var]
@@ -103,7 +107,7 @@ class TextTools:
                     text.append(delta.text)
                     if shown := gate.feed(delta.text):
                         yield TextDelta(text=shown)
-                    if not sure and "\n" in delta.text and search.is_making_up(gate.held):
+                    if not sure and "\n" in delta.text and search.is_inventing_result(gate.held):
                         reply = Reply(text="".join(text))  # the rest rests on a result that it made up
                         break
                 elif isinstance(delta, Reply):
@@ -111,38 +115,38 @@ class TextTools:
                 else:
                     yield delta
         assert reply is not None, "a model's stream ends with a Reply"
-        if rest := search.prose(gate.held, cut=reply.stop == "length"):
+        if rest := search.extract_prose(gate.held, cut=reply.stop == "length"):
             yield TextDelta(text=rest)
-        found = search.reply(reply)
+        found = search.add_calls(reply)
         if sure and len(found.actions) > len(reply.actions) and not self._told:
             self._told = True
             self._on_notice(f"{self.name} writes its tool calls as text; they are understood")
         yield found
 
-    def _as_text(self, request: Request) -> Request:
+    def _translate_request(self, request: Request) -> Request:
         system, tools, whole = self._system
         if system != request.system or tools != request.tools:
-            whole = f"{request.system}\n\n{_described(request.tools)}".strip()
+            whole = f"{request.system}\n\n{_build_tool_prompt(request.tools)}".strip()
             self._system = (request.system, request.tools, whole)
-        messages = self._translated.of(request.messages)
+        messages = self._translated.translate_messages(request.messages)
         return replace(request, system=whole, messages=messages, tools=())
 
 
-class _Search:
+class _CallExtractor:
     """Finds the calls in the reply to one request; the machinery for it is imported when a text looks like one."""
 
-    def __init__(self, tools: Sequence[ToolSpec], returned: _Returned, *, sure: bool) -> None:
+    def __init__(self, tools: Sequence[ToolSpec], returned: _ToolOutputs, *, sure: bool) -> None:
         self._tools = tools
         self._returned = returned
         self._sure = sure
 
-    def is_call(self, text: str) -> bool:
+    def has_call(self, text: str) -> bool:
         """Whether a stretch of text holds a call."""
         from agent.model.text_calls import find_calls
 
         return bool(find_calls(text, self._tools).calls)
 
-    def is_making_up(self, text: str) -> bool:
+    def is_inventing_result(self, text: str) -> bool:
         """Whether, after a call, it goes on with what that would return."""
         if not text:
             return False
@@ -151,23 +155,23 @@ class _Search:
         result = RESULT.search(text)
         return result is not None and bool(find_calls(text[: result.start()], self._tools).calls)
 
-    def prose(self, held: str, *, cut: bool) -> str:
+    def extract_prose(self, held: str, *, cut: bool) -> str:
         """What is left to be shown of the text that was held back."""
-        return self._found(held, cut=cut)[0] if held.strip() else held
+        return self._extract_calls(held, cut=cut)[0] if held.strip() else held
 
-    def reply(self, reply: Reply) -> Reply:
+    def add_calls(self, reply: Reply) -> Reply:
         """The reply with the calls that stand in its text."""
-        if not _may_hold_a_call(reply.text):
+        if not _may_contain_call(reply.text):
             return reply
-        prose, actions = self._found(reply.text, cut=reply.stop == "length")
+        prose, actions = self._extract_calls(reply.text, cut=reply.stop == "length")
         if not actions or reply.actions:  # called properly: what else it says is prose
             return reply
         return replace(reply, text=prose, actions=actions, stop="actions")
 
-    def _found(self, text: str, *, cut: bool) -> tuple[str, tuple[Action, ...]]:
+    def _extract_calls(self, text: str, *, cut: bool) -> tuple[str, tuple[Action, ...]]:
         from agent.model.text_calls import Outputs, find_calls
 
-        outputs = Outputs(plain=self._returned.squeezed)
+        outputs = Outputs(plain=self._returned.iter_normalized)
         found = find_calls(text, self._tools, outputs, sure=self._sure, cut=cut)
         if not found.calls:
             return text, ()
@@ -186,14 +190,14 @@ class _Search:
         return found.prose, actions
 
 
-class _Returned:
+class _ToolOutputs:
     """What tools have returned in this session: also what is shortened in, or gone from, the requests since."""
 
     def __init__(self) -> None:
         self._texts: dict[str, str | None] = {}  # text → squeezed. Not by call: servers give an id twice
         self._size = 0
 
-    def see(self, messages: Sequence[Message]) -> None:
+    def add_messages(self, messages: Sequence[Message]) -> None:
         """Keep what is new in a request."""
         for message in messages:
             if isinstance(message, ToolMessage) and message.text not in self._texts:
@@ -204,12 +208,12 @@ class _Returned:
             del self._texts[text]
             self._size -= len(text)
 
-    def squeezed(self) -> Iterator[str]:
+    def iter_normalized(self) -> Iterator[str]:
         """The texts, squeezed; each is squeezed once."""
-        from agent.model.text_calls import squeezed
+        from agent.model.text_calls import normalize_text
 
         for text, known in self._texts.items():
-            plain = squeezed(text) if known is None else known
+            plain = normalize_text(text) if known is None else known
             self._texts[text] = plain  # of a key that is there: the order stays, and this goes on
             yield plain
 
@@ -218,27 +222,27 @@ _REMEMBERED = 16 << 20
 """Characters: thousands of outputs; the oldest are forgotten."""
 
 
-class _Translated:
+class _TextTranslation:
     """Messages as a model without tools is sent them; each is made once, so that its bytes stay."""
 
     def __init__(self) -> None:
         self._groups: list[tuple[tuple[Message, ...], Message]] = []
 
-    def of(self, messages: Sequence[Message]) -> list[Message]:
+    def translate_messages(self, messages: Sequence[Message]) -> list[Message]:
         """Calls and results as text; what comes between two replies is one message, as many templates want it."""
         place = 0
-        for group in _grouped(messages):
+        for group in _group_messages(messages):
             known = self._groups[place] if place < len(self._groups) else None
             same = known is not None and len(known[0]) == len(group)
             if known is None or not (same and all(a is b for a, b in zip(known[0], group, strict=True))):
                 del self._groups[place:]
-                self._groups.append((group, _as_text(group)))
+                self._groups.append((group, _translate_group(group)))
             place += 1
         del self._groups[place:]
         return [message for _, message in self._groups]
 
 
-def _grouped(messages: Sequence[Message]) -> Iterator[tuple[Message, ...]]:
+def _group_messages(messages: Sequence[Message]) -> Iterator[tuple[Message, ...]]:
     group: list[Message] = []
     for message in messages:
         if isinstance(message, AssistantMessage):
@@ -252,10 +256,10 @@ def _grouped(messages: Sequence[Message]) -> Iterator[tuple[Message, ...]]:
         yield tuple(group)
 
 
-def _as_text(group: tuple[Message, ...]) -> Message:
+def _translate_group(group: tuple[Message, ...]) -> Message:
     first = group[0]
     if isinstance(first, AssistantMessage):
-        calls = [_call(action) for action in first.actions]
+        calls = [_format_call(action) for action in first.actions]
         text = "\n".join([first.text, *calls] if first.text else calls)
         return AssistantMessage(text=text, reasoning=first.reasoning, kept=first.kept)
     parts: list[str] = []
@@ -270,24 +274,26 @@ def _as_text(group: tuple[Message, ...]) -> Message:
     return UserMessage(text="\n\n".join(parts), images=images)
 
 
-def _call(action: Action) -> str:
+def _format_call(action: Action) -> str:
     call = {"name": action.tool, "arguments": dict(action.arguments)}
-    return f"<tool_call>\n{encode(call).decode()}\n</tool_call>"
+    return f"<tool_call>\n{encode_json(call).decode()}\n</tool_call>"
 
 
-def _described(tools: Sequence[ToolSpec]) -> str:
+def _build_tool_prompt(tools: Sequence[ToolSpec]) -> str:
     import re
 
     path = Path(__file__).parent.parent / "prompts" / "text_tools.md"
     text = re.sub(r"<!--.*?-->\n?", "", path.read_text("utf-8"), flags=re.DOTALL).strip()
     lines = [
-        encode({"name": each.name, "description": each.description, "parameters": each.parameters}).decode()
+        encode_json(
+            {"name": each.name, "description": each.description, "parameters": each.parameters}
+        ).decode()
         for each in tools
     ]
     return "\n".join([text, *lines])
 
 
-def _may_hold_a_call(text: str) -> bool:
+def _may_contain_call(text: str) -> bool:
     return any(
         mark in text for mark in ("<", "{", "[TOOL", "(", "Action", "action", "Tool", "Function", "Call")
     )

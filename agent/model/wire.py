@@ -33,7 +33,7 @@ class Assembler(ABC):
         """Take in one piece and hand out what a person can be shown of it."""
 
     @abstractmethod
-    def reply(self, usage: Usage) -> Reply:
+    def build_reply(self, usage: Usage) -> Reply:
         """The finished answer."""
 
     @property
@@ -58,15 +58,15 @@ class Wire(Protocol):
         """The request; what it has in common with the one before comes first, in the same bytes."""
         ...
 
-    def assembler(self) -> Assembler:
+    def create_assembler(self) -> Assembler:
         """For one answer."""
         ...
 
-    def error(self, piece: Mapping[str, Any]) -> tuple[int, Mapping[str, Any]] | None:
+    def parse_error(self, piece: Mapping[str, Any]) -> tuple[int, Mapping[str, Any]] | None:
         """(status, details) of a piece that tells of an error; None of every other."""
         ...
 
-    def concede(self, said: str) -> bool:
+    def adapt_to_refusal(self, said: str) -> bool:
         """Change the form after a refusal that said this; False if nothing in it can be met."""
         ...
 
@@ -74,7 +74,7 @@ class Wire(Protocol):
 Dialect = TypeVar("Dialect", bound="DataclassInstance")
 
 
-def conceded(
+def apply_concession(
     dialect: Dialect, said: str, concessions: Mapping[str, Mapping[str, bool | str]]
 ) -> Dialect | None:
     """The dialect as an endpoint's refusal wants it; None if that speaks of nothing that can be met.
@@ -88,20 +88,20 @@ def conceded(
     return None
 
 
-def encode(value: object) -> bytes:
+def encode_json(value: object) -> bytes:
     """Compact JSON in UTF-8. Lone surrogates (from odd file names) become `?`: many servers refuse them."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
 
 
-def encoded(message: Message, form: str, make: Callable[[], object]) -> bytes:
+def encode_message(message: Message, form: str, make: Callable[[], object]) -> bytes:
     """A message's bytes in a format, made once."""
     found = message.wire.get(form)
     if found is None:
-        found = message.wire[form] = encode(make())
+        found = message.wire[form] = encode_json(make())
     return found
 
 
-def last_lasting(messages: Sequence[Message]) -> int:
+def find_last_permanent_message(messages: Sequence[Message]) -> int:
     """The place of the last message that the next request will hold, too; -1 if there is none."""
     for place in range(len(messages) - 1, -1, -1):
         message = messages[place]
@@ -110,7 +110,7 @@ def last_lasting(messages: Sequence[Message]) -> int:
     return -1
 
 
-class Fixed:
+class EncodedPrefix:
     """System prompt and tools as bytes: encoded once, since they don't change between steps."""
 
     def __init__(self, system: Callable[[str], bytes], tools: Callable[[Sequence[ToolSpec]], bytes]) -> None:
@@ -118,7 +118,7 @@ class Fixed:
         self._of: tuple[str, Sequence[ToolSpec]] | None = None
         self.system = self.tools = b""
 
-    def of(self, request: Request) -> Fixed:
+    def encode_prefix(self, request: Request) -> EncodedPrefix:
         """With the bytes for this request."""
         # Equal strings and lists of the same objects are found equal by identity, without reading them.
         if self._of is None or self._of[0] != request.system or self._of[1] != request.tools:
@@ -151,11 +151,11 @@ class EventParser:
                 self._data.clear()
         return events
 
-    def end(self) -> list[str]:
+    def finish(self) -> list[str]:
         """The event that the end of the stream completes: some servers leave out the last empty line."""
         return self.feed(b"\n\n")
 
 
-def count(value: object) -> int:
+def parse_token_count(value: object) -> int:
     """A number of tokens as servers write it; 0 for anything else."""
     return int(value) if isinstance(value, int | float) else 0

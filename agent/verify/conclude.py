@@ -15,14 +15,14 @@ from tools.workspace import Workspace
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Check:
+class SuiteRun:
     """A run of the whole suite, and the state of the changed files it was run on."""
 
     report: Mapping[str, Any]
     fingerprint: str
 
 
-class Evidence:
+class SuiteEvidence:
     """Follows the log: which whole-suite test run was the last, and on what state of the files.
 
     `first` is the report before anything was changed in this session, if the tests were run then.
@@ -32,11 +32,11 @@ class Evidence:
     def __init__(self, workspace: Workspace) -> None:
         self._workspace = workspace
         self.first: Mapping[str, Any] | None = None
-        self.last: Check | None = None
+        self.last: SuiteRun | None = None
         self.denied = False
         self._paths: set[str] = set()  # every file this session ever changed, committed since or not
 
-    def see(self, event: Event) -> None:
+    def handle_event(self, event: Event) -> None:
         """Take in an event as it is logged."""
         if isinstance(event, Prompt):
             self.denied = False
@@ -50,26 +50,26 @@ class Evidence:
             return
         if self.first is None and not self._paths:
             self.first = report
-        self.last = Check(report=report, fingerprint=self._fingerprint())
+        self.last = SuiteRun(report=report, fingerprint=self._hash_changed_files())
 
-    def current(self) -> Mapping[str, Any] | None:
+    def get_current_report(self) -> Mapping[str, Any] | None:
         """The last whole-suite report, if no file was changed since; else None."""
         self._paths.update(self._workspace.changed)
-        if self.last is not None and self.last.fingerprint == self._fingerprint():
+        if self.last is not None and self.last.fingerprint == self._hash_changed_files():
             return self.last.report
         return None
 
-    def _fingerprint(self) -> str:
+    def _hash_changed_files(self) -> str:
         """A hash over the present content of every file that this session changed."""
         digest = hashlib.sha256()
         for path in sorted(self._paths):
-            content = content_of(self._workspace, path)
+            content = read_current_content(self._workspace, path)
             digest.update(path.encode("utf-8", "surrogateescape"))
             digest.update(b"\0gone" if content is None else hashlib.sha256(content).digest())
         return digest.hexdigest()
 
 
-def content_of(workspace: Workspace, path: str) -> bytes | None:
+def read_current_content(workspace: Workspace, path: str) -> bytes | None:
     """A file's bytes, or a link's target where that is what counts; None when there is neither."""
     if not stat.S_ISLNK(workspace.modes.get(path, 0)):
         try:
@@ -88,14 +88,14 @@ def content_of(workspace: Workspace, path: str) -> bytes | None:
         return None
 
 
-def really_changed(workspace: Workspace) -> list[str]:
+def list_modified_files(workspace: Workspace) -> list[str]:
     """Paths whose content, or whether they can be run, differs from what this session found."""
-    return [path for path in workspace.changed if differs(workspace, path)]
+    return [path for path in workspace.changed if is_modified(workspace, path)]
 
 
-def differs(workspace: Workspace, path: str) -> bool:
+def is_modified(workspace: Workspace, path: str) -> bool:
     """Whether a file that the session changed is now another than the one it found."""
-    if path in workspace.lost or content_of(workspace, path) != workspace.changed[path]:
+    if path in workspace.lost or read_current_content(workspace, path) != workspace.changed[path]:
         return True
     before = workspace.modes.get(path)
     if before is None or stat.S_ISLNK(before):
@@ -107,7 +107,7 @@ def differs(workspace: Workspace, path: str) -> bool:
     return bool((before ^ now) & stat.S_IXUSR)
 
 
-def judge(
+def judge_report(
     report: Mapping[str, Any], before: Mapping[str, Any] | None, *, may_lose_tests: bool = False
 ) -> Verification:
     """Return words and outcome for a report of the whole suite.

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from agent.events import ActionEvent, Event, ObservationEvent, Prompt, Steer
-from agent.verify.conclude import content_of, really_changed
+from agent.verify.conclude import list_modified_files, read_current_content
 from tools.guarding import Advice, Guard
 from tools.workspace import Workspace
 
@@ -39,9 +39,11 @@ class WeakenedTests:
 
     def begin_turn(self) -> None:
         """Remember the changed test files as a new turn finds them."""
-        self._at_start = {path: content_of(self._workspace, path) for path in self._changed_test_files()}
+        self._at_start = {
+            path: read_current_content(self._workspace, path) for path in self._list_changed_test_files()
+        }
 
-    def see(self, event: Event) -> None:
+    def handle_event(self, event: Event) -> None:
         """Take in an event as it is logged, or one of a turn that goes on."""
         match event:
             case Prompt():
@@ -57,24 +59,24 @@ class WeakenedTests:
         """Whether an action that has begun is a commit of the model's."""
         return call in self._commits and not call.startswith("harness-")
 
-    def may_be_changed(self) -> bool:
+    def has_requested_changes(self) -> bool:
         """Whether test files were changed, and a prompt of the turn asks for that."""
-        if not self._changed_test_files():
+        if not self._list_changed_test_files():
             return False
         from agent.intent import asks_to_change_tests
 
         return asks_to_change_tests(self._prompts)
 
-    def find(self) -> list[Finding]:
+    def find_weakened_tests(self) -> list[Finding]:
         """Return what weakens tests, [] if the turn's prompts ask for tests to be changed."""
         sides = {
-            path: (self._before(path), content_of(self._workspace, path))
-            for path in self._changed_test_files()
+            path: (self._get_original_content(path), read_current_content(self._workspace, path))
+            for path in self._list_changed_test_files()
         }
         sides = {path: (before, after) for path, (before, after) in sides.items() if before != after}
         if not sides:
             return []
-        if self.may_be_changed():
+        if self.has_requested_changes():
             self._left_to_person.clear()
             return []
         from sandbox.repository import find_root
@@ -91,7 +93,7 @@ class WeakenedTests:
 
     def report_to_model(self) -> str:
         """Return what the model is to be told of weakened tests; "" if there are none, or it was told of all."""
-        findings = [each for each in self.find() if each not in self._told_model]
+        findings = [each for each in self.find_weakened_tests() if each not in self._told_model]
         if not findings:
             return ""
         self._told_model.update(findings)
@@ -105,7 +107,7 @@ class WeakenedTests:
 
         commits: the turn's changes would be committed now; if not, what was told before is not told again
         """
-        findings = self.find()
+        findings = self.find_weakened_tests()
         if not findings or not (commits or set(findings) - self._told_person):
             return ""
         self._told_person.update(findings)
@@ -116,13 +118,13 @@ class WeakenedTests:
             " /commit); to take them back: `patchwright undo`."
         )
 
-    def _before(self, path: str) -> bytes | None:
+    def _get_original_content(self, path: str) -> bytes | None:
         if path in self._at_start and path not in self._left_to_person:
             return self._at_start[path]
         return self._workspace.changed[path]
 
-    def _changed_test_files(self) -> list[str]:
-        changed = really_changed(self._workspace)
+    def _list_changed_test_files(self) -> list[str]:
+        changed = list_modified_files(self._workspace)
         if not changed:
             return []
         from tools.checks.weakened import is_test_file
@@ -139,7 +141,7 @@ class CommitGuard:
 
     def check(self, call: str) -> Advice:
         """See `Guard.check`."""
-        if self._tests.is_commit(call) and (findings := self._tests.find()):
+        if self._tests.is_commit(call) and (findings := self._tests.find_weakened_tests()):
             report = self._tests.report_to_model()
             return Advice(refusal=report or f"these tests are still weakened:\n{describe_findings(findings)}")
         return self._following.check(call)

@@ -113,7 +113,7 @@ def main() -> None:
 
 async def _run(runtime: Runtime, model: Endless) -> None:
     asked = "Survey all parts. You must never touch vendor/ in this session."
-    end = await runtime.turn(asked)
+    end = await runtime.run_turn(asked)
     gaps = [(after - before) * 1000 for before, after in zip(model.stamps, model.stamps[1:], strict=False)]
     tenth = max(len(gaps) // 10, 1)
     memory_mb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024

@@ -17,9 +17,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from agent.context.projection import BYTES_PER_TOKEN
-from agent.context.slots import size
+from agent.context.slots import count_bytes
 from agent.events import AskedAction, Event, MessageEvent, ObservationEvent, Prompt
-from agent.log_index import place
+from agent.log_index import parse_event_id
 from benchmarks.context.policies import Policy
 
 CACHED, FRESH = 0.1, 1.25
@@ -92,7 +92,7 @@ def replay(events: Sequence[Event], policy: Policy, *, charged: bool = False) ->
                 for extra in _read_again(output, len(result.again)):
                     number += 1
                     policy.add(replace(extra, id=f"e{number}"))
-                result.again.append(size(output.text) / BYTES_PER_TOKEN)
+                result.again.append(count_bytes(output.text) / BYTES_PER_TOKEN)
                 request = policy.request()
                 _bill(result, before, request)
                 before = request
@@ -136,8 +136,8 @@ class _Seen:
                 fresh = {int(number): line for number, line in shown}
                 self.views = fresh if "diff" in event.data or 1 in fresh else self.views | fresh
             self.last = identifiers(event.text) | paths(event.text)
-            self._pending = (self.last, place(event.id))
-            self.texts[place(event.id)] = event
+            self._pending = (self.last, parse_event_id(event.id))
+            self.texts[parse_event_id(event.id)] = event
         elif isinstance(event, Prompt):
             self.elsewhere = identifiers(event.text) | paths(event.text)
         elif isinstance(event, MessageEvent):
@@ -164,12 +164,12 @@ def _asked(event: MessageEvent) -> str:
 
 
 def _bill(result: Result, before: Sequence[str], request: Sequence[str]) -> None:
-    whole = sum(map(size, request)) / BYTES_PER_TOKEN
+    whole = sum(map(count_bytes, request)) / BYTES_PER_TOKEN
     same = 0
     for old, new in zip(before, request, strict=False):
         if old != new:
             break
-        same += size(new)
+        same += count_bytes(new)
     cached = same / BYTES_PER_TOKEN
     result.peak = max(result.peak, whole)
     result.total += whole

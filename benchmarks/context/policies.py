@@ -12,9 +12,9 @@ from agent.context import summary
 from agent.context.budget import Shares
 from agent.context.compressor import Compressor
 from agent.context.facts import Facts
-from agent.context.masking import spoken
+from agent.context.masking import render_message
 from agent.context.projection import BYTES_PER_TOKEN, Projection
-from agent.context.slots import FoldMessage, size
+from agent.context.slots import FoldMessage, count_bytes
 from agent.events import Event, MessageEvent, ObservationEvent, Prompt, SessionStart
 from agent.model.base import AssistantMessage
 from tools.action import Action
@@ -49,16 +49,16 @@ class Ours(Policy):
         self._made = 10**9
 
     def add(self, event: Event) -> None:
-        self.projection.add(event)
-        self.facts.see(event)
+        self.projection.add_event(event)
+        self.facts.handle_event(event)
 
     def request(self) -> list[str]:
         asyncio.run(self._compress())
         texts = [self.projection.system]
         for slot in self.projection.slots:
             message = slot.message
-            texts.append(spoken(message) if isinstance(message, AssistantMessage) else message.text)
-        return [*texts, self.compressor.state()]
+            texts.append(render_message(message) if isinstance(message, AssistantMessage) else message.text)
+        return [*texts, self.compressor.render_state()]
 
     def reachable(self, places: Sequence[int]) -> bool:
         for slot in self.projection.slots:
@@ -73,10 +73,10 @@ class Ours(Policy):
         return False
 
     async def _compress(self) -> None:
-        async for event in self.compressor.due():
+        async for event in self.compressor.compact_if_due():
             self._made += 1
             event.id = f"e{self._made}"
-            self.projection.add(event)
+            self.projection.add_event(event)
             self.compactions += 1
 
 
@@ -96,7 +96,7 @@ class Listed(Policy):
         self.facts = Facts()
 
     def add(self, event: Event) -> None:
-        self.facts.see(event)
+        self.facts.handle_event(event)
         match event:
             case SessionStart():
                 self.entries.append(Entry("system", event.system))
@@ -105,7 +105,7 @@ class Listed(Policy):
             case MessageEvent():
                 actions = (Action(id=a.id, tool=a.tool, arguments=a.arguments) for a in event.actions)
                 message = AssistantMessage(text=event.text, actions=tuple(actions))
-                self.entries.append(Entry("model", spoken(message)))
+                self.entries.append(Entry("model", render_message(message)))
             case ObservationEvent():
                 self.entries.append(Entry("output", event.text))
 
@@ -113,11 +113,11 @@ class Listed(Policy):
         return [entry.text for entry in self.entries]
 
     def tokens(self) -> int:
-        return int(sum(size(entry.text) for entry in self.entries) / BYTES_PER_TOKEN)
+        return int(sum(count_bytes(entry.text) for entry in self.entries) / BYTES_PER_TOKEN)
 
     def standin(self, entries: Sequence[Entry], tokens: int) -> str:
         """In place of a model's summary: our facts at the length that a model would be allowed, unchecked."""
-        text = "\n".join(summary.sections_of(self.facts))
+        text = "\n".join(summary.build_sections(self.facts))
         return text[: int(tokens * BYTES_PER_TOKEN)]
 
 
@@ -151,7 +151,7 @@ class UserAndSummary(Listed):
             room = 20_000 * BYTES_PER_TOKEN
             kept: list[Entry] = []
             for entry in reversed(said):
-                room -= size(entry.text)
+                room -= count_bytes(entry.text)
                 kept += [entry] if room > 0 or entry.kind == "system" else []
             self.entries = [*reversed(kept), Entry("output", self.standin(self.entries, 2_000))]
             self.compactions += 1

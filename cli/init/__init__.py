@@ -18,9 +18,9 @@ FILE = "AGENTS.md"
 
 def init(folder: Path, *, force: bool, show: bool) -> int:
     """Write the draft into the repository around `folder`, or print it. Raises UserError."""
-    from agent.locate import locate
+    from agent.locate import find_workspace_root
 
-    root, _ = locate(folder, need_git=False)
+    root, _ = find_workspace_root(folder, need_git=False)
     if show:
         sys.stdout.write(draft(root))
         return 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from agent.events import Spent
+    from agent.events import UsageRecord
 
 
 def money(cost: float) -> str:
@@ -20,7 +20,7 @@ def tokens(number: int) -> str:
     return f"{number / 1000:.1f}k" if number < 999_950 else f"{number / 1_000_000:.1f}M"
 
 
-def price(spent: Spent, *, unpriced: bool) -> str:
+def price(spent: UsageRecord, *, unpriced: bool) -> str:
     """What calls cost: a sum, a lower bound when some had no known price, or that no price is known."""
     if spent.cost is None:
         return "price unknown"

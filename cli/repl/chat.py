@@ -118,10 +118,10 @@ class Chat:
         """Stop the step, then the turn. False if there was nothing to stop."""
         if self._work is None:
             return False
-        if self.runtime.loop.stepping:
+        if self.runtime.loop.is_stepping:
             self.front.busy("stopping this step (Ctrl-C again ends the turn)")
             self.runtime.interrupt()
-        elif self.runtime.turning:
+        elif self.runtime.is_turn_running:
             self.runtime.interrupt()
         else:
             self._work.cancel()
@@ -157,7 +157,7 @@ class Chat:
         self._hung_up = True
         if self._work is None:
             self.front.close()
-        elif self.runtime.turning:
+        elif self.runtime.is_turn_running:
             self.runtime.stop()
         elif self._work is not asyncio.current_task():  # a command of the user's, a list to choose from
             self._work.cancel()
@@ -230,7 +230,7 @@ class Chat:
         command = parse(text, self)
         if command is None:
             return False
-        if isinstance(command, Command) and self._has_to_wait(command) and not self.runtime.turning:
+        if isinstance(command, Command) and self._has_to_wait(command) and not self.runtime.is_turn_running:
             self._later.append(text)  # it is a matter of moments
             self._show_queued()
             return True
@@ -259,7 +259,7 @@ class Chat:
     def _cut_off(self) -> bool:
         """Whether the session ends in a turn that has no end."""
         history = self.runtime.session.replayed
-        return history.newest("prompt") > history.newest("end")
+        return history.find_newest_place("prompt") > history.find_newest_place("end")
 
     def _unless_working(self, what: str, text: str, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
         self._repeat(text)
@@ -333,7 +333,7 @@ class Chat:
             if prompt is not None and self.note:
                 prompt, self.note = f"{prompt}\n\n{self.note}", ""
             self._asker.new_turn()
-            end = await self.runtime.turn(prompt)
+            end = await self.runtime.run_turn(prompt)
             self.runtime.loop.inbox.clear()
             left, self._queued = self._queued, []
             self._show_queued()

@@ -8,14 +8,14 @@ from pathlib import Path
 
 from prompt_toolkit.history import FileHistory
 
-from agent.home import private_folder
+from agent.home import make_private_folder
 
 
 class PrivateHistory(FileHistory):
     """prompt_toolkit's history file, 0600 from its first byte, without keys and tokens."""
 
     def __init__(self, path: Path) -> None:
-        private_folder(path.parent)
+        make_private_folder(path.parent)
         with contextlib.suppress(OSError):  # a read-only home: the session works, its history is not kept
             os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600))
             path.chmod(0o600)

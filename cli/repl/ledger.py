@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from agent.bill import Bill
+from agent.bill import UsageReport
 from agent.events import End, Event, Prompt
 from agent.undo import Timeline
 
@@ -15,13 +15,13 @@ class Ledger:
 
     prompts: list[str] = field(default_factory=list)
     timeline: Timeline = field(default_factory=Timeline)
-    bill: Bill = field(default_factory=Bill)
+    bill: UsageReport = field(default_factory=UsageReport)
     ended: bool = True
 
     def see(self, event: Event) -> None:
         """Take in the next event of the log."""
-        self.timeline.see(event)
-        self.bill.see(event)
+        self.timeline.handle_event(event)
+        self.bill.handle_event(event)
         match event:
             case Prompt():
                 self.prompts.append(event.text)

@@ -35,7 +35,7 @@ def converse(opened: Opened, front: Front) -> Chat:
     """Begin the conversation: where one was, and what one should know; an unfinished turn goes on."""
     runtime = opened.runtime
     chat = Chat(front, runtime, home=opened.home, make_model=opened.make_model, settings=opened.settings)
-    if prompts := runtime.session.points():
+    if prompts := runtime.session.list_prompts():
         chat.tell(f"session {runtime.session.id}, turn {len(prompts) + 1}", "dim")
         chat.view.said(prompts[-1].text)
         chat.view.recall(*_last_answer(chat))
@@ -49,7 +49,7 @@ def converse(opened: Opened, front: Front) -> Chat:
 
 def farewell(chat: Chat) -> None:
     """How to come back, if there is something to come back to."""
-    if chat.runtime.session.points():
+    if chat.runtime.session.list_prompts():
         with contextlib.suppress(OSError):  # the terminal is gone: nobody wants to know
             print(f"go on later: patchwright resume {chat.runtime.session.id}", flush=True)
 

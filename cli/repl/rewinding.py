@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 async def offer(chat: Conversation) -> None:
     """Let the person choose a prompt, and what is to be as it was before it."""
-    points = chat.runtime.session.points()
+    points = chat.runtime.session.list_prompts()
     if not points:
         chat.tell("nothing to go back to yet", "dim")
         return
@@ -25,7 +25,7 @@ async def offer(chat: Conversation) -> None:
     if chosen is None:
         return
     point = points[len(points) - 1 - chosen]
-    steps = chat.ledger.timeline.since(point)
+    steps = chat.ledger.timeline.list_steps_since(point)
     what = 1
     if steps:
         picked = await chat.front.pick(
@@ -49,7 +49,7 @@ async def offer(chat: Conversation) -> None:
 
 async def _files(chat: Conversation, first: int) -> bool:
     """Take back the steps from a number on; False if something is in the way."""
-    from agent.undo import rewind
+    from agent.undo import rewind_steps
     from cli.undo import describe_uncovered, lines_of
     from sandbox.snapshots import Snapshots
 
@@ -57,7 +57,7 @@ async def _files(chat: Conversation, first: int) -> bool:
     if not isinstance(snapshots, Snapshots):
         chat.tell("this session is read-only: it takes no snapshots to go back to", "yellow")
         return False
-    outcome = await asyncio.to_thread(rewind, snapshots, timeline, first)
+    outcome = await asyncio.to_thread(rewind_steps, snapshots, timeline, first)
     if outcome.event is not None:
         chat.runtime.session.append(outcome.event)
     chat.tell("\n".join(lines_of(outcome)), "yellow" if outcome.clashes else None)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from agent.home import Home, private_folder
+from agent.home import Home, make_private_folder
 from cli.settings.shape import PermissionSettings, RuleSettings
 from sandbox.errors import Fault, UserError
 from sandbox.rules import VERDICTS, Rule, Rules, Verdict, check_examples, parse_rule
@@ -32,7 +32,7 @@ def store_rules(home: Home, patterns: Sequence[str]) -> None:
     """Add patterns of commands to those that are always allowed. Raises UserError."""
     known = stored_rules(home)
     new = [each for each in patterns if each not in known and "\n" not in each]
-    path = private_folder(home.config) / STORED
+    path = make_private_folder(home.config) / STORED
     try:
         with path.open("a", encoding="utf-8") as file:
             file.writelines(f"{each}\n" for each in new)

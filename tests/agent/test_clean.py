@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from agent.context.checkpoint import read
+from agent.context.checkpoint import read_checkpoint
 from agent.events import ObservationEvent
-from agent.log_index import place
+from agent.log_index import parse_event_id
 from agent.resume import restore_changes
 from agent.session import Session
 from sandbox.snapshots import Snapshots
@@ -36,21 +36,25 @@ def test_nothing_before_the_last_clean_place_is_read(tmp_path: Path) -> None:
     assert changed == {"c.txt": None, "a.txt": b"a"}
     asyncio.run(it.runtime.close())
     session = Session.open(folder)
-    known = read(folder, session.replayed)
+    known = read_checkpoint(folder, session.replayed)
     assert known is not None
     assert known.clean is not None
-    (committed,) = (e for e in session.replayed.only(ObservationEvent) if e.data.get("commit"))
-    assert known.clean.at == place(committed.id)
-    assert len(list(session.replayed.deeds(known.clean.at))) < len(list(session.replayed.deeds()))
+    (committed,) = (e for e in session.replayed.select_events(ObservationEvent) if e.data.get("commit"))
+    assert known.clean.at == parse_event_id(committed.id)
+    assert len(list(session.replayed.select_file_events(known.clean.at))) < len(
+        list(session.replayed.select_file_events())
+    )
     for after, tree in ((0, ""), (known.clean.at, known.clean.tree)):
         later = workspace(it.runtime.workspace.root, tmp_path / f"later-{after}")
         snapshots = Snapshots(later.root, tmp_path / "snapshots")
-        assert restore_changes(session.replayed.deeds(after), later, snapshots, tree=tree) is None
+        assert (
+            restore_changes(session.replayed.select_file_events(after), later, snapshots, tree=tree) is None
+        )
         assert later.changed == changed
         snapshots.close()
     session.rewind(committed.parent)
     session.close()
     again = Session.open(folder)
-    left = read(folder, again.replayed)
+    left = read_checkpoint(folder, again.replayed)
     assert left is None, "of another branch"
     again.close()

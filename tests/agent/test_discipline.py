@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from agent.discipline import RULES, Discipline, Levels
+from agent.discipline import RULES, RuleLevels, WorkflowMonitor
 from agent.events import ActionEvent, Event, MessageEvent, ObservationEvent, PhaseEvent, Prompt
 from agent.events.base import AskedAction
 from tests.support.cli import call, run, script
@@ -55,24 +55,24 @@ def at(tmp_path: Path) -> Any:
     return repo.workspace()
 
 
-def story(text: str, at: Any, discipline: Discipline) -> Iterator[str]:
+def story(text: str, at: Any, discipline: WorkflowMonitor) -> Iterator[str]:
     """What is advised before each action of a session in words."""
-    discipline.see(Prompt(text="do"))
+    discipline.handle_event(Prompt(text="do"))
     for number, word in enumerate(text.split()):
         what, _, path = word.partition(":")
         if what == "prompt":
-            discipline.see(Prompt(text="more"))
+            discipline.handle_event(Prompt(text="more"))
             continue
         tool, effect, data, arguments = ACTIONS[what](path)
         asked = AskedAction(id=f"c{number}", tool=tool, arguments=arguments)
-        discipline.see(MessageEvent(actions=[asked]))
+        discipline.handle_event(MessageEvent(actions=[asked]))
         paths = [path] if effect in ("read", "write") and path else []
-        discipline.see(ActionEvent(call=f"c{number}", tool=tool, effect=effect, paths=paths))
+        discipline.handle_event(ActionEvent(call=f"c{number}", tool=tool, effect=effect, paths=paths))
         advice = discipline.check(f"c{number}")
         yield advice.refusal or advice.note
         if what == "create":
             at.files.write(path, b"")
-        discipline.see(ObservationEvent(call=f"c{number}", tool=tool, text="", data=data))
+        discipline.handle_event(ObservationEvent(call=f"c{number}", tool=tool, text="", data=data))
 
 
 ACTIONS: dict[str, Any] = {
@@ -89,9 +89,11 @@ ACTIONS: dict[str, Any] = {
 }
 
 
-def make(at: Any, **levels: Any) -> tuple[Discipline, list[Event]]:
+def make(at: Any, **levels: Any) -> tuple[WorkflowMonitor, list[Event]]:
     told: list[Event] = []
-    return Discipline(at, ends=frozenset({"finish"}), levels=Levels(**levels), tell=told.append), told
+    return WorkflowMonitor(
+        at, ends=frozenset({"finish"}), levels=RuleLevels(**levels), tell=told.append
+    ), told
 
 
 def test_every_rule_has_its_traces() -> None:
@@ -130,7 +132,7 @@ def test_a_reminder_comes_once_a_turn_and_a_rule_can_be_off(at: Any) -> None:
 def test_the_harness_is_not_told_how_to_work(at: Any) -> None:
     discipline, _ = make(at, rules="enforce")
     list(story("read:a.py edit:a.py", at, discipline))
-    discipline.see(ActionEvent(call="harness-1", tool="git_commit", effect="git"))
+    discipline.handle_event(ActionEvent(call="harness-1", tool="git_commit", effect="git"))
     assert not discipline.check("harness-1").refusal
 
 
@@ -139,7 +141,7 @@ def test_a_turn_goes_through_its_phases(at: Any) -> None:
     list(story("read:a.py edit:a.py failed edit:a.py passed", at, discipline))
     phases = [event.phase for event in told if isinstance(event, PhaseEvent)]
     assert phases == ["plan", "edit", "verify", "edit", "verify"]
-    discipline.see(Prompt(text="next"))
+    discipline.handle_event(Prompt(text="next"))
     assert discipline.phases.name == "explore"
 
 
@@ -193,18 +195,22 @@ def test_a_session_that_is_taken_up_again_keeps_the_rules(at: Any) -> None:
     from agent.context.facts import Facts
 
     facts = Facts()
-    facts.see(ObservationEvent(id="e3", call="a", tool="read", text="", data={"path": "a.py", "first": 1}))
-    facts.see(ObservationEvent(id="e5", call="b", tool="edit", text="", data={"path": "a.py", "diff": "+"}))
+    facts.handle_event(
+        ObservationEvent(id="e3", call="a", tool="read", text="", data={"path": "a.py", "first": 1})
+    )
+    facts.handle_event(
+        ObservationEvent(id="e5", call="b", tool="edit", text="", data={"path": "a.py", "diff": "+"})
+    )
 
     def advised(known: Facts, *actions: str) -> list[str]:
-        discipline = Discipline(at, ends=frozenset({"finish"}), levels=Levels())
-        discipline.catch_up(known)
+        discipline = WorkflowMonitor(at, ends=frozenset({"finish"}), levels=RuleLevels())
+        discipline.restore_from_facts(known)
         return [note for note in story(" ".join(actions), at, discipline) if note]
 
     assert advised(facts, "edit:a.py", "passed") == [], "it was read before"
     assert "read before you edit" in advised(facts, "edit:b.py")[0]
     assert "tests last passed" in advised(facts, "commit")[0]
-    facts.see(
+    facts.handle_event(
         ObservationEvent(
             id="e7", call="c", tool="run_tests", text="2 passed", data={"report": {"failures": []}}
         )

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent.events import End, Event, MessageEvent, Prompt, SessionStart, Title
-from agent.glance import glance
-from agent.session import Session, read
+from agent.glance import preview_session
+from agent.session import Session, read_events
 
 KINDS = st.sampled_from(["session", "prompt", "end", "message", "title", "rewind"])
 
@@ -43,8 +43,8 @@ def test_it_says_what_the_whole_log_says(
     if torn:
         with (session.folder / "log.jsonl").open("ab") as file:
             file.write(b'{"v":2,"kind":"prompt","te')
-    seen = glance(session.folder)
-    events = list(read(session.folder))
+    seen = preview_session(session.folder)
+    events = list(read_events(session.folder))
     models = [event.model for event in events if isinstance(event, SessionStart)]
     turns = [event for event in events if isinstance(event, Prompt | End)]
     assert seen.id == session.id
@@ -55,4 +55,4 @@ def test_it_says_what_the_whole_log_says(
 
 def test_there_is_nothing_to_see_of_a_session_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError):
-        glance(tmp_path / "none")
+        preview_session(tmp_path / "none")

@@ -20,13 +20,13 @@ from agent.events import (
     SessionStart,
     Title,
     lines,
-    parse,
-    render,
+    parse_event,
+    render_event,
 )
 from agent.history import History
-from agent.log_index import LogIndex, place
-from agent.session import INTERRUPTED, Session, read
-from agent.transfer import fork
+from agent.log_index import LogIndex, parse_event_id
+from agent.session import INTERRUPTED, Session, read_events
+from agent.transfer import create_fork
 from sandbox.errors import UserError
 
 
@@ -52,13 +52,13 @@ def test_going_back_starts_a_new_branch_and_the_old_one_stays(tmp_path: Path) ->
     assert (event.id, event.parent, event.to) == ("e4", "e1", "e1")
     session.append(Prompt(text="other"))
     assert texts(session) == ["one", "rewind", "other"]
-    assert [point.text for point in session.points()] == ["one", "other"]
+    assert [point.text for point in session.list_prompts()] == ["one", "other"]
     again = reopened(session)
     assert texts(again) == ["one", "rewind", "other"]
     again.rewind("e3")
     assert texts(again) == ["one", "two", "three", "rewind"], "the old branch can be taken up again"
     again.close()
-    assert len(list(read(again.folder))) == 6, "nothing is ever taken out of the log"
+    assert len(list(read_events(again.folder))) == 6, "nothing is ever taken out of the log"
 
 
 def test_going_back_to_an_event_that_is_not_there_is_refused(tmp_path: Path) -> None:
@@ -128,16 +128,16 @@ def test_a_fork_holds_the_history_up_to_its_event(tmp_path: Path) -> None:
     session.append(Prompt(text="three"))
     (session.folder / "artifacts").mkdir()
     (session.folder / "artifacts/out-1").write_text("whole")
-    copy = fork(session.folder, title="another way")  # while the first is open
+    copy = create_fork(session.folder, title="another way")  # while the first is open
     assert texts(copy) == ["one", "rewind", "three", "fork", "another way"]
-    assert [(e.origin, e.at) for e in copy.replayed.only(Fork)] == [(session.id, "e4")]
+    assert [(e.origin, e.at) for e in copy.replayed.select_events(Fork)] == [(session.id, "e4")]
     assert (copy.folder / "artifacts/out-1").read_text() == "whole"
     copy.append(Prompt(text="only there"))
     assert texts(session) == ["one", "rewind", "three"]
-    old_branch = fork(session.folder, "e2")
+    old_branch = create_fork(session.folder, "e2")
     assert texts(old_branch) == ["one", "two", "fork"]
     with pytest.raises(UserError, match="no event 'e9'"):
-        fork(session.folder, "e9")
+        create_fork(session.folder, "e9")
     for each in (session, copy, old_branch):
         each.close()
 
@@ -159,7 +159,7 @@ def test_a_long_log_opens_without_being_read(tmp_path: Path, monkeypatch: pytest
     assert size > 3_000_000
     assert len(again.replayed) == 2_002
     assert sum(taken) == 0
-    assert [title.text for title in again.replayed.only(Title)] == ["long"]
+    assert [title.text for title in again.replayed.select_events(Title)] == ["long"]
     assert next(iter(reversed(again.replayed))).kind == "title"
     assert sum(taken) < 1_000
     again.append(Prompt(text="go on"))
@@ -167,7 +167,7 @@ def test_a_long_log_opens_without_being_read(tmp_path: Path, monkeypatch: pytest
 
 
 def _parse(line: bytes) -> Event:
-    return parse(line)
+    return parse_event(line)
 
 
 # What JSON has no number for, a log has as text.
@@ -185,8 +185,8 @@ def test_a_line_says_the_same_read_at_once_or_step_by_step(text: str, data: dict
         MessageEvent(id="e2", actions=[AskedAction(id="c", tool="read", arguments=data)], kept=[data]),
         SessionStart(session="s", project=text, model="m", mode="full", version="0", outputs="once"),
     ):
-        line = render(event)
-        at_once, step_by_step = lines._at_once(line), lines._step_by_step(line)
+        line = render_event(event)
+        at_once, step_by_step = lines._parse_fast(line), lines._parse_with_migration(line)
         assert at_once == step_by_step
         assert at_once is not None
         assert vars(at_once) == vars(event)
@@ -207,12 +207,12 @@ def test_a_line_says_the_same_read_at_once_or_step_by_step(text: str, data: dict
 )
 def test_an_odd_line_is_read_step_by_step(then: bytes, expected: str) -> None:
     line = b'{"v":2,"id":"e1","parent":"","time":1.5,' + then
-    assert lines._at_once(line) is None
+    assert lines._parse_fast(line) is None
     if expected[0].isupper():
-        assert type(parse(line)).__name__ == expected
+        assert type(parse_event(line)).__name__ == expected
         return
     with pytest.raises(ValueError, match=expected):
-        parse(line)
+        parse_event(line)
 
 
 class Model:
@@ -238,14 +238,14 @@ def test_the_branch_is_the_chain_of_parents(steps: list[int | None]) -> None:
     for step in [None, *steps]:
         to = min(step, index.count) if step is not None else 0
         event = Rewind(to=f"e{to}") if to else Prompt(text="x")
-        index.add(event, b"line\n")
+        index.add_event(event, b"line\n")
         model.add(to or None)
     history = History(Path("unused"), index)
-    assert [n for first, last in history.runs() for n in range(first, last + 1)] == model.path()
+    assert [n for first, last in history.list_runs() for n in range(first, last + 1)] == model.path()
     assert len(history) == len(model.path())
 
 
 @pytest.mark.parametrize("wrong", ["", "x1", "e", "e1.5"])
 def test_what_is_no_id_has_no_place(wrong: str) -> None:
     with pytest.raises(ValueError, match=r"not the id|invalid literal"):
-        place(wrong)
+        parse_event_id(wrong)

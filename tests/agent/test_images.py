@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from agent.events import Prompt
-from agent.images import LARGEST, attach, load
-from agent.replay import steps
-from agent.session import read
+from agent.images import LARGEST, attach_images, load_image
+from agent.replay import replay_steps
+from agent.session import read_events
 from sandbox.errors import UserError
 from tests.support.bench import bench
 from tests.support.formats import KINDS, model
@@ -38,27 +38,27 @@ def test_pictures_are_found_where_they_are_mentioned(
     (tmp_path / "my shot.png").write_bytes(PNG)
     (tmp_path / "fake.png").write_text("not a picture")
     (tmp_path / "notes.txt").write_text("text")
-    got, names = attach(prompt, tmp_path, tmp_path / "session")
+    got, names = attach_images(prompt, tmp_path, tmp_path / "session")
     assert (got, len(names)) == (text, count)
     for name in names:
-        image = load(tmp_path / "session", name)
+        image = load_image(tmp_path / "session", name)
         assert image is not None
         assert (image.media, base64.b64decode(image.data)) == ("image/png", PNG)
 
 
 def test_a_pasted_picture_is_kept_and_named(tmp_path: Path) -> None:
     pasted = f"look: data:image/png;base64,{base64.b64encode(PNG).decode()} there"
-    text, [name] = attach(pasted, tmp_path, tmp_path / "session")
+    text, [name] = attach_images(pasted, tmp_path, tmp_path / "session")
     assert text == "look: [image 1] there"
-    assert load(tmp_path / "session", name) is not None
-    assert load(tmp_path / "session", f"../{name}") is None
-    assert load(tmp_path / "session", "a\0.png") is None
+    assert load_image(tmp_path / "session", name) is not None
+    assert load_image(tmp_path / "session", f"../{name}") is None
+    assert load_image(tmp_path / "session", "a\0.png") is None
 
 
 def test_a_picture_that_is_too_large_is_told(tmp_path: Path) -> None:
     (tmp_path / "big.png").write_bytes(PNG + bytes(LARGEST))
     with pytest.raises(UserError, match="too large for a model"):
-        attach("@big.png", tmp_path, tmp_path / "session")
+        attach_images("@big.png", tmp_path, tmp_path / "session")
 
 
 @pytest.mark.parametrize("kind", list(KINDS))
@@ -73,7 +73,7 @@ def test_a_picture_reaches_the_model_and_a_replay_has_it_too(kind: str, tmp_path
     [prompt] = [event for event in it.events if isinstance(event, Prompt)]
     assert len(prompt.images) == 1
     folder = it.runtime.session.folder
-    assert [step.differs for step in steps(read(folder), folder)] == [[]]
+    assert [step.changed_parts for step in replay_steps(read_events(folder), folder)] == [[]]
 
 
 def test_an_endpoint_that_takes_no_pictures_gets_the_words(tmp_path: Path) -> None:

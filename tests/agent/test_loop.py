@@ -11,7 +11,7 @@ from agent.events import End, ErrorEvent, MessageEvent, ObservationEvent, Signal
 from agent.limits import Limit, MaxCost, MaxSteps, MaxTime, MaxTokens
 from agent.model.base import ToolMessage, UserMessage
 from agent.runtime import Runtime
-from agent.session import read, unanswered
+from agent.session import list_unanswered_calls, read_events
 from tests.support.bench import Bench, bench
 from tests.support.cli import call
 from tools.action import Observation
@@ -150,8 +150,8 @@ def test_the_second_interrupt_ends_the_turn_and_the_log_stays_whole(tmp_path: Pa
 
     end = it.turn("go", interrupt_twice)
     assert (end.outcome, end.exit_code) == ("interrupted", 130)
-    log = list(read(it.runtime.session.folder))
-    assert unanswered(log) == []
+    log = list(read_events(it.runtime.session.folder))
+    assert list_unanswered_calls(log) == []
     assert isinstance(log[-1], End)
     partial = [event for event in log if isinstance(event, MessageEvent) and event.partial]
     assert len(partial) == 1
@@ -195,7 +195,7 @@ def test_the_time_limit_stops_a_step_in_its_middle(tmp_path: Path) -> None:
     it = bench(tmp_path, [{"calls": [call("wait")]}, {"text": "no"}], TOOLS, limits=[MaxTime(0.3)])
     end = it.turn("go")
     assert (end.outcome, end.exit_code, end.steps) == ("limit", 4, 1)
-    assert unanswered(list(read(it.runtime.session.folder))) == []
+    assert list_unanswered_calls(list(read_events(it.runtime.session.folder))) == []
 
 
 def test_an_unknown_tool_and_arguments_that_do_not_fit_are_answered(tmp_path: Path) -> None:
@@ -252,7 +252,7 @@ def test_the_same_log_projects_to_the_same_messages(tmp_path: Path) -> None:
     from agent.context.projection import Projection
 
     again = Projection(it.runtime.projection.tools)
-    for event in read(it.runtime.session.folder):
-        again.add(event)
+    for event in read_events(it.runtime.session.folder):
+        again.add_event(event)
     assert [(type(m), m.text) for m in again.messages] == [(type(m), m.text) for m in it.request().messages]
     assert isinstance(again.messages[0], UserMessage)

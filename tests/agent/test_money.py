@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from agent.events import End, MessageEvent, Spent
-from agent.limits import Limit, MaxCost, MaxSteps, MaxTime, MaxTokens, Tally, first_reached
+from agent.events import End, MessageEvent, UsageRecord
+from agent.limits import Limit, MaxCost, MaxSteps, MaxTime, MaxTokens, Tally, find_stop_reason
 from agent.model.base import Request
 from agent.model.catalog import Listing, Price
-from agent.money import MARGIN, Purse, left
+from agent.money import MARGIN, CostBudget, describe_remaining_limits
 from tests.support.bench import Bench, bench
 from tests.support.cli import call, run
 from tests.support.formats import KINDS, model
@@ -81,15 +81,15 @@ def test_no_answer_is_left_unbounded_when_little_is_left() -> None:
     made = 0
     with Loopback() as server:
         priced = model("chat", server, listing=lambda: LISTING)
-        purse = Purse(limits, lambda: priced, lambda: 1000)
+        purse = CostBudget(limits, lambda: priced, lambda: 1000)
         for cents in range(500):
             spent = cents / 10_000
-            tally = Tally(spent=Spent(cost=spent), last=Spent(input=1000, output=5))
-            purse.look_ahead(tally)
-            if first_reached(limits, tally):
+            tally = Tally(spent=UsageRecord(cost=spent), last=UsageRecord(input=1000, output=5))
+            purse.forecast_next_call(tally)
+            if find_stop_reason(limits, tally):
                 continue
             made += 1
-            most = purse.fit(Request(system="", messages=[]), tally).max_output
+            most = purse.limit_output(Request(system="", messages=[]), tally).max_output
             assert most is not None
             assert spent + entry + most * 5e-5 <= 0.05 + 1e-9
     assert made > 100
@@ -131,8 +131,8 @@ def test_the_model_is_told_what_is_left_at_the_end_of_the_request(tmp_path: Path
 
 
 def test_nothing_is_said_of_limits_that_are_far_off() -> None:
-    assert left([MaxSteps(200), MaxTime(3600)], Tally(steps=3)) == ""
-    assert left([MaxSteps(200)], Tally(steps=150)) == "50 of 200 steps"
+    assert describe_remaining_limits([MaxSteps(200), MaxTime(3600)], Tally(steps=3)) == ""
+    assert describe_remaining_limits([MaxSteps(200)], Tally(steps=150)) == "50 of 200 steps"
 
 
 @pytest.mark.slow

@@ -12,8 +12,8 @@ import pytest
 from agent.events import Compaction, MessageEvent, Prompt
 from agent.limits import MaxTokens
 from agent.model.base import UserMessage
-from agent.replay import steps
-from agent.session import read
+from agent.replay import replay_steps
+from agent.session import read_events
 from tests.support.bench import bench
 from tests.support.cli import call
 from tests.support.formats import KINDS, model
@@ -48,7 +48,7 @@ def test_each_request_begins_with_the_bytes_of_the_one_before(kind: str, tmp_pat
         it.turn("go on")
         asyncio.run(it.runtime.close())
         bodies = [request.raw for request in server.requests]
-    calls = list(steps(read(it.runtime.session.folder)))
+    calls = list(replay_steps(read_events(it.runtime.session.folder)))
     assert len(bodies) == len(calls) == 16
     broken = [event for event in it.events if isinstance(event, Compaction)]
     assert broken, "the past was compressed on the way"

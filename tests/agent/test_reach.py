@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from agent.assemble import assemble
+from agent.assemble import assemble_runtime
 from agent.events import End, Signal
 from agent.home import Home
 from agent.mode_switch import switch_approval, switch_mode
@@ -39,19 +39,19 @@ def session(root: Path, mode: Mode, turns: list[dict[str, object]]) -> Runtime:
         sandbox="unconfined",
         commit="turn",
     )
-    return assemble(options, Home.from_environment())
+    return assemble_runtime(options, Home.from_environment())
 
 
 def told(runtime: Runtime) -> set[str]:
-    return {tool.name for tool in runtime.projection.request().tools}
+    return {tool.name for tool in runtime.projection.build_request().tools}
 
 
 async def turns(runtime: Runtime, change: Mode) -> list[End]:
     """A turn, the change, and another turn."""
     try:
-        first = await runtime.turn("write it")
+        first = await runtime.run_turn("write it")
         await switch_mode(runtime, change)
-        return [first, await runtime.turn("write it")]
+        return [first, await runtime.run_turn("write it")]
     finally:
         await runtime.close()
 
@@ -73,12 +73,12 @@ def test_a_session_that_could_only_read_gets_hands(root: Path) -> None:
 
 def test_a_session_that_wrote_can_be_made_to_read_only(root: Path) -> None:
     runtime = session(root, Mode.WORKSPACE, [{"text": "wait"}, WRITE, {"text": "I may not"}])
-    before = runtime.projection.request().tools
+    before = runtime.projection.build_request().tools
     _, last = asyncio.run(turns(runtime, Mode.READ_ONLY))
     assert last.outcome == "denied"
     assert not (root / "a.txt").exists()
     assert runtime.workspace.mode is Mode.READ_ONLY
-    assert runtime.projection.request().tools == before, "the beginning of the requests stays"
+    assert runtime.projection.build_request().tools == before, "the beginning of the requests stays"
 
 
 def test_the_approval_decides_from_the_next_action_on(root: Path) -> None:
@@ -96,10 +96,10 @@ def test_the_approval_decides_from_the_next_action_on(root: Path) -> None:
     runtime.loop.gateway.approver = Person()  # type: ignore[assignment]
 
     async def story() -> None:
-        await runtime.turn("write it")
+        await runtime.run_turn("write it")
         assert not (root / ".envrc").exists()
         switch_approval(runtime, Approval.AUTO)
-        await runtime.turn("write it")
+        await runtime.run_turn("write it")
         await runtime.close()
 
     asyncio.run(story())

@@ -27,7 +27,7 @@ def half_written(root: Path) -> None:
         for name in ("a.txt", "b.txt")
     ]
     record = plan_transaction(tree, writes)
-    journal = Journal(Home.from_environment().project(root) / "journal")
+    journal = Journal(Home.from_environment().get_project_folder(root) / "journal")
     journal.lock().close()
     journal.write(record, durable=False)
     prepare_files(tree, record, writes)

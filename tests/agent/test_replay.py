@@ -12,10 +12,10 @@ import pytest
 from agent.events import Compaction, MessageEvent
 from agent.limits import MaxCost, MaxSteps
 from agent.model.base import Reply, UserMessage
-from agent.model.cassette import Cassette, write
+from agent.model.cassette import Cassette, write_cassette
 from agent.model.openai_http import ChatWire
-from agent.replay import steps
-from agent.session import read
+from agent.replay import replay_steps
+from agent.session import read_events
 from sandbox.errors import UserError
 from tests.support.asking import ask
 from tests.support.bench import bench
@@ -53,8 +53,8 @@ def test_every_request_is_made_again_byte_by_byte(tmp_path: Path) -> None:
         it.turn("and then?")
         sent = [request.raw for request in server.requests if request is not server.requests[5]]
     assert any(isinstance(event, Compaction) for event in it.events), "the past was compressed on the way"
-    found = list(steps(read(it.runtime.session.folder)))
-    assert [step.differs for step in found] == [[]] * len(sent)
+    found = list(replay_steps(read_events(it.runtime.session.folder)))
+    assert [step.changed_parts for step in found] == [[]] * len(sent)
     wire = ChatWire("tiny")
     assert [wire.body(step.request) for step in found] == sent
 
@@ -62,10 +62,10 @@ def test_every_request_is_made_again_byte_by_byte(tmp_path: Path) -> None:
 def test_the_tools_are_known_after_going_back_to_before_they_were_written_down(tmp_path: Path) -> None:
     it = bench(tmp_path, [{"text": "one"}, {"text": "two"}], [look])
     it.turn("go")
-    [point] = it.runtime.session.points()
+    [point] = it.runtime.session.list_prompts()
     it.runtime.session.rewind(point.parent)
     it.turn("go on, then")
-    assert [step.differs for step in steps(it.runtime.session.replayed)] == [[]]
+    assert [step.changed_parts for step in replay_steps(it.runtime.session.replayed)] == [[]]
 
 
 @pytest.fixture
@@ -160,7 +160,7 @@ def test_a_replay_of_nothing_says_so(project: Path) -> None:
 def test_a_cassette_keeps_every_character(tmp_path: Path) -> None:
     odd = "a\u2028b\x85c\x0cd\r\ne \udc80 ü"
     messages = [UserMessage(text=odd)]
-    assert write(tmp_path / "tape.jsonl", [(messages, Reply(text=odd))]) == 1
+    assert write_cassette(tmp_path / "tape.jsonl", [(messages, Reply(text=odd))]) == 1
     assert ask(Cassette(tmp_path / "tape.jsonl"), messages).text == odd
 
 

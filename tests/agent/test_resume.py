@@ -20,8 +20,8 @@ from agent.events import (
     SnapshotEvent,
     Steer,
 )
-from agent.resume import ended_already, restore_changes, unfollowed
-from agent.session import Session, read, unanswered
+from agent.resume import find_last_untracked_place, find_turn_end, restore_changes
+from agent.session import Session, list_unanswered_calls, read_events
 from sandbox.errors import UserError
 from sandbox.snapshots import Snapshots
 from sandbox.watchdog import read_death_time
@@ -139,10 +139,10 @@ def test_what_may_be_the_work_of_an_interrupted_command_or_the_users_is_left_to_
     session.answer_orphans()
     for name in ("a.txt", "b.txt", "c.txt"):
         (root / name).write_text("whose?\n")
-    found = restore_changes(session.replayed.deeds(), at, snapshots)
+    found = restore_changes(session.replayed.select_file_events(), at, snapshots)
     assert found is not None
     assert (found.tree, at.changed) == (before, {})
-    ended = restore_changes(session.replayed.deeds(), at, snapshots, ["b.txt", "c.txt"])
+    ended = restore_changes(session.replayed.select_file_events(), at, snapshots, ["b.txt", "c.txt"])
     assert ended is not None
     assert [each.path for each in snapshots.list_changes(before, ended.tree)] == ["b.txt"]
     assert at.changed == {"b.txt": None}, "an edit that was brought to its end by us is the session's"
@@ -168,7 +168,7 @@ def test_what_the_user_made_of_a_file_after_an_undo_stays_the_users(tmp_path: Pa
 
 
 def ending(*events: MessageEvent | ObservationEvent | Steer) -> str | None:
-    end = ended_already([Prompt(text="go"), *events], Toolbox(load_default_tools()))
+    end = find_turn_end([Prompt(text="go"), *events], Toolbox(load_default_tools()))
     return None if end is None else f"{end.reason}: {end.text}"
 
 
@@ -191,9 +191,9 @@ def test_actions_that_a_full_disk_left_unanswered_are_answered_before_the_next_t
     session.append(MessageEvent(actions=[AskedAction(id="1", tool="read")]))
     session.append(ActionEvent(call="h", tool="run_tests", effect="execute"))
     session.answer_orphans()
-    assert unanswered(list(read(session.folder))) == []
+    assert list_unanswered_calls(list(read_events(session.folder))) == []
     session.answer_orphans()
-    assert [event.kind for event in read(session.folder)] == [
+    assert [event.kind for event in read_events(session.folder)] == [
         "message",
         "action",
         "observation",
@@ -207,7 +207,7 @@ def test_a_name_that_is_no_session_is_one_clear_line(tmp_path: Path, name: str) 
     with pytest.raises(UserError, match="no session"):
         Session.open(tmp_path / name.format(session.id))
     with pytest.raises(FileNotFoundError):
-        list(read(tmp_path / name.format(session.id)))
+        list(read_events(tmp_path / name.format(session.id)))
 
 
 def test_a_damaged_log_is_one_clear_line(tmp_path: Path) -> None:
@@ -265,7 +265,11 @@ def test_what_was_done_before_anything_followed_files_is_not_read(tmp_path: Path
 
     def calls() -> list[str]:
         history = session.replayed
-        return [event.call for event in history.deeds(unfollowed(history)) if isinstance(event, ActionEvent)]
+        return [
+            event.call
+            for event in history.select_file_events(find_last_untracked_place(history))
+            if isinstance(event, ActionEvent)
+        ]
 
     session.append(Prompt(text="look"))
     for number in range(50):

@@ -16,11 +16,11 @@ from agent.events import (
     MessageEvent,
     ObservationEvent,
     Prompt,
-    Unknown,
-    parse,
-    render,
+    UnknownEvent,
+    parse_event,
+    render_event,
 )
-from agent.session import INTERRUPTED, Session, read
+from agent.session import INTERRUPTED, Session, read_events
 from sandbox.errors import Fault, UserError
 
 
@@ -49,25 +49,25 @@ def test_events_come_back_as_they_were_written(tmp_path: Path) -> None:
 
 def test_a_name_that_no_text_can_hold_does_not_spoil_the_log() -> None:
     name = b"caf\xe9.txt".decode("utf-8", "surrogateescape")
-    event = parse(render(ActionEvent(call="1", tool="read", effect="read", paths=[name])))
+    event = parse_event(render_event(ActionEvent(call="1", tool="read", effect="read", paths=[name])))
     assert isinstance(event, ActionEvent)
     assert event.paths == ["caf?.txt"]
 
 
 def test_unknown_fields_of_the_parts_of_an_event_survive_too() -> None:
     line = b'{"v":1,"id":"e1","parent":"","time":1.5,"kind":"message","actions":[{"id":"1","tool":"t","mood":"calm"}]}'
-    again = json.loads(render(parse(line)))
+    again = json.loads(render_event(parse_event(line)))
     assert again["actions"][0]["mood"] == "calm"
 
 
 def test_unknown_fields_and_unknown_kinds_survive_a_round_trip() -> None:
     line = b'{"v":1,"id":"e1","parent":"","time":1.5,"kind":"prompt","text":"x","colour":"red"}\n'
-    again = json.loads(render(parse(line)))
+    again = json.loads(render_event(parse_event(line)))
     assert {**again, **json.loads(line)} == again, "with the defaults of fields that it did not have"
     later = b'{"v":2,"id":"e2","parent":"e1","time":2.0,"kind":"telepathy","depth":{"a":[1]}}\n'
-    event = parse(later)
-    assert isinstance(event, Unknown)
-    assert json.loads(render(event)) == json.loads(later)
+    event = parse_event(later)
+    assert isinstance(event, UnknownEvent)
+    assert json.loads(render_event(event)) == json.loads(later)
 
 
 @pytest.mark.parametrize("cut", range(1, 60, 7))
@@ -82,7 +82,7 @@ def test_a_torn_last_line_is_cut_off_and_the_log_goes_on(tmp_path: Path, cut: in
     assert [event.id for event in again.replayed] == ["e1"]
     again.append(Prompt(text="third"))
     again.close()
-    assert [getattr(event, "text", "") for event in read(session.folder)] == ["first", "third"]
+    assert [getattr(event, "text", "") for event in read_events(session.folder)] == ["first", "third"]
 
 
 def test_damage_in_the_middle_is_told_and_nothing_is_cut(tmp_path: Path) -> None:
@@ -115,7 +115,7 @@ def test_a_log_of_a_newer_format_is_refused_and_left_as_it_is(tmp_path: Path) ->
 
 def test_a_version_that_is_no_number_is_damage() -> None:
     with pytest.raises(ValueError, match="not a version"):
-        parse(b'{"v":"two","kind":"prompt","text":"x"}\n')
+        parse_event(b'{"v":"two","kind":"prompt","text":"x"}\n')
 
 
 def test_an_action_without_observation_is_answered_on_open(tmp_path: Path) -> None:
@@ -127,10 +127,10 @@ def test_an_action_without_observation_is_answered_on_open(tmp_path: Path) -> No
     session.append(ActionEvent(call="b", tool="shell", effect="execute"))
     again = reopened(session)
     again.close()
-    last = list(read(session.folder))[-1]
+    last = list(read_events(session.folder))[-1]
     assert isinstance(last, ObservationEvent)
     assert (last.call, last.tool, last.failed, last.text) == ("b", "shell", True, INTERRUPTED)
-    assert len(list(read(reopened(again).folder))) == 5, "a second open adds nothing"
+    assert len(list(read_events(reopened(again).folder))) == 5, "a second open adds nothing"
 
 
 def test_two_processes_cannot_hold_one_session(tmp_path: Path) -> None:
@@ -190,7 +190,7 @@ def test_a_full_disk_loses_only_the_event_being_written() -> None:
         session._descriptor = real
         assert session.append(End(outcome="done")).id == "e2"
         session.close()
-        assert [event.kind for event in read(session.folder)] == ["prompt", "end"]
+        assert [event.kind for event in read_events(session.folder)] == ["prompt", "end"]
 
 
 def test_who_does_not_want_a_session_any_more_stops_its_reading(tmp_path: Path) -> None:
@@ -221,5 +221,5 @@ def test_who_does_not_want_a_session_any_more_stops_its_reading(tmp_path: Path) 
         list(again.replayed)
     assert read == 21
     again.replayed.proceed = lambda: None
-    assert len(again.points()) == 50
+    assert len(again.list_prompts()) == 50
     again.close()

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from agent.bill import Bill
+from agent.bill import UsageReport
 from agent.events import MessageEvent, SideCall
 from agent.limits import MaxCost
 from agent.model.roles import Role, Roles
-from agent.side_calls import SideCalls, short_text
+from agent.side_calls import SideCalls, request_short_text
 from sandbox.errors import UserError
 from tests.support.bench import Bench, bench
 from tests.support.formats import chat_at
@@ -32,7 +32,7 @@ def with_fast(tmp_path: Path, server: Loopback, turns: list[Mapping[str, Any]], 
 
 def ask(it: Bench, prompt: str = "Name it.") -> str:
     async def asked() -> str:
-        text = await short_text(it.runtime, prompt, purpose="title")
+        text = await request_short_text(it.runtime, prompt, purpose="title")
         await it.runtime.side.roles.close()
         return text
 
@@ -48,9 +48,9 @@ def test_a_short_text_comes_from_the_fast_model_and_is_logged_and_counted(tmp_pa
     [call] = [event for event in it.events if isinstance(event, SideCall)]
     assert (call.purpose, call.role, call.model, call.text.strip()) == ("title", "fast", "x/fast", "A title")
     assert it.runtime.loop.tally.spent.cost == 0.25
-    bill = Bill()
+    bill = UsageReport()
     for event in it.events:
-        bill.see(event)
+        bill.handle_event(event)
     assert [(each.role, each.calls, each.spent.input) for each in bill.items] == [
         ("main", 1, 7),
         ("fast", 1, 100),
@@ -81,7 +81,7 @@ def test_a_model_that_does_not_answer_in_time_is_given_up() -> None:
 
         async def asked() -> None:
             with pytest.raises(UserError, match="did not answer within"):
-                await side.text("hi", purpose="title", patience=0.2)
+                await side.request_text("hi", purpose="title", patience=0.2)
             await model.close()
 
         asyncio.run(asked())

@@ -15,10 +15,10 @@ from agent.events import (
     SessionStart,
     SnapshotEvent,
     UndoEvent,
-    parse,
+    parse_event,
 )
 from agent.session import Session
-from agent.transfer import export, imported
+from agent.transfer import export_to_stream, import_from_stream
 from sandbox.errors import UserError
 
 
@@ -43,30 +43,30 @@ def whole_session(folder: Path) -> Session:
 
 def exported(session: Session) -> bytes:
     buffer = io.BytesIO()
-    export(session.folder, buffer)
+    export_to_stream(session.folder, buffer)
     return buffer.getvalue()
 
 
 def test_an_export_comes_back_with_its_branches_and_outputs(tmp_path: Path) -> None:
     session = whole_session(tmp_path / "a")
-    again = imported(io.BytesIO(exported(session)), tmp_path / "b")
+    again = import_from_stream(io.BytesIO(exported(session)), tmp_path / "b")
     assert [getattr(e, "text", e.kind) for e in again.replayed] == [
         "session", "one", "signal", "signal", "two", "rewind", "three",
     ]  # fmt: skip
     assert (again.folder / "artifacts/out-1").read_bytes() == b"\0 whole \xff"
     assert (again.folder / "log.jsonl").stat().st_mode & 0o777 == 0o600
     again.rewind("e6")
-    assert [p.text for p in again.points()] == ["one", "left"], "the branch that was left is there, too"
+    assert [p.text for p in again.list_prompts()] == ["one", "left"], "the branch that was left is there, too"
     session.close()
     again.close()
 
 
 def test_an_import_takes_over_no_orders_of_a_stranger(tmp_path: Path) -> None:
     session = whole_session(tmp_path / "a")
-    again = imported(io.BytesIO(exported(session)), tmp_path / "b")
-    [start] = again.replayed.only(SessionStart)
+    again = import_from_stream(io.BytesIO(exported(session)), tmp_path / "b")
+    [start] = again.replayed.select_events(SessionStart)
     assert (start.system, start.model) == ("", "")
-    assert not list(again.replayed.only(SnapshotEvent, UndoEvent))
+    assert not list(again.replayed.select_events(SnapshotEvent, UndoEvent))
     session.close()
     again.close()
 
@@ -105,41 +105,42 @@ COMPACTION = b'"compaction","tokens_before":9,"tokens_after":1,"reason":"r"'
 )
 def test_what_is_no_whole_export_is_refused(tmp_path: Path, text: bytes, said: str) -> None:
     with pytest.raises(UserError, match=said):
-        imported(io.BytesIO(text), tmp_path)
+        import_from_stream(io.BytesIO(text), tmp_path)
     assert not list(tmp_path.rglob("log.jsonl"))
 
 
 def test_secrets_do_not_come_in_by_an_import(tmp_path: Path) -> None:
     key = "sk-proj-" + "A1b2C3d4" * 6
     event = {"v": 2, "id": "e1", "parent": "", "time": 1, "kind": "prompt", "text": f"use {key}"}
-    session = imported(io.BytesIO(HEAD + json.dumps(event).encode() + b"\n"), tmp_path)
+    session = import_from_stream(io.BytesIO(HEAD + json.dumps(event).encode() + b"\n"), tmp_path)
     session.close()
     assert key not in (session.folder / "log.jsonl").read_text()
 
 
 def test_a_compaction_of_the_first_format_is_brought_up_to_date() -> None:
     line = b'{"v":1,"id":"e9","kind":"compaction","masked":["e3"],"tokens_before":9,"tokens_after":1,"reason":"r"}'
-    event = parse(line)
+    event = parse_event(line)
     assert (event.v, vars(event)["masked"], vars(event)["stage"]) == (2, {"e3": ""}, "masking")
     assert isinstance(
-        parse(b'{"v":1,"id":"e1","kind":"observation","call":"a","tool":"t","text":""}'), ObservationEvent
+        parse_event(b'{"v":1,"id":"e1","kind":"observation","call":"a","tool":"t","text":""}'),
+        ObservationEvent,
     )
 
 
 def test_pictures_go_along_and_no_file_that_is_none_comes_in(tmp_path: Path) -> None:
-    from agent.images import attach, load
+    from agent.images import attach_images, load_image
 
     picture = b"\x89PNG\r\n\x1a\n" + bytes(range(200))
     (tmp_path / "shot.png").write_bytes(picture)
     session = Session.create(tmp_path / "a")
-    text, names = attach("look at @shot.png", tmp_path, session.folder)
+    text, names = attach_images("look at @shot.png", tmp_path, session.folder)
     session.append(Prompt(text=text, images=names))
     session.close()
     sent = exported(session)
     assert json.loads(sent.splitlines()[0])["patchwright_export"] == 2
-    again = imported(io.BytesIO(sent), tmp_path / "b")
-    assert load(again.folder, names[0]) == load(session.folder, names[0]) is not None
+    again = import_from_stream(io.BytesIO(sent), tmp_path / "b")
+    assert load_image(again.folder, names[0]) == load_image(session.folder, names[0]) is not None
     again.close()
     for wrong in ("../../evil.png", "0" * 16 + ".png"):
         with pytest.raises(UserError, match="is no picture"):
-            imported(io.BytesIO(sent.replace(names[0].encode(), wrong.encode())), tmp_path / "c")
+            import_from_stream(io.BytesIO(sent.replace(names[0].encode(), wrong.encode())), tmp_path / "c")

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from agent.events import ObservationEvent, Prompt
-from agent.session import read, unanswered
-from agent.verify.conclude import judge
+from agent.session import list_unanswered_calls, read_events
+from agent.verify.conclude import judge_report
 from sandbox.effects import Effect
 from sandbox.policy import Approval, Decision, Mode
 from tests.support.bench import bench
@@ -114,7 +114,7 @@ def test_text_that_utf8_cannot_hold_is_said_and_logged(tmp_path: Path) -> None:
 
     it = bench(tmp_path, [{"calls": [call("echo")]}, {"text": "ok"}], [echo])
     assert it.turn(f"what is {name}?").outcome == "done"
-    log = list(read(it.runtime.session.folder))
+    log = list(read_events(it.runtime.session.folder))
     assert next(event.text for event in log if isinstance(event, Prompt)) == "what is caf??"
     assert next(event.ref for event in log if isinstance(event, ObservationEvent)) == "out:1"
 
@@ -134,7 +134,7 @@ def test_a_batch_that_breaks_in_the_middle_leaves_no_action_unanswered(tmp_path:
 
     it.runtime.session.subscribe(fail_once)
     assert it.turn("one").outcome == "internal"
-    assert unanswered(list(read(it.runtime.session.folder))) == []
+    assert list_unanswered_calls(list(read_events(it.runtime.session.folder))) == []
     assert it.turn("2").summary == "still here"
 
 
@@ -175,4 +175,4 @@ def test_a_turn_counts_what_a_command_made_of_links_and_modes(
     ],
 )
 def test_tests_that_a_command_did_not_count_are_not_told_as_none(counts: dict[str, int], told: str) -> None:
-    assert judge({"outcome": "passed", **counts}, None).detail == told
+    assert judge_report({"outcome": "passed", **counts}, None).detail == told

@@ -13,7 +13,7 @@ from pathlib import Path, PurePosixPath
 import pytest
 
 from agent.events import MessageEvent, ObservationEvent, Prompt, SnapshotEvent, UndoEvent
-from agent.undo import Outcome, Timeline, redo, rewind, undo
+from agent.undo import Timeline, UndoOutcome, redo_last_undo, rewind_steps, undo_last_turn
 from sandbox.snapshots.view import View
 from tests.support.worlds import TRAITS, Image, Told, World, git_state, image, lines_of, regular, world
 
@@ -45,7 +45,7 @@ class Session:
     def log(self, event: MessageEvent | Prompt | SnapshotEvent | ObservationEvent | UndoEvent) -> None:
         self.number += 1
         event.id = f"e{self.number}"
-        self.timeline.see(event)
+        self.timeline.handle_event(event)
 
 
 @pytest.mark.slow
@@ -87,17 +87,19 @@ def _deed(session: Session) -> None:
 def take_back(session: Session) -> None:
     """One undo, rewind or redo, with all that has to hold of it."""
     draw, timeline, snapshots = session.world.draw, session.timeline, session.world.snapshots
-    act: Callable[[], Outcome]
+    act: Callable[[], UndoOutcome]
     if timeline.undone and draw.random() < 0.4:
         last = timeline.undone[-1]
-        act, spans = lambda: redo(snapshots, timeline), [(last.before, last.after)]
+        act, spans = lambda: redo_last_undo(snapshots, timeline), [(last.before, last.after)]
     elif timeline.done and draw.random() < 0.4:
         number = draw.randrange(1, len(timeline.done) + 1)
-        act = lambda: rewind(snapshots, timeline, number)  # noqa: E731
+        act = lambda: rewind_steps(snapshots, timeline, number)  # noqa: E731
         spans = [span for step in timeline.done[number - 1 :] for span in step.spans]
     else:
-        act = lambda: undo(snapshots, timeline)  # noqa: E731
-        spans = [span for step in timeline.last_turn() for span in step.spans] if timeline.done else []
+        act = lambda: undo_last_turn(snapshots, timeline)  # noqa: E731
+        spans = (
+            [span for step in timeline.list_last_turn_steps() for span in step.spans] if timeline.done else []
+        )
     root, git = session.world.repo.root, git_state(session.world.repo)
     before = image(root)
     outcome = act()
@@ -111,7 +113,7 @@ def take_back(session: Session) -> None:
     session.log(outcome.event)
     assert outcome.event.after == snapshots.take()
     if outcome.event.action != "redo" and draw.random() < 0.3:
-        again = redo(snapshots, timeline)
+        again = redo_last_undo(snapshots, timeline)
         assert not again.clashes
         assert image(root) == before, "what was taken back comes back whole"
         assert again.event is not None

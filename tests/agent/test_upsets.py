@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from agent.context.slots import NoteMessage, size
+from agent.context.slots import NoteMessage, count_bytes
 from agent.events import ErrorEvent, MessageEvent, ObservationEvent, Signal, Steer
 from agent.model.base import AssistantMessage, ToolMessage
 from agent.model.catalog import Listing, Price
 from agent.model.http_model import HttpModel
-from agent.session import read, unanswered
+from agent.session import list_unanswered_calls, read_events
 from tests.support.bench import Bench, bench
 from tests.support.cli import call
 from tests.support.formats import OVERFLOW, model
@@ -94,12 +94,12 @@ def test_ids_that_start_again_in_each_reply_are_told_apart(tmp_path: Path) -> No
     it = bench(tmp_path, [], [look])
     with Loopback([{"calls": [call("look", name="a")], "repeat": 3}, {"text": "ok"}]) as server:
         script = server.script
-        numbered = script.actions
-        script.actions = lambda number, turn: tuple(  # type: ignore[method-assign]
+        numbered = script.build_actions
+        script.build_actions = lambda number, turn: tuple(  # type: ignore[method-assign]
             type(each)(id="call_0", tool=each.tool, arguments=each.arguments, raw=each.raw)
             for each in numbered(number, turn)
         )
-        script._index = lambda messages: sum(  # type: ignore[method-assign]
+        script._find_turn_index = lambda messages: sum(  # type: ignore[method-assign]
             isinstance(message, AssistantMessage) for message in messages
         )
         use(it, "anthropic", server)
@@ -132,7 +132,7 @@ def test_what_broke_off_is_in_the_bill(tmp_path: Path) -> None:
         end = it.turn("go")
     broken, whole = (event for event in it.events if isinstance(event, MessageEvent))
     assert broken.partial
-    assert broken.usage.output == pytest.approx(size(broken.text) / 4, rel=0.5)
+    assert broken.usage.output == pytest.approx(count_bytes(broken.text) / 4, rel=0.5)
     assert broken.usage.input >= it.runtime.projection.fixed_tokens > 0
     assert broken.usage.cost == pytest.approx(broken.usage.input * 1e-5 + broken.usage.output * 5e-5)
     assert whole.usage.cost is not None
@@ -148,7 +148,7 @@ def test_a_connection_that_always_breaks_ends_the_turn_with_its_own_code(tmp_pat
         assert it.turn("go").outcome == "model-unreachable"
         assert len(server.requests) == 3
     assert [event.fault for event in it.events if isinstance(event, ErrorEvent)] == ["model-unreachable"]
-    assert unanswered(list(read(it.runtime.session.folder))) == []
+    assert list_unanswered_calls(list(read_events(it.runtime.session.folder))) == []
 
 
 def test_each_turn_has_its_own_patience(tmp_path: Path) -> None:

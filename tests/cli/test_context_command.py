@@ -23,7 +23,7 @@ from tests.support.cli import run, script
 
 
 def session_of(root: Path, *events: Event) -> str:
-    session = Session.create(Home.from_environment().project(root) / "sessions")
+    session = Session.create(Home.from_environment().get_project_folder(root) / "sessions")
     start = SessionStart(
         session=session.id, project=str(root), model="m", mode="workspace", version="0", system="S"
     )

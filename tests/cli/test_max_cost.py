@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from agent.attempts import SharedCost
+from agent.attempts import SharedCostLimit
 from tests.support.cli import Result, call, run, script
 from tests.support.loopback import Loopback, Trouble
 from tests.support.repo import Repo
@@ -131,9 +131,9 @@ def test_no_attempt_is_made_again_for_the_message_of_the_commit(shop: Repo) -> N
 
 
 def test_what_an_attempt_leaves_goes_to_those_that_have_not_begun() -> None:
-    purse = SharedCost(0.9, 3)
-    first, second = purse.take(), purse.take()
+    purse = SharedCostLimit(0.9, 3)
+    first, second = purse.reserve_share(), purse.reserve_share()
     assert (first, second) == (pytest.approx(0.3), pytest.approx(0.3))
-    purse.give_back(first, 0.1)
-    purse.give_back(second, None)  # nobody knows what it spent
-    assert purse.take() == pytest.approx(0.5)
+    purse.return_unspent(first, 0.1)
+    purse.return_unspent(second, None)  # nobody knows what it spent
+    assert purse.reserve_share() == pytest.approx(0.5)

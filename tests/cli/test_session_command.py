@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from agent.home import Home
-from agent.index import sessions as indexed
+from agent.index import load_session_summaries as indexed
 from agent.session import Session
-from agent.upkeep import is_open, prune
+from agent.upkeep import is_open, remove_old_sessions
 from tests.support.cli import run, script
 
 
@@ -58,7 +58,7 @@ def test_pruning_takes_the_old_and_the_many_but_no_open_session(tmp_path: Path) 
     root = tmp_path / "p"
     made = []
     for _ in range(4):
-        session = Session.create(home.project(root) / "sessions")
+        session = Session.create(home.get_project_folder(root) / "sessions")
         session.rename("x")
         made.append(session)
     for session in made[1:]:
@@ -67,34 +67,34 @@ def test_pruning_takes_the_old_and_the_many_but_no_open_session(tmp_path: Path) 
     size = sum(path.stat().st_size for path in made[1].folder.iterdir())
     assert is_open(made[0].folder)
     assert not is_open(made[1].folder)
-    dry = prune(found, older_than=None, keep_bytes=0, dry=True)
+    dry = remove_old_sessions(found, older_than=None, keep_bytes=0, dry=True)
     assert len(dry.removed) == 3
     assert all(session.folder.exists() for session in made)
-    assert not prune(found, older_than=3600, keep_bytes=None).removed
-    done = prune(found, older_than=None, keep_bytes=size + 1)
+    assert not remove_old_sessions(found, older_than=3600, keep_bytes=None).removed
+    done = remove_old_sessions(found, older_than=None, keep_bytes=size + 1)
     assert made[0].folder.exists(), "it is open"
     assert len(done.removed) in (2, 3)
     made[0].close()
     left = indexed(home)
-    assert prune(left, older_than=-1, keep_bytes=None).kept == 0
+    assert remove_old_sessions(left, older_than=-1, keep_bytes=None).kept == 0
     assert not indexed(home)
 
 
 def test_the_index_of_words_survives_damage_and_follows_the_logs(tmp_path: Path) -> None:
     from agent.events import Prompt
-    from agent.find import find
+    from agent.find import search_logs
 
     home = Home.from_environment()
-    session = Session.create(home.project(tmp_path) / "sessions")
+    session = Session.create(home.get_project_folder(tmp_path) / "sessions")
     session.append(Prompt(text="the first zebra"))
-    assert [hit.event for hit in find(home, "zebra")] == ["e1"]
+    assert [hit.event for hit in search_logs(home, "zebra")] == ["e1"]
     session.append(Prompt(text="a second zebra, striped"))
-    assert len(find(home, "zebra")) == 2
-    assert [hit.event for hit in find(home, "zebra striped")] == ["e2"]
-    assert find(home, "zebra", project=home.project(tmp_path / "other")) == []
+    assert len(search_logs(home, "zebra")) == 2
+    assert [hit.event for hit in search_logs(home, "zebra striped")] == ["e2"]
+    assert search_logs(home, "zebra", project=home.get_project_folder(tmp_path / "other")) == []
     (home.cache / "search.sqlite").write_bytes(b"no database" * 999)
-    assert len(find(home, "zebra")) == 2
+    assert len(search_logs(home, "zebra")) == 2
     session.close()
     for path in session.folder.iterdir():
         path.unlink()
-    assert find(home, "zebra") == []
+    assert search_logs(home, "zebra") == []

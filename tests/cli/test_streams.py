@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from agent.events import End, parse
+from agent.events import End, parse_event
 from tests.support.cli import PATCHWRIGHT, Result, environment, git, script
 
 pytestmark = pytest.mark.slow  # each test starts whole programs or real repositories
@@ -81,7 +81,7 @@ def test_a_signal_before_the_prompt_has_come_ends_with_a_last_event(
     process.send_signal(number)
     out, errors = process.communicate(timeout=20)
     assert process.returncode == 130, errors.decode()
-    last = parse(out)
+    last = parse_event(out)
     assert isinstance(last, End)
     assert last.outcome == "interrupted"
 

@@ -16,9 +16,9 @@ from typing import Any
 
 from typer.main import get_command
 
-from agent.events import parse, render
+from agent.events import parse_event, render_event
 from agent.home import Home
-from agent.model.family import family
+from agent.model.family import find_family
 from agent.outcome import BY_FAULT, Exit
 from cli.hooks import install
 from cli.hooks.entry import NAMES as HOOKS
@@ -125,7 +125,7 @@ def tools(place: Path) -> Data:
 
 def offered_by_format(model: str) -> list[str]:
     """Return the formats in which a model of this name is told to write edits."""
-    return list(family(model).formats)
+    return list(find_family(model).formats)
 
 
 def kernel_functions() -> list[str]:
@@ -179,7 +179,7 @@ def convert_call(tool: str, arguments: Mapping[str, Any]) -> Data:
 
 def read_and_write(line: bytes) -> bytes:
     """Read a line of a log and write it again."""
-    return render(parse(line))
+    return render_event(parse_event(line))
 
 
 # ── Settings ─────────────────────────────────────────────────────────────────────────────────────────

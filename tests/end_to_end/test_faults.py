@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from agent.events import End, parse
+from agent.events import End, parse_event
 from agent.home import Home
 from tests.end_to_end.story import repair
 from tests.support.cli import PATCHWRIGHT, Result, call, environment, git, run, script
@@ -196,7 +196,7 @@ def test_a_signal_ends_the_turn_with_a_last_event(
     rest, errors = process.communicate(timeout=20)
     lines += rest.splitlines()
     assert process.returncode == 130, errors.decode()
-    last = parse(lines[-1])
+    last = parse_event(lines[-1])
     assert isinstance(last, End)
     assert last.outcome == "interrupted"
     assert subprocess.run(["pgrep", "-f", "sleep 61.7"], capture_output=True, check=False).returncode == 1
@@ -245,7 +245,7 @@ def test_a_full_disk_loses_nothing_that_was_logged(ledger: Path, tmp_path: Path)
     one_clear_line(result, 11, "no space left")
     log = next(keep.glob("data/projects/*/sessions/*/log.jsonl"))
     lines = log.read_bytes().splitlines(keepends=True)
-    assert all(parse(line) for line in lines)
+    assert all(parse_event(line) for line in lines)
     assert lines[-1].endswith(b"\n")
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from agent.events import MessageEvent, ObservationEvent
-from agent.session import Session, read, unanswered
+from agent.session import Session, list_unanswered_calls, read_events
 from tests.end_to_end.story import FIXES, SUMMARY, repair
 from tests.support.cli import PATCHWRIGHT, environment, git, run, script
 
@@ -69,8 +69,8 @@ def test_kills_at_random_moments_lose_nothing(ledger: Path, tmp_path: Path) -> N
             continue  # killed before there was a session
         session = Session.open(logs[0])
         session.close()
-        events = list(read(logs[0]))
-        assert unanswered(events) == []
+        events = list(read_events(logs[0]))
+        assert list_unanswered_calls(events) == []
         if not any(event.kind == "prompt" for event in events) or events[-1].kind == "end":
             continue
         resumed = run("resume", "--model", model, cwd=ledger, env=env)
@@ -78,7 +78,7 @@ def test_kills_at_random_moments_lose_nothing(ledger: Path, tmp_path: Path) -> N
         assert resumed.out.strip() == SUMMARY
         assert git(ledger, "rev-list", "--count", "HEAD").strip() == "11"
         assert git(ledger, "status", "--porcelain") == "", f"after kill {number}"
-        calls = [a.id for e in read(logs[0]) if isinstance(e, MessageEvent) for a in e.actions]
-        answers = [e.call for e in read(logs[0]) if isinstance(e, ObservationEvent)]
+        calls = [a.id for e in read_events(logs[0]) if isinstance(e, MessageEvent) for a in e.actions]
+        answers = [e.call for e in read_events(logs[0]) if isinstance(e, ObservationEvent)]
         assert set(calls) <= set(answers)
     assert killed > KILLS // 2, "most of the kills must hit a running session to prove anything"

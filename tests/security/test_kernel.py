@@ -195,8 +195,8 @@ def test_a_driver_that_was_changed_gains_nothing(scene: Scene, kernel: Kernel) -
     kernel.run(
         "import patchwright_tools, builtins, json, os\n"
         "from patchwright_kernel import blocks, channel, functions\n"
-        "functions._plain = lambda value: value\n"
-        "blocks.Blocks._failed = lambda *_: None\n"
+        "functions._to_plain_value = lambda value: value\n"
+        "blocks.Blocks._record_error = lambda *_: None\n"
         "json.dumps = lambda *_, **__: '{}'\n"
         "builtins.len = lambda _: 0"
     )

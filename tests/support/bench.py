@@ -50,7 +50,7 @@ class Bench:
 
         async def both() -> End:
             beside = asyncio.ensure_future(meanwhile(self.runtime)) if meanwhile else None
-            end = await self.runtime.turn(prompt)
+            end = await self.runtime.run_turn(prompt)
             if beside is not None:
                 await beside
             return end
@@ -62,7 +62,7 @@ class Bench:
 
     def request(self) -> Request:
         """What the model would be sent now."""
-        return self.runtime.projection.request()
+        return self.runtime.projection.build_request()
 
 
 def bench(

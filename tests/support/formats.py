@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from agent.model.anthropic_http import AnthropicWire
-from agent.model.http_model import HttpModel, Place
+from agent.model.http_model import HttpModel, ModelAddress
 from agent.model.openai_http import ChatWire
 from agent.model.openai_responses import ResponsesWire
-from agent.model.retry import Patience
+from agent.model.retry import RetryBudget
 from agent.model.wire import Wire
 from tests.support.loopback import Loopback
 
@@ -30,20 +30,20 @@ OVERFLOW: Mapping[str, str] = {
 """How each says that a request is too long."""
 
 
-class Hurried(Patience):
+class Hurried(RetryBudget):
     """As many tries, and no waiting between them."""
 
-    def pause(self, asked: float | None = None) -> float | None:
-        pause = super().pause(asked)
+    def next_pause(self, asked: float | None = None) -> float | None:
+        pause = super().next_pause(asked)
         return None if pause is None else 0.0
 
 
 def model(kind: str, server: Loopback, *, dialect: object = None, **options: Any) -> HttpModel:
     """A model of a kind at the server, with a key."""
-    place = Place(name=f"{kind}/tiny", model="tiny", base=server.url, key="sk-secret")
+    place = ModelAddress(name=f"{kind}/tiny", model="tiny", base=server.url, key="sk-secret")
     return HttpModel(place, wire=KINDS[kind]("tiny", dialect), **{"patience": Hurried, **options})
 
 
 def chat_at(url: str, name: str = "x", **options: Any) -> HttpModel:
     """A model that speaks chat completions at an address, without a key."""
-    return HttpModel(Place(name=name, model=name, base=url), wire=ChatWire(name), **options)
+    return HttpModel(ModelAddress(name=name, model=name, base=url), wire=ChatWire(name), **options)

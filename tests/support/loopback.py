@@ -213,7 +213,7 @@ class _Handler(BaseHTTPRequestHandler):
         script = self.server.loopback.script
         try:
             with self.server.loopback.lock:
-                number, turn = script.next(wire.decoded(body))
+                number, turn = script.next_turn(wire.decoded(body))
         except UserError as error:
             self._plain(400, json.dumps({"error": {"message": error.message, "code": "script"}}), trouble)
             return
@@ -223,7 +223,7 @@ class _Handler(BaseHTTPRequestHandler):
             text = json.dumps({"error": {"message": failure.message}})
             self._plain(_STATUS.get(failure.fault, 503), text, trouble)
             return
-        actions = script.actions(number, turn)
+        actions = script.build_actions(number, turn)
         if trouble.whole or not body.get("stream"):
             self._plain(200, json.dumps(wire.whole(turn, actions, usage=not trouble.no_usage)), trouble)
         else:

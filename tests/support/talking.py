@@ -132,7 +132,7 @@ def wait_until(holds: Callable[[], bool]) -> None:
 
 def long_session(root: Path, steps: int) -> str:
     """A session with so many steps in the project around `root`; returns its id."""
-    session = Session.create(Home.from_environment().project(root.resolve()) / "sessions")
+    session = Session.create(Home.from_environment().get_project_folder(root.resolve()) / "sessions")
     session.subscribe(lambda event: None)
     session.append(
         SessionStart(session=session.id, project=str(root), model="scripted", mode="workspace", version="0")

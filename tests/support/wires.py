@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 from agent.model.arguments import parse_action
 from agent.model.base import AssistantMessage, Message, Request, ToolMessage, ToolSpec, UserMessage
-from agent.model.scripted import Turn, pieces
+from agent.model.scripted import Turn, split_into_pieces
 from tools.action import Action
 
 Json = dict[str, Any]
@@ -63,9 +63,9 @@ class Chat:
         self, turn: Turn, actions: Sequence[Action], body: Mapping[str, Any], *, usage: bool
     ) -> Iterator[str]:
         yield self._event({"role": "assistant", "content": ""})
-        for piece in pieces(turn.reasoning):
+        for piece in split_into_pieces(turn.reasoning):
             yield self._event({"reasoning_content": piece})
-        for piece in pieces(turn.text):
+        for piece in split_into_pieces(turn.text):
             yield self._event({"content": piece})
         for place, action in enumerate(actions):
             yield self._event({"tool_calls": [self._call(place, action, "")]})
@@ -177,12 +177,12 @@ class Responses:
                 "response.output_item.added", output_index=place, item=item | _EMPTY[item["type"]]
             )
             if item["type"] == "reasoning":
-                for piece in pieces(turn.reasoning):
+                for piece in split_into_pieces(turn.reasoning):
                     yield self._event(
                         "response.reasoning_summary_text.delta", **where, summary_index=0, delta=piece
                     )
             elif item["type"] == "message":
-                for piece in pieces(turn.text):
+                for piece in split_into_pieces(turn.text):
                     yield self._event("response.output_text.delta", **where, content_index=0, delta=piece)
             else:
                 for part in _parts(item["arguments"]):
@@ -298,10 +298,13 @@ class Messages:
             yield self._event("content_block_start", index=place, content_block=block | empty[kind])
             deltas: list[Json] = []
             if kind == "thinking":
-                deltas = [{"type": "thinking_delta", "thinking": piece} for piece in pieces(turn.reasoning)]
+                deltas = [
+                    {"type": "thinking_delta", "thinking": piece}
+                    for piece in split_into_pieces(turn.reasoning)
+                ]
                 deltas.append({"type": "signature_delta", "signature": "signed"})
             elif kind == "text":
-                deltas = [{"type": "text_delta", "text": piece} for piece in pieces(turn.text)]
+                deltas = [{"type": "text_delta", "text": piece} for piece in split_into_pieces(turn.text)]
             else:
                 parts = _parts(next(calls).raw)
                 deltas = [{"type": "input_json_delta", "partial_json": part} for part in parts]

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from agent.model.family import family
+from agent.model.family import find_family
 from tests.tools.workspaces import call, refused, workspace
 from tools.defaults import TOOLS, load_default_tools
 from tools.finish import finish
@@ -74,7 +74,7 @@ def test_finish_ends_the_turn_with_its_summary(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("model", ["openai/gpt-5", "anthropic/claude-x", "ollama/qwen3", "deepseek/x"])
 def test_the_tools_of_a_session_are_told_in_eight_kilobytes(model: str) -> None:
-    tools = load_default_tools(family(model).formats)
+    tools = load_default_tools(find_family(model).formats)
     assert [tool.name for tool in tools if tool.ends] == ["finish"]
     specs = [
         {

@@ -13,13 +13,13 @@ from dataclasses import dataclass
 
 from agent.model.base import ToolSpec
 from agent.model.text_calls import jsonish, lines, pythonic, tags, tokens
-from agent.model.text_calls.known import Call, Candidate, Known
+from agent.model.text_calls.known import Call, Candidate, KnownTools
 
-__all__ = ["RESULT", "Call", "Found", "Outputs", "find_calls", "squeezed"]
+__all__ = ["RESULT", "Call", "FoundCalls", "Outputs", "find_calls", "normalize_text"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
+class FoundCalls:
     """What a text comes to. prose: the text without the calls; quoted: calls that were quotations, left in the prose"""
 
     prose: str
@@ -71,7 +71,7 @@ def find_calls(
     *,
     sure: bool = False,
     cut: bool = False,
-) -> Found:
+) -> FoundCalls:
     """The calls in `text`, in their order.
 
     tools: those on offer; outputs: what tools have returned so far
@@ -79,22 +79,22 @@ def find_calls(
         or a text that is nothing but a call
     cut: the text broke off, so that what only its end would close does not count
     """
-    known = Known(tools)
+    known = KnownTools(tools)
     end, hidden = len(text), [match.span() for match in _THOUGHT.finditer(text)]
     hidden += [match.span() for match in _SHOWING_FENCES.finditer(text)]
-    if result := next((m for m in RESULT.finditer(text) if not _within(m.start(), hidden)), None):
+    if result := next((m for m in RESULT.finditer(text) if not _is_within(m.start(), hidden)), None):
         end = result.start()
     seen = outputs or Outputs()
     chosen = list[Candidate]()
     quoted = 0
-    for candidate in _candidates(text[:end], known):
+    for candidate in _collect_candidates(text[:end], known):
         if chosen and candidate.start < chosen[-1].end:
             continue
         if (
-            _within(candidate.start, hidden)
+            _is_within(candidate.start, hidden)
             or _is_block_quote(text, candidate)
-            or seen.hold(text[candidate.start : candidate.end])
-            or not _meant(text, end, candidate, sure=sure)
+            or seen.contains_text(text[candidate.start : candidate.end])
+            or not _is_intended_call(text, end, candidate, sure=sure)
             or (cut and candidate.open)
             or (sure and not all(call.tool in known for call in candidate.calls))
         ):
@@ -103,17 +103,25 @@ def find_calls(
         else:
             chosen.append(candidate)
     calls = tuple(call for each in chosen for call in each.calls)
-    return Found(prose=_without(text, end if calls else len(text), chosen), calls=calls, quoted=quoted)
+    return FoundCalls(
+        prose=_remove_calls(text, end if calls else len(text), chosen), calls=calls, quoted=quoted
+    )
 
 
-def _candidates(text: str, known: Known) -> list[Candidate]:
+def _collect_candidates(text: str, known: KnownTools) -> list[Candidate]:
     """All that looks like a call; of those that begin together the explicit and longer one first."""
-    finders = (tags.find, tokens.find, lines.find, jsonish.find, pythonic.find)
+    finders = (
+        tags.find_candidates,
+        tokens.find_candidates,
+        lines.find_candidates,
+        jsonish.find_candidates,
+        pythonic.find_candidates,
+    )
     found = [candidate for find in finders for candidate in find(text, known)]
     return sorted(found, key=lambda each: (each.start, not each.explicit, -each.end))
 
 
-def _meant(text: str, end: int, candidate: Candidate, *, sure: bool) -> bool:
+def _is_intended_call(text: str, end: int, candidate: Candidate, *, sure: bool) -> bool:
     before = text[: candidate.start].rstrip()
     line = before.rpartition("\n")[2].rstrip("`").strip() if before else ""
     if line.startswith("```"):  # an explicit call in a fence: the line before that one counts
@@ -136,7 +144,7 @@ def _is_block_quote(text: str, candidate: Candidate) -> bool:
     return text[start:].lstrip(" \t").startswith(">") or "\n>" in text[candidate.start : candidate.end]
 
 
-def _within(place: int, spans: Sequence[tuple[int, int]]) -> bool:
+def _is_within(place: int, spans: Sequence[tuple[int, int]]) -> bool:
     return any(start <= place < end for start, end in spans)
 
 
@@ -144,26 +152,26 @@ class Outputs:
     """What tools have returned, with all white space and fences left aside. plain: texts that are so already"""
 
     def __init__(self, texts: Iterable[str] = (), plain: Callable[[], Iterable[str]] | None = None) -> None:
-        self._make = plain or (lambda: map(squeezed, texts))
+        self._make = plain or (lambda: map(normalize_text, texts))
         self._plain: list[str] | None = None
 
-    def hold(self, source: str) -> bool:
+    def contains_text(self, source: str) -> bool:
         """Whether this stretch of text, or the part of it that matters, stands in one of them."""
         if self._plain is None:
             self._plain = list(self._make())
-        wanted = squeezed(source)
-        inner = squeezed(re.sub(r"\A\s*<[^>]*>|<[^>]*>\s*\Z", "", source.strip()))
+        wanted = normalize_text(source)
+        inner = normalize_text(re.sub(r"\A\s*<[^>]*>|<[^>]*>\s*\Z", "", source.strip()))
         return any(wanted in each or (len(inner) > 12 and inner in each) for each in self._plain)
 
 
-def squeezed(text: str) -> str:
+def normalize_text(text: str) -> str:
     """A text without its white space, its fences and what stands before its lines."""
     # Outputs come numbered; a quotation mostly does not.
     text = re.sub(r"^[ \t]*(?:\d+[:|\t→]|[+>|-](?=\s))[ \t]?", "", text, flags=re.MULTILINE)
     return re.sub(r"```\w*|\s+", "", text)
 
 
-def _without(text: str, end: int, chosen: Sequence[Candidate]) -> str:
+def _remove_calls(text: str, end: int, chosen: Sequence[Candidate]) -> str:
     parts, at = list[str](), 0
     for each in chosen:
         parts.append(text[at : each.start])

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from agent.model.base import ToolSpec
-from agent.model.lenient import NotReadable, read_whole
+from agent.model.lenient import NotReadable, parse_lenient_json
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,49 +42,49 @@ _PREFIXES = re.compile(
 _NUMBER = re.compile(r"[:#]\d+$")
 
 
-class Known:
+class KnownTools:
     """The tools on offer, found by the names that models make of theirs."""
 
     def __init__(self, tools: Sequence[ToolSpec]) -> None:
         self._tools = {tool.name: tool for tool in tools}
-        self._plain = {_plain(name): name for name in self._tools}
+        self._plain = {_normalize_name(name): name for name in self._tools}
 
     def __iter__(self) -> Any:
         return iter(self._tools)
 
-    def name(self, written: object) -> str | None:
+    def resolve_name(self, written: object) -> str | None:
         """Our name for a tool that is called so; None if none is."""
         if not isinstance(written, str):
             return None
-        return self._plain.get(_plain(bare(written)))
+        return self._plain.get(_normalize_name(strip_decoration(written)))
 
-    def properties(self, tool: str) -> Mapping[str, Any]:
+    def argument_schemas(self, tool: str) -> Mapping[str, Any]:
         """The arguments' schemas by name."""
         found: Mapping[str, Any] = self._tools[tool].parameters.get("properties", {})
         return found
 
-    def only_argument(self, tool: str) -> str | None:
+    def find_only_argument(self, tool: str) -> str | None:
         """The name of the one argument that has to be given; None if there is not exactly one."""
         required = self._tools[tool].parameters.get("required", [])
-        names = required or list(self.properties(tool))
+        names = required or list(self.argument_schemas(tool))
         return str(names[0]) if len(names) == 1 else None
 
-    def typed(self, tool: str, texts: Mapping[str, str]) -> dict[str, Any]:
+    def convert_arguments(self, tool: str, texts: Mapping[str, str]) -> dict[str, Any]:
         """Arguments that were written as text between tags, as the types that the tool wants."""
-        schemas = self.properties(tool) if tool in self._tools else {}
-        return {name: _typed(text, schemas.get(name, {})) for name, text in texts.items()}
+        schemas = self.argument_schemas(tool) if tool in self._tools else {}
+        return {name: _convert_value(text, schemas.get(name, {})) for name, text in texts.items()}
 
 
-def bare(written: str) -> str:
+def strip_decoration(written: str) -> str:
     """A tool's name without what templates put around it: `functions.read:0`, `` `read` ``."""
     return _NUMBER.sub("", _PREFIXES.sub("", written.strip().strip("`'\"*")))
 
 
-def _plain(name: str) -> str:
+def _normalize_name(name: str) -> str:
     return re.sub(r"[_\- ]", "", name).lower()
 
 
-def _typed(text: str, schema: Mapping[str, Any]) -> Any:
+def _convert_value(text: str, schema: Mapping[str, Any]) -> Any:
     kind = schema.get("type", "string")
     if kind == "string":
         # One line break after the opening tag and one before the closing one belong to the tags.
@@ -94,6 +94,6 @@ def _typed(text: str, schema: Mapping[str, Any]) -> Any:
     except ValueError:
         pass
     try:
-        return read_whole(text.strip())
+        return parse_lenient_json(text.strip())
     except NotReadable:
         return text.strip()

@@ -9,14 +9,14 @@ from collections.abc import Iterator
 from typing import Any
 
 from agent.model.text_calls.jsonish import FENCE
-from agent.model.text_calls.known import Call, Candidate, Known
+from agent.model.text_calls.known import Call, Candidate, KnownTools
 
 _LANGUAGES = frozenset({"", "python", "py", "tool_code", "tool_call", "tool", "tools", "action"})
 
 
-def calls_in(code: str, known: Known) -> tuple[Call, ...]:
+def parse_python_calls(code: str, known: KnownTools) -> tuple[Call, ...]:
     """The calls of a piece of Python that is nothing but calls of known tools with plain values; else none."""
-    if not any(f"{name}(" in re.sub(r"\s+\(", "(", code) for name in _spellings(code, known)):
+    if not any(f"{name}(" in re.sub(r"\s+\(", "(", code) for name in _iter_known_names(code, known)):
         return ()
     try:
         with warnings.catch_warnings():
@@ -30,37 +30,37 @@ def calls_in(code: str, known: Known) -> tuple[Call, ...]:
         if value is None:
             return ()
         for part in value.elts if isinstance(value, ast.List | ast.Tuple) else [value]:
-            call = _call(part, known)
+            call = _parse_call(part, known)
             if call is None:
                 return ()
             calls.append(call)
     return tuple(calls)
 
 
-def find(text: str, known: Known) -> Iterator[Candidate]:
+def find_candidates(text: str, known: KnownTools) -> Iterator[Candidate]:
     """Blocks, lists and lines that are nothing but calls."""
     fences = list(FENCE.finditer(text))
     for fence in fences:
-        if fence[2].lower() in _LANGUAGES and (calls := calls_in(fence[3], known)):
+        if fence[2].lower() in _LANGUAGES and (calls := parse_python_calls(fence[3], known)):
             named = fence[2].lower().startswith("tool")
             yield Candidate(start=fence.start(), end=fence.end(), calls=calls, explicit=named)
     for begin in re.finditer(r"^[ \t]*(?=\[?\s*(?:print\()?[\w.]+\()", text, re.MULTILINE):
         if any(fence.start() <= begin.end() < fence.end() for fence in fences):
             continue
-        end = _closed(text, begin.end())
+        end = _find_closing_bracket(text, begin.end())
         if end and not text[end:].partition("\n")[0].strip(" \t;"):
-            calls = calls_in(text[begin.end() : end], known)
+            calls = parse_python_calls(text[begin.end() : end], known)
             if calls:
                 yield Candidate(start=begin.start(), end=end, calls=calls, explicit=False)
 
 
-def _spellings(code: str, known: Known) -> Iterator[str]:
+def _iter_known_names(code: str, known: KnownTools) -> Iterator[str]:
     for written in re.findall(r"([A-Za-z_][\w-]*)\s*\(", code):
-        if known.name(written):
+        if known.resolve_name(written):
             yield written
 
 
-def _call(node: ast.expr, known: Known) -> Call | None:
+def _parse_call(node: ast.expr, known: KnownTools) -> Call | None:
     if isinstance(node, ast.Await):
         node = node.value
     if not isinstance(node, ast.Call):
@@ -68,33 +68,33 @@ def _call(node: ast.expr, known: Known) -> Call | None:
     function = node.func
     written = function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
     if written == "print" and len(node.args) == 1 and not node.keywords:
-        return _call(node.args[0], known)
-    tool = known.name(written)
+        return _parse_call(node.args[0], known)
+    tool = known.resolve_name(written)
     if tool is None:
         return None
-    names = list(known.properties(tool))
+    names = list(known.argument_schemas(tool))
     arguments: dict[str, object] = {}
     try:
         if len(node.args) == 1 and isinstance(node.args[0], ast.Dict) and not node.keywords:
-            return Call(tool, _value(node.args[0]))
+            return Call(tool, _evaluate_literal(node.args[0]))
         if len(node.args) > len(names):
             return None
         for name, value in zip(names, node.args, strict=False):
-            arguments[name] = _value(value)
+            arguments[name] = _evaluate_literal(value)
         for keyword in node.keywords:
             if keyword.arg is None or keyword.arg in arguments:
                 return None
-            arguments[keyword.arg] = _value(keyword.value)
+            arguments[keyword.arg] = _evaluate_literal(keyword.value)
     except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
         return None  # not plain values: something to be computed is no call
     return Call(tool, arguments)
 
 
-def _value(node: ast.expr) -> Any:
-    return _json(ast.literal_eval(node))
+def _evaluate_literal(node: ast.expr) -> Any:
+    return _to_json_value(ast.literal_eval(node))
 
 
-def _json(value: object) -> Any:
+def _to_json_value(value: object) -> Any:
     """A value as JSON has it. Raises ValueError for what it has not: bytes, sets, and the `...` of an explanation."""
     match value:
         case None | str() | float():
@@ -102,13 +102,13 @@ def _json(value: object) -> Any:
         case int() if value.bit_length() <= 1024:
             return value
         case list() | tuple():
-            return [_json(each) for each in value]
+            return [_to_json_value(each) for each in value]
         case dict() if all(isinstance(key, str) for key in value):
-            return {key: _json(each) for key, each in value.items()}
+            return {key: _to_json_value(each) for key, each in value.items()}
     raise ValueError(f"{type(value).__name__} is no value of JSON")
 
 
-def _closed(text: str, at: int) -> int:
+def _find_closing_bracket(text: str, at: int) -> int:
     """The place after the bracket that closes the first one, strings left aside; 0 if there is none."""
     depth, quote = 0, ""
     while at < len(text):

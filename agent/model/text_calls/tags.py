@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from agent.model.lenient import NotReadable, read_at
-from agent.model.text_calls.jsonish import arguments_in, calls_of
-from agent.model.text_calls.known import Call, Candidate, Known, bare
+from agent.model.lenient import NotReadable, parse_json_at
+from agent.model.text_calls.jsonish import extract_calls, parse_call_arguments
+from agent.model.text_calls.known import Call, Candidate, KnownTools, strip_decoration
 
 _WRAPPER = re.compile(
     r"<\|?(tool_calls?|function_calls?|functioncall|toolcall|tool_use|tool|action|tools)\|?>", re.IGNORECASE
@@ -33,18 +33,18 @@ _BODY_TAG = re.compile(
 _CLOSERS = r"</(?:\w+:)?(?:function|invoke|tool|tool_call|tool_use|call)s?>"
 
 
-def find(text: str, known: Known) -> Iterator[Candidate]:
+def find_candidates(text: str, known: KnownTools) -> Iterator[Candidate]:
     """Every notation with tags. Later ones may overlap earlier ones; the caller takes the first."""
     for match in _WRAPPER.finditer(text):
-        if candidate := _wrapped(text, match, known):
+        if candidate := _parse_wrapper(text, match, known):
             yield candidate
     for match in _NAMED.finditer(text):
-        if candidate := _tagged(text, match, known):
+        if candidate := _parse_named_tag(text, match, known):
             yield candidate
-    yield from _by_name(text, known)
+    yield from _find_tool_tags(text, known)
 
 
-def _wrapped(text: str, match: re.Match[str], known: Known) -> Candidate | None:
+def _parse_wrapper(text: str, match: re.Match[str], known: KnownTools) -> Candidate | None:
     end_tag = re.compile(rf"<\|?/{match[1]}\|?>|</\|?{match[1]}\|?>", re.IGNORECASE).search(text, match.end())
     end = end_tag.end() if end_tag else len(text)
     inside = text[match.end() : end_tag.start() if end_tag else len(text)]
@@ -52,52 +52,52 @@ def _wrapped(text: str, match: re.Match[str], known: Known) -> Candidate | None:
     body = inside.strip()
     body = re.sub(r"\A```\w*\n(.*?)\n?```\Z", r"\1", body, flags=re.DOTALL)
     if body[:1] in ("{", "["):
-        calls, used = _values(body, known)
+        calls, used = _parse_calls(body, known)
         if calls and end_tag is None:
             end = match.end() + lead + used
         if not calls:
-            return _broken(match.start(), end, body, known) if end_tag else None
+            return _build_unreadable_call(match.start(), end, body, known) if end_tag else None
         return Candidate(start=match.start(), end=end, calls=calls, explicit=True)
     name = re.match(r"[`\"']?([\w.:-]+)[`\"']?\s*", body)
     if pairs := _PAIR.findall(body):
-        written = bare(name[1]) if name else ""
-        tool = known.name(written) or written
-        calls = (Call(tool, known.typed(tool, dict(pairs))),) if tool and end_tag else ()
-    elif inner := [each for part in _NAMED.finditer(body) if (each := _tagged(body, part, known))]:
+        written = strip_decoration(name[1]) if name else ""
+        tool = known.resolve_name(written) or written
+        calls = (Call(tool, known.convert_arguments(tool, dict(pairs))),) if tool and end_tag else ()
+    elif inner := [each for part in _NAMED.finditer(body) if (each := _parse_named_tag(body, part, known))]:
         calls = tuple(call for each in inner for call in each.calls) if end_tag or inner else ()
     elif given := _NAME_TAG.search(body):
-        calls = _with_body(body, given, known) if end_tag else ()
-    elif inner := list(_by_name(body, known)):
+        calls = _parse_name_and_body(body, given, known) if end_tag else ()
+    elif inner := list(_find_tool_tags(body, known)):
         calls = tuple(call for each in inner for call in each.calls)
-    elif name and known.name(name[1]) and body[name.end() :][:1] == "{":
-        calls = (arguments_in(body[name.end() :], known.name(name[1]) or ""),)
-    elif name and known.name(name[1]) and not body[name.end() :] and end_tag:
-        calls = (Call(known.name(name[1]) or "", {}),)
+    elif name and known.resolve_name(name[1]) and body[name.end() :][:1] == "{":
+        calls = (parse_call_arguments(body[name.end() :], known.resolve_name(name[1]) or ""),)
+    elif name and known.resolve_name(name[1]) and not body[name.end() :] and end_tag:
+        calls = (Call(known.resolve_name(name[1]) or "", {}),)
     else:
-        from agent.model.text_calls.pythonic import calls_in
+        from agent.model.text_calls.pythonic import parse_python_calls
 
-        calls = calls_in(body, known) if end_tag else ()
+        calls = parse_python_calls(body, known) if end_tag else ()
     return Candidate(start=match.start(), end=end, calls=calls, explicit=True) if calls else None
 
 
-def _broken(start: int, end: int, body: str, known: Known) -> Candidate | None:
+def _build_unreadable_call(start: int, end: int, body: str, known: KnownTools) -> Candidate | None:
     """Between closed tags, but no JSON: the model is told so, if it is plain which tool it meant."""
     written = re.search(r"[\"']?(?:name|tool|function)[\"']?\s*:\s*[\"']([\w.:-]+)", body)
-    tool = known.name(written[1]) if written else None
+    tool = known.resolve_name(written[1]) if written else None
     if tool is None:
         return None
     return Candidate(start=start, end=end, calls=(Call(tool, None, body),), explicit=True)
 
 
-def _values(body: str, known: Known) -> tuple[tuple[Call, ...], int]:
+def _parse_calls(body: str, known: KnownTools) -> tuple[tuple[Call, ...], int]:
     """The calls of one JSON value after another, and how far they reach."""
     calls, at = list[Call](), 0
     while at < len(body) and body[at] in "{[":
         try:
-            value, end = read_at(body, at)
+            value, end = parse_json_at(body, at)
         except NotReadable:
             break
-        found = calls_of(value, known, explicit=True)
+        found = extract_calls(value, known, explicit=True)
         if not found:
             break
         calls += found
@@ -105,14 +105,17 @@ def _values(body: str, known: Known) -> tuple[tuple[Call, ...], int]:
     return tuple(calls), at
 
 
-def _tagged(text: str, match: re.Match[str], known: Known) -> Candidate | None:
+def _parse_named_tag(text: str, match: re.Match[str], known: KnownTools) -> Candidate | None:
     """`<function=NAME>` and its like: parameters in tags of their own, or a JSON object."""
-    tool = known.name(match[1]) or bare(match[1])
+    tool = known.resolve_name(match[1]) or strip_decoration(match[1])
     if match[2]:  # <tool name="x" path="y"/>
-        given = _attributes(match[0])
+        given = _parse_attributes(match[0])
         given.pop("name", None)
         return Candidate(
-            start=match.start(), end=match.end(), calls=(Call(tool, known.typed(tool, given)),), explicit=True
+            start=match.start(),
+            end=match.end(),
+            calls=(Call(tool, known.convert_arguments(tool, given)),),
+            explicit=True,
         )
     close = re.compile(_CLOSERS, re.IGNORECASE).search(text, match.end())
     inside = text[match.end() : close.start() if close else len(text)]
@@ -120,7 +123,7 @@ def _tagged(text: str, match: re.Match[str], known: Known) -> Candidate | None:
     body = inside.strip()
     if body[:1] == "{":
         try:
-            value, used = read_at(body, 0)
+            value, used = parse_json_at(body, 0)
         except NotReadable:
             if close is None:
                 return None
@@ -134,63 +137,63 @@ def _tagged(text: str, match: re.Match[str], known: Known) -> Candidate | None:
         # One end too many: a value holds such a tag itself, and where it ends cannot be told.
         return Candidate(start=match.start(), end=end, calls=(Call(tool, None, body),), explicit=True)
     if not given and tool in known:
-        given = _children(inside, known, tool)
+        given = _parse_child_tags(inside, known, tool)
     if close is None or (not given and body):
         return None  # it broke off, or it is something else
     return Candidate(
-        start=match.start(), end=end, calls=(Call(tool, known.typed(tool, given)),), explicit=True
+        start=match.start(), end=end, calls=(Call(tool, known.convert_arguments(tool, given)),), explicit=True
     )
 
 
-def _with_body(body: str, given: re.Match[str], known: Known) -> tuple[Call, ...]:
+def _parse_name_and_body(body: str, given: re.Match[str], known: KnownTools) -> tuple[Call, ...]:
     """`<name>NAME</name><arguments>…</arguments>`."""
-    tool = known.name(given[2]) or bare(given[2])
+    tool = known.resolve_name(given[2]) or strip_decoration(given[2])
     part = _BODY_TAG.search(body)
     inside = (part[2] if part else body[given.end() :]).strip()
     if inside.startswith("{"):
-        return (arguments_in(inside, tool),)
+        return (parse_call_arguments(inside, tool),)
     if tool not in known:
         return ()
-    texts = dict(_PARAMETER.findall(inside)) or _children(inside, known, tool)
-    return (Call(tool, known.typed(tool, texts)),) if texts or not inside else ()
+    texts = dict(_PARAMETER.findall(inside)) or _parse_child_tags(inside, known, tool)
+    return (Call(tool, known.convert_arguments(tool, texts)),) if texts or not inside else ()
 
 
-def _by_name(text: str, known: Known) -> Iterator[Candidate]:
+def _find_tool_tags(text: str, known: KnownTools) -> Iterator[Candidate]:
     """`<read><path>a.py</path></read>` and `<read path="a.py"/>`: tags called like a tool of ours."""
     for tool in known:
         pattern = re.compile(rf"<{re.escape(tool)}((?:\s+[\w-]+\s*=\s*(?:\"[^\"]*\"|'[^']*'))*)\s*(/?)>")
         for match in pattern.finditer(text):
-            attributes = _attributes(match[1])
-            if not set(attributes) <= set(known.properties(tool)):
+            attributes = _parse_attributes(match[1])
+            if not set(attributes) <= set(known.argument_schemas(tool)):
                 continue
             if match[2]:
-                call, end = Call(tool, known.typed(tool, attributes)), match.end()
+                call, end = Call(tool, known.convert_arguments(tool, attributes)), match.end()
             else:
                 close = text.find(f"</{tool}>", match.end())
                 if close < 0:
                     continue
                 inside = text[match.end() : close]
-                texts = {**attributes, **_children(inside, known, tool)}
-                only = known.only_argument(tool)
+                texts = {**attributes, **_parse_child_tags(inside, known, tool)}
+                only = known.find_only_argument(tool)
                 if inside.strip().startswith("{"):
-                    call = arguments_in(inside, tool)
+                    call = parse_call_arguments(inside, tool)
                 elif inside.strip() and not texts and only and not inside.lstrip().startswith("<"):
-                    call = Call(tool, known.typed(tool, {only: inside}))
+                    call = Call(tool, known.convert_arguments(tool, {only: inside}))
                 elif inside.strip() and not texts:
                     continue
                 else:
-                    call = Call(tool, known.typed(tool, texts))
+                    call = Call(tool, known.convert_arguments(tool, texts))
                 end = close + len(tool) + 3
             yield Candidate(start=match.start(), end=end, calls=(call,), explicit=True)
 
 
-def _attributes(text: str) -> dict[str, str]:
+def _parse_attributes(text: str) -> dict[str, str]:
     return {name: a or b for name, a, b in re.findall(r"([\w-]+)\s*=\s*(?:\"([^\"]*)\"|'([^']*)')", text)}
 
 
-def _children(inside: str, known: Known, tool: str) -> dict[str, str]:
+def _parse_child_tags(inside: str, known: KnownTools, tool: str) -> dict[str, str]:
     found: dict[str, str] = {}
-    for name in known.properties(tool):
+    for name in known.argument_schemas(tool):
         opening, closing = f"<{name}>", f"</{name}>"
         start = inside.find(opening)
         end = inside.rfind(closing)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from agent.model.lenient import NotReadable, read_at
-from agent.model.text_calls.jsonish import calls_of
-from agent.model.text_calls.known import Call, Candidate, Known, bare
+from agent.model.lenient import NotReadable, parse_json_at
+from agent.model.text_calls.jsonish import extract_calls
+from agent.model.text_calls.known import Call, Candidate, KnownTools, strip_decoration
 
 _BAR = r"[|｜]"
 
@@ -40,48 +40,48 @@ _TAIL = re.compile(
 )
 
 
-def find(text: str, known: Known) -> Iterator[Candidate]:
+def find_candidates(text: str, known: KnownTools) -> Iterator[Candidate]:
     """Every notation with tokens."""
     for pattern in _HEADS:
         for match in pattern.finditer(text):
-            tool = known.name(match[1]) or bare(match[1])
-            if made := _object(text, match.end()):
+            tool = known.resolve_name(match[1]) or strip_decoration(match[1])
+            if made := _parse_object(text, match.end()):
                 value, end = made
-                yield _candidate(text, match.start(), end, (Call(tool, value),))
+                yield _build_candidate(text, match.start(), end, (Call(tool, value),))
     for match in _LISTS.finditer(text):
         if match[1]:
-            recipient = known.name(match[1])
-            if recipient and (made := _object(text, match.end())):
-                yield _candidate(text, match.start(), made[1], (Call(recipient, made[0]),))
+            recipient = known.resolve_name(match[1])
+            if recipient and (made := _parse_object(text, match.end())):
+                yield _build_candidate(text, match.start(), made[1], (Call(recipient, made[0]),))
             continue
-        calls, end = _values(text, match.end(), known)
+        calls, end = _parse_calls(text, match.end(), known)
         if calls:
-            yield _candidate(text, match.start(), end, calls)
+            yield _build_candidate(text, match.start(), end, calls)
 
 
-def _candidate(text: str, start: int, end: int, calls: tuple[Call, ...]) -> Candidate:
+def _build_candidate(text: str, start: int, end: int, calls: tuple[Call, ...]) -> Candidate:
     tail = _TAIL.match(text, end)
     return Candidate(start=start, end=tail.end() if tail else end, calls=calls, explicit=True)
 
 
-def _object(text: str, at: int) -> tuple[dict[str, object], int] | None:
+def _parse_object(text: str, at: int) -> tuple[dict[str, object], int] | None:
     try:
-        value, end = read_at(text, at)
+        value, end = parse_json_at(text, at)
     except NotReadable:
         return None
     return (value, end) if isinstance(value, dict) else None
 
 
-def _values(text: str, at: int, known: Known) -> tuple[tuple[Call, ...], int]:
+def _parse_calls(text: str, at: int, known: KnownTools) -> tuple[tuple[Call, ...], int]:
     if text[at : at + 1] in ("{", "["):
         calls = list[Call]()
         end = at
         while text[at : at + 1] in ("{", "["):
             try:
-                value, after = read_at(text, at)
+                value, after = parse_json_at(text, at)
             except NotReadable:
                 break
-            found = calls_of(value, known, explicit=True)
+            found = extract_calls(value, known, explicit=True)
             if not found:
                 break
             calls += found
@@ -90,8 +90,8 @@ def _values(text: str, at: int, known: Known) -> tuple[tuple[Call, ...], int]:
             at = rest.end() if rest else after
         if calls:
             return tuple(calls), end
-    from agent.model.text_calls.pythonic import calls_in
+    from agent.model.text_calls.pythonic import parse_python_calls
 
     line_end = re.compile(r"<\||\Z").search(text, at)
     end = line_end.start() if line_end else len(text)
-    return calls_in(text[at:end].strip(), known), end
+    return parse_python_calls(text[at:end].strip(), known), end

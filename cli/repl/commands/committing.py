@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 async def commit(chat: Conversation, argument: str) -> None:
     """Commit what this session changed, and nothing of the user's."""
-    made = await chat.runtime.committer.now()
+    made = await chat.runtime.committer.commit_now()
     if made is None:
         chat.tell("nothing to commit: this session has changed no file")
     else:
@@ -35,7 +35,9 @@ async def review(chat: Conversation, argument: str) -> None:
     chat.view.note(review.text())
     # The session's own models, at the servers that it was given, within its limits.
     side = chat.runtime.side
-    said = await side.text(asked, purpose="review", role=Role.JUDGE, patience=PATIENCE, max_output=LONGEST)
+    said = await side.request_text(
+        asked, purpose="review", role=Role.JUDGE, patience=PATIENCE, max_output=LONGEST
+    )
     if said:
         chat.view.note(sanitize_text(said))
 

@@ -34,7 +34,7 @@ async def context(chat: Conversation, argument: str) -> None:
 async def compact(chat: Conversation, argument: str) -> None:
     """Shorten the past now."""
     compressor, made = chat.runtime.loop.compressor, None
-    async for event in compressor.asked(argument):
+    async for event in compressor.compact_on_request(argument):
         made = chat.runtime.session.append(event)
     if made is None:
         chat.tell("there is no past to shorten yet")
@@ -43,14 +43,15 @@ async def compact(chat: Conversation, argument: str) -> None:
 async def state(chat: Conversation, argument: str) -> None:
     """The ledger that stands at the end of each request."""
     chat.tell(
-        chat.runtime.loop.compressor.whole_state() or "nothing to say yet: no plan, no change, no test run"
+        chat.runtime.loop.compressor.render_full_state()
+        or "nothing to say yet: no plan, no change, no test run"
     )
 
 
 async def _overview(chat: Conversation, which: str) -> None:
-    from agent.context.usage import holding, usage
+    from agent.context.usage import list_active_compactions, measure_usage
 
-    found = usage(chat.runtime.loop.compressor)
+    found = measure_usage(chat.runtime.loop.compressor)
     wide = max(len(kind) for kind in found.parts)
     lines = [
         f"{found.total:,} of {found.window:,} tokens, by estimate; shortened at the latest from {found.hard:,}"
@@ -61,7 +62,7 @@ async def _overview(chat: Conversation, which: str) -> None:
         share = tokens / max(found.total, 1)
         bar = ("█" if terminal.unicode else "#") * round(share * room)
         lines.append(f"  {kind:<{wide}} {tokens:>8,} {share:>4.0%} {bar}".rstrip())
-    made = await asyncio.to_thread(holding, chat.runtime.session.replayed)
+    made = await asyncio.to_thread(list_active_compactions, chat.runtime.session.replayed)
     lines += [_line(event) for event in made[-SHOWN_COMPACTIONS:]]
     lines += (
         ["  /context diff ID shows what one changed, /context undo takes the last one back"] if made else []
@@ -70,7 +71,7 @@ async def _overview(chat: Conversation, which: str) -> None:
 
 
 async def _diff(chat: Conversation, which: str) -> None:
-    from agent.context.usage import before_and_after
+    from agent.context.usage import iter_replacements
     from cli.render.diffs import painted
     from cli.render.paint import painter
     from tools.text import format_unified_diff
@@ -78,7 +79,7 @@ async def _diff(chat: Conversation, which: str) -> None:
     event = await _chosen(chat, which)
     paint = painter(colour=chat.front.terminal.colour)
     lines = [_line(event)]
-    for where, old, new in before_and_after(event, chat.runtime.past, chat.runtime.session.replayed):
+    for where, old, new in iter_replacements(event, chat.runtime.past, chat.runtime.session.replayed):
         lines += painted(
             format_unified_diff(where, old, new),
             paint,
@@ -89,18 +90,18 @@ async def _diff(chat: Conversation, which: str) -> None:
 
 
 async def _undo(chat: Conversation, which: str) -> None:
-    from agent.context.replay import undo
+    from agent.context.replay import undo_compaction
 
     event = await _chosen(chat, which)
-    undo(chat.runtime.session, chat.runtime.projection, event)
-    chat.runtime.loop.compressor.hold()
+    undo_compaction(chat.runtime.session, chat.runtime.projection, event)
+    chat.runtime.loop.compressor.postpone_compaction()
     chat.tell(f"compaction {event.id} is taken back: what it left out is sent again")
 
 
 async def _chosen(chat: Conversation, which: str) -> Compaction:
-    from agent.context.usage import holding
+    from agent.context.usage import list_active_compactions
 
-    made = await asyncio.to_thread(holding, chat.runtime.session.replayed)
+    made = await asyncio.to_thread(list_active_compactions, chat.runtime.session.replayed)
     for event in reversed(made):
         if which in ("", event.id):
             return event

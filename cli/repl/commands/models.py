@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from agent.bill import Item
+from agent.bill import UsageItem
 from agent.events import Signal
 from cli.render.amounts import duration, price, tokens
 from cli.repl.commands.base import Command
@@ -36,7 +36,7 @@ async def cost(chat: Conversation, argument: str) -> None:
     chat.tell("\n".join([_sum(bill.total), *lines]))
 
 
-def _sum(item: Item) -> str:
+def _sum(item: UsageItem) -> str:
     spent = item.spent
     cached = f" ({tokens(spent.cached)} of them cached)" if spent.cached else ""
     thought = f" ({tokens(spent.reasoning)} of them reasoning)" if spent.reasoning else ""
@@ -60,9 +60,9 @@ def _models(chat: Conversation) -> Iterator[tuple[str, str]]:
 
 
 def _used(chat: Conversation) -> Iterator[tuple[str, str]]:
-    from agent.index import sessions
+    from agent.index import load_session_summaries
 
-    for each in sessions(chat.home, chat.runtime.workspace.root):
+    for each in load_session_summaries(chat.home, chat.runtime.workspace.root):
         yield each.model, "used in this project"
 
 
@@ -72,7 +72,7 @@ def _offered(chat: Conversation) -> Iterator[tuple[str, str]]:
     from agent.model.providers import BARE, ENDPOINTS
 
     there = {name for name, each in ENDPOINTS.items() if any(os.environ.get(key) for key in each.keys)}
-    for name, window in Catalog(chat.home.cache).names() if there else ():
+    for name, window in Catalog(chat.home.cache).iter_tool_models() if there else ():
         bare = next((each for start, each in BARE.items() if name.startswith(start)), "")
         provider = name.partition("/")[0] if "/" in name else bare
         if provider in there:

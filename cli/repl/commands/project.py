@@ -39,10 +39,10 @@ async def init(chat: Conversation, argument: str) -> None:
 
 async def memory(chat: Conversation, argument: str) -> None:
     """Which instructions of the project the model is given."""
-    from agent.context.instructions import project_instructions
+    from agent.context.instructions import read_project_instructions
 
     root = chat.runtime.workspace.root
-    found = await asyncio.to_thread(project_instructions, root, root)
+    found = await asyncio.to_thread(read_project_instructions, root, root)
     if not found:
         chat.tell("no AGENTS.md or CLAUDE.md here: /init drafts one, #NOTE adds a line to it")
         return
@@ -59,7 +59,7 @@ async def _act(chat: Conversation, tool: str, argument: str) -> None:
     if chat.runtime.toolbox.get(tool) is None:
         raise UserError(Fault.USAGE, f"this session has no tool {tool!r}")
     chat.front.busy(tool)
-    await chat.runtime.act(tool, {"targets": argument.split()} if argument else {})
+    await chat.runtime.run_person_action(tool, {"targets": argument.split()} if argument else {})
 
 
 COMMANDS = (

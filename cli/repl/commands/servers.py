@@ -40,7 +40,7 @@ async def mcp(chat: Conversation, argument: str) -> None:
         await server.close()
         chat.front.busy(f"starting {server.name}")
         await server.try_start()
-    await chat.runtime.join_servers()
+    await chat.runtime.start_mcp_servers()
     if server is not None:
         _one(chat, server)
         return

@@ -8,7 +8,7 @@ import json
 import time
 from typing import TYPE_CHECKING
 
-from agent.index import Summary
+from agent.index import SessionSummary
 from cli.render.amounts import money
 from cli.render.terminal import fit
 from cli.repl.commands.base import Command
@@ -57,7 +57,7 @@ async def resume(chat: Conversation, argument: str) -> None:
 
 async def fork(chat: Conversation, argument: str) -> None:
     """A copy of this session, to try something else in."""
-    from agent.transfer import fork as copy
+    from agent.transfer import create_fork as copy
 
     made = await asyncio.to_thread(copy, chat.runtime.session.folder, title=argument)
     made.close()
@@ -78,8 +78,8 @@ async def clear(chat: Conversation, argument: str) -> None:
     chat.open("")
 
 
-def _known(chat: Conversation) -> list[Summary]:
-    from agent.index import sessions as indexed
+def _known(chat: Conversation) -> list[SessionSummary]:
+    from agent.index import load_session_summaries as indexed
 
     return indexed(chat.home, chat.runtime.workspace.root)
 
@@ -97,7 +97,7 @@ def _check(chat: Conversation, session: str) -> None:
         raise UserError(Fault.USAGE, "that is this session")
 
 
-def _choice(summary: Summary) -> Choice:
+def _choice(summary: SessionSummary) -> Choice:
     when = time.strftime("%d %b %H:%M", time.localtime(summary.updated))
     return Choice(
         label=sanitize_text(summary.title or "(nothing asked yet)"),
@@ -106,7 +106,7 @@ def _choice(summary: Summary) -> Choice:
     )
 
 
-def _preview(summary: Summary) -> str:
+def _preview(summary: SessionSummary) -> str:
     """Its last prompts, from the end of its log: a long one is not read for that."""
     path = summary.path / "log.jsonl"
     try:

@@ -11,29 +11,29 @@ from sandbox.errors import Fault, UserError
 from sandbox.inert import sanitize_text
 
 if TYPE_CHECKING:
-    from agent.undo import Outcome, Timeline
+    from agent.undo import Timeline, UndoOutcome
     from cli.repl.conversation import Conversation
     from sandbox.snapshots import Snapshots
 
 
 async def undo(chat: Conversation, argument: str) -> None:
     """Take back what the last changing turn did; what the user did since is kept, or it is refused."""
-    from agent.undo import undo as take_back
+    from agent.undo import undo_last_turn as take_back
 
     await _do(chat, take_back)
 
 
 async def redo(chat: Conversation, argument: str) -> None:
     """Bring back what the last /undo or /rewind took away."""
-    from agent.undo import redo as bring_back
+    from agent.undo import redo_last_undo as bring_back
 
     await _do(chat, bring_back)
 
 
 async def rewind(chat: Conversation, argument: str) -> None:
     """List the steps that changed files, or go back to before one of them."""
-    from agent.undo import forget
-    from agent.undo import rewind as go_back
+    from agent.undo import rewind_conversation
+    from agent.undo import rewind_steps as go_back
     from cli.undo import FORGOTTEN, number_of, steps_of
 
     timeline = chat.ledger.timeline
@@ -45,7 +45,7 @@ async def rewind(chat: Conversation, argument: str) -> None:
         raise UserError(Fault.USAGE, f"rewind {what!r}", "It is one of files, conversation, both.")
     number = number_of(step, timeline)
     if what == "conversation":
-        forget(chat.runtime.session, timeline, number)
+        rewind_conversation(chat.runtime.session, timeline, number)
         chat.tell(FORGOTTEN)
         return
     act = lambda snapshots, timeline: go_back(snapshots, timeline, number)  # noqa: E731
@@ -53,13 +53,13 @@ async def rewind(chat: Conversation, argument: str) -> None:
 
 
 async def _do(
-    chat: Conversation, act: Callable[[Snapshots, Timeline], Outcome], *, conversation: bool = False
+    chat: Conversation, act: Callable[[Snapshots, Timeline], UndoOutcome], *, conversation: bool = False
 ) -> None:
-    from agent.undo import log
+    from agent.undo import log_outcome
     from cli.undo import describe_uncovered, lines_of
 
     outcome = await asyncio.to_thread(act, _snapshots(chat), chat.ledger.timeline)
-    log(chat.runtime.session, outcome, conversation=conversation)
+    log_outcome(chat.runtime.session, outcome, conversation=conversation)
     if not outcome.steps:
         chat.tell(f"nothing to {outcome.action}: no turn of this session has changed a file since")
     else:

@@ -14,11 +14,11 @@ import pytest
 from agent.context.checkpoint import NAME, NUMBER
 from agent.context.facts import Facts
 from agent.context.projection import Projection
-from agent.context.replay import take_in, undo
+from agent.context.replay import follow_session, undo_compaction
 from agent.events import Compaction, Event, Fold, MessageEvent, ObservationEvent, Prompt, SessionStart
 from agent.model.base import ToolSpec
 from agent.session import Session
-from agent.transfer import fork
+from agent.transfer import create_fork
 from tests.agent.context.test_prefixes import KEPT, TOOLS
 from tests.agent.context.test_projection import Story
 from tests.agent.context.test_replay import long_log
@@ -35,20 +35,27 @@ class Taken:
             patch.setattr("agent.history.parse", self._counted)
             self.session = Session.open(folder)
             self.projection, self.facts = Projection(tools), Facts()
-            self.checkpoints = take_in(self.session, self.projection, self.facts)
+            self.checkpoints = follow_session(self.session, self.projection, self.facts)
 
     def _counted(self, line: bytes) -> Event:
-        from agent.events import parse
+        from agent.events import parse_event
 
         self.read += 1
-        return parse(line)
+        return parse_event(line)
 
     def state(self) -> object:
         it = self.projection
         slots = [(repr(s.message), s.first, s.last, s.size, s.short, s.ref, s.whole, s.by) for s in it.slots]
         batch = [(call, event and event.id) for call, event in it._batch.items()]
         waiting = [repr(slot.message) for slot in it._waiting]
-        numbers = (it.bytes, it.fold_tokens, it.raw_tokens, it.whole_from, it.prompts_shortened, it.tokens)
+        numbers = (
+            it.byte_count,
+            it.fold_tokens,
+            it.raw_tokens,
+            it.verbatim_from,
+            it.prompts_shortened,
+            it.tokens,
+        )
         facts = self.facts.as_data(files=None)
         return it.system, slots, batch, waiting, numbers, facts, list(facts["files"])
 
@@ -58,17 +65,17 @@ def random_log(folder: Path, choose: random.Random) -> tuple[Path, dict[int, byt
     checkpoints on its way (by the place up to which they know it)."""
     session = Session.create(folder)
     live, facts = Projection(TOOLS), Facts()
-    checkpoints = take_in(session, live, facts)
+    checkpoints = follow_session(session, live, facts)
     kept: dict[int, bytes] = {}
     for event in Story(choose).write(40, malformed=True):
         if isinstance(event, MessageEvent) and choose.random() < 0.3:
             event.model, event.reasoning = choose.choice(["a/one", "b/two"]), f"because {choose.random()}"
             event.kept = [choose.choice(KEPT)]
         if session.replayed.count and choose.random() < 0.02:
-            copy = fork(session.folder, f"e{choose.randint(1, session.replayed.count)}")
+            copy = create_fork(session.folder, f"e{choose.randint(1, session.replayed.count)}")
             session.close()
             session, live, facts = copy, Projection(TOOLS[:1]), Facts()  # a tool is gone
-            checkpoints = take_in(session, live, facts)
+            checkpoints = follow_session(session, live, facts)
             kept.clear()
         if isinstance(event, Compaction):
             last = len(session.replayed)
@@ -82,9 +89,9 @@ def random_log(folder: Path, choose: random.Random) -> tuple[Path, dict[int, byt
         if session.replayed.count and choose.random() < 0.03:
             last = session.replayed.count
             session.rewind(f"e{choose.randint(max(last - 20, 1), last)}")
-        made = [each for each in session.replayed.only(Compaction) if not each.undoes]
+        made = [each for each in session.replayed.select_events(Compaction) if not each.undoes]
         if made and choose.random() < 0.03:
-            undo(session, live, choose.choice(made))
+            undo_compaction(session, live, choose.choice(made))
         if session.replayed.count and choose.random() < 0.25:
             checkpoints.save()
             kept[session.replayed.count] = (session.folder / NAME).read_bytes()
@@ -119,8 +126,8 @@ def test_any_checkpoint_and_what_came_after_it_make_what_the_whole_log_makes(
     whole = Taken(folder, monkeypatch)
     expected = whole.state()
     for event in more:
-        whole.projection.add(event)
-        whole.facts.see(event)
+        whole.projection.add_event(event)
+        whole.facts.handle_event(event)
     whole.session.close()
     used = 0
     for content in kept.values():
@@ -129,16 +136,16 @@ def test_any_checkpoint_and_what_came_after_it_make_what_the_whole_log_makes(
         used += again.checkpoints._saved > 0
         assert again.state() == expected
         for event in more:
-            again.projection.add(event)
-            again.facts.see(event)
+            again.projection.add_event(event)
+            again.facts.handle_event(event)
         assert again.state() == whole.state()
         again.session.close()
     last = max(kept)
-    assert used >= (whole.session.replayed.holds(last) and not _undone_after(whole.session, last))
+    assert used >= (whole.session.replayed.is_on_branch(last) and not _undone_after(whole.session, last))
 
 
 def _undone_after(session: Session, at: int) -> bool:
-    return any(event.undoes for event in session.replayed.only(Compaction, after=f"e{at}"))
+    return any(event.undoes for event in session.replayed.select_events(Compaction, after=f"e{at}"))
 
 
 @pytest.fixture(scope="module")
@@ -147,7 +154,7 @@ def ended(tmp_path_factory: pytest.TempPathFactory) -> Path:
     session, projection, facts = long_log(tmp_path_factory.mktemp("long"), 100)
     session.close()
     again = Session.open(session.folder)
-    take_in(again, projection, facts).save()
+    follow_session(again, projection, facts).save()
     again.close()
     return session.folder
 
@@ -176,7 +183,7 @@ def test_a_long_session_is_taken_up_with_few_of_its_events_read(
 def never_summed_up(folder: Path) -> Path:
     """A session whose steps were all folded but for the newest; its process was killed two events later."""
     session, projection, facts = Session.create(folder), Projection([]), Facts()
-    take_in(session, projection, facts)
+    follow_session(session, projection, facts)
     start = SessionStart(session="s", project="/p", model="m", mode="workspace", version="0", system="S")
     session.append(start)
     for i in range(60):

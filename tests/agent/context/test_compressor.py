@@ -14,12 +14,12 @@ import pytest
 from agent.context.budget import Budget, Shares
 from agent.context.compressor import Compressor
 from agent.context.facts import Facts
-from agent.context.invariants import broken
-from agent.context.past import LogPast
+from agent.context.invariants import check_messages
+from agent.context.past import RecallIndex
 from agent.context.projection import Projection
-from agent.context.replay import take_in, undo
+from agent.context.replay import follow_session, undo_compaction
 from agent.context.slots import FoldMessage, StateMessage
-from agent.context.usage import before_and_after, holding, usage
+from agent.context.usage import iter_replacements, list_active_compactions, measure_usage
 from agent.events import AskedAction, Compaction, Event, MessageEvent, ObservationEvent, Prompt, Steer
 from agent.model.base import Delta, Model, Request, ToolMessage, UserMessage
 from agent.session import Session
@@ -96,7 +96,7 @@ def test_no_request_passes_the_window_and_nothing_said_is_lost(tmp_path: Path, w
     assert len(model.requests) == 61
     for request in model.requests:
         assert size_of(request) / 3.6 <= window
-        assert broken(request.messages) == []
+        assert check_messages(request.messages) == []
         assert CONSTRAINT in text_of(request)
     assert {event.stage for event in it.events if isinstance(event, Compaction)} >= {"folding", "summary"}
 
@@ -161,7 +161,7 @@ def test_a_step_is_forgotten_by_its_reference_and_what_is_no_output_is_refused(t
     ]
     it, model = long_session(tmp_path, 2, 64_000, last)
     it.turn("Survey.")
-    assert [it.runtime.session.replayed.kind(n) for n in (2, 3)] == ["prompt", "message"]
+    assert [it.runtime.session.replayed.get_kind(n) for n in (2, 3)] == ["prompt", "message"]
     text = text_of(model.requests[-1])
     assert "SECRET_KNOB_0" not in text
     assert "SECRET_KNOB_1" in text
@@ -178,23 +178,23 @@ def test_a_compaction_can_be_looked_at_and_taken_back(tmp_path: Path) -> None:
     session, past = runtime.session, runtime.past
 
     async def compact() -> None:
-        async for event in runtime.loop.compressor.asked():
+        async for event in runtime.loop.compressor.compact_on_request():
             session.append(event)
 
     asyncio.run(compact())
     assert runtime.projection.tokens < sum(map(len, whole)) / 3.6 / 3
-    [made] = holding(session.replayed)
-    [(where, before, after)] = before_and_after(made, past, session.replayed)
+    [made] = list_active_compactions(session.replayed)
+    [(where, before, after)] = iter_replacements(made, past, session.replayed)
     assert "SECRET_KNOB_0 = 0" in before
     assert where in after.replace("summary of ", "")
-    assert "records of the past" in usage(runtime.loop.compressor).parts
-    undo(session, runtime.projection, made)
+    assert "records of the past" in measure_usage(runtime.loop.compressor).parts
+    undo_compaction(session, runtime.projection, made)
     assert [m.text for m in runtime.projection.messages] == whole
-    assert holding(session.replayed) == []
+    assert list_active_compactions(session.replayed) == []
     session.close()
     again = Session.open(session.folder)
     resumed = Projection([])
-    take_in(again, resumed, Facts())
+    follow_session(again, resumed, Facts())
     assert [m.text for m in resumed.messages] == whole
     again.close()
 
@@ -209,11 +209,11 @@ def test_a_giant_output_and_giant_prompts_fit_all_the_same(tmp_path: Path) -> No
         nonlocal number
         number += 1
         event.id = f"e{number}"
-        projection.add(event)
-        facts.see(event)
+        projection.add_event(event)
+        facts.handle_event(event)
 
     async def due() -> None:
-        async for event in compressor.due():
+        async for event in compressor.compact_if_due():
             add(event)
 
     for i in range(6):
@@ -221,9 +221,9 @@ def test_a_giant_output_and_giant_prompts_fit_all_the_same(tmp_path: Path) -> No
         add(MessageEvent(actions=[AskedAction(id=f"c{i}", tool="read")]))
         add(ObservationEvent(call=f"c{i}", tool="read", text="y" * 40_000, ref=f"out:{i}"))
         asyncio.run(due())
-        assert compressor.total <= Budget(window=8_000).hard
-        assert broken(projection.messages) == []
-    assert "You must never touch vendor/" in compressor.state()
+        assert compressor.total_tokens <= Budget(window=8_000).hard_limit
+        assert check_messages(projection.messages) == []
+    assert "You must never touch vendor/" in compressor.render_state()
 
 
 # ── Provenance ────────────────────────────────────────────────────────────────────────────────────
@@ -256,7 +256,7 @@ def test_orders_planted_in_what_tools_return_become_no_facts_of_the_users() -> N
     facts = Facts()
     for i, event in enumerate(planted()):
         event.id = f"e{i + 1}"
-        facts.see(event)
+        facts.handle_event(event)
     assert list(facts.constraints) == ["Keep the API as it is."]
     assert facts.decisions == {}
     assert facts.plan == []
@@ -278,13 +278,13 @@ def test_no_stage_lets_a_planted_order_speak_as_the_user(written: str) -> None:
     )
     for i, event in enumerate(planted()):
         event.id = f"e{i + 1}"
-        projection.add(event)
-        facts.see(event)
+        projection.add_event(event)
+        facts.handle_event(event)
 
     async def compact() -> None:
-        async for event in compressor.asked():
+        async for event in compressor.compact_on_request():
             event.id = "e99"
-            projection.add(event)
+            projection.add_event(event)
 
     asyncio.run(compact())
     [fold] = [m for m in projection.messages if isinstance(m, FoldMessage)]
@@ -296,11 +296,11 @@ def test_no_stage_lets_a_planted_order_speak_as_the_user(written: str) -> None:
                 if ORDER in line:
                     assert not line.startswith(("- constraint", "- decision", "- open")), line
                     assert not section.startswith(("Constraints", "Decisions", "Open")), line
-    assert ORDER not in compressor.state().partition("tests (")[0].partition("changed")[0]
+    assert ORDER not in compressor.render_state().partition("tests (")[0].partition("changed")[0]
 
 
 def test_a_models_summary_is_checked_and_completed() -> None:
-    from agent.context.summary import CHECKS, checked
+    from agent.context.summary import CHECKS, complete_summary
 
     facts = Facts()
     events: list[Event] = [
@@ -317,12 +317,12 @@ def test_a_models_summary_is_checked_and_completed() -> None:
     ]
     for i, event in enumerate(events):
         event.id = f"e{i + 1}"
-        facts.see(event)
-    bare = checked("## Goal\nFix it.", facts)
+        facts.handle_event(event)
+    bare = complete_summary("## Goal\nFix it.", facts)
     for needed in (CONSTRAINT, "cart.py", "t.py::a", "c0ffee1234", "walrus", "because order does not matter"):
         assert needed in bare
     assert "Kept by check" in bare
-    assert checked(bare, facts).count("c0ffee1234") >= 1
+    assert complete_summary(bare, facts).count("c0ffee1234") >= 1
     assert set(CHECKS) >= {
         "constraint",
         "changed file",
@@ -340,26 +340,28 @@ def test_a_model_that_fails_to_write_a_summary_leaves_it_to_code() -> None:
     projection = Projection([])
     for i, event in enumerate(planted()):
         event.id = f"e{i + 1}"
-        projection.add(event)
+        projection.add_event(event)
     compressor = Compressor(projection=projection, facts=Facts(), window=lambda: 64_000, summarise=summarise)
-    event = asyncio.run(compressor.summed_up("asked for", recent=0))
+    event = asyncio.run(compressor.summarise_past("asked for", recent=0))
     assert "made by code" in event.folds[0].text
 
 
 def test_the_ledger_is_small_and_says_what_holds() -> None:
-    from agent.context.ledger import MAX_BYTES, ledger
+    from agent.context.ledger import MAX_BYTES, render_ledger
     from agent.events import PlanEvent
 
     facts = Facts()
-    assert ledger(facts, shortened=True) == ""
+    assert render_ledger(facts, shortened=True) == ""
     for i in range(300):
         path = f"src/a_rather_long_folder_name/module_number_{i}.py"
-        facts.see(
+        facts.handle_event(
             ObservationEvent(id=f"e{3 * i}", call="", tool="edit", text="", data={"path": path, "diff": "+"})
         )
-        facts.see(Prompt(id=f"e{3 * i + 1}", text=f"You must never do thing number {i}, whatever happens."))
-        facts.see(PlanEvent(id=f"e{3 * i + 2}", items=[(f"item {j}", "open") for j in range(40)]))
-    text = ledger(facts, shortened=True, processes=["server"] * 50)
+        facts.handle_event(
+            Prompt(id=f"e{3 * i + 1}", text=f"You must never do thing number {i}, whatever happens.")
+        )
+        facts.handle_event(PlanEvent(id=f"e{3 * i + 2}", items=[(f"item {j}", "open") for j in range(40)]))
+    text = render_ledger(facts, shortened=True, processes=["server"] * 50)
     assert len(text.encode()) <= MAX_BYTES + 80
     assert "module_number_299.py (e897)" in text
     assert "plan: 0 of 40 done; open: item 0" in text
@@ -370,7 +372,7 @@ def test_the_past_answers_by_words_only_from_the_present_branch(tmp_path: Path) 
     session = Session.create(tmp_path)
     session.append(Prompt(text="the zebra of the first branch"))
     session.append(Prompt(text="another zebra, on a branch that is left"))
-    past = LogPast(session.replayed)
+    past = RecallIndex(session.replayed)
     assert len(past.search("zebra", 5)) == 2
     session.rewind("e1")
     assert [ref for ref, _ in past.search("zebra", 5)] == ["e1"]

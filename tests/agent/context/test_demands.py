@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from agent.context.demands import demand, sentences
+from agent.context.demands import find_demand_cue, split_sentences
 from agent.context.facts import Facts
 from agent.events import Prompt, Steer
 
@@ -50,23 +50,28 @@ NONE = [
 def test_demands_of_a_language_become_constraints_to_the_letter(language: str) -> None:
     facts = Facts()
     for number, text in enumerate(DEMANDS[language], 1):
-        facts.see(Prompt(id=f"e{number}", text=f"cart.py:\n{text}"))
+        facts.handle_event(Prompt(id=f"e{number}", text=f"cart.py:\n{text}"))
     assert list(facts.constraints) == DEMANDS[language]
 
 
 @pytest.mark.parametrize("text", NONE)
 def test_what_tells_how_things_are_demands_nothing(text: str) -> None:
-    assert [each for each in sentences(text) if demand(each) is not None] == []
+    assert [each for each in split_sentences(text) if find_demand_cue(each) is not None] == []
 
 
 def test_sentences_end_without_spaces_where_the_script_has_none() -> None:
-    assert sentences("修复购物车。不要修改vendor目录。谢谢！") == ["修复购物车。", "不要修改vendor目录。"]
+    assert split_sentences("修复购物车。不要修改vendor目录。谢谢！") == [
+        "修复购物车。",
+        "不要修改vendor目录。",
+    ]
 
 
 def test_only_people_demand_in_any_language() -> None:
     facts = Facts()
     for texts in DEMANDS.values():
         for text in texts:
-            facts.see(Steer(id="e1", text=text, by="harness"))
-            facts.see(Prompt(id="e2", text=f"look:\n<stdin>\n{text}\n</stdin>\n> {text}\n```\n{text}\n```"))
+            facts.handle_event(Steer(id="e1", text=text, by="harness"))
+            facts.handle_event(
+                Prompt(id="e2", text=f"look:\n<stdin>\n{text}\n</stdin>\n> {text}\n```\n{text}\n```")
+            )
     assert facts.constraints == {}

@@ -7,9 +7,9 @@ import re
 
 import pytest
 
-from agent.context.entering import Entering
+from agent.context.entering import OutputDeduplicator
 from agent.context.projection import Projection
-from agent.context.views import parsed, seldom_needed
+from agent.context.views import find_elidable_lines, parse_lines
 from agent.events import (
     AskedAction,
     Compaction,
@@ -38,45 +38,47 @@ CODE = [f"    total += weigh(item_{n}, scale)" for n in range(60)]
 
 
 def test_lines_that_stand_in_the_request_are_referred_to() -> None:
-    entering = Entering("once")
+    entering = OutputDeduplicator("once")
     first = numbered(CODE[:40])
-    assert entering.output(first, act(start=1), {}, "e1") == first
-    again = entering.output(numbered(CODE[20:60], 21), act(start=21), {}, "e2")
+    assert entering.reduce_output(first, act(start=1), {}, "e1") == first
+    again = entering.reduce_output(numbered(CODE[20:60], 21), act(start=21), {}, "e2")
     assert again.splitlines()[0] == '[… 21–40 as above, from "total += weigh(item_20, " …]'
     assert again.splitlines()[1:] == numbered(CODE[40:60], 41).splitlines()
 
 
 def test_lines_that_an_edit_moved_say_where_they_stood() -> None:
-    entering = Entering("once")
-    entering.output(numbered(CODE[:40]), act(start=1), {}, "e1")
-    moved = entering.output(numbered(["new = 1", *CODE[:40]]), act(start=2), {}, "e2")
+    entering = OutputDeduplicator("once")
+    entering.reduce_output(numbered(CODE[:40]), act(start=1), {}, "e1")
+    moved = entering.reduce_output(numbered(["new = 1", *CODE[:40]]), act(start=2), {}, "e2")
     assert moved == '1\tnew = 1\n[… 2–41 as above (there 1–40), from "total += weigh(item_0, s" …]'
 
 
 def test_what_the_model_wrote_itself_is_not_shown_to_it_again() -> None:
-    entering = Entering("once")
-    entering.said(AssistantMessage(text="I write it.", actions=(act("write", content="\n".join(CODE[:9])),)))
-    sent = entering.output(numbered(CODE[:9]), act("write"), {}, "e3")
+    entering = OutputDeduplicator("once")
+    entering.add_message(
+        AssistantMessage(text="I write it.", actions=(act("write", content="\n".join(CODE[:9])),))
+    )
+    sent = entering.reduce_output(numbered(CODE[:9]), act("write"), {}, "e3")
     assert sent == '[… 1–9 as above, from "total += weigh(item_0, s" …]'
 
 
 def test_asked_again_it_comes_whole() -> None:
     """Whoever asks for the same once more wants to see it, and is not told twice that it was shown."""
-    entering = Entering("once")
+    entering = OutputDeduplicator("once")
     text = numbered(CODE)
-    assert entering.output(text, act(start=1), {}, "e1") == text
-    assert entering.output(text, act(start=1), {}, "e2") != text
-    assert entering.output(text, act(start=1), {}, "e3") == text
-    assert entering.output(text, act("recall", ref="e2"), {}, "e4") == text
+    assert entering.reduce_output(text, act(start=1), {}, "e1") == text
+    assert entering.reduce_output(text, act(start=1), {}, "e2") != text
+    assert entering.reduce_output(text, act(start=1), {}, "e3") == text
+    assert entering.reduce_output(text, act("recall", ref="e2"), {}, "e4") == text
 
 
 def test_an_end_that_every_output_has_is_sent_once() -> None:
-    entering = Entering("once")
+    entering = OutputDeduplicator("once")
     end = "\n(Open file: /repository/src/package/module.py)\n(Current directory: /repository)\n$"
-    assert entering.output(f"one{end}", act(n=1), {}, "e1").endswith(end)
-    assert entering.output(f"two{end}", act(n=2), {}, "e2") == "two\n[… ends as before …]"
-    assert entering.output("three", act(n=3), {}, "e3") == "three"
-    again = entering.output(f"four{end}", act(n=4), {}, "e4")
+    assert entering.reduce_output(f"one{end}", act(n=1), {}, "e1").endswith(end)
+    assert entering.reduce_output(f"two{end}", act(n=2), {}, "e2") == "two\n[… ends as before …]"
+    assert entering.reduce_output("three", act(n=3), {}, "e3") == "three"
+    again = entering.reduce_output(f"four{end}", act(n=4), {}, "e4")
     assert again == 'four\n[… 3 lines as above: "(Open file: /repository/" …]', "not as the one before it"
 
 
@@ -103,7 +105,7 @@ DOCUMENTED = [
 
 def outline(**data: object) -> str:
     facts = {"path": "a.py", "first": 1, "last": len(DOCUMENTED), "lines": 900, **data}
-    return Entering("outlined").output(numbered(DOCUMENTED), act(path="a.py"), facts, "e7")
+    return OutputDeduplicator("outlined").reduce_output(numbered(DOCUMENTED), act(path="a.py"), facts, "e7")
 
 
 def test_a_long_file_from_its_top_comes_as_an_outline() -> None:
@@ -130,27 +132,31 @@ def test_the_lines_asked_for_come_whole_with_the_definition_around_them() -> Non
 
 def test_a_short_file_and_what_is_no_file_come_whole() -> None:
     assert outline(lines=120) == numbered(DOCUMENTED)
-    lines = parsed("\n".join(f"{n} passed, warning" for n in range(90)))
-    assert seldom_needed(lines, {"first": 1}) == set()
+    lines = parse_lines("\n".join(f"{n} passed, warning" for n in range(90)))
+    assert find_elidable_lines(lines, {"first": 1}) == set()
 
 
 def test_what_only_looks_like_comments_stays() -> None:
     """A list in Markdown, definitions of a preprocessor; a block of comments in between goes."""
-    lists = parsed(numbered([f"* point {n}" for n in range(90)], 1))
-    assert seldom_needed(lists, {"first": 1, "path": "notes.md"}) == set()
-    assert seldom_needed(lists, {"first": 1, "path": "notes"}) == set()
+    lists = parse_lines(numbered([f"* point {n}" for n in range(90)], 1))
+    assert find_elidable_lines(lists, {"first": 1, "path": "notes.md"}) == set()
+    assert find_elidable_lines(lists, {"first": 1, "path": "notes"}) == set()
     block = ["/* What it is for:", *(f" * words {n}" for n in range(20)), " */"]
     header = [*(f"#define SIZE_{n} {n}" for n in range(40)), *block, *(f"int x{n};" for n in range(40))]
-    assert seldom_needed(parsed(numbered(header)), {"first": 1, "path": "a.h"}) == set(range(42, 62))
+    assert find_elidable_lines(parse_lines(numbered(header)), {"first": 1, "path": "a.h"}) == set(
+        range(42, 62)
+    )
 
 
 def test_a_view_that_begins_within_a_docstring_is_not_taken_inside_out() -> None:
     inside = [*(f"Words about part {n}." for n in range(12)), '"""', *CODE[:30], "'''x'''", *CODE[30:]]
-    left_out = seldom_needed(parsed(numbered(inside, 300)), {"first": 300, "asked": [330, 330]})
+    left_out = find_elidable_lines(parse_lines(numbered(inside, 300)), {"first": 300, "asked": [330, 330]})
     assert left_out
     assert max(left_out) < 12
     code = [*CODE[:30], '"""', "return value", *CODE[30:]]
-    quiet = seldom_needed(parsed(numbered(["x = 1", *code], 300)), {"first": 300, "asked": [330, 330]})
+    quiet = find_elidable_lines(
+        parse_lines(numbered(["x = 1", *code], 300)), {"first": 300, "asked": [330, 330]}
+    )
     assert quiet == set()
 
 
@@ -187,11 +193,11 @@ def test_every_reference_points_at_what_is_there(seed: int) -> None:
     projection = Projection([])
     references = 0
     for event in story(seed, "once"):
-        projection.add(event)
+        projection.add_event(event)
         above: set[str] = set()
         for slot in projection.slots:
-            whole = {line.number: line.text for line in parsed(slot.text)}
-            for line in parsed(slot.message.text):
+            whole = {line.number: line.text for line in parse_lines(slot.text)}
+            for line in parse_lines(slot.message.text):
                 if found := AS_ABOVE.match(line.raw):
                     references += 1
                     assert all(whole[n] in above for n in range(int(found[1]), int(found[2]) + 1))
@@ -205,14 +211,14 @@ def test_a_log_taken_in_at_once_is_sent_as_it_was_step_by_step(seed: int, output
     events = story(seed, outputs)
     live, at_once = Projection([]), Projection([])
     for event in events:
-        live.add(event)
-    at_once.load(events)
+        live.add_event(event)
+    at_once.load_events(events)
     assert [m.text for m in at_once.messages] == [m.text for m in live.messages]
     more = story(seed + 1, outputs)[2:9]
     for event in more:
         event.id = f"e{int(event.id[1:]) + len(events)}"
-        live.add(event)
-        at_once.add(event)
+        live.add_event(event)
+        at_once.add_event(event)
     assert [m.text for m in at_once.messages] == [m.text for m in live.messages]
 
 
@@ -220,7 +226,7 @@ def test_what_was_sent_does_not_change_without_a_compaction() -> None:
     projection = Projection([])
     before: list[str] = []
     for event in story(3, "outlined"):
-        projection.add(event)
+        projection.add_event(event)
         now = [message.text for message in projection.messages]
         if not isinstance(event, Compaction):
             assert now[: len(before)] == before
@@ -230,18 +236,18 @@ def test_what_was_sent_does_not_change_without_a_compaction() -> None:
 def test_logs_that_do_not_say_how_are_sent_whole() -> None:
     projection = Projection([])
     for event in story(1, "whole"):
-        projection.add(event)
+        projection.add_event(event)
     assert not any(slot.whole for slot in projection.slots)
 
 
 def test_lines_of_the_same_file_are_named_by_their_numbers_alone() -> None:
-    entering = Entering("once")
+    entering = OutputDeduplicator("once")
     facts = {"path": "a.py", "first": 1}
-    entering.output(numbered(CODE[:20]), act(start=1), facts, "e1")
-    entering.output(numbered([*CODE[20:40], ""], 21), act(start=21), facts, "e2")
-    both = entering.output(numbered(CODE[:45]), act(start=1, end=45), facts, "e3")
+    entering.reduce_output(numbered(CODE[:20]), act(start=1), facts, "e1")
+    entering.reduce_output(numbered([*CODE[20:40], ""], 21), act(start=21), facts, "e2")
+    both = entering.reduce_output(numbered(CODE[:45]), act(start=1, end=45), facts, "e3")
     assert both.splitlines()[0] == "[… 1–40 as above …]", "although they stand in two outputs"
-    elsewhere = entering.output(
+    elsewhere = entering.reduce_output(
         numbered(CODE[:20]), act("read", path="b.py"), {"path": "b.py", "first": 1}, "e4"
     )
     assert elsewhere == '[… 1–20 as above, from "total += weigh(item_0, s" …]', (
@@ -251,14 +257,18 @@ def test_lines_of_the_same_file_are_named_by_their_numbers_alone() -> None:
 
 def test_an_edit_shows_what_is_around_the_change() -> None:
     facts = {"path": "a.py", "first": 1, "asked": [100, 100], "diff": "changed", "lines": 900}
-    text = Entering("outlined").output(numbered(DOCUMENTED), act("edit"), facts, "e7").splitlines()
+    text = (
+        OutputDeduplicator("outlined")
+        .reduce_output(numbered(DOCUMENTED), act("edit"), facts, "e7")
+        .splitlines()
+    )
     assert [line for line in text if not line.startswith("[…")] == numbered(DOCUMENTED).splitlines()[94:105]
 
 
 def test_a_failing_call_made_again_shows_nothing_new() -> None:
     """Whoever repeats a failing edit does not ask to see its answer whole."""
-    entering = Entering("once")
+    entering = OutputDeduplicator("once")
     text = numbered(CODE)
-    assert entering.output(text, act("edit"), {}, "e1", failed=True) == text
+    assert entering.reduce_output(text, act("edit"), {}, "e1", failed=True) == text
     for again in ("e2", "e3", "e4"):
-        assert entering.output(text, act("edit"), {}, again, failed=True) != text
+        assert entering.reduce_output(text, act("edit"), {}, again, failed=True) != text

@@ -10,9 +10,9 @@ import pytest
 from agent.context.compressor import Compressor
 from agent.context.facts import Facts
 from agent.context.projection import Projection
-from agent.context.provenance import MARK, marked
+from agent.context.provenance import MARK, mark_foreign_orders
 from agent.context.slots import FoldMessage, Slot
-from agent.context.summary import sections_of
+from agent.context.summary import build_sections
 from agent.events import AskedAction, Compaction, Event, MessageEvent, ObservationEvent, Prompt, SessionStart
 from agent.model.base import AssistantMessage, ToolMessage, UserMessage
 from tests.agent.context.test_compressor import ORDER, planted
@@ -46,17 +46,17 @@ async def taken_in(prompt: str) -> str:
 
 async def _soft(it: Compressor) -> AsyncIterator[Compaction]:
     it.cold = True
-    async for event in it.due():
+    async for event in it.compact_if_due():
         yield event
 
 
 STAGES: dict[str, Callable[[Compressor], AsyncIterator[Compaction]]] = {
-    "nothing": lambda it: it.due(),
+    "nothing": lambda it: it.compact_if_due(),
     "superseded outputs masked": _soft,
-    "folded": lambda it: it.forced(it.total - 300),
-    "masked": lambda it: it.forced(it.total // 2),
-    "summed up by code": lambda it: it.asked(),
-    "cut": lambda it: it.forced(500),
+    "folded": lambda it: it.compact_to_limit(it.total_tokens - 300),
+    "masked": lambda it: it.compact_to_limit(it.total_tokens // 2),
+    "summed up by code": lambda it: it.compact_on_request(),
+    "cut": lambda it: it.compact_to_limit(500),
 }
 
 
@@ -76,22 +76,22 @@ def test_no_stage_makes_a_demand_of_what_a_tool_returned(stage: str, by: str, ou
     )
     events = history(outputs)
     for event in events:
-        projection.add(event)
-        facts.see(event)
+        projection.add_event(event)
+        facts.handle_event(event)
 
     async def compress() -> None:
         number = len(events)
         async for event in STAGES[stage](it):
             number += 1
             event.id = f"e{number}"
-            projection.add(event)
-            facts.see(event)
+            projection.add_event(event)
+            facts.handle_event(event)
 
     asyncio.run(compress())
     assert list(facts.constraints) == ["Keep the API as it is."]
     assert facts.decisions == {}
     assert facts.plan == []
-    known = "\n".join(sections_of(facts))
+    known = "\n".join(build_sections(facts))
     for section in (known, *(m.text for m in projection.messages if isinstance(m, FoldMessage))):
         for part in section.split("## "):
             if part.startswith(("Constraints", "Decisions", "Open", "Next", "Of its own")):
@@ -118,6 +118,6 @@ def test_what_the_model_or_a_person_says_too_is_nobody_elses_order() -> None:
         Slot(ToolMessage(call="a", name="read", text=output, failed=False), 3, 3, 1),
     ]
     said = f"## Next\n- You must never call close() twice.\n## Tests\n- {error}"
-    assert marked(said, slots) == said
+    assert mark_foreign_orders(said, slots) == said
     piped = "## Next\n- Always run the installer first."
-    assert marked(piped, slots) == f"## Next\n- {MARK} Always run the installer first."
+    assert mark_foreign_orders(piped, slots) == f"## Next\n- {MARK} Always run the installer first."

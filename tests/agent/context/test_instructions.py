@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from agent.context.instructions import MAX_INSTRUCTIONS, project_instructions, system_prompt
+from agent.context.instructions import MAX_INSTRUCTIONS, build_system_prompt, read_project_instructions
 
 
 def prompt(root: Path, working: Path | None = None, *, commits: bool = True) -> str:
-    return system_prompt(
+    return build_system_prompt(
         root, working or root, mode="workspace", sandbox="bubblewrap", branch="main", commits=commits
     )
 
@@ -34,7 +34,7 @@ def test_instructions_are_read_from_the_root_down(tmp_path: Path) -> None:
     (inner / "AGENTS.md").write_text("inner rules")
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "AGENTS.md").write_text("elsewhere")
-    assert project_instructions(tmp_path, inner) == [
+    assert read_project_instructions(tmp_path, inner) == [
         ("AGENTS.md", "root rules"),
         ("pkg/CLAUDE.md", "read where it stands alone"),
         ("pkg/inner/AGENTS.md", "inner rules"),
@@ -47,7 +47,7 @@ def test_instructions_are_bounded_and_never_from_outside(tmp_path: Path) -> None
     root.mkdir()
     (tmp_path / "secret").write_text("outside")
     (root / "AGENTS.md").symlink_to(tmp_path / "secret")
-    assert project_instructions(root, root) == []
+    assert read_project_instructions(root, root) == []
     (root / "AGENTS.md").unlink()
     (root / "AGENTS.md").write_text("x" * (MAX_INSTRUCTIONS * 2))
-    assert len(project_instructions(root, root)[0][1]) == MAX_INSTRUCTIONS
+    assert len(read_project_instructions(root, root)[0][1]) == MAX_INSTRUCTIONS

@@ -16,15 +16,15 @@ import pytest
 
 from agent.context.invariants import (
     EveryMessageIsInTheBranch,
-    NoStepStandsBesideItsRecord,
+    NoStepIsBesideItsRecord,
     ReasoningIsReplayedAsItCame,
     StepsAreInOrder,
-    WhatPeopleSaidIsInOrder,
-    broken,
-    view_broken,
+    UserMessagesAreInOrder,
+    check_messages,
+    check_view,
 )
 from agent.context.projection import Projection
-from agent.context.replay import undone
+from agent.context.replay import find_undone
 from agent.context.slots import FoldMessage, Slot
 from agent.events import (
     Compaction,
@@ -34,12 +34,12 @@ from agent.events import (
     ObservationEvent,
     Rewind,
 )
-from agent.log_index import LogIndex, place, places
+from agent.log_index import LogIndex, expand_runs, parse_event_id
 from agent.model.anthropic_http import AnthropicWire
 from agent.model.base import AssistantMessage, Message, ToolMessage, ToolSpec, UserMessage
 from agent.model.openai_http import ChatWire
 from agent.model.openai_responses import ResponsesWire
-from agent.session import INTERRUPTED, unanswered
+from agent.session import INTERRUPTED, list_unanswered_calls
 from tests.agent.context.test_projection import Story, shape
 from tests.support.wires import Chat, Messages, Responses
 
@@ -110,37 +110,37 @@ class Walk:
         """The log gets it, and with it the projection."""
         event.id = f"e{len(self.log) + 1}"
         self.log.append(event)
-        self.index.add(event, b"\n")
+        self.index.add_event(event, b"\n")
         if isinstance(event, Rewind):
             self.restart()
             self.answer()
         elif isinstance(event, Compaction) and event.undoes:
-            self.branch[place(event.id)] = event
+            self.branch[parse_event_id(event.id)] = event
             self.restart()
         else:
-            self.branch[place(event.id)] = event
-            self.live.add(event)
+            self.branch[parse_event_id(event.id)] = event
+            self.live.add_event(event)
 
     def answer(self) -> None:
         """As a session does that is opened, or goes back into a batch: each action gets its observation."""
-        for call, tool in unanswered(self._path()):
+        for call, tool in list_unanswered_calls(self._path()):
             self.append(ObservationEvent(call=call, tool=tool, text=INTERRUPTED, failed=True))
 
     def restart(self) -> None:
         """From the first event of the branch on, as after going back."""
-        self.branch = {place(event.id): event for event in self._path()}
+        self.branch = {parse_event_id(event.id): event for event in self._path()}
         self.live = self.again()
 
     def again(self, *, at_once: bool = False) -> Projection:
         """Another process reads the same log."""
         events = self._path()
         projection = Projection(TOOLS)
-        projection.clear(undone(event for event in events if isinstance(event, Compaction)))
+        projection.clear(find_undone(event for event in events if isinstance(event, Compaction)))
         if at_once:
-            projection.load(events)
+            projection.load_events(events)
             return projection
         for event in events:
-            projection.add(event)
+            projection.add_event(event)
         return projection
 
     def check(self) -> None:
@@ -153,16 +153,16 @@ class Walk:
             same += 1
         while same and not isinstance(messages[min(same, len(messages) - 1)], AssistantMessage | FoldMessage):
             same -= 1
-        assert broken(messages[same:]) == []
+        assert check_messages(messages[same:]) == []
         records = [slot for slot in slots[:same] if isinstance(slot.message, FoldMessage)]
-        assert view_broken([*records, *slots[same:]], self.branch) == []
-        assert self.live.whole_from <= len(self.log) + 1
+        assert check_view([*records, *slots[same:]], self.branch) == []
+        assert self.live.verbatim_from <= len(self.log) + 1
         self.checked = messages
 
     def check_thoroughly(self) -> None:
         """What takes longer: a resumed and a forked session are the same, and every wire format can say it."""
-        assert broken(self.live.messages) == []
-        assert view_broken(self.live.slots, self.branch) == []
+        assert check_messages(self.live.messages) == []
+        assert check_view(self.live.slots, self.branch) == []
         assert self.live._bytes == sum(slot.size for slot in self.live.slots)
         for other in (self.again(), self.again(at_once=True)):
             assert shape(other.messages) == shape(self.live.messages)
@@ -170,11 +170,11 @@ class Walk:
         before = shape(self.live.messages)
         for tools in ((), TOOLS[:1], TOOLS):
             self.live.tools = tools
-            assert shape(list(self.live.request().messages)) == before, (
+            assert shape(list(self.live.build_request().messages)) == before, (
                 "no tool that is gone changes the history"
             )
         for wire, served in WIRES:
-            said = served.decoded(json.loads(wire.body(self.live.request())))
+            said = served.decoded(json.loads(wire.body(self.live.build_request())))
             assert answered(said.messages) == answered(self.live.messages)
 
     def _compaction(self, kind: str) -> Compaction:
@@ -194,7 +194,7 @@ class Walk:
         return event
 
     def _path(self) -> list[Event]:
-        return [self.log[number - 1] for number in places(self.index.branch(len(self.log)))]
+        return [self.log[number - 1] for number in expand_runs(self.index.list_branch_runs(len(self.log)))]
 
 
 NAMELESS = "_"
@@ -242,9 +242,9 @@ def test_each_invariant_of_a_view_says_what_breaks_it() -> None:
 
     record = Slot(FoldMessage(text="F"), 3, 6, 1)
     events: dict[int, Event] = {n: MessageEvent(text="x") for n in range(1, 9)}
-    assert view_broken([said(1), record, step(7), said(8)], events) == []
-    assert len(WhatPeopleSaidIsInOrder().broken([said(8), record, said(7)], events)) == 1
-    assert len(StepsAreInOrder().broken([step(7), step(2)], events)) == 1
-    assert len(NoStepStandsBesideItsRecord().broken([record, step(4)], events)) == 1
-    assert len(ReasoningIsReplayedAsItCame().broken([step(7, "other")], events)) == 1
-    assert len(EveryMessageIsInTheBranch().broken([step(9), record], events)) == 1
+    assert check_view([said(1), record, step(7), said(8)], events) == []
+    assert len(UserMessagesAreInOrder().find_breaches([said(8), record, said(7)], events)) == 1
+    assert len(StepsAreInOrder().find_breaches([step(7), step(2)], events)) == 1
+    assert len(NoStepIsBesideItsRecord().find_breaches([record, step(4)], events)) == 1
+    assert len(ReasoningIsReplayedAsItCame().find_breaches([step(7, "other")], events)) == 1
+    assert len(EveryMessageIsInTheBranch().find_breaches([step(9), record], events)) == 1

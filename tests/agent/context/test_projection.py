@@ -16,10 +16,10 @@ from agent.context.invariants import (
     EveryObservationWasAskedFor,
     IdsAreDistinct,
     NothingIsEmpty,
-    broken,
+    check_messages,
 )
 from agent.context.projection import UNANSWERED, Projection
-from agent.context.replay import needed, take_in, undo, undone
+from agent.context.replay import find_undone, follow_session, select_needed_events, undo_compaction
 from agent.context.slots import FoldMessage, Slot
 from agent.events import (
     AskedAction,
@@ -148,9 +148,9 @@ def logs(draw: st.DrawFn, *, malformed: bool = False) -> list[Event]:
 
 def project(events: list[Event]) -> Projection:
     projection = Projection([])
-    projection.clear(undone(event for event in events if isinstance(event, Compaction)))
+    projection.clear(find_undone(event for event in events if isinstance(event, Compaction)))
     for event in events:
-        projection.add(event)
+        projection.add_event(event)
     return projection
 
 
@@ -169,10 +169,10 @@ def said_by_people(messages: list[Message]) -> list[str]:
 @settings(max_examples=150 * STRESS)
 def test_no_log_makes_an_invalid_request_at_any_of_its_prefixes(events: list[Event]) -> None:
     projection = Projection([])
-    projection.clear(undone(event for event in events if isinstance(event, Compaction)))
+    projection.clear(find_undone(event for event in events if isinstance(event, Compaction)))
     for event in events:
-        projection.add(event)
-        assert broken(projection.messages) == []
+        projection.add_event(event)
+        assert check_messages(projection.messages) == []
         assert projection._bytes == sum(slot.size for slot in projection.slots)
 
 
@@ -184,8 +184,8 @@ def test_a_great_many_random_prefixes_are_valid() -> None:
         events = Story(random.Random(seed.random())).write(25, malformed=True)
         projection = Projection([])
         for event in events:
-            projection.add(event)
-            assert broken(projection.messages) == [], [e.kind for e in events]
+            projection.add_event(event)
+            assert check_messages(projection.messages) == [], [e.kind for e in events]
             prefixes += 1
 
 
@@ -216,7 +216,7 @@ def test_a_resumed_forked_or_rewound_session_sends_the_same(tmp_path: Path, seed
     choose = random.Random(seed)
     session = Session.create(tmp_path)
     live, facts = Projection([]), Facts()
-    take_in(session, live, facts)
+    follow_session(session, live, facts)
     for event in Story(choose).write(40, malformed=False):
         if isinstance(event, Compaction):
             event.undoes, event.folds = "", _within(event.folds, len(session.replayed))
@@ -226,20 +226,20 @@ def test_a_resumed_forked_or_rewound_session_sends_the_same(tmp_path: Path, seed
             session.append(_summary(live))
         if len(session.replayed) and choose.random() < 0.06:
             session.rewind(f"e{choose.randint(1, len(session.replayed))}")
-        made = [e for e in session.replayed.only(Compaction) if not e.undoes]
+        made = [e for e in session.replayed.select_events(Compaction) if not e.undoes]
         if made and choose.random() < 0.08:
-            undo(session, live, choose.choice(made))
-        assert broken(live.messages) == []
+            undo_compaction(session, live, choose.choice(made))
+        assert check_messages(live.messages) == []
     written = len(session.replayed)
     session.close()
     again = Session.open(session.folder)
     for event in list(again.replayed)[written:]:  # opening answers the actions that a crash left unanswered
-        live.add(event)
+        live.add_event(event)
     resumed, known = Projection([]), Facts()
-    take_in(again, resumed, known)
+    follow_session(again, resumed, known)
     assert shape(resumed.messages) == shape(live.messages)
     assert resumed._bytes == live._bytes
-    assert len(list(needed(again.replayed, resumed.undone))) <= len(again.replayed) + 40
+    assert len(list(select_needed_events(again.replayed, resumed.undone))) <= len(again.replayed) + 40
     again.close()
 
 
@@ -290,7 +290,7 @@ def test_a_malformed_history_is_sent_well_formed(name: str) -> None:
         event.id = f"e{i + 1}"
     messages = project(events).messages
     assert [m.text for m in messages] == expected
-    assert broken(messages) == []
+    assert check_messages(messages) == []
 
 
 def action(call: str) -> Action:
@@ -300,12 +300,15 @@ def action(call: str) -> Action:
 def test_each_invariant_says_what_breaks_it() -> None:
     asks = AssistantMessage(text="", actions=(action("a"), action("b")))
     a, b = ToolMessage(call="a", name="read", text=""), ToolMessage(call="b", name="read", text="")
-    assert EveryActionIsAnswered().broken([asks, a, b]) == []
-    assert len(EveryActionIsAnswered().broken([asks, b, a])) == 1
-    assert len(EveryActionIsAnswered().broken([asks, a])) == 1
-    assert len(EveryObservationWasAskedFor().broken([a, asks, a, b, b])) == 2
-    assert len(IdsAreDistinct().broken([AssistantMessage(text="", actions=(action("a"), action("a")))])) == 1
-    assert len(NothingIsEmpty().broken([AssistantMessage(text="")])) == 1
+    assert EveryActionIsAnswered().find_breaches([asks, a, b]) == []
+    assert len(EveryActionIsAnswered().find_breaches([asks, b, a])) == 1
+    assert len(EveryActionIsAnswered().find_breaches([asks, a])) == 1
+    assert len(EveryObservationWasAskedFor().find_breaches([a, asks, a, b, b])) == 2
+    assert (
+        len(IdsAreDistinct().find_breaches([AssistantMessage(text="", actions=(action("a"), action("a")))]))
+        == 1
+    )
+    assert len(NothingIsEmpty().find_breaches([AssistantMessage(text="")])) == 1
 
 
 def test_a_request_made_while_a_batch_runs_leaves_it_out() -> None:
@@ -328,7 +331,7 @@ def test_a_fold_keeps_what_was_said_and_takes_whole_steps_only() -> None:
     for i, event in enumerate(events):
         event.id = f"e{i + 1}"
     projection = project(events)
-    projection.add(
+    projection.add_event(
         Compaction(
             id="e8", folds=[Fold(first="e2", last="e6", text="F")], tokens_before=2, tokens_after=1, reason=""
         )

@@ -54,8 +54,8 @@ def test_only_lines_and_words_with_a_cue_need_to_be_looked_at() -> None:
         paths = dict.fromkeys(references._PATH.findall(text))
         errors = dict.fromkeys(each.strip() for each in references._ERROR.findall(text))
         defined = dict.fromkeys(each.rstrip(" {:").strip() for each in references._DEFINED.findall(text))
-        assert list(references.paths(text)) == list(paths)
-        assert list(references.errors(text)) == list(errors)
-        assert list(references.definitions(text)) == list(defined)
+        assert list(references.find_paths(text)) == list(paths)
+        assert list(references.find_errors(text)) == list(errors)
+        assert list(references.find_definitions(text)) == list(defined)
         found += bool(paths) + bool(errors) + bool(defined)
     assert found > 1_000

@@ -11,9 +11,9 @@ import pytest
 from agent.context.checkpoint import NAME
 from agent.context.compressor import Compressor
 from agent.context.facts import Facts
-from agent.context.invariants import broken, view_broken
+from agent.context.invariants import check_messages, check_view
 from agent.context.projection import Projection
-from agent.context.replay import take_in, undo
+from agent.context.replay import follow_session, undo_compaction
 from agent.events import (
     ActionEvent,
     AskedAction,
@@ -24,23 +24,23 @@ from agent.events import (
     PlanEvent,
     Prompt,
     SessionStart,
-    parse,
+    parse_event,
 )
-from agent.log_index import place
+from agent.log_index import parse_event_id
 from agent.session import Session
 
 
 def long_log(folder: Path, steps: int) -> tuple[Session, Projection, Facts]:
     """A session that was summed up several times, with what a process that wrote it knows."""
     session, projection, facts = Session.create(folder), Projection([]), Facts()
-    take_in(session, projection, facts)
+    follow_session(session, projection, facts)
     compressor = Compressor(projection=projection, facts=facts, window=lambda: 6_000)
     session.append(
         SessionStart(session="s", project="/p", model="m", mode="workspace", version="0", system="S")
     )
 
     async def due() -> None:
-        async for event in compressor.due():
+        async for event in compressor.compact_if_due():
             session.append(event)
 
     for i in range(steps):
@@ -65,12 +65,12 @@ def test_a_long_session_resumes_without_its_past_being_read(
 
     def counted(line: bytes) -> Event:
         taken.append(len(line))
-        return parse(line)
+        return parse_event(line)
 
     monkeypatch.setattr("agent.history.parse", counted)
     monkeypatch.setattr("agent.session.parse", counted)
     again, resumed, known = Session.open(session.folder), Projection([]), Facts()
-    take_in(again, resumed, known)
+    follow_session(again, resumed, known)
     again.close()
     assert sum(taken) < (session.folder / "log.jsonl").stat().st_size / 4
     assert [m.text for m in resumed.messages] == [m.text for m in projection.messages]
@@ -108,26 +108,26 @@ def never_shortened(folder: Path) -> Session:
 def taken_up(folder: Path) -> tuple[Facts, Compaction, list[str], list[str]]:
     """A first request: the facts, the compaction that made it, its texts; and those when that was undone."""
     session, projection, facts = Session.open(folder), Projection([]), Facts()
-    take_in(session, projection, facts)
+    follow_session(session, projection, facts)
     compressor = Compressor(projection=projection, facts=facts, window=lambda: 6_000, cold=True)
     made: list[Compaction] = []
 
     async def due() -> None:
-        async for event in compressor.due():
+        async for event in compressor.compact_if_due():
             session.append(event)
             made.append(event)
 
     asyncio.run(due())
-    events = {place(event.id): event for event in session.replayed}
-    assert view_broken(projection.slots, events) == []
-    assert broken(projection.messages) == []
+    events = {parse_event_id(event.id): event for event in session.replayed}
+    assert check_view(projection.slots, events) == []
+    assert check_messages(projection.messages) == []
     texts = [message.text for message in projection.messages]
     session.close()
     (folder / NAME).unlink(missing_ok=True)
     again, resumed, known = Session.open(folder), Projection([]), Facts()
-    take_in(again, resumed, known)
+    follow_session(again, resumed, known)
     assert [message.text for message in resumed.messages] == texts
-    undo(again, resumed, made[0])
+    undo_compaction(again, resumed, made[0])
     again.close()
     return facts, made[0], texts, [message.text for message in resumed.messages]
 
@@ -146,12 +146,12 @@ def test_the_far_past_of_a_log_that_was_never_shortened_is_left_unread(
 
     def counted(line: bytes) -> Event:
         taken.append(len(line))
-        return parse(line)
+        return parse_event(line)
 
     with monkeypatch.context() as patch:
         patch.setattr("agent.history.parse", counted)
         session, projection, known = Session.open(folder), Projection([]), Facts()
-        take_in(session, projection, known)
+        follow_session(session, projection, known)
         session.close()
     assert sum(taken) < (folder / "log.jsonl").stat().st_size / 2
     assert any("not read yet" in message.text for message in projection.messages)
@@ -165,9 +165,13 @@ def test_the_far_past_of_a_log_that_was_never_shortened_is_left_unread(
     assert [text for text in those if "made by code" not in text] == [
         text for text in texts if "made by code" not in text
     ]
-    every = known.as_data() | {"files": {path: known.files[path].changed for path in known.changed()}}
-    assert every == facts.as_data() | {"files": {path: facts.files[path].changed for path in facts.changed()}}
-    assert (len(known.constraints), len(known.notes), len(known.changed())) == (5, 4, 4)
+    every = known.as_data() | {
+        "files": {path: known.files[path].changed for path in known.list_changed_files()}
+    }
+    assert every == facts.as_data() | {
+        "files": {path: facts.files[path].changed for path in facts.list_changed_files()}
+    }
+    assert (len(known.constraints), len(known.notes), len(known.list_changed_files())) == (5, 4, 4)
 
 
 def test_facts_of_a_session_that_went_back_are_those_of_its_branch(tmp_path: Path) -> None:
@@ -178,6 +182,6 @@ def test_facts_of_a_session_that_went_back_are_those_of_its_branch(tmp_path: Pat
     assert len(projection.messages) == 7
     session.close()
     again, resumed, known = Session.open(session.folder), Projection([]), Facts()
-    take_in(again, resumed, known)
+    follow_session(again, resumed, known)
     assert known.as_data() == facts.as_data()
     again.close()

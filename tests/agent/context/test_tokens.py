@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from agent.context.instructions import system_prompt
+from agent.context.instructions import build_system_prompt
 from agent.context.projection import Projection
 from agent.events import AskedAction, Event, MessageEvent, ObservationEvent, Prompt, SessionStart
 from agent.model.anthropic_http import AnthropicWire
 from agent.model.base import ToolSpec
-from agent.model.family import family
+from agent.model.family import find_family
 from agent.model.openai_http import ChatWire
 from tools.defaults import load_default_tools
 
@@ -86,13 +86,13 @@ def test_after_the_third_call_the_estimate_is_within_five_hundredths(
     for number, events in enumerate(session()):
         for place, event in enumerate(events):
             event.id = f"e{number * 2 + place + 1}"
-            projection.add(event)
-        body = json.loads(wire.body(projection.request()))
+            projection.add_event(event)
+        body = json.loads(wire.body(projection.build_request()))
         # What a provider counts: the texts and a few tokens for each part, not the JSON around them.
         reported = sum(count(text) + 3 for text in texts(body))
         estimated = projection.tokens + projection.fixed_tokens
         errors.append((estimated - reported) / reported)
-        projection.correct(reported)
+        projection.calibrate_estimate(reported)
     assert max(map(abs, errors[3:])) < WITHIN, [f"{error:+.1%}" for error in errors]
 
 
@@ -115,12 +115,12 @@ def test_what_stands_before_the_first_message_is_under_two_thousand_tokens(
     model: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Peers begin at 3,000 to 29,000."""
-    system = system_prompt(
+    system = build_system_prompt(
         tmp_path, tmp_path, mode="workspace", sandbox="bubblewrap", branch="main", commits=True
     )
     tools = [
         {"name": tool.name, "description": tool.description, "parameters": tool.parameters}
-        for tool in load_default_tools(family(model).formats)
+        for tool in load_default_tools(find_family(model).formats)
         if tool.name != "rename"  # offered where the user has set up a language server
     ]
     sent = json.dumps([{"type": "function", "function": each} for each in tools], separators=(",", ":"))

@@ -11,11 +11,11 @@ import pytest
 from agent.context.budget import Budget
 from agent.context.compressor import Compressor
 from agent.context.facts import Facts
-from agent.context.invariants import broken
-from agent.context.paying import worth_it
+from agent.context.invariants import check_messages
+from agent.context.paying import select_paying_masks
 from agent.context.projection import Projection
 from agent.context.slots import FoldMessage, NoteMessage, Slot
-from agent.context.summary import checked, in_use
+from agent.context.summary import complete_summary, find_references_in_use
 from agent.events import AskedAction, Compaction, Event, MessageEvent, ObservationEvent, Prompt, Steer
 from agent.model.base import AssistantMessage, ToolMessage, UserMessage
 
@@ -37,8 +37,8 @@ class Session:
         for event in events:
             self.number += 1
             event.id = f"e{self.number}"
-            self.projection.add(event)
-            self.facts.see(event)
+            self.projection.add_event(event)
+            self.facts.handle_event(event)
 
     def step(self, tool: str, text: str, data: dict[str, Any] | None = None, **arguments: object) -> None:
         call = f"c{self.number}"
@@ -53,7 +53,7 @@ class Session:
 
         async def all_of_it() -> list[Compaction]:
             found = []
-            async for event in self.compressor.due():
+            async for event in self.compressor.compact_if_due():
                 self.add(event)
                 found.append(event)
             return found
@@ -73,12 +73,12 @@ def test_a_log_far_longer_than_the_window_is_summed_up_at_once() -> None:
     for part in range(300):
         it.step("read", f"KNOB_{part} = 1\n" + "x" * 15_000, path=f"m{part}.py")
     assert it.due() == ["summary"]
-    assert it.compressor.total < 16_000
+    assert it.compressor.total_tokens < 16_000
     text = "\n".join(message.text for message in it.projection.messages)
     assert ORDER in text
     assert "KNOB_299" in text
     assert "recall(find=" in text
-    assert broken(it.projection.messages) == []
+    assert check_messages(it.projection.messages) == []
     assert it.due() == []
 
 
@@ -94,15 +94,15 @@ def test_a_last_action_whose_arguments_exceed_the_window_fits(arguments: dict[st
     it = Session(16_000)
     it.add(Prompt(text=f"Write it. {ORDER}"))
     it.step("write", "written", **arguments)
-    assert it.compressor.total > 16_000
+    assert it.compressor.total_tokens > 16_000
     it.due()
-    assert it.compressor.total <= Budget(window=16_000).hard
-    assert broken(it.projection.messages) == []
+    assert it.compressor.total_tokens <= Budget(window=16_000).hard_limit
+    assert check_messages(it.projection.messages) == []
     asked = next(m for m in it.projection.messages if isinstance(m, AssistantMessage))
     assert 'recall(ref="e2") shows all' in repr(asked.actions[0].arguments)
     assert set(asked.actions[0].arguments) == set(arguments), "it is still the same call"
     assert it.made[-1].tokens_after < it.made[-1].tokens_before
-    assert it.made[-1].tokens_after <= Budget(window=16_000).hard
+    assert it.made[-1].tokens_after <= Budget(window=16_000).hard_limit
 
 
 def test_a_giant_last_prompt_keeps_its_beginning_and_end_as_far_as_there_is_room() -> None:
@@ -110,14 +110,14 @@ def test_a_giant_last_prompt_keeps_its_beginning_and_end_as_far_as_there_is_room
     pasted = "line of a long log\n" * 20_000
     it.add(Prompt(text=f"Fix this. {ORDER}\n{pasted}And do it in cart.py."))
     it.due()
-    assert it.compressor.total <= Budget(window=16_000).hard
+    assert it.compressor.total_tokens <= Budget(window=16_000).hard_limit
     [said] = it.projection.messages
     assert isinstance(said, UserMessage)
     assert said.text.startswith(f"Fix this. {ORDER}")
     assert said.text.endswith("And do it in cart.py.")
     assert 'recall(ref="e1") shows all' in said.text
     assert len(said.text) > 20_000, "what room there is, is used"
-    assert ORDER in it.compressor.state()
+    assert ORDER in it.compressor.render_state()
 
 
 def test_what_needs_little_room_leaves_it_to_what_needs_more() -> None:
@@ -142,12 +142,16 @@ def slots(*sizes: int) -> list[Slot]:
 def test_masking_pays_for_what_is_large_and_stands_near_the_end() -> None:
     history = slots(2_000, 20_000, 30_000, 1_000)
     short = {"e1": "", "e3": ""}
-    assert worth_it(history, short, steps=20, cold=False) == {"e3": ""}, (
+    assert select_paying_masks(history, short, steps=20, cold=False) == {"e3": ""}, (
         "before e1 stands too much that is cached"
     )
-    assert worth_it(history, short, steps=0.3, cold=False) == {}, "soon all of it will be folded anyhow"
-    assert worth_it(history, short, steps=20, cold=True) == short, "nothing is cached, so nothing is lost"
-    assert worth_it(history, {}, steps=20, cold=True) == {}
+    assert select_paying_masks(history, short, steps=0.3, cold=False) == {}, (
+        "soon all of it will be folded anyhow"
+    )
+    assert select_paying_masks(history, short, steps=20, cold=True) == short, (
+        "nothing is cached, so nothing is lost"
+    )
+    assert select_paying_masks(history, {}, steps=20, cold=True) == {}
 
 
 def changing(number: int) -> str:
@@ -207,7 +211,7 @@ def test_notes_of_the_program_are_folded_as_steps_and_words_of_people_never() ->
     assert "told: [file a0.py was changed outside]" in "\n".join(
         m.text for m in it.projection.messages if isinstance(m, FoldMessage)
     )
-    assert broken(it.projection.messages) == []
+    assert check_messages(it.projection.messages) == []
 
 
 # ── Summaries ─────────────────────────────────────────────────────────────────────────────────────
@@ -225,7 +229,7 @@ def sum_up(it: Session) -> Compaction:
     it.add(Prompt(text=f"Go. {ORDER}"))
     for number in range(4):
         it.step("read", f"def handle_{number}(): pass\n" * 20)
-    return asyncio.run(it.compressor.summed_up("asked for", recent=0))
+    return asyncio.run(it.compressor.summarise_past("asked for", recent=0))
 
 
 def test_a_summary_is_asked_where_the_cache_holds_the_record() -> None:
@@ -259,13 +263,13 @@ def test_references_that_were_used_later_are_kept_by_the_check() -> None:
     it.step("search", "src/deep/place.py:3: def odd_name(): pass\nsrc/other.py:9: unused_thing()")
     it.step("read", "def odd_name(): pass", path="src/deep/place.py")
     it.step("search", "nothing", pattern="odd_name")
-    used = in_use(it.projection.slots, {})
+    used = find_references_in_use(it.projection.slots, {})
     assert set(used) == {"src/deep/place.py", "odd_name"}
-    event = asyncio.run(it.compressor.summed_up("asked for", recent=0))
+    event = asyncio.run(it.compressor.summarise_past("asked for", recent=0))
     assert "References in use" in event.folds[0].text
     it.add(event)
     assert it.facts.used == used
-    bare = checked("## Goal\nLook.", it.facts)
+    bare = complete_summary("## Goal\nLook.", it.facts)
     assert "- reference in use: odd_name (e6)" in bare
     again = Facts()
     again.load(event.state)
@@ -280,8 +284,8 @@ def test_what_was_used_before_an_earlier_summary_stays_while_it_is_among_the_lat
         action = Action(id="d", tool="read", arguments={"names": " ".join(words)})
         return [Slot(shown, 1, 1, 9), Slot(AssistantMessage(text="", actions=(action,)), 2, 2, 9)]
 
-    first = in_use(asks(["old_name"]), {})
-    assert in_use(asks(["new_name"]), first) == {"old_name": "e2", "new_name": "e2"}
-    many = in_use(asks([f"name_{n}" for n in range(40)]), first)
+    first = find_references_in_use(asks(["old_name"]), {})
+    assert find_references_in_use(asks(["new_name"]), first) == {"old_name": "e2", "new_name": "e2"}
+    many = find_references_in_use(asks([f"name_{n}" for n in range(40)]), first)
     assert len(many) == 30
     assert "old_name" not in many

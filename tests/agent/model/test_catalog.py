@@ -15,7 +15,7 @@ def test_a_known_model_has_a_window_and_prices(tmp_path: Path) -> None:
     listing = Catalog(tmp_path).find(["no/such-model", "gpt-4o"])
     assert listing is not None
     assert listing.window == 128_000
-    assert listing.cost(Usage(input=1000, cached=0, output=0)) == pytest.approx(
+    assert listing.compute_cost(Usage(input=1000, cached=0, output=0)) == pytest.approx(
         1000 * listing.prices[0].input
     )
     assert 0 < listing.prices[0].cached < listing.prices[0].input < listing.prices[0].output
@@ -28,9 +28,9 @@ def test_an_unknown_model_is_unknown(tmp_path: Path) -> None:
 def test_the_extract_says_the_same_as_the_file_it_was_made_from(tmp_path: Path) -> None:
     first, second = Catalog(tmp_path), Catalog(tmp_path)
     name = ["gemini/gemini-2.5-pro"]
-    assert first.find_quickly(name) is None  # nothing is read in a hurry
+    assert first.find_cached(name) is None  # nothing is read in a hurry
     made = first.find(name)
-    assert second.find_quickly(name) == made
+    assert second.find_cached(name) == made
     assert made is not None
     assert len(made.prices) == 2
 
@@ -41,7 +41,7 @@ def test_an_extract_that_is_stale_or_damaged_is_made_again(tmp_path: Path) -> No
     extract = tmp_path / "models.tsv"
     for damage in (b"", b"old stamp\ngpt-4o\t1\n", b"\xff\xfe"):
         extract.write_bytes(damage)
-        assert Catalog(tmp_path).find_quickly(["gpt-4o"]) is None
+        assert Catalog(tmp_path).find_cached(["gpt-4o"]) is None
         assert Catalog(tmp_path).find(["gpt-4o"]) == made
 
 
@@ -54,12 +54,12 @@ def test_a_cache_that_cannot_be_written_is_done_without(tmp_path: Path) -> None:
 
 def test_the_price_of_long_requests_applies_to_all_of_their_tokens() -> None:
     listing = Listing(window=0, prices=(Price(0, 1.0, 2.0, 0.1), Price(200_000, 10.0, 20.0, 1.0)))
-    assert listing.cost(Usage(input=100, cached=50, output=10)) == 50 * 1.0 + 50 * 0.1 + 10 * 2.0
-    assert listing.cost(Usage(input=200_000, output=1)) == 200_000 * 10.0 + 20.0
+    assert listing.compute_cost(Usage(input=100, cached=50, output=10)) == 50 * 1.0 + 50 * 0.1 + 10 * 2.0
+    assert listing.compute_cost(Usage(input=200_000, output=1)) == 200_000 * 10.0 + 20.0
 
 
 def test_without_prices_the_cost_is_unknown() -> None:
-    assert Listing(window=8, prices=()).cost(Usage(input=1)) is None
+    assert Listing(window=8, prices=()).compute_cost(Usage(input=1)) is None
 
 
 def test_litellm_is_found_without_being_imported(tmp_path: Path) -> None:

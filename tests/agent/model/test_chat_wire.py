@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from agent.model.arguments import parse_action
 from agent.model.base import AssistantMessage, Reply, ToolMessage, Usage
-from agent.model.chat_wire import ChatAssembler, message_json
+from agent.model.chat_wire import ChatAssembler, message_to_json
 from agent.model.wire import EventParser
 from tools.action import Action
 
@@ -24,7 +24,7 @@ def test_events_are_the_same_however_their_bytes_are_cut(texts: list[str], end: 
     parser, events = EventParser(), list[str]()
     for start in range(0, len(stream), size):
         events += parser.feed(stream[start : start + size])
-    assert events + parser.end() == texts
+    assert events + parser.finish() == texts
 
 
 def test_data_of_several_lines_is_one_event() -> None:
@@ -34,7 +34,7 @@ def test_data_of_several_lines_is_one_event() -> None:
 def test_the_last_event_needs_no_empty_line() -> None:
     parser = EventParser()
     assert parser.feed(b"data: a\n\ndata: b") == ["a"]
-    assert parser.end() == ["b"]
+    assert parser.finish() == ["b"]
 
 
 def put_together(*deltas: Mapping[str, Any], finish: str = "stop") -> Reply:
@@ -42,7 +42,7 @@ def put_together(*deltas: Mapping[str, Any], finish: str = "stop") -> Reply:
     for delta in deltas:
         list(assembler.feed({"choices": [{"delta": delta, "finish_reason": None}]}))
     list(assembler.feed({"choices": [{"delta": {}, "finish_reason": finish}]}))
-    return assembler.reply(assembler.usage)
+    return assembler.build_reply(assembler.usage)
 
 
 def piece(arguments: str, **more: Any) -> dict[str, Any]:
@@ -166,11 +166,11 @@ VALUES = st.none() | st.booleans() | st.integers() | WORDS | st.lists(WORDS, max
 @given(st.dictionaries(WORDS, VALUES, max_size=4))
 def test_an_action_survives_the_way_to_the_server_and_back(arguments: dict[str, Any]) -> None:
     message = AssistantMessage(text="", actions=(Action(id="c", tool="t", arguments=arguments),))
-    call = message_json(message, reasoning=False)["tool_calls"][0]
+    call = message_to_json(message, reasoning=False)["tool_calls"][0]
     back = parse_action(call["id"], call["function"]["name"], call["function"]["arguments"])
     assert (back.id, back.tool, back.arguments, back.problem) == ("c", "t", arguments, "")
 
 
 def test_data_that_is_for_models_in_this_process_is_never_sent() -> None:
     message = ToolMessage(call="c", name="t", text="shown", data={"secret": 1})
-    assert "secret" not in json.dumps(message_json(message, reasoning=False))
+    assert "secret" not in json.dumps(message_to_json(message, reasoning=False))

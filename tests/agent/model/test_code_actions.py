@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from agent.model.base import AssistantMessage, Message, ToolMessage
-from agent.model.code_actions import CodeActions, blocks_of
+from agent.model.code_actions import CodeActions, extract_code_blocks
 from tests.support.asking import ask, user
 from tests.support.formats import model
 from tests.support.loopback import Loopback
@@ -53,4 +53,4 @@ RUN = "```bash\nls\n```\n"
     ],
 )
 def test_blocks_that_are_only_shown_do_not_run(text: str, blocks: list[tuple[str, str]]) -> None:
-    assert list(blocks_of(text)) == blocks
+    assert list(extract_code_blocks(text)) == blocks

@@ -19,7 +19,7 @@ from agent.model.base import (
     UserMessage,
 )
 from agent.model.fallback import LONGEST_REST, REST, Fallback
-from agent.model.relay import FAILURES, LEAD, RECHECK, Relay, needs_strong
+from agent.model.relay import FAILURES, LEAD, RECHECK, PlannerExecutor, find_strong_model_reason
 from sandbox.errors import Fault, UserError
 from tests.support.asking import reply, user
 from tests.support.bench import bench
@@ -125,11 +125,11 @@ def step(number: int, *, failed: bool = False) -> list[Message]:
 def test_the_strong_model_leads_and_hands_over() -> None:
     messages: list[Message] = [UserMessage(text="fix it")]
     for number in range(LEAD):
-        assert needs_strong(messages) == "leads"
+        assert find_strong_model_reason(messages) == "leads"
         messages += step(number)
-    assert needs_strong(messages) == ""
+    assert find_strong_model_reason(messages) == ""
     messages.append(UserMessage(text="and now this"))
-    assert needs_strong(messages) == "leads", "each turn anew"
+    assert find_strong_model_reason(messages) == "leads", "each turn anew"
 
 
 def test_it_takes_over_when_actions_or_tests_fail() -> None:
@@ -137,13 +137,13 @@ def test_it_takes_over_when_actions_or_tests_fail() -> None:
     for number in range(LEAD + 1):
         messages += step(number)
     for number in range(FAILURES):
-        assert needs_strong(messages) == ""
+        assert find_strong_model_reason(messages) == ""
         messages += step(10 + number, failed=True)
-    assert "failed actions" in needs_strong(messages)
+    assert "failed actions" in find_strong_model_reason(messages)
     messages += step(20)
-    assert needs_strong(messages) == "", "one that worked ends the row"
+    assert find_strong_model_reason(messages) == "", "one that worked ends the row"
     messages.append(UserMessage(text=f"{RECHECK}: 1 failed."))
-    assert "tests fail" in needs_strong(messages)
+    assert "tests fail" in find_strong_model_reason(messages)
 
 
 def test_a_relay_asks_both_and_says_who_answered() -> None:
@@ -153,7 +153,7 @@ def test_a_relay_asks_both_and_says_who_answered() -> None:
         Loopback([{"text": "cheap", "repeat": 9}]) as other,
     ):
         strong, cheap = model("anthropic", one), model("chat", other)
-        relay = Relay(strong, cheap, on_notice=notices.append)
+        relay = PlannerExecutor(strong, cheap, on_notice=notices.append)
         messages: list[Message] = [user("fix it")]
         texts = []
 

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from agent.model.family import FAMILIES, UNKNOWN, family
+from agent.model.family import FAMILIES, UNKNOWN, find_family
 from agent.model.providers import DEFAULTS
 from tests.support.cli import CHECKOUT
 from tools.edit.offer import FORMATS, WAYS
@@ -40,7 +40,7 @@ NAMES = {
     ("expected", "name"), [(each, name) for each, names in NAMES.items() for name in names]
 )
 def test_a_name_is_of_its_family(expected: str, name: str) -> None:
-    assert family(name).name == expected
+    assert find_family(name).name == expected
 
 
 def test_every_family_is_tried_here_and_can_make_and_change_files() -> None:
@@ -53,7 +53,7 @@ def test_every_family_is_tried_here_and_can_make_and_change_files() -> None:
 
 
 def test_a_model_that_a_key_alone_chooses_is_known() -> None:
-    unknown = {model for model in DEFAULTS.values() if family(model) is UNKNOWN}
+    unknown = {model for model in DEFAULTS.values() if find_family(model) is UNKNOWN}
     assert unknown == {"openrouter/openrouter/auto"}
 
 

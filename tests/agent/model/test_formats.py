@@ -25,7 +25,7 @@ from agent.model.base import (
     UserMessage,
 )
 from agent.model.catalog import Listing, Price
-from agent.model.openai_http import Dialect
+from agent.model.openai_http import ChatDialect
 from agent.model.openai_responses import ResponsesDialect
 from sandbox.errors import Fault, UserError
 from tests.support.asking import READ, answered, ask, deltas, user
@@ -245,7 +245,7 @@ def test_what_stands_in_one_request_only_is_not_cached() -> None:
     conversation: list[Message] = [user("hi"), Passing(text="left: $1")]
     with Loopback([{"text": "a", "repeat": 2}]) as server:
         ask(model("anthropic", server), conversation)
-        ask(model("chat", server, dialect=Dialect(mark=True)), conversation)
+        ask(model("chat", server, dialect=ChatDialect(mark=True)), conversation)
         first, second = (request.body for request in server.requests)
     for body in (first, second):
         assert "cache_control" not in body

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent.model.arguments import parse_action
-from agent.model.lenient import NotReadable, read_at, read_whole
+from agent.model.lenient import NotReadable, parse_json_at, parse_lenient_json
 
 MEANT: list[tuple[str, Any]] = [
     ("{'path': 'a.py'}", {"path": "a.py"}),
@@ -54,7 +54,7 @@ NOT_COMPLETE = [
 
 @pytest.mark.parametrize(("text", "value"), MEANT, ids=[text[:30] for text, _ in MEANT])
 def test_what_is_nearly_json_is_read_as_meant(text: str, value: Any) -> None:
-    assert read_whole(text) == value
+    assert parse_lenient_json(text) == value
     action = parse_action("1", "t", text)
     assert (action.arguments, action.problem) == (value, "")
 
@@ -62,7 +62,7 @@ def test_what_is_nearly_json_is_read_as_meant(text: str, value: Any) -> None:
 @pytest.mark.parametrize("text", NOT_COMPLETE, ids=[text[:30] for text in NOT_COMPLETE])
 def test_what_is_not_complete_is_never_completed(text: str) -> None:
     with pytest.raises(NotReadable):
-        read_whole(text)
+        parse_lenient_json(text)
 
 
 VALUES = st.recursive(
@@ -76,8 +76,8 @@ VALUES = st.recursive(
 @given(st.dictionaries(st.text(max_size=5), VALUES, min_size=1, max_size=4))
 def test_json_reads_the_same_and_no_part_of_it_reads_at_all(value: dict[str, Any]) -> None:
     text = json.dumps(value, ensure_ascii=False)
-    assert read_whole(text) == value
-    assert read_at(f"x {text} y", 2) == (value, 2 + len(text))
+    assert parse_lenient_json(text) == value
+    assert parse_json_at(f"x {text} y", 2) == (value, 2 + len(text))
     for end in range(1, len(text)):
         action = parse_action("1", "t", text[:end])
         assert action.problem, f"{text[:end]!r} was taken for {action.arguments!r}"
@@ -86,7 +86,7 @@ def test_json_reads_the_same_and_no_part_of_it_reads_at_all(value: dict[str, Any
 @pytest.mark.slow
 @given(st.dictionaries(st.from_regex(r"\A[a-z]{1,5}\Z"), VALUES, min_size=1, max_size=4))
 def test_python_s_own_way_of_writing_reads_the_same(value: dict[str, Any]) -> None:
-    assert read_whole(repr(value)) == value or _has_odd_escapes(repr(value))
+    assert parse_lenient_json(repr(value)) == value or _has_odd_escapes(repr(value))
 
 
 def _has_odd_escapes(text: str) -> bool:

@@ -19,11 +19,11 @@ from agent.model.base import (
     Request,
     TextDelta,
     Usage,
-    price,
+    compute_price,
 )
 from agent.model.catalog import Listing, Price
 from agent.model.litellm_backend import LiteLLMModel
-from agent.model.resolve import resolve
+from agent.model.resolve import resolve_model
 from sandbox.errors import Fault, UserError
 from tests.support.asking import READ, answered, ask, deltas, reply, user
 from tests.support.formats import OVERFLOW
@@ -86,7 +86,7 @@ def test_the_window_is_known_once_litellm_is_imported_and_an_unknown_price_is_no
 
 def test_the_prefix_litellm_leads_through_it_and_a_server_of_one_s_own_needs_no_key(tmp_path: Path) -> None:
     with Loopback() as server:
-        model = resolve("litellm/openai/tiny", server.url, {}, tmp_path)
+        model = resolve_model("litellm/openai/tiny", server.url, {}, tmp_path)
         assert isinstance(model, LiteLLMModel)
         assert ask(model, [user("hi")]).text == "ok"
         assert server.requests[0].body["model"] == "tiny"
@@ -197,5 +197,5 @@ def test_what_litellm_knows_no_price_of_is_priced_by_the_settings(tmp_path: Path
         model = LiteLLMModel("x", "openai/mine", server.url, "k", listing=lambda: listing)
         answer = ask(model, [user("go")])
     assert answer.usage.cost == pytest.approx(600e-5 + 400e-6 + 10 * 5e-5)
-    named = resolve("gemini/gemini-2.5-flash", None, {"GEMINI_API_KEY": "k"}, tmp_path)
-    assert (price(named, Usage(input=1000, output=10)) or 0) > 0
+    named = resolve_model("gemini/gemini-2.5-flash", None, {"GEMINI_API_KEY": "k"}, tmp_path)
+    assert (compute_price(named, Usage(input=1000, output=10)) or 0) > 0

@@ -18,7 +18,7 @@ import pytest
 
 from agent.events import End
 from agent.model.base import Model
-from agent.session import read, unanswered
+from agent.session import list_unanswered_calls, read_events
 from tests.support.bench import bench
 from tests.support.cli import call
 from tests.support.formats import KINDS, OVERFLOW, model
@@ -83,10 +83,10 @@ class Run:
             self.requests = list(server.requests)
         # Reads of one batch run at once, in no order.
         self.ran: list[tuple[str, ...]] = sorted(it.runtime.workspace.facts.get("ran", []))
-        events = list(read(it.runtime.session.folder))
+        events = list(read_events(it.runtime.session.folder))
         self.observations = [vars(event) for event in events if event.kind == "observation"]
         assert isinstance(events[-1], End), "the last event is the end"
-        assert unanswered(events) == [], "every action has its observation"
+        assert list_unanswered_calls(events) == [], "every action has its observation"
         assert len(set(self.ran)) == len(self.ran), f"something ran twice: {self.ran}"
         assert all(each in MEANT for each in self.ran), f"something ran by half: {self.ran}"
 
@@ -100,7 +100,10 @@ def pieces(kind: str) -> list[bytes]:
         script = server.script
         turn = script._turns[0]
         body = {"stream_options": {"include_usage": True}}
-        return [each.encode() for each in WIRES[path].events(turn, script.actions(1, turn), body, usage=True)]
+        return [
+            each.encode()
+            for each in WIRES[path].events(turn, script.build_actions(1, turn), body, usage=True)
+        ]
 
 
 def drawn(places: Sequence[int], seed: str) -> list[int]:

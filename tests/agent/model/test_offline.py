@@ -20,8 +20,8 @@ from agent.model.base import (
     ToolSpec,
     UserMessage,
 )
-from agent.model.offline import OfflineModel, answer
-from agent.model.offline_words import commit_message
+from agent.model.offline import OfflineModel, answer_request
+from agent.model.offline_words import write_commit_message
 from sandbox.errors import Fault, UserError
 from tests.tools.workspaces import workspace
 from tools.action import Action, Observation, ToolFailure
@@ -56,7 +56,7 @@ def specs(tools: Sequence[Tool] = TOOLS) -> list[ToolSpec]:
 
 
 def ask(messages: Sequence[Message], tools: Sequence[ToolSpec] | None = None) -> Reply:
-    return answer(Request(system="", messages=messages, tools=specs() if tools is None else tools))
+    return answer_request(Request(system="", messages=messages, tools=specs() if tools is None else tools))
 
 
 def only(reply: Reply) -> Action:
@@ -256,7 +256,7 @@ def test_of_an_accepted_proposal_only_what_was_not_written_is_written() -> None:
 def test_a_doubtful_change_is_written_when_that_is_asked_for() -> None:
     messages = after(PLANNED, RAN_RED, ("repair", DOUBTED, False))
     request = Request(system="", messages=messages, tools=specs())
-    assert only(answer(request, apply_doubtful=True)).tool == "edit"
+    assert only(answer_request(request, apply_doubtful=True)).tool == "edit"
 
 
 def test_a_proposal_can_be_accepted_right_after_it_and_not_later() -> None:
@@ -367,6 +367,6 @@ def test_commit_subjects_stay_short() -> None:
     many = [
         {**FIX, "function": f"a_function_with_a_rather_long_name_{n}", "path": f"f{n}.py"} for n in range(9)
     ]
-    subject = commit_message(many).split("\n")[0]
+    subject = write_commit_message(many).split("\n")[0]
     assert subject == "Fix 9 bugs in f0.py, f1.py, f2.py and 6 more"
     assert len(subject) <= 72

@@ -15,8 +15,8 @@ import pytest
 
 from agent.model.base import ReasoningDelta, Reply, Request, TextDelta
 from agent.model.catalog import Listing, Price
-from agent.model.http_model import HttpModel, Place
-from agent.model.openai_http import ChatWire, Dialect
+from agent.model.http_model import HttpModel, ModelAddress
+from agent.model.openai_http import ChatDialect, ChatWire
 from sandbox.errors import Fault, UserError
 from tests.support.asking import READ, answered, ask, deltas, reply, user
 from tests.support.formats import chat_at
@@ -24,9 +24,9 @@ from tests.support.loopback import Loopback, Trouble
 
 
 def chat(
-    server: Loopback, dialect: Dialect | None = None, key_variable: str = "", **options: Any
+    server: Loopback, dialect: ChatDialect | None = None, key_variable: str = "", **options: Any
 ) -> HttpModel:
-    place = Place(
+    place = ModelAddress(
         name="openai/tiny", model="tiny", base=server.url, key="sk-secret", key_variable=key_variable
     )
     return HttpModel(place, wire=ChatWire("tiny", dialect), **options)
@@ -173,7 +173,7 @@ def test_text_that_is_no_unicode_still_makes_a_body_that_servers_accept() -> Non
 
 def test_the_system_prompt_tools_and_output_limit_are_sent() -> None:
     with Loopback() as server:
-        model = chat(server, dialect=Dialect(limit="max_completion_tokens"))
+        model = chat(server, dialect=ChatDialect(limit="max_completion_tokens"))
         request = Request(system="Be brief.", messages=[user("hi")], tools=[READ], max_output=99)
         asyncio.run(reply(model, request))
         body = sent(server)
@@ -256,7 +256,9 @@ def test_a_lasting_refusal_is_told_at_once_in_one_line(status: int, fault: Fault
 
 @pytest.mark.parametrize("key", ["sk-…", "sk-1\nsk-2"])
 def test_a_key_that_can_not_be_one_is_refused_without_being_shown(key: str) -> None:
-    place = Place(name="x", model="x", base="http://localhost:1/v1", key=key, key_variable="OPENAI_API_KEY")
+    place = ModelAddress(
+        name="x", model="x", base="http://localhost:1/v1", key=key, key_variable="OPENAI_API_KEY"
+    )
     with pytest.raises(UserError, match="OPENAI_API_KEY holds characters") as caught:
         HttpModel(place, wire=ChatWire("x"))
     assert caught.value.fault is Fault.CREDENTIALS

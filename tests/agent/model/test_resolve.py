@@ -15,7 +15,7 @@ from agent.model.base import Request
 from agent.model.catalog import Catalog
 from agent.model.http_model import HttpModel
 from agent.model.providers import BARE, DEFAULTS, ENDPOINTS, LITELLM
-from agent.model.resolve import default_model, resolve
+from agent.model.resolve import choose_default_model, resolve_model
 from agent.model.scripted import ScriptedModel
 from agent.model.text_tools import TextTools
 from sandbox.errors import Fault, UserError
@@ -26,7 +26,7 @@ NO_KEYS: Mapping[str, str] = {}
 
 
 def url_of(name: str, env: Mapping[str, str], cache: Path, api_base: str | None = None) -> str:
-    model = resolve(name, api_base, env, cache)
+    model = resolve_model(name, api_base, env, cache)
     assert model.name == name
     model = model.inner if isinstance(model, TextTools) else model
     assert isinstance(model, HttpModel)
@@ -39,7 +39,7 @@ def test_a_provider_is_reached_with_its_key_and_not_without(provider: str, tmp_p
     for variable in endpoint.keys:
         assert url_of(f"{provider}/some-model", {variable: "key"}, tmp_path) == endpoint.base
     with pytest.raises(UserError, match=endpoint.keys[0]) as caught:
-        resolve(f"{provider}/some-model", None, NO_KEYS, tmp_path)
+        resolve_model(f"{provider}/some-model", None, NO_KEYS, tmp_path)
     assert caught.value.fault is Fault.CREDENTIALS
 
 
@@ -76,7 +76,7 @@ def test_what_the_server_is_told(tmp_path: Path) -> None:
     with Loopback() as server:
         env = {"OPENAI_API_KEY": " sk-1 ", "OPENAI_BASE_URL": server.url}
         for name in ("openai/gpt-4o", "together/meta-llama/Llama-3.3", "org/model"):
-            model = resolve(name, server.url, env, tmp_path)
+            model = resolve_model(name, server.url, env, tmp_path)
             asyncio.run(reply(model, Request(system="", messages=[user("hi")], max_output=5)))
             asyncio.run(model.close())
         told = [(each.body["model"], each.headers.get("authorization")) for each in server.requests]
@@ -86,14 +86,14 @@ def test_what_the_server_is_told(tmp_path: Path) -> None:
 
 def test_the_window_is_known_before_the_first_request_once_the_catalog_was_read(tmp_path: Path) -> None:
     env = {"OPENAI_API_KEY": "k"}
-    assert resolve("openai/gpt-4.1", None, env, tmp_path).window == 128_000
+    assert resolve_model("openai/gpt-4.1", None, env, tmp_path).window == 128_000
     Catalog(tmp_path).find(["gpt-4.1"])
-    assert resolve("openai/gpt-4.1", None, env, tmp_path).window > 1_000_000
+    assert resolve_model("openai/gpt-4.1", None, env, tmp_path).window > 1_000_000
 
 
 def test_price_and_window_come_with_the_first_reply_of_a_known_model(tmp_path: Path) -> None:
     with Loopback([{"text": "ok", "usage": {"input": 1000, "output": 10}}]) as server:
-        model = resolve("openai/gpt-4.1", server.url, NO_KEYS, tmp_path)
+        model = resolve_model("openai/gpt-4.1", server.url, NO_KEYS, tmp_path)
         got = asyncio.run(reply(model, Request(system="", messages=[user("hi")])))
     assert got.usage.cost is not None
     assert got.usage.cost > 0
@@ -103,7 +103,7 @@ def test_price_and_window_come_with_the_first_reply_of_a_known_model(tmp_path: P
 @pytest.mark.parametrize("name", ["", "nonsense", "no/such", "openai/", "/x", "scriptedfile", "litellm/x"])
 def test_a_name_that_nobody_knows_is_refused_with_the_forms(name: str, tmp_path: Path) -> None:
     with pytest.raises(UserError, match="unknown model") as caught:
-        resolve(name, None, NO_KEYS, tmp_path)
+        resolve_model(name, None, NO_KEYS, tmp_path)
     assert caught.value.fault is Fault.CONFIGURATION
     assert repr(name) in caught.value.message
     assert "scripted:FILE" in caught.value.hint
@@ -111,22 +111,22 @@ def test_a_name_that_nobody_knows_is_refused_with_the_forms(name: str, tmp_path:
 
 def test_a_script_and_the_offline_engine_need_nothing(tmp_path: Path) -> None:
     (tmp_path / "s.json").write_text("[]")
-    assert isinstance(resolve(f"scripted:{tmp_path}/s.json", None, NO_KEYS, tmp_path), ScriptedModel)
-    assert resolve("offline", None, NO_KEYS, tmp_path).name == "offline"
+    assert isinstance(resolve_model(f"scripted:{tmp_path}/s.json", None, NO_KEYS, tmp_path), ScriptedModel)
+    assert resolve_model("offline", None, NO_KEYS, tmp_path).name == "offline"
 
 
 @pytest.mark.parametrize("name", ["anthropic/claude-sonnet-5", "claude-sonnet-5", "gemini/x", "azure/x"])
 def test_a_key_that_is_missing_is_told(name: str, tmp_path: Path) -> None:
     with pytest.raises(UserError, match="needs a key") as caught:
-        resolve(name, None, NO_KEYS, tmp_path)
+        resolve_model(name, None, NO_KEYS, tmp_path)
     assert caught.value.fault is Fault.CREDENTIALS
 
 
 def test_a_key_alone_chooses_a_model() -> None:
-    assert default_model(NO_KEYS) is None
-    assert default_model({"OPENAI_API_KEY": ""}) is None
-    assert default_model({"ANTHROPIC_API_KEY": "k"}) == DEFAULTS["ANTHROPIC_API_KEY"]
-    assert default_model({"GROQ_API_KEY": "k", "OPENAI_API_KEY": "k"}) == DEFAULTS["OPENAI_API_KEY"]
+    assert choose_default_model(NO_KEYS) is None
+    assert choose_default_model({"OPENAI_API_KEY": ""}) is None
+    assert choose_default_model({"ANTHROPIC_API_KEY": "k"}) == DEFAULTS["ANTHROPIC_API_KEY"]
+    assert choose_default_model({"GROQ_API_KEY": "k", "OPENAI_API_KEY": "k"}) == DEFAULTS["OPENAI_API_KEY"]
 
 
 def test_what_a_key_chooses_is_a_model_that_exists_and_that_the_key_opens(tmp_path: Path) -> None:

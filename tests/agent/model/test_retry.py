@@ -5,12 +5,12 @@ from email.utils import formatdate
 
 import pytest
 
-from agent.model.retry import PATIENCE, TRIES, Patience, retry_after
+from agent.model.retry import PATIENCE, TRIES, RetryBudget, parse_retry_after
 
 
 def test_pauses_grow_and_end_after_the_last_try() -> None:
-    patience = Patience()
-    pauses = [pause for _ in range(9) if (pause := patience.pause()) is not None]
+    patience = RetryBudget()
+    pauses = [pause for _ in range(9) if (pause := patience.next_pause()) is not None]
     assert len(pauses) == TRIES - 1
     assert pauses == sorted(pauses)
     assert sum(pauses) < PATIENCE
@@ -18,9 +18,9 @@ def test_pauses_grow_and_end_after_the_last_try() -> None:
 
 
 def test_what_the_server_asks_for_is_granted_within_bounds() -> None:
-    patience = Patience()
-    assert patience.pause(40.0) == 40.0
-    assert patience.pause(40.0) is None
+    patience = RetryBudget()
+    assert patience.next_pause(40.0) == 40.0
+    assert patience.next_pause(40.0) is None
 
 
 @pytest.mark.parametrize(
@@ -35,10 +35,10 @@ def test_what_the_server_asks_for_is_granted_within_bounds() -> None:
     ],
 )
 def test_retry_after_is_read(headers: dict[str, str], seconds: float | None) -> None:
-    assert retry_after(headers) == seconds
+    assert parse_retry_after(headers) == seconds
 
 
 def test_retry_after_may_be_a_date() -> None:
-    asked = retry_after({"retry-after": formatdate(time.time() + 30, usegmt=True)})
+    asked = parse_retry_after({"retry-after": formatdate(time.time() + 30, usegmt=True)})
     assert asked is not None
     assert 25 < asked <= 30

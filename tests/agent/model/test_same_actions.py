@@ -32,7 +32,7 @@ def actions(folder: Path, make: Callable[[Loopback], Model]) -> list[object]:
         it.runtime.loop.model = it.runtime.model = make(server)
 
         async def whole() -> End:
-            end = await it.runtime.turn("go")
+            end = await it.runtime.run_turn("go")
             await it.runtime.close()  # in the same event loop: litellm's connections belong to it
             return end
 

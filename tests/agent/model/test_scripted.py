@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from agent.model.base import AssistantMessage, Message, ToolMessage, ToolSpec, Usage
-from agent.model.scripted import Counts, Matcher, ScriptedModel, Turn, pieces
+from agent.model.scripted import Counts, Matcher, ScriptedModel, Turn, split_into_pieces
 from sandbox.errors import Fault, UserError
 from tests.support.asking import answered, ask, user
 
@@ -45,8 +45,8 @@ def tool(name: str) -> ToolSpec:
 
 def test_text_is_streamed_in_words_that_add_up(tmp_path: Path) -> None:
     text = "  Two words,\n\nand  four more here.\n"
-    assert list(pieces(text))[:3] == ["  Two", " words,", "\n\nand"]
-    assert "".join(pieces(text)) == text
+    assert list(split_into_pieces(text))[:3] == ["  Two", " words,", "\n\nand"]
+    assert "".join(split_into_pieces(text)) == text
     assert ask(script(tmp_path, [{"text": text}]), [user("hi")]).text == text
 
 

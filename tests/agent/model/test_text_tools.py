@@ -24,7 +24,7 @@ from agent.model.base import (
     ToolSpec,
     UserMessage,
 )
-from agent.model.gate import Gate
+from agent.model.gate import StreamFilter
 from agent.model.text_calls import find_calls
 from agent.model.text_tools import TextTools
 from tests.agent.model.text_calls.corpus import CASES, TOOLS
@@ -191,7 +191,7 @@ def test_prose_streams_while_a_call_is_held_back() -> None:
 
 def gated(text: str, sizes: list[int]) -> tuple[str, str]:
     """(shown while it streamed, held at the end)."""
-    gate = Gate([each.name for each in TOOLS], lambda part: bool(find_calls(part, TOOLS).calls))
+    gate = StreamFilter([each.name for each in TOOLS], lambda part: bool(find_calls(part, TOOLS).calls))
     shown, at = "", 0
     while at < len(text):
         size = sizes[at % len(sizes)]
@@ -250,7 +250,7 @@ def test_what_is_held_is_not_searched_again_with_every_piece(
             return self.pattern.match(text)
 
     monkeypatch.setattr(gate, "_FENCE", Counted(gate._FENCE))
-    tried = Gate([], lambda part: searched.append(len(part)) is not None)
+    tried = StreamFilter([], lambda part: searched.append(len(part)) is not None)
     shown = "".join(tried.feed(text[at : at + 5]) for at in range(0, len(text), 5))
     assert shown + tried.held == text
     assert sum(searched) <= 4 * len(text)

@@ -22,7 +22,7 @@ from agent.events import (
     PlanEvent,
     Prompt,
     Signal,
-    Spent,
+    UsageRecord,
     Verification,
 )
 from agent.model.base import TextDelta
@@ -135,7 +135,7 @@ def test_the_last_line_says_what_came_of_the_turn_and_what_it_took() -> None:
     end = End(
         outcome="done",
         steps=5,
-        usage=Spent(input=12_000, output=345, cost=0.0123),
+        usage=UsageRecord(input=12_000, output=345, cost=0.0123),
         files=["a", "b"],
         commit="0123456789",
         verification="passed: 16 passed; before: 4 failed",
@@ -154,8 +154,8 @@ def test_why_nothing_was_checked_is_told_once() -> None:
 
 
 def test_an_unknown_price_is_never_shown_as_nothing() -> None:
-    unknown = Spent(input=1000, output=10)
-    some = Spent(input=2000, output=20, cost=0.5)
+    unknown = UsageRecord(input=1000, output=10)
+    some = UsageRecord(input=2000, output=20, cost=0.5)
     assert shown(End(outcome="done", usage=unknown)).endswith("price unknown\n")
     assert shown(MessageEvent(usage=unknown), End(outcome="done", usage=some)).endswith("at least $0.5000\n")
     assert "$" not in shown(End(outcome="done", steps=3))

@@ -8,7 +8,7 @@ from typing import cast
 import pytest
 
 from agent.events import End, Prompt
-from agent.events.lines import parse
+from agent.events.lines import parse_event
 from cli.render.terminal import Terminal as Screen
 from cli.repl.front import Front
 from cli.repl.view import View
@@ -52,7 +52,7 @@ def printed(columns: int, rows: int) -> str:
     paper = Paper(columns, rows)
     view = View(cast("Front", paper), lambda: "offline")
     lines = logs()[0].read_bytes().splitlines()
-    events = [parse(line) for line in lines]
+    events = [parse_event(line) for line in lines]
     begun = next(place for place, event in enumerate(events) if isinstance(event, Prompt))
     view.said("make the failing tests pass")
     for event in events[begun:]:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from agent.verify.conclude import judge
+from agent.verify.conclude import judge_report
 from tests.tools.workspaces import workspace
 from tools.testing import run
 from tools.testing.comparison import count_lost_tests, describe_loss
@@ -62,14 +62,14 @@ def test_lost_tests_are_counted(before: dict[str, Any], after: dict[str, Any], l
 
 def test_a_suite_that_passes_by_skipping_is_no_pass() -> None:
     before = report(2, 1)
-    assert judge(report(1, 0, 2), before).outcome == "failed"
-    assert judge(report(0, 0, 3), before).outcome == "failed"
-    assert judge(report(3), before).outcome == "passed"
-    assert judge(report(1, 0, 2), None).detail == "1 passed, 2 skipped"
-    assert judge(report(1, xfailed=1, xpassed=2, deselected=3), None).detail == (
+    assert judge_report(report(1, 0, 2), before).outcome == "failed"
+    assert judge_report(report(0, 0, 3), before).outcome == "failed"
+    assert judge_report(report(3), before).outcome == "passed"
+    assert judge_report(report(1, 0, 2), None).detail == "1 passed, 2 skipped"
+    assert judge_report(report(1, xfailed=1, xpassed=2, deselected=3), None).detail == (
         "1 passed, 1 xfailed, 2 xpassed, 3 deselected"
     )
-    allowed = judge(report(2), before, may_lose_tests=True)
+    allowed = judge_report(report(2), before, may_lose_tests=True)
     assert (allowed.outcome, "skipped or gone" in allowed.detail) == ("passed", True)
 
 
@@ -116,4 +116,4 @@ def test_a_test_that_fails_in_several_ways_is_lost_by_no_repair(tmp_path: Path) 
     (at.root / "flags.py").write_text("ON = True\n")
     after = asyncio.run(run(at))
     assert (before.outcome, after.outcome, after.note) == ("failed", "passed", "")
-    assert judge(after.as_data(), before.as_data()).outcome == "passed"
+    assert judge_report(after.as_data(), before.as_data()).outcome == "passed"
