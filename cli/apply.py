@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 from agent.home import Home, make_private_folder
 from agent.locate import resolve_folder
 from agent.outcome import BY_FAULT, Exit
-from cli.report import complain
+from cli.report import write_user_error
 from cli.streams import write_error
 from sandbox.errors import Fault, UserError
 from sandbox.inert import sanitize_text
@@ -30,31 +30,31 @@ def apply_edits(folder: Path, patch: str, *, form: str, check: bool, exact: bool
     """
     try:
         root = resolve_folder(folder)
-        changes = _changes(patch, cast("Form", form))
-        return _applied(root, changes, check=check, exact=exact, as_json=as_json)
+        changes = _parse_edits(patch, cast("Form", form))
+        return _apply_and_report(root, changes, check=check, exact=exact, as_json=as_json)
     except UserError as error:
         if not as_json:
             raise
-        complain(error)
+        write_user_error(error)
         code = BY_FAULT[error.fault]
         _print_json(applied=False, exit=code.label, problems=[{"path": "", "problem": error.message}])
         return code
 
 
-def _changes(patch: str, form: Form) -> list[FileChange]:
+def _parse_edits(patch: str, form: Form) -> list[FileChange]:
     from tools.edit.changes import MalformedEdit
     from tools.edit.formats import parse_edits
 
     name = "standard input" if patch == "-" else repr(patch)
     try:
-        return parse_edits(_text(patch, name), form)
+        return parse_edits(_read_edits(patch, name), form)
     except MalformedEdit as problem:
         raise UserError(
             Fault.USAGE, f"{name} cannot be read as edits: {sanitize_text(str(problem))}"
         ) from None
 
 
-def _text(patch: str, name: str) -> str:
+def _read_edits(patch: str, name: str) -> str:
     """The edits as text. A byte that is no UTF-8 is an error: it could not be written back."""
     try:
         content = sys.stdin.buffer.read() if patch == "-" else Path(patch).read_bytes()
@@ -67,36 +67,38 @@ def _text(patch: str, name: str) -> str:
         raise UserError(Fault.USAGE, f"{name} is not UTF-8 (line {line})") from None
 
 
-def _applied(root: Path, changes: Sequence[FileChange], *, check: bool, exact: bool, as_json: bool) -> int:
+def _apply_and_report(
+    root: Path, changes: Sequence[FileChange], *, check: bool, exact: bool, as_json: bool
+) -> int:
     from sandbox.paths import Tree
     from sandbox.transaction import Conflict
     from tools.edit.planned import PlanRefused
 
     tree = Tree(root)
     try:
-        planned = (_checked if check else _written)(tree, changes, exact)
+        planned = (_plan_edits if check else _write_edits)(tree, changes, exact)
     except PlanRefused as refusal:
-        return _refused(refusal, as_json)
+        return _report_refusal(refusal, as_json)
     except Conflict as conflict:  # somebody else changed a file in this moment
-        return _failed(str(conflict), "Try again.", as_json)
+        return _report_failure(str(conflict), "Try again.", as_json)
     except ValueError as problem:  # the tree's: two names of one file, a file where a folder has to be
-        return _failed(str(problem), "", as_json)
-    _told(planned, check, as_json)
+        return _report_failure(str(problem), "", as_json)
+    _report_applied(planned, check, as_json)
     return Exit.DONE if any(each.has_changes for each in planned) else Exit.NOTHING_TO_DO
 
 
-def _checked(tree: Tree, changes: Sequence[FileChange], exact: bool) -> list[PlannedFile]:
+def _plan_edits(tree: Tree, changes: Sequence[FileChange], exact: bool) -> list[PlannedFile]:
     """Everything but the writing: not even a lock is made."""
-    from sandbox.transaction.planning import plan_transaction as steps
+    from sandbox.transaction.planning import plan_transaction
     from tools.edit.planned import build_writes
     from tools.edit.planning import plan_changes
 
     planned = plan_changes(tree, changes, strictest=exact)
-    steps(tree, build_writes(planned))
+    plan_transaction(tree, build_writes(planned))
     return planned
 
 
-def _written(tree: Tree, changes: Sequence[FileChange], exact: bool) -> list[PlannedFile]:
+def _write_edits(tree: Tree, changes: Sequence[FileChange], exact: bool) -> list[PlannedFile]:
     from sandbox.transaction import Transactions
     from tools.edit.planned import build_writes
     from tools.edit.planning import plan_changes
@@ -111,7 +113,7 @@ def _written(tree: Tree, changes: Sequence[FileChange], exact: bool) -> list[Pla
     return planned
 
 
-def _refused(refusal: PlanRefused, as_json: bool) -> int:
+def _report_refusal(refusal: PlanRefused, as_json: bool) -> int:
     """Everything already so is nothing to do; anything else that does not fit is a failure."""
     code = Exit.NOTHING_TO_DO if refusal.already else Exit.NOT_ACHIEVED
     if as_json:
@@ -126,7 +128,7 @@ def _refused(refusal: PlanRefused, as_json: bool) -> int:
     return code
 
 
-def _failed(problem: str, hint: str, as_json: bool) -> int:
+def _report_failure(problem: str, hint: str, as_json: bool) -> int:
     """What a plan could not know: an error of the tree as a whole."""
     if as_json:
         _print_json(applied=False, exit=Exit.NOT_ACHIEVED.label, problems=[{"path": "", "problem": problem}])
@@ -134,7 +136,7 @@ def _failed(problem: str, hint: str, as_json: bool) -> int:
     return Exit.NOT_ACHIEVED
 
 
-def _told(planned: Sequence[PlannedFile], check: bool, as_json: bool) -> None:
+def _report_applied(planned: Sequence[PlannedFile], check: bool, as_json: bool) -> None:
     from tools.text import count_changed_lines, format_count
 
     shown = [each for each in planned if not each.to]
@@ -146,7 +148,7 @@ def _told(planned: Sequence[PlannedFile], check: bool, as_json: bool) -> None:
         _print_json(applied=bool(number) and not check, exit=code.label, files=files)
         return
     for each, (added, removed) in zip(shown, counts, strict=True):
-        print(sanitize_text(f"{each.path}: {_verb(each)} (+{added} −{removed})"))
+        print(sanitize_text(f"{each.path}: {_describe_change(each)} (+{added} −{removed})"))
         for place in each.places:
             lines = (
                 f"line {place.first}" if place.last <= place.first else f"lines {place.first}–{place.last}"
@@ -159,7 +161,7 @@ def _told(planned: Sequence[PlannedFile], check: bool, as_json: bool) -> None:
     print(f"{format_count(number, 'file')} {'would change' if check else 'changed'} ({total})")
 
 
-def _verb(planned: PlannedFile) -> str:
+def _describe_change(planned: PlannedFile) -> str:
     return next(verb for applies, verb in _VERBS if applies(planned)).format(planned.source)
 
 
@@ -184,7 +186,13 @@ def _as_data(planned: PlannedFile, added: int, removed: int) -> dict[str, Any]:
         }
         for place in planned.places
     ]
-    data = {"path": planned.path, "verb": _verb(planned), "added": added, "removed": removed, "edits": edits}
+    data = {
+        "path": planned.path,
+        "verb": _describe_change(planned),
+        "added": added,
+        "removed": removed,
+        "edits": edits,
+    }
     return {**data, "notes": list(planned.notes)}
 
 

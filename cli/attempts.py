@@ -12,8 +12,8 @@ from agent.limits import MaxCost
 from agent.locate import find_workspace_root
 from agent.runtime import Runtime
 from cli.invocation import Invocation, make_runtime
-from cli.models import check_prices, main_name
-from cli.own_command import own_command
+from cli.models import check_prices, find_main_model_name
+from cli.own_command import find_own_command
 from cli.settings.shape import Settings
 from sandbox.errors import Fault, UserError
 from tools.bringing import bring_back
@@ -43,7 +43,7 @@ _LIMITS: Mapping[str, Any] = {
 """Settings that are for the attempts, and not for the session that waits for them."""
 
 
-def make_attempts(invocation: Invocation, home: Home, settings: Settings, prompt: str) -> Runtime:
+def make_attempts_runtime(invocation: Invocation, home: Home, settings: Settings, prompt: str) -> Runtime:
     """The session in which the attempts are made. Raises UserError."""
     root, _ = find_workspace_root(invocation.folder, need_git=True)
     if settings.mode == "read-only":
@@ -59,12 +59,15 @@ def make_attempts(invocation: Invocation, home: Home, settings: Settings, prompt
     check_prices(settings, home)
     made: list[AttemptsModel] = []
 
-    def model(home: Home, tell: object) -> AttemptsModel:
+    def make_model(home: Home, tell: object) -> AttemptsModel:
         found = AttemptsModel(
-            name=main_name(settings),
+            name=find_main_model_name(settings),
             count=invocation.attempts,
             prompt=prompt,
-            command=[*_command(invocation.flags), *(["--apply"] if invocation.apply_doubtful else [])],
+            command=[
+                *_build_attempt_command(invocation.flags),
+                *(["--apply"] if invocation.apply_doubtful else []),
+            ],
             git=git,
             inner=str(invocation.folder.resolve().relative_to(root.resolve())),
             home=home,
@@ -73,7 +76,7 @@ def make_attempts(invocation: Invocation, home: Home, settings: Settings, prompt
         made.append(found)
         return found
 
-    runtime = make_runtime(invocation, home, replace(settings, **_LIMITS), model)
+    runtime = make_runtime(invocation, home, replace(settings, **_LIMITS), make_model)
     made[0].kept = runtime.session.folder / "attempts"
     if settings.max_cost is not None:  # what the attempts have left is for the short texts of this session
         runtime.limits = [*runtime.limits, MaxCost(settings.max_cost)]
@@ -84,7 +87,7 @@ def make_attempts(invocation: Invocation, home: Home, settings: Settings, prompt
     return runtime
 
 
-def _command(flags: Mapping[str, Any]) -> list[str]:
+def _build_attempt_command(flags: Mapping[str, Any]) -> list[str]:
     given = [f"{_OPTIONS[name]}={value}" for name, value in flags.items() if name in _OPTIONS]
-    base = [*own_command(), "run", "-", "--no-commit", "--output", "json"]
+    base = [*find_own_command(), "run", "-", "--no-commit", "--output", "json"]
     return [*base, *given]

@@ -19,21 +19,21 @@ if TYPE_CHECKING:
 Answered = TypeVar("Answered")
 
 
-def symbols(folder: Path, action: str, target: str, *, as_json: bool) -> int:
+def query_symbols(folder: Path, action: str, target: str, *, as_json: bool) -> int:
     """Exit code: DONE, NOTHING_TO_DO if nothing was found. Raises UserError."""
     from tools.codebase.answers import answer_query
 
-    found = asked(folder, lambda index: answer_query(index, action, target))
+    found = query_folder(folder, lambda index: answer_query(index, action, target))
     print(json.dumps(found.data) if as_json else sanitize_text(found.text))
     return Exit.NOTHING_TO_DO if found.empty else Exit.DONE
 
 
-def localize(folder: Path, text: str | None, issue: Path | None, *, as_json: bool) -> int:
+def localize_issue(folder: Path, text: str | None, issue: Path | None, *, as_json: bool) -> int:
     """Exit code: DONE, NOTHING_TO_DO if nothing resembles the text. Raises UserError."""
     from tools.localization import localize_text
 
-    wanted = _issue(text, issue)
-    found = asked(folder, lambda index: localize_text(index, wanted))
+    wanted = _read_issue_text(text, issue)
+    found = query_folder(folder, lambda index: localize_text(index, wanted))
     print(json.dumps(found.data) if as_json else sanitize_text(found.text))
     return Exit.DONE if found.files else Exit.NOTHING_TO_DO
 
@@ -42,12 +42,12 @@ def show_map(folder: Path, text: str, tokens: int, *, as_json: bool) -> int:
     """Exit code: DONE, NOTHING_TO_DO where no code is indexed. Raises UserError."""
     from tools.localization import build_map_answer
 
-    found = asked(folder, lambda index: build_map_answer(index, text, tokens))
+    found = query_folder(folder, lambda index: build_map_answer(index, text, tokens))
     print(json.dumps(found.data) if as_json else sanitize_text(found.text))
     return Exit.NOTHING_TO_DO if found.empty else Exit.DONE
 
 
-def _issue(text: str | None, issue: Path | None) -> str:
+def _read_issue_text(text: str | None, issue: Path | None) -> str:
     if (text is None) == (issue is None):
         raise UserError(Fault.USAGE, "localize: give a TEXT or --issue FILE", "`-` reads standard input.")
     if issue is not None:
@@ -64,10 +64,10 @@ def _issue(text: str | None, issue: Path | None) -> str:
     return wanted
 
 
-def asked(folder: Path, question: Callable[[Index], Answered]) -> Answered:
+def query_folder(folder: Path, question: Callable[[Index], Answered]) -> Answered:
     """What a question to the index of the workspace around a folder answers. Raises UserError."""
-    from agent.locate import find_workspace_root as place
+    from agent.locate import find_workspace_root
     from tools.codebase.index import ask_index
 
-    root, _ = place(folder, need_git=False)
+    root, _ = find_workspace_root(folder, need_git=False)
     return ask_index(root, Home.from_environment().cache, (), question)

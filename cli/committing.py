@@ -17,10 +17,10 @@ from typing import Any
 from agent.home import Home
 from agent.model.roles import Role
 from agent.outcome import Exit
-from cli.hooks.confinement import confinement
-from cli.models import side_calls
-from cli.report import complain
-from cli.settings.layers import load
+from cli.hooks.confinement import choose_confinement
+from cli.models import make_side_calls
+from cli.report import write_user_error
+from cli.settings.layers import load_settings
 from sandbox.errors import Fault, UserError
 from sandbox.inert import quote_name, sanitize_json, sanitize_text
 from sandbox.own_programs import build_search_path, require_own_program
@@ -49,7 +49,7 @@ PATIENCE, LONGEST = 180.0, 4_000
 _PLAIN = ("--no-ext-diff", "--no-textconv", "--no-color", "--ignore-submodules=dirty")
 
 
-def commit(folder: Path, flags: Mapping[str, Any], *, show: bool, edit: bool) -> int:
+def commit_staged(folder: Path, flags: Mapping[str, Any], *, show: bool, edit: bool) -> int:
     """Commit what is staged, with a message of its own making. Returns the exit code.
 
     show: print the message and commit nothing; edit: open it in the user's editor first
@@ -62,7 +62,7 @@ def commit(folder: Path, flags: Mapping[str, Any], *, show: bool, edit: bool) ->
     style = learn_style(git)
     diff = git.run("diff", "--cached", *_PLAIN).decode("utf-8", "replace")
     message = clean_message(
-        _asked(git, flags, build_message_prompt(style, redact(diff)[:DIFF]), "commit message", Role.FAST)
+        _ask_model(git, flags, build_message_prompt(style, redact(diff)[:DIFF]), "commit message", Role.FAST)
     )
     message = (
         redact(message or compose_message(change, style, find_ticket(read_branch(git.root)))).rstrip() + "\n"
@@ -70,10 +70,10 @@ def commit(folder: Path, flags: Mapping[str, Any], *, show: bool, edit: bool) ->
     if show:
         print(sanitize_text(message), end="")
         return int(Exit.DONE)
-    return _commit(git, message, edit=edit and sys.stdin.isatty())
+    return _run_git_commit(git, message, edit=edit and sys.stdin.isatty())
 
 
-def _commit(git: Git, message: str, *, edit: bool) -> int:
+def _run_git_commit(git: Git, message: str, *, edit: bool) -> int:
     """As the user would: their hooks, their signing, their identity."""
     with tempfile.NamedTemporaryFile("w", encoding="utf-8", errors="replace", suffix=".txt") as file:
         file.write(message)
@@ -95,12 +95,12 @@ def _has_hooks(git: Git) -> bool:
     return folder.is_dir() and any(each.suffix != ".sample" for each in folder.iterdir())
 
 
-def review(
+def print_review(
     folder: Path, flags: Mapping[str, Any], target: str, *, base: str, cached: bool, as_json: bool
 ) -> int:
     """Print a review of a commit, of what a branch adds to `base`, of what is staged, or (without any) of all that is
     not committed. Exit code 1 if a check found an error; a model's opinion decides nothing."""
-    found = reviewed(folder, flags, target, base=base, cached=cached)
+    found = review_change(folder, flags, target, base=base, cached=cached)
     if found is None:
         print("patchwright: nothing to review", file=sys.stderr)
         return int(Exit.NOTHING_TO_DO)
@@ -109,7 +109,7 @@ def review(
         report = {"summary": found.summary, "findings": findings, "review": found.opinion}
         print(sanitize_json(json.dumps(report, ensure_ascii=False)))
     else:
-        print(found.text())
+        print(found.format_text())
     return int(Exit.TESTS_FAIL if any(each.severity == "error" for each in found.findings) else Exit.DONE)
 
 
@@ -121,55 +121,55 @@ class Review:
     findings: Sequence[Finding]
     opinion: str
 
-    def text(self) -> str:
+    def format_text(self) -> str:
         """All of it for a person."""
-        lines = "\n".join(map(_line, self.findings)) or "checks: nothing found"
+        lines = "\n".join(map(_format_finding, self.findings)) or "checks: nothing found"
         return sanitize_text("\n\n".join(filter(None, (self.summary, lines, self.opinion))))
 
 
-def reviewed(
+def review_change(
     folder: Path, flags: Mapping[str, Any], target: str = "", *, base: str = "", cached: bool = False
 ) -> Review | None:
     """The review of what `review` says; None if there is no change."""
-    found = examined(folder, target, base=base, cached=cached)
+    found = check_change(folder, target, base=base, cached=cached)
     if found is None:
         return None
     review, asked = found
-    return replace(review, opinion=_asked(Git.from_folder(folder), flags, asked, "review", Role.JUDGE))
+    return replace(review, opinion=_ask_model(Git.from_folder(folder), flags, asked, "review", Role.JUDGE))
 
 
-def examined(
+def check_change(
     folder: Path, target: str = "", *, base: str = "", cached: bool = False
 ) -> tuple[Review, str] | None:
     """(the review without an opinion, what to ask a model); None if there is no change."""
     git = Git.from_folder(folder)
-    with _chosen(git, target, base=base, cached=cached) as (its, sides):
+    with _select_change(git, target, base=base, cached=cached) as (its, sides):
         change = read_staged_change(its) if sides is None else read_committed_change(its, *sides)
         if not change.files:
             return None
-        found = run_checks(change, confined=lambda: confinement(its.root))
+        found = run_checks(change, confined=lambda: choose_confinement(its.root))
         summary = compose_message(change, Style()).strip()
-        asked = _question(
+        asked = _build_review_question(
             its, found, *((sides[0] or find_empty_tree(its), sides[1]) if sides else ("--cached",))
         )
     return Review(summary=summary, findings=found, opinion=""), asked
 
 
-def opinion(git: Git, flags: Mapping[str, Any], found: Sequence[Finding]) -> str:
+def ask_review_opinion(git: Git, flags: Mapping[str, Any], found: Sequence[Finding]) -> str:
     """What a model says of what is staged beside the checks; "" without one."""
-    return _asked(git, flags, _question(git, found, "--cached"), "review", Role.JUDGE)
+    return _ask_model(git, flags, _build_review_question(git, found, "--cached"), "review", Role.JUDGE)
 
 
-def _question(git: Git, found: Sequence[Finding], *sides: str) -> str:
+def _build_review_question(git: Git, found: Sequence[Finding], *sides: str) -> str:
     diff = git.run("diff", *_PLAIN, *sides).decode("utf-8", "replace")
-    return build_review_prompt(redact(diff)[:DIFF], "\n".join(map(_line, found)))
+    return build_review_prompt(redact(diff)[:DIFF], "\n".join(map(_format_finding, found)))
 
 
-def pull_request(folder: Path, flags: Mapping[str, Any], *, base: str, out: Path | None) -> int:
+def draft_pull_request(folder: Path, flags: Mapping[str, Any], *, base: str, out: Path | None) -> int:
     """Draft the title and the body of a pull request into a file, and print where."""
     git = Git.from_folder(folder)
-    base = base or _default_base(git)
-    start = _commit_of(git, base)
+    base = base or _find_default_base(git)
+    start = _resolve_commit(git, base)
     fork = git.run_text("merge-base", start, "HEAD", ok=(0, 1)) or start
     log = git.run("log", "--reverse", "--no-show-signature", "--format=%h %s%n%n%b", f"{fork}..HEAD")
     text = log.decode("utf-8", "replace").strip()
@@ -179,7 +179,9 @@ def pull_request(folder: Path, flags: Mapping[str, Any], *, base: str, out: Path
     style = learn_style(git)
     diff = git.run("diff", *_PLAIN, fork, "HEAD").decode("utf-8", "replace")
     asked = build_pull_request_prompt(style, redact(text)[:DIFF], redact(diff)[:DIFF])
-    draft = clean_message(_asked(git, flags, asked, "pull request", Role.FAST)) or _draft(git, fork, style)
+    draft = clean_message(_ask_model(git, flags, asked, "pull request", Role.FAST)) or _draft_without_model(
+        git, fork, style
+    )
     place = out or Path(git.root, git.run_text("rev-parse", "--git-path", "patchwright-pr.md"))
     try:
         place.write_text(redact(draft).rstrip() + "\n", "utf-8")
@@ -189,7 +191,7 @@ def pull_request(folder: Path, flags: Mapping[str, Any], *, base: str, out: Path
     return int(Exit.DONE)
 
 
-def _draft(git: Git, fork: str, style: Style) -> str:
+def _draft_without_model(git: Git, fork: str, style: Style) -> str:
     """Without a model: what the commits say of themselves, and what changed by symbols."""
     subjects = git.run_text("log", "--reverse", "--no-merges", "--format=%s", f"{fork}..HEAD").splitlines()
     change = read_committed_change(git, fork, "HEAD")
@@ -212,13 +214,13 @@ _TEMPLATES = (
 )
 
 
-def _asked(git: Git, flags: Mapping[str, Any], prompt: str, purpose: str, role: Role) -> str:
+def _ask_model(git: Git, flags: Mapping[str, Any], prompt: str, purpose: str, role: Role) -> str:
     """A model's answer, "" where none is set up or it fails (which is told): then our own words do."""
     home = Home.from_environment()
-    settings = load(home, git.root, flags)
+    settings = load_settings(home, git.root, flags)
 
-    async def answer() -> str:
-        side = side_calls(settings, home)
+    async def request_answer() -> str:
+        side = make_side_calls(settings, home)
         model = side.roles.get_writer(role)
         if model is None:
             return ""
@@ -231,26 +233,29 @@ def _asked(git: Git, flags: Mapping[str, Any], prompt: str, purpose: str, role: 
             await side.roles.close()
 
     try:
-        return asyncio.run(answer())
+        return asyncio.run(request_answer())
     except UserError as error:
-        complain(error)
+        write_user_error(error)
         return ""
 
 
 @contextmanager
-def _chosen(
+def _select_change(
     git: Git, target: str, *, base: str, cached: bool
 ) -> Iterator[tuple[Git, tuple[str, str] | None]]:
     """(git, two commits), or (git, None) where what is in its index counts."""
     if sum(map(bool, (target, base, cached))) > 1:
         raise UserError(Fault.USAGE, "a commit, --base and --staged: give one of them")
     if target:
-        chosen = _commit_of(git, target)
+        chosen = _resolve_commit(git, target)
         parent = git.run_text("rev-parse", "--verify", "--quiet", f"{chosen}^", ok=(0, 1, 128))
         yield git, (parent, chosen)
     elif base:
-        start = _commit_of(git, base)
-        yield git, (git.run_text("merge-base", start, "HEAD", ok=(0, 1)) or start, _commit_of(git, "HEAD"))
+        start = _resolve_commit(git, base)
+        yield (
+            git,
+            (git.run_text("merge-base", start, "HEAD", ok=(0, 1)) or start, _resolve_commit(git, "HEAD")),
+        )
     elif cached:
         yield git, None
     else:
@@ -267,7 +272,7 @@ def _with_work_tree(git: Git, scratch: Path) -> Git:
     return aside.git
 
 
-def _commit_of(git: Git, text: str) -> str:
+def _resolve_commit(git: Git, text: str) -> str:
     try:
         return git.run_text("rev-parse", "--verify", "--quiet", "--end-of-options", f"{text}^{{commit}}")
     except GitFailed:
@@ -276,7 +281,7 @@ def _commit_of(git: Git, text: str) -> str:
         ) from None
 
 
-def _default_base(git: Git) -> str:
+def _find_default_base(git: Git) -> str:
     """The branch that a pull request would go to."""
     head = git.run_text("rev-parse", "--abbrev-ref", "--quiet", "origin/HEAD", ok=(0, 1, 128))
     for each in (head, "origin/main", "origin/master", "main", "master"):
@@ -289,6 +294,6 @@ def _default_base(git: Git) -> str:
     raise UserError(Fault.USAGE, "no base branch was found", "Name it: patchwright pr --base BRANCH")
 
 
-def _line(finding: Finding) -> str:
+def _format_finding(finding: Finding) -> str:
     place = f"{quote_name(finding.path)}:{finding.line}" if finding.line else quote_name(finding.path)
     return f"{place}: {finding.severity}: {finding.check}: {finding.message}"

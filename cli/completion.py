@@ -59,7 +59,7 @@ complete --command pw --no-files --arguments '(__patchwright_complete)'
 }
 
 
-def source(shell: str) -> str:
+def build_completion_script(shell: str) -> str:
     """The script for a shell, for both names of the program."""
     # The file of an autoloaded function begins with what it completes.
     first = "#compdef patchwright pw\n" if shell == "zsh" else ""

@@ -12,15 +12,15 @@ from typing import Any
 
 from agent.home import Home, make_private_folder
 from cli.settings.checks import check_file
-from cli.settings.environment import variable_of
-from cli.settings.files import FILE, PROJECT_FILE, read_file, value_of
-from cli.settings.layers import load
-from cli.settings.shape import names
+from cli.settings.environment import build_variable_name
+from cli.settings.files import FILE, PROJECT_FILE, parse_value, read_settings_file
+from cli.settings.layers import load_settings
+from cli.settings.shape import list_setting_names
 from sandbox.errors import Fault, UserError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Row:
+class SettingRow:
     """One setting. `source`: "built-in", a file and its line, a variable of the environment, or an option."""
 
     key: str
@@ -28,7 +28,7 @@ class Row:
     source: str
 
     @property
-    def shown(self) -> str:
+    def formatted_value(self) -> str:
         """The value as one would write it in the file; what cannot be written as it is said."""
         if self.value is None:
             return "(none)"
@@ -43,21 +43,21 @@ class Row:
         return json.dumps(self.value, ensure_ascii=False, default=str)
 
 
-def explained(
+def explain_settings(
     home: Home,
     root: Path | None,
     env: Mapping[str, str] = os.environ,
     flags: Mapping[str, Any] = MappingProxyType({}),
-) -> list[Row]:
+) -> list[SettingRow]:
     """Every setting of a session here. Raises UserError.
 
     flags: what its command line has set (`Settings.flags`)
     """
-    settings = load(home, root, flags, env)
+    settings = load_settings(home, root, flags, env)
     options = {_FLAGGED.get(name, name): f"--{_OPTIONS.get(name, name).replace('_', '-')}" for name in flags}
     return [
-        Row(key=key, value=value, source=options.get(key) or _source(key, home, root, env))
-        for key, value in _values(settings)
+        SettingRow(key=key, value=value, source=options.get(key) or _find_source(key, home, root, env))
+        for key, value in _iterate_values(settings)
     ]
 
 
@@ -66,7 +66,7 @@ _OPTIONS = {"test_command": "tests"}
 """Where a flag's name is not the setting's, or not the option's."""
 
 
-def store(home: Home, key: str, text: str) -> Path:
+def store_setting(home: Home, key: str, text: str) -> Path:
     """Set a key in the user's file, leaving comments and everything else as they are.
 
     text: a TOML value; bare words are taken as text. Raises UserError when the key or the value is wrong, and then
@@ -74,25 +74,25 @@ def store(home: Home, key: str, text: str) -> Path:
     """
     import tomlkit
 
-    _known(key)
+    _check_known_key(key)
     path = home.config / FILE
-    document = _document(path)
+    document = _read_document(path)
     table: Any = document
     *tables, name = key.split(".")
     for each in tables:
         if each not in table:
             table[each] = tomlkit.table()
         table = table[each]
-    table[name] = value_of(text)
-    return _write(path, tomlkit.dumps(document))
+    table[name] = parse_value(text)
+    return _write_document(path, tomlkit.dumps(document))
 
 
-def unset(home: Home, key: str) -> Path:
+def unset_setting(home: Home, key: str) -> Path:
     """Take a key out of the user's file, so that its built-in value holds. Raises UserError if it is not there."""
     import tomlkit
 
     path = home.config / FILE
-    document = _document(path)
+    document = _read_document(path)
     table: Any = document
     *tables, name = key.split(".")
     for each in tables:
@@ -100,11 +100,11 @@ def unset(home: Home, key: str) -> Path:
     if name not in table:
         raise UserError(Fault.CONFIGURATION, f"{str(path)!r} does not set {key!r}", "See: patchwright config")
     del table[name]
-    return _write(path, tomlkit.dumps(document))
+    return _write_document(path, tomlkit.dumps(document))
 
 
-def _known(key: str) -> None:
-    known = [*names(), "terminal.keys"]
+def _check_known_key(key: str) -> None:
+    known = [*list_setting_names(), "terminal.keys"]
     if key not in known and not key.startswith("terminal.keys."):
         import difflib
 
@@ -113,7 +113,7 @@ def _known(key: str) -> None:
         raise UserError(Fault.CONFIGURATION, f"unknown setting {key!r}", hint)
 
 
-def _document(path: Path) -> Any:
+def _read_document(path: Path) -> Any:
     import tomlkit
     from tomlkit.exceptions import TOMLKitError
 
@@ -125,7 +125,7 @@ def _document(path: Path) -> Any:
         raise UserError(Fault.CONFIGURATION, f"cannot read {str(path)!r}: {error.strerror}") from None
 
 
-def _write(path: Path, text: str) -> Path:
+def _write_document(path: Path, text: str) -> Path:
     """Replace the file, after a look at whether it would be read again. A link (into a folder of dotfiles, say)
     stays one: what it points to is replaced, with the permissions that it has."""
     make_private_folder(path.parent)
@@ -146,26 +146,26 @@ def _write(path: Path, text: str) -> Path:
     return path
 
 
-def _values(settings: Any, prefix: str = "") -> Iterator[tuple[str, Any]]:
+def _iterate_values(settings: Any, prefix: str = "") -> Iterator[tuple[str, Any]]:
     for each in fields(settings):
         if not each.init:
             continue
         value, key = getattr(settings, each.name), f"{prefix}{each.name}"
         if is_dataclass(value) and not isinstance(value, type):
-            yield from _values(value, f"{key}.")
+            yield from _iterate_values(value, f"{key}.")
         else:
             yield key, value
 
 
-def _source(key: str, home: Home, root: Path | None, env: Mapping[str, str]) -> str:
-    if env.get(variable := variable_of(key)):
+def _find_source(key: str, home: Home, root: Path | None, env: Mapping[str, str]) -> str:
+    if env.get(variable := build_variable_name(key)):
         return variable
-    from cli.toml_lines import line_of
+    from cli.toml_lines import find_line
 
     for path in ([root / PROJECT_FILE] if root else []) + [home.config / FILE]:
-        value: Any = read_file(path)
+        value: Any = read_settings_file(path)
         for part in key.split("."):
             value = value.get(part) if isinstance(value, Mapping) else None
         if value is not None:
-            return f"{path}:{line_of(path.read_text('utf-8'), key)}"
+            return f"{path}:{find_line(path.read_text('utf-8'), key)}"
     return "built-in"

@@ -7,17 +7,15 @@ from pathlib import Path
 
 from agent.home import Home
 from agent.locate import find_workspace_root
-from cli.config import Row, explained
-from cli.config import store as stored
-from cli.config import unset as taken_out
+from cli.config import SettingRow, explain_settings, store_setting, unset_setting
 from cli.settings.files import FILE
 from sandbox.errors import Fault, UserError
 from sandbox.inert import sanitize_json, sanitize_text
 
 
-def show(folder: Path, *, as_json: bool) -> int:
+def print_settings(folder: Path, *, as_json: bool) -> int:
     """All settings, those that differ from the built-in ones last, where they are seen."""
-    rows = _rows(folder)
+    rows = _load_rows(folder)
     if as_json:
         import json
 
@@ -28,40 +26,40 @@ def show(folder: Path, *, as_json: bool) -> int:
     widest = max(len(row.key) for row in rows)
     for row in sorted(rows, key=lambda row: row.source != "built-in"):
         source = "" if row.source == "built-in" else f"  # {row.source}"
-        print(sanitize_text(f"{row.key:<{widest}} = {row.shown}{source}"))
+        print(sanitize_text(f"{row.key:<{widest}} = {row.formatted_value}{source}"))
     return 0
 
 
-def get(folder: Path, key: str) -> int:
+def print_setting(folder: Path, key: str) -> int:
     """One value, texts without quotes."""
-    row = next((row for row in _rows(folder) if row.key == key), None)
+    row = next((row for row in _load_rows(folder) if row.key == key), None)
     if row is None:
         raise UserError(Fault.CONFIGURATION, f"unknown setting {key!r}", "All of them: patchwright config")
-    print(sanitize_text(row.value if isinstance(row.value, str) else row.shown))
+    print(sanitize_text(row.value if isinstance(row.value, str) else row.formatted_value))
     return 0
 
 
-def store(key: str, value: str) -> int:
+def set_setting(key: str, value: str) -> int:
     """Set one."""
-    place = stored(Home.from_environment(), key, value)
+    place = store_setting(Home.from_environment(), key, value)
     print(sanitize_text(f"{key} is set in {place}"), file=sys.stderr)
     return 0
 
 
-def unset(key: str) -> int:
+def remove_setting(key: str) -> int:
     """Take one out."""
-    place = taken_out(Home.from_environment(), key)
+    place = unset_setting(Home.from_environment(), key)
     print(sanitize_text(f"{key} is no longer set in {place}"), file=sys.stderr)
     return 0
 
 
-def path() -> int:
+def print_path() -> int:
     """Where the user's file is, or would be."""
     print(sanitize_text(str(Home.from_environment().config / FILE)))
     return 0
 
 
-def keys() -> int:
+def print_key_actions() -> int:
     """A row for each thing that a key can do."""
     from cli.repl.actions import ACTIONS, MEANING
 
@@ -70,5 +68,5 @@ def keys() -> int:
     return 0
 
 
-def _rows(folder: Path) -> list[Row]:
-    return explained(Home.from_environment(), find_workspace_root(folder, need_git=False)[0])
+def _load_rows(folder: Path) -> list[SettingRow]:
+    return explain_settings(Home.from_environment(), find_workspace_root(folder, need_git=False)[0])

@@ -11,7 +11,7 @@ from agent.context import summary, tuning
 from agent.context.budget import DEFAULT_SHARES, Shares
 from agent.events import Event
 from agent.home import Home
-from agent.index import load_session_summaries as indexed
+from agent.index import load_session_summaries
 from agent.locate import find_workspace_root
 from agent.model.base import Model, Request, UserMessage
 from agent.session import read_events
@@ -27,16 +27,16 @@ SESSIONS = 20
 """The newest that thresholds are tried on: each is replayed once for each entry of the grid."""
 
 
-def tune(folder: Path, pairs: Sequence[str], model: str, window: int) -> int:
+def propose_tuning(folder: Path, pairs: Sequence[str], model: str, window: int) -> int:
     """With pairs of sessions: a diff of the guideline. Without: other thresholds, tried on recorded sessions."""
     home = Home.from_environment()
     root, _ = find_workspace_root(folder, need_git=False)
     if pairs:
-        return asyncio.run(_guideline(home, home.get_project_folder(root) / "sessions", pairs, model))
-    return asyncio.run(_thresholds(home, root, window))
+        return asyncio.run(_propose_guideline(home, home.get_project_folder(root) / "sessions", pairs, model))
+    return asyncio.run(_try_thresholds(home, root, window))
 
 
-async def _guideline(home: Home, sessions: Path, pairs: Sequence[str], model: str) -> int:
+async def _propose_guideline(home: Home, sessions: Path, pairs: Sequence[str], model: str) -> int:
     lacking = []
     for pair in pairs:
         whole, _, shortened = pair.partition(":")
@@ -44,11 +44,13 @@ async def _guideline(home: Home, sessions: Path, pairs: Sequence[str], model: st
             raise UserError(
                 Fault.USAGE, f"{pair!r} is no pair", "Like this: FULL:SHORTENED, two ids of sessions"
             )
-        lacking += tuning.find_missing_facts(_events(sessions, whole), _events(sessions, shortened))
+        lacking += tuning.find_missing_facts(_read_events(sessions, whole), _read_events(sessions, shortened))
     old = summary.GUIDELINE.read_text("utf-8")
-    asked = _model(model, home) if model else None
+    asked = _make_model(model, home) if model else None
     try:
-        new = await tuning.propose_guideline(old, lacking, write=None if asked is None else _writer(asked))
+        new = await tuning.propose_guideline(
+            old, lacking, write=None if asked is None else _make_writer(asked)
+        )
     finally:
         if asked is not None:
             await asked.close()
@@ -65,8 +67,8 @@ async def _guideline(home: Home, sessions: Path, pairs: Sequence[str], model: st
     return 0
 
 
-async def _thresholds(home: Home, root: Path, window: int) -> int:
-    found = [each for each in indexed(home, root)[:SESSIONS] if each.steps > 1]
+async def _try_thresholds(home: Home, root: Path, window: int) -> int:
+    found = [each for each in load_session_summaries(home, root)[:SESSIONS] if each.steps > 1]
     if not found:
         raise UserError(
             Fault.USAGE, f"no session to learn from in {str(root)!r}", "Work with it first, or name pairs."
@@ -82,7 +84,7 @@ async def _thresholds(home: Home, root: Path, window: int) -> int:
     return 0
 
 
-def _events(sessions: Path, session: str) -> list[Event]:
+def _read_events(sessions: Path, session: str) -> list[Event]:
     try:
         return list(read_events(sessions / Path(session).name))
     except FileNotFoundError:
@@ -91,13 +93,13 @@ def _events(sessions: Path, session: str) -> list[Event]:
         ) from None
 
 
-def _model(name: str, home: Home) -> Model:
+def _make_model(name: str, home: Home) -> Model:
     from agent.model.resolve import resolve_model
 
     return resolve_model(name, os.environ.get("PATCHWRIGHT_API_BASE"), os.environ, home.cache)
 
 
-def _writer(model: Model) -> tuning.Write:
+def _make_writer(model: Model) -> tuning.Write:
     async def write(prompt: str) -> str:
         reply = await collect_reply(model, Request(system="", messages=[UserMessage(text=prompt)]))
         return reply.text

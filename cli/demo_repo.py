@@ -25,7 +25,7 @@ SETTINGS = {
 }
 
 
-def materialise(target: Path) -> Path:
+def create_demo_repository(target: Path) -> Path:
     """Make the demo's repository in `target`, an empty or a new folder, and return its absolute path.
 
     Raises UserError when there is something in the way, or no git.
@@ -40,25 +40,27 @@ def materialise(target: Path) -> Path:
         raise UserError(
             Fault.READ_ONLY, f"{str(target)!r} could not be made: {error.strerror}.", "Name another folder."
         ) from error
-    _git(target, "-c", "init.defaultBranch=main", "init", "--quiet", "--template=")
+    _run_git(target, "-c", "init.defaultBranch=main", "init", "--quiet", "--template=")
     for name, value in SETTINGS.items():
-        _git(target, "config", name, value)
-    _git(target, "am", "--quiet", "--committer-date-is-author-date", "--keep-cr", *patches)
+        _run_git(target, "config", name, value)
+    _run_git(target, "am", "--quiet", "--committer-date-is-author-date", "--keep-cr", *patches)
     return target
 
 
-def _git(target: Path, *arguments: str) -> None:
+def _run_git(target: Path, *arguments: str) -> None:
     import subprocess
 
     command = [require_own_program("git"), "-C", str(target), *arguments]
     try:
-        subprocess.run(command, check=True, capture_output=True, text=True, env=_environment(os.environ))
+        subprocess.run(
+            command, check=True, capture_output=True, text=True, env=_build_git_environment(os.environ)
+        )
     except subprocess.CalledProcessError as error:  # a full disk, a git too old: its own words say it best
         said = error.stderr.strip() or f"exit code {error.returncode}"
         raise UserError(Fault.CONFIGURATION, f"git could not make the demo's repository: {said}") from error
 
 
-def _environment(inherited: Mapping[str, str]) -> dict[str, str]:
+def _build_git_environment(inherited: Mapping[str, str]) -> dict[str, str]:
     """The caller's environment without what would point git elsewhere or bring settings of the user's in."""
     kept = {name: value for name, value in inherited.items() if not name.startswith("GIT_")}
     return kept | {

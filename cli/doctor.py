@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Literal
 
 from agent.home import Home, make_private_folder
 from agent.outcome import Exit
-from cli.render.paint import MARKS, Style, painter
+from cli.render.paint import MARKS, Style, make_painter
 from cli.render.terminal import Terminal
 from sandbox.errors import UserError
 from sandbox.inert import sanitize_json, sanitize_text
@@ -44,51 +44,51 @@ class Finding:
     hint: str = ""
 
 
-def doctor(folder: Path, *, as_json: bool) -> int:
+def run_doctor(folder: Path, *, as_json: bool) -> int:
     """Print the findings; the exit code says whether the main job can be done here. Raises UserError: no folder."""
     from agent.locate import find_workspace_root
 
     find_workspace_root(folder, need_git=False)
-    found = report(folder, Home.from_environment(), os.environ)
+    found = collect_findings(folder, Home.from_environment(), os.environ)
     fit = all(finding.verdict != "bad" for finding in found)
     if as_json:
         page = {"ready": fit, "findings": [asdict(each) for each in found]}
         print(sanitize_json(json.dumps(page, ensure_ascii=False)))
     else:
-        sys.stdout.write(_page(found, fit, Terminal.of(sys.stdout)))
+        sys.stdout.write(_format_page(found, fit, Terminal.from_stream(sys.stdout)))
     return int(Exit.DONE if fit else Exit.CONFIGURATION)
 
 
-def report(folder: Path, home: Home, env: Mapping[str, str]) -> list[Finding]:
+def collect_findings(folder: Path, home: Home, env: Mapping[str, str]) -> list[Finding]:
     """Look at everything. Keys are named, never shown; only this machine is asked for models."""
     from sandbox.repository import find_root
 
     folder = folder.resolve()
     root = find_root(folder) if folder.is_dir() else None
     with tempfile.TemporaryDirectory(prefix="patchwright-doctor-") as scratch:
-        sandbox, sandbox_finding = _sandbox(root or folder, Path(scratch), home)
+        sandbox, sandbox_finding = _check_sandbox(root or folder, Path(scratch), home)
         return [
-            _python(),
-            *_installation(root or folder),
-            *_git(root or folder),
+            _check_python(),
+            *_check_installation(root or folder),
+            *_check_git(root or folder),
             sandbox_finding,
-            _ripgrep(),
-            _data(home),
-            _keys(env),
-            _edits(home, root, env),
-            *asyncio.run(_local_servers()),
-            _terminal(),
-            _project(folder, root),
-            *_tests(root, sandbox, Path(scratch)),
+            _check_ripgrep(),
+            _check_data_folder(home),
+            _check_model_keys(env),
+            _check_edit_formats(home, root, env),
+            *asyncio.run(_find_local_servers()),
+            _check_terminal(),
+            _check_project(folder, root),
+            *_check_test_runner(root, sandbox, Path(scratch)),
         ]
 
 
-def _python() -> Finding:
+def _check_python() -> Finding:
     version = platform.python_version()
     return Finding(name="python", verdict="good", detail=f"{version} ({sys.executable})")
 
 
-def _installation(root: Path) -> list[Finding]:
+def _check_installation(root: Path) -> list[Finding]:
     """What of our own files lies in this workspace."""
     from sandbox.installation import build_exposure_warning, list_installation_paths
 
@@ -102,17 +102,23 @@ def _installation(root: Path) -> list[Finding]:
     return found
 
 
-def _git(root: Path) -> list[Finding]:
+def _check_git(root: Path) -> list[Finding]:
     try:
         program = require_own_program("git", root)
     except UserError as error:
         hint = "Install it: apt install git, dnf install git, or brew install git"
         return [Finding(name="git", verdict="bad", detail=error.message.removeprefix("git was "), hint=hint)]
     found = [
-        Finding(name="git", verdict="good", detail=_output(program, "--version").removeprefix("git version "))
+        Finding(
+            name="git",
+            verdict="good",
+            detail=_read_first_line(program, "--version").removeprefix("git version "),
+        )
     ]
     where = ["-C", str(root)] if root.is_dir() else []
-    missing = [key for key in ("user.name", "user.email") if not _output(program, *where, "config", key)]
+    missing = [
+        key for key in ("user.name", "user.email") if not _read_first_line(program, *where, "config", key)
+    ]
     if missing:
         found.append(
             Finding(
@@ -125,7 +131,7 @@ def _git(root: Path) -> list[Finding]:
     return found
 
 
-def _output(*argv: str) -> str:
+def _read_first_line(*argv: str) -> str:
     """A program's first words, "" when it fails."""
     try:
         done = subprocess.run(
@@ -142,7 +148,7 @@ def _output(*argv: str) -> str:
     return done.stdout.strip().partition("\n")[0] if done.returncode == 0 else ""
 
 
-def _sandbox(root: Path, scratch: Path, home: Home) -> tuple[Sandbox | None, Finding]:
+def _check_sandbox(root: Path, scratch: Path, home: Home) -> tuple[Sandbox | None, Finding]:
     """The backend that would be used, tried with a command; a weaker one says why the better one is not used."""
     from sandbox.backends import choose_sandbox
     from sandbox.process import Command
@@ -168,17 +174,17 @@ def _sandbox(root: Path, scratch: Path, home: Home) -> tuple[Sandbox | None, Fin
     return sandbox, Finding(name="sandbox", verdict="good", detail=f"{sandbox.name} works")
 
 
-def _ripgrep() -> Finding:
+def _check_ripgrep() -> Finding:
     from tools.search import find_ripgrep
 
     try:
         path = find_ripgrep()
     except UserError as error:
         return Finding(name="ripgrep", verdict="bad", detail=error.message, hint=error.hint)
-    return Finding(name="ripgrep", verdict="good", detail=f"{_output(path, '--version')} ({path})")
+    return Finding(name="ripgrep", verdict="good", detail=f"{_read_first_line(path, '--version')} ({path})")
 
 
-def _data(home: Home) -> Finding:
+def _check_data_folder(home: Home) -> Finding:
     try:
         with tempfile.TemporaryFile(dir=make_private_folder(home.data)):
             return Finding(name="data", verdict="good", detail=f"{home.data} can be written")
@@ -193,7 +199,7 @@ def _data(home: Home) -> Finding:
         )
 
 
-def _keys(env: Mapping[str, str]) -> Finding:
+def _check_model_keys(env: Mapping[str, str]) -> Finding:
     """Names of the variables that hold a key."""
     from agent.model.providers import ENDPOINTS, LITELLM
     from agent.model.resolve import choose_default_model
@@ -213,14 +219,14 @@ def _keys(env: Mapping[str, str]) -> Finding:
     )
 
 
-def _edits(home: Home, root: Path | None, env: Mapping[str, str]) -> Finding:
+def _check_edit_formats(home: Home, root: Path | None, env: Mapping[str, str]) -> Finding:
     """In which formats the model that would be used is told to write edits."""
     from agent.model.family import find_family
     from agent.model.resolve import choose_default_model
-    from cli.settings.layers import load
+    from cli.settings.layers import load_settings
 
     try:
-        settings = load(home, root, {}, env)
+        settings = load_settings(home, root, {}, env)
     except UserError as error:
         return Finding(name="settings", verdict="bad", detail=error.message, hint=error.hint)
     model = settings.model or choose_default_model(env) or "offline"
@@ -234,8 +240,8 @@ def _edits(home: Home, root: Path | None, env: Mapping[str, str]) -> Finding:
     return Finding(name="edits", verdict="good", detail=f"{model} writes {formats}: {why}")
 
 
-async def _local_servers() -> list[Finding]:
-    answers = await asyncio.gather(*(_models_on(port) for _, port in LOCAL_SERVERS))
+async def _find_local_servers() -> list[Finding]:
+    answers = await asyncio.gather(*(_list_models_on(port) for _, port in LOCAL_SERVERS))
     found = []
     for (program, port), names in zip(LOCAL_SERVERS, answers, strict=True):
         if names:
@@ -245,7 +251,7 @@ async def _local_servers() -> list[Finding]:
     return found
 
 
-async def _models_on(port: int) -> list[str]:
+async def _list_models_on(port: int) -> list[str]:
     """Ids that a server of this machine lists at /v1/models; none if nobody answers in that way."""
     request = f"GET /v1/models HTTP/1.0\r\nHost: 127.0.0.1:{port}\r\nAccept: application/json\r\n\r\n"
     try:
@@ -265,8 +271,8 @@ async def _models_on(port: int) -> list[str]:
         return []
 
 
-def _terminal() -> Finding:
-    terminal = Terminal.of(sys.stdout)
+def _check_terminal() -> Finding:
+    terminal = Terminal.from_stream(sys.stdout)
     if not terminal.tty:
         return Finding(name="terminal", verdict="good", detail="none: standard output goes elsewhere")
     facts = [
@@ -280,7 +286,7 @@ def _terminal() -> Finding:
     return Finding(name="terminal", verdict="good", detail=", ".join(facts))
 
 
-def _project(folder: Path, root: Path | None) -> Finding:
+def _check_project(folder: Path, root: Path | None) -> Finding:
     if root is not None:
         return Finding(name="project", verdict="good", detail=str(root))
     what = "is not in a git repository" if folder.is_dir() else "does not exist"
@@ -288,7 +294,7 @@ def _project(folder: Path, root: Path | None) -> Finding:
     return Finding(name="project", verdict="warn", detail=f"{str(folder)!r} {what}", hint=hint)
 
 
-def _tests(root: Path | None, sandbox: Sandbox | None, scratch: Path) -> list[Finding]:
+def _check_test_runner(root: Path | None, sandbox: Sandbox | None, scratch: Path) -> list[Finding]:
     """How this project's tests would be run; they are not run."""
     if root is None or sandbox is None:
         return []
@@ -318,8 +324,8 @@ def _tests(root: Path | None, sandbox: Sandbox | None, scratch: Path) -> list[Fi
 _STYLES: dict[Verdict, Style] = {"good": "green", "warn": "yellow", "bad": "red"}
 
 
-def _page(found: Sequence[Finding], fit: bool, terminal: Terminal) -> str:
-    paint, column = painter(colour=terminal.colour), 0 if terminal.unicode else 1
+def _format_page(found: Sequence[Finding], fit: bool, terminal: Terminal) -> str:
+    paint, column = make_painter(colour=terminal.colour), 0 if terminal.unicode else 1
     lines = []
     for each in found:
         sign = paint(MARKS[each.verdict][column], _STYLES[each.verdict])

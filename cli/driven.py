@@ -24,7 +24,7 @@ KINDS = ("prompt", "steer", "interrupt", "stop", "decision")
 """What a line may be, in its field `kind`."""
 
 
-class Driver:
+class StdioDriver:
     """Reads lines and does what they say; the session ends with the input."""
 
     def __init__(self, runtime: Runtime) -> None:
@@ -38,16 +38,16 @@ class Driver:
     async def run(self) -> int:
         """Take prompts one after the other; returns the exit code of the last turn."""
         loop = asyncio.get_running_loop()
-        threading.Thread(target=_read, args=(loop, self._line), daemon=True).start()
+        threading.Thread(target=_read_lines, args=(loop, self._handle_line), daemon=True).start()
         code = int(Exit.DONE)
         while (prompt := await self._prompts.get()) is not None and not self._ended:
             while prompt:
                 end = await self._runtime.run_turn(prompt)
                 code = end.exit_code
-                prompt = self._late(end)
+                prompt = self._take_late_texts(end)
         return code
 
-    def _late(self, end: End) -> str:
+    def _take_late_texts(self, end: End) -> str:
         """What was said too late for the turn, while the tests ran at its end: the next prompt. After a turn that was
         stopped, or ran into a limit, it is told instead that nobody has read it."""
         inbox = self._runtime.loop.inbox
@@ -56,14 +56,14 @@ class Driver:
         if not left or (end.exit_code not in (Exit.INTERRUPTED, Exit.LIMIT) and not self._ended):
             return "\n".join(left)
         for text in left:
-            _complain(f"not delivered: {text}")
+            _write_input_error(f"not delivered: {text}")
         return ""
 
-    def end(self) -> None:
+    def end_session(self) -> None:
         """A signal: end the turn that is running, and the session."""
         self._ended = True
         self._runtime.stop()
-        self._line(None)
+        self._handle_line(None)
 
     async def ask(self, tool: str, effect: Effect, question: Decision) -> Decision:
         """An `Approver`: a line of kind `question` goes out, one of kind `decision` with its id is the answer."""
@@ -96,7 +96,7 @@ class Driver:
         finally:
             self._questions.pop(name, None)
 
-    def _line(self, line: bytes | None) -> None:
+    def _handle_line(self, line: bytes | None) -> None:
         if line is None:
             self._closed = True
             for each in self._questions.values():
@@ -107,17 +107,19 @@ class Driver:
         try:
             fields = json.loads(line)
         except (ValueError, RecursionError) as error:
-            _complain(f"not JSON: {error}")
+            _write_input_error(f"not JSON: {error}")
             return
         if not isinstance(fields, dict) or fields.get("kind") not in KINDS:
-            _complain(f'no kind of line that is known: one of {", ".join(KINDS)} is wanted in "kind"')
+            _write_input_error(
+                f'no kind of line that is known: one of {", ".join(KINDS)} is wanted in "kind"'
+            )
             return
-        self._do(fields)
+        self._dispatch_line(fields)
 
-    def _do(self, fields: Mapping[str, Any]) -> None:
+    def _dispatch_line(self, fields: Mapping[str, Any]) -> None:
         kind, text = fields["kind"], str(fields.get("text", ""))
         if kind in ("prompt", "steer") and not text.strip():
-            _complain(f"a {kind} without a text")
+            _write_input_error(f"a {kind} without a text")
         elif kind == "prompt" or (kind == "steer" and not self._runtime.is_turn_running):
             self._prompts.put_nowait(text)
         elif kind == "steer":
@@ -127,24 +129,24 @@ class Driver:
         elif kind == "stop":
             self._runtime.stop()
         else:
-            self._answer(fields)
+            self._answer_question(fields)
 
-    def _answer(self, fields: Mapping[str, Any]) -> None:
+    def _answer_question(self, fields: Mapping[str, Any]) -> None:
         waiting = self._questions.get(str(fields.get("id", "")))
         if waiting is None or waiting.done():
-            _complain(f"no question {fields.get('id')!r} waits for a decision")
+            _write_input_error(f"no question {fields.get('id')!r} waits for a decision")
             return
         allowed = fields.get("verdict") == "allow"
         reason = str(fields.get("reason") or ("the user allowed it" if allowed else "the user refused it"))
         waiting.set_result(Decision(verdict="allow" if allowed else "deny", reason=reason))
 
 
-def _complain(what: str) -> None:
+def _write_input_error(what: str) -> None:
     """Lines that say nothing are told, and passed over: a driver that lives for hours must not fall over one."""
     write_line(encode_line({"kind": "input-error", "message": what}))
 
 
-def _read(loop: asyncio.AbstractEventLoop, put: Callable[[bytes | None], None]) -> None:
+def _read_lines(loop: asyncio.AbstractEventLoop, put: Callable[[bytes | None], None]) -> None:
     """Lines of standard input to the event loop; None at its end. (A thread blocked in `sys.stdin` would hold its
     lock when Python exits.)"""
     rest = b""

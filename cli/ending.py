@@ -6,24 +6,24 @@ import sys
 from collections.abc import Callable
 
 
-def ended(run: Callable[[], object]) -> None:
+def run_guarded(run: Callable[[], object]) -> None:
     """Run it. A user's mistake ends in its own exit code, a fault of ours in another, a closed pipe in silence."""
-    from cli.report import tell
-    from cli.streams import open_missing, silence
+    from cli.report import report_error
+    from cli.streams import open_missing_streams, silence_stream
 
-    open_missing()
+    open_missing_streams()
     try:
         try:
             run()
         finally:
             sys.stdout.flush()
     except BrokenPipeError:  # `| head` has seen enough
-        silence(sys.stdout)
+        silence_stream(sys.stdout)
     except SystemExit as end:
         if not isinstance(end.__context__, BrokenPipeError):
             raise
-        silence(sys.stdout)  # typer's own way of saying the same
+        silence_stream(sys.stdout)  # typer's own way of saying the same
     except Exception as error:
         if isinstance(error, OSError):
-            silence(sys.stdout)  # what it still holds would fail once more on the way out
-        sys.exit(tell(error))
+            silence_stream(sys.stdout)  # what it still holds would fail once more on the way out
+        sys.exit(report_error(error))

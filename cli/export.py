@@ -21,7 +21,7 @@ from agent.events import (
     encode_line,
 )
 from agent.session import read_events
-from cli.render.actions import Actions, result
+from cli.render.actions import ActionTracker, describe_result
 from sandbox.errors import Fault, UserError
 from sandbox.inert import sanitize_text
 
@@ -51,10 +51,10 @@ def export_session(folder: Path, path: Path, *, replace: bool = False) -> None:
         raise UserError(Fault.USAGE, f"cannot write {str(path)!r}: {error.strerror}") from None
 
 
-def markdown(events: Iterator[Event]) -> str:
+def render_markdown(events: Iterator[Event]) -> str:
     """The session as a Markdown document."""
     parts: list[str] = []
-    actions = Actions()
+    actions = ActionTracker()
     for event in events:
         match event:
             case SessionStart():
@@ -65,34 +65,38 @@ def markdown(events: Iterator[Event]) -> str:
                 parts.append("\n".join(f"> {line}" for line in sanitize_text(event.text).split("\n")))
             case MessageEvent():
                 if event.reasoning.strip():
-                    parts.append(_folded("reasoning", sanitize_text(event.reasoning), ""))
+                    parts.append(_format_fold("reasoning", sanitize_text(event.reasoning), ""))
                 if event.text.strip():
                     parts.append(sanitize_text(event.text.strip()))
             case ObservationEvent():
-                came = result(event.data)
-                words = sanitize_text(f"{event.tool} {actions.target(event.call)}".strip()).replace("\n", " ")
+                came = describe_result(event.data)
+                words = sanitize_text(f"{event.tool} {actions.get_target(event.call)}".strip()).replace(
+                    "\n", " "
+                )
                 language = "diff" if event.data.get("diff") else ""
                 text = str(event.data.get("diff") or event.text)
                 parts.append(
-                    _folded(f"{words}{f': {came}' if came else ''}", sanitize_text(text[:LONGEST]), language)
+                    _format_fold(
+                        f"{words}{f': {came}' if came else ''}", sanitize_text(text[:LONGEST]), language
+                    )
                 )
             case End():
                 parts.append(
                     f"**{event.outcome}**"
                     + (f" · {sanitize_text(event.verification)}" if event.verification else "")
                 )
-        actions.see(event)
+        actions.handle_event(event)
     return "\n\n".join(parts) + "\n"
 
 
-def page(events: Iterator[Event]) -> str:
+def render_html(events: Iterator[Event]) -> str:
     """The same as one web page that needs nothing else: no script, nothing fetched."""
     from markdown_it import MarkdownIt
 
     # Raw HTML of a model's answer is shown as text; the folds are ours, and are put in afterwards.
     parser = MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"]).disable(["image"])
     body: list[str] = []
-    for part in markdown(events).split("\n\n<details>"):
+    for part in render_markdown(events).split("\n\n<details>"):
         fold, found, rest = part.partition("</details>")
         if found:
             summary, _, code = fold.partition("</summary>")
@@ -106,14 +110,14 @@ def page(events: Iterator[Event]) -> str:
     return _PAGE.replace("BODY", "\n".join(body))
 
 
-def _folded(title: str, text: str, language: str) -> str:
+def _format_fold(title: str, text: str, language: str) -> str:
     """A part that opens on a click, in Markdown as GitHub shows it."""
-    fence = "`" * max(3, _longest_run(text) + 1)
+    fence = "`" * max(3, _measure_backtick_run(text) + 1)
     text = text.replace("\n\n<details>", "\n\n&lt;details>").replace("</details>", "&lt;/details>")
     return f"<details><summary>{html.escape(title)}</summary>\n\n{fence}{language}\n{text}\n{fence}\n\n</details>"
 
 
-def _longest_run(text: str) -> int:
+def _measure_backtick_run(text: str) -> int:
     longest = run = 0
     for character in text:
         run = run + 1 if character == "`" else 0
@@ -121,20 +125,20 @@ def _longest_run(text: str) -> int:
     return longest
 
 
-def _as_markdown(folder: Path, path: Path) -> None:
-    path.write_text(markdown(read_events(folder)), "utf-8")
+def _write_markdown(folder: Path, path: Path) -> None:
+    path.write_text(render_markdown(read_events(folder)), "utf-8")
 
 
-def _as_page(folder: Path, path: Path) -> None:
-    path.write_text(page(read_events(folder)), "utf-8")
+def _write_html(folder: Path, path: Path) -> None:
+    path.write_text(render_html(read_events(folder)), "utf-8")
 
 
-def _as_json(folder: Path, path: Path) -> None:
+def _write_json(folder: Path, path: Path) -> None:
     events = [json.loads(encode_line(collect_fields(event))) for event in read_events(folder)]
     path.write_text(json.dumps(events, ensure_ascii=False, indent=1) + "\n", "utf-8")
 
 
-def _as_lines(folder: Path, path: Path) -> None:
+def _write_log_lines(folder: Path, path: Path) -> None:
     from agent.transfer import export_to_stream
 
     with path.open("wb") as file:
@@ -142,10 +146,10 @@ def _as_lines(folder: Path, path: Path) -> None:
 
 
 FORMATS: Mapping[str, Callable[[Path, Path], None]] = {
-    ".md": _as_markdown,
-    ".html": _as_page,
-    ".json": _as_json,
-    ".jsonl": _as_lines,
+    ".md": _write_markdown,
+    ".html": _write_html,
+    ".json": _write_json,
+    ".jsonl": _write_log_lines,
 }
 
 _PAGE = """\

@@ -9,48 +9,52 @@ from typing import TYPE_CHECKING, Any
 
 from agent.home import Home
 from agent.locate import find_workspace_root
-from cli.ending import ended
-from cli.repl import Opening, start
-from cli.settings.terminal import at_once
+from cli.ending import run_guarded
+from cli.repl import Opening, run_conversations
+from cli.settings.terminal import read_terminal_settings
 
 if TYPE_CHECKING:
-    from cli.repl.opened import Opened
+    from cli.repl.opened import OpenedSession
 
 
-def interactive(folder: Path, flags: Mapping[str, Any], *, session: str, commit: bool) -> int:
+def open_interactive(folder: Path, flags: Mapping[str, Any], *, session: str, commit: bool) -> int:
     """Open the REPL in a folder, in a new session or in an existing one. Nothing is committed unasked."""
     home = Home.from_environment()
     root, _ = find_workspace_root(folder, need_git=commit)
 
-    def enter(session: str, proceed: Callable[[], None]) -> Opened:
+    def open_session(session: str, proceed: Callable[[], None]) -> OpenedSession:
         from dataclasses import replace
 
         from agent.runtime import make_notice_callback
-        from cli.invocation import NO_MODEL, Invocation, make_runtime, settings_for
-        from cli.models import model_called
-        from cli.repl.opened import Opened
+        from cli.invocation import NO_MODEL, Invocation, load_invocation_settings, make_runtime
+        from cli.models import make_named_model
+        from cli.repl.opened import OpenedSession
 
         asked = Invocation(folder=folder, flags=flags, session=session, offer_commit=commit, commit=False)
-        settings = settings_for(asked, home)
+        settings = load_invocation_settings(asked, home)
         asked = replace(asked, approval=settings.approval, proceed=proceed)
         runtime = make_runtime(asked, home, settings)
-        runtime.session.replayed.proceed = _on  # it is open: who reads it from now on reads to its end
-        return Opened(
+        runtime.session.replayed.proceed = (
+            _do_nothing  # it is open: who reads it from now on reads to its end
+        )
+        return OpenedSession(
             runtime=runtime,
-            make_model=lambda name: model_called(name, settings, home, make_notice_callback(runtime.session)),
+            make_model=lambda name: make_named_model(
+                name, settings, home, make_notice_callback(runtime.session)
+            ),
             settings=settings,
             home=home,
             notice=NO_MODEL,
         )
 
-    terminal = at_once(home.config, plain=bool(flags.get("plain")))
-    return start(Opening(enter=enter, root=root, terminal=terminal, home=home), session)
+    terminal = read_terminal_settings(home.config, plain=bool(flags.get("plain")))
+    return run_conversations(Opening(enter=open_session, root=root, terminal=terminal, home=home), session)
 
 
-def bare() -> None:
+def run_bare_command() -> None:
     """The bare command on a terminal: a new session with nothing said about it, without the command line's parser."""
-    ended(lambda: sys.exit(interactive(Path(), {}, session="", commit=True)))
+    run_guarded(lambda: sys.exit(open_interactive(Path(), {}, session="", commit=True)))
 
 
-def _on() -> None:
+def _do_nothing() -> None:
     """Nothing stops it."""

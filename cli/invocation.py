@@ -19,8 +19,8 @@ from agent.locate import find_workspace_root
 from agent.model.base import Model
 from agent.options import Options
 from agent.runtime import Runtime
-from cli.models import check_prices, choose_model, role_makers
-from cli.settings.layers import load
+from cli.models import build_role_makers, check_prices, choose_model
+from cli.settings.layers import load_settings
 from cli.settings.shape import Settings
 from patchwright.version import VERSION
 from sandbox.policy import Approval
@@ -57,10 +57,10 @@ NO_MODEL = (
 )
 
 
-def settings_for(invocation: Invocation, home: Home) -> Settings:
+def load_invocation_settings(invocation: Invocation, home: Home) -> Settings:
     """All layers of settings for an invocation. Raises UserError."""
     root, _ = find_workspace_root(invocation.folder, need_git=invocation.offer_commit)
-    return load(home, root, invocation.flags)
+    return load_settings(home, root, invocation.flags)
 
 
 def make_runtime(
@@ -80,13 +80,13 @@ def make_runtime(
         sandbox=settings.sandbox,
         container_image=settings.container_image,
         session=invocation.session,
-        commit=when_to_commit(invocation, settings),
+        commit=choose_commit_time(invocation, settings),
         offer_commit=invocation.offer_commit,
-        limits=limits(settings),
+        limits=build_limits(settings),
         test_command=settings.tests.command,
         test_timeout=settings.tests.timeout,
         shell_timeout=settings.shell_timeout,
-        roles=role_makers(settings),
+        roles=build_role_makers(settings),
         kernel_memory=settings.kernel_memory << 20,
         actions=settings.actions,
         shares=Shares(recent=settings.context.recent, batch=settings.context.batch),
@@ -113,14 +113,14 @@ def make_runtime(
     return runtime
 
 
-def when_to_commit(invocation: Invocation, settings: Settings) -> When:
+def choose_commit_time(invocation: Invocation, settings: Settings) -> When:
     """As the settings say; without them at the end of a verified turn, and in a conversation never unasked."""
     if not invocation.offer_commit:
         return "never"
     return settings.commit or ("turn" if invocation.commit else "never")
 
 
-def limits(settings: Settings) -> Sequence[Limit]:
+def build_limits(settings: Settings) -> Sequence[Limit]:
     """The limits that the settings ask for."""
     found: list[Limit] = [MaxSteps(settings.max_steps), MaxTime(settings.max_time)]
     if settings.max_cost is not None:

@@ -13,8 +13,8 @@ from typing import Any
 
 from agent.home import Home
 from agent.outcome import Exit
-from cli.invocation import Invocation, make_runtime, settings_for
-from cli.run import guarded
+from cli.invocation import Invocation, load_invocation_settings, make_runtime
+from cli.run import run_with_final_event
 from cli.streams import write_line
 from sandbox.errors import Fault, UserError
 from sandbox.inert import sanitize_json, sanitize_text
@@ -26,7 +26,7 @@ _CELL = re.compile(r"^# ?%%.*$", re.MULTILINE)
 _FENCED = re.compile(r"^(`{3,})python[ \t]*\n(.*?)^\1[ \t]*$", re.MULTILINE | re.DOTALL)
 
 
-def blocks_of(text: str, *, markdown: bool) -> Iterator[str]:
+def split_blocks(text: str, *, markdown: bool) -> Iterator[str]:
     """The blocks of a script: cells between `# %%` lines, or the fenced Python of a Markdown text."""
     parts = (found[2] for found in _FENCED.finditer(text)) if markdown else _CELL.split(text)
     return (part for part in parts if part.strip())
@@ -43,15 +43,17 @@ def run_blocks(folder: Path, file: str, flags: Mapping[str, Any], *, go_on: bool
         commit=False,
         offer_commit=False,
     )
-    blocks = list(blocks_of(_text(file), markdown=file.endswith((".md", ".markdown"))))
+    blocks = list(split_blocks(_read_script(file), markdown=file.endswith((".md", ".markdown"))))
     if not blocks:
         raise UserError(
             Fault.USAGE, f"no blocks in {file!r}", "Write Python, with `# %%` lines between the blocks."
         )
-    return guarded("text", lambda: asyncio.run(_run(invocation, blocks, go_on=go_on, as_json=as_json)))
+    return run_with_final_event(
+        "text", lambda: asyncio.run(_run_in_kernel(invocation, blocks, go_on=go_on, as_json=as_json))
+    )
 
 
-def _text(file: str) -> str:
+def _read_script(file: str) -> str:
     if file == "-":
         return sys.stdin.read()
     try:
@@ -62,9 +64,9 @@ def _text(file: str) -> str:
         raise UserError(Fault.USAGE, f"not a text in UTF-8: {file!r}") from None
 
 
-async def _run(invocation: Invocation, blocks: list[str], *, go_on: bool, as_json: bool) -> int:
+async def _run_in_kernel(invocation: Invocation, blocks: list[str], *, go_on: bool, as_json: bool) -> int:
     home = Home.from_environment()
-    runtime = make_runtime(invocation, home, settings_for(invocation, home))
+    runtime = make_runtime(invocation, home, load_invocation_settings(invocation, home))
     if runtime.toolbox.get("python") is None:
         await runtime.close()
         raise UserError(Fault.CONFIGURATION, "there is no kernel in a container", "Set `sandbox` to auto.")
@@ -76,7 +78,7 @@ async def _run(invocation: Invocation, blocks: list[str], *, go_on: bool, as_jso
     try:
         for number, code in enumerate(blocks, 1):
             observation = await runtime.run_person_action("python", {"code": code})
-            _show(number, observation, as_json=as_json)
+            _print_block(number, observation, as_json=as_json)
             failed = failed or observation.failed
             if observation.data.get("ends") is True or (failed and not go_on):
                 break
@@ -87,7 +89,7 @@ async def _run(invocation: Invocation, blocks: list[str], *, go_on: bool, as_jso
     return Exit.NOT_ACHIEVED if failed else Exit.DONE
 
 
-def _show(number: int, observation: Observation, *, as_json: bool) -> None:
+def _print_block(number: int, observation: Observation, *, as_json: bool) -> None:
     if as_json:
         fields = {"block": number, **observation.data, "text": observation.text}
         write_line(

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from cli.commands import Commands
+from cli.commands import CommandGroup
 from cli.commands.options import (
     ApiBase,
     Folder,
@@ -20,15 +20,15 @@ from cli.commands.options import (
     OutputOption,
     Sandbox,
     Tests,
-    flags_of,
+    collect_flags,
 )
 from cli.completion import COMPLETING
-from cli.ending import ended
+from cli.ending import run_guarded
 from patchwright.version import VERSION
 
 app = typer.Typer(
     name="patchwright",
-    cls=Commands,
+    cls=CommandGroup,
     add_completion=False,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
@@ -64,20 +64,20 @@ def root(
         print(f"patchwright {VERSION}")
         raise typer.Exit
     if context.invoked_subcommand is not None:
-        _refuse_misplaced(context)
+        _refuse_misplaced_option(context)
         return
-    flags = flags_of(model=model, api_base=api_base, mode=mode, sandbox=sandbox, test_command=tests)
+    flags = collect_flags(model=model, api_base=api_base, mode=mode, sandbox=sandbox, test_command=tests)
     if prompt is not None or not sys.stdin.isatty():
-        from cli.run import one_shot
+        from cli.run import run_one_shot
 
-        raise typer.Exit(one_shot(folder, prompt, flags, output=output.value, commit=not no_commit))
+        raise typer.Exit(run_one_shot(folder, prompt, flags, output=output.value, commit=not no_commit))
     flags = {**flags, "plain": True} if plain else flags
-    from cli.interactive import interactive
+    from cli.interactive import open_interactive
 
-    raise typer.Exit(interactive(folder, flags, session="", commit=not no_commit))
+    raise typer.Exit(open_interactive(folder, flags, session="", commit=not no_commit))
 
 
-def _refuse_misplaced(context: typer.Context) -> None:
+def _refuse_misplaced_option(context: typer.Context) -> None:
     """An option before the command would be lost, and `--mode read-only` with it."""
     from sandbox.errors import Fault, UserError
 
@@ -100,4 +100,4 @@ def main() -> None:
         )
 
         completion_init()
-    ended(lambda: app(prog_name="patchwright"))
+    run_guarded(lambda: app(prog_name="patchwright"))

@@ -29,13 +29,13 @@ def choose_model(settings: Settings, home: Home, tell: Notice, *, apply_doubtful
     With the models that the settings name to answer in its place, or to lead it.
     apply_doubtful: see `agent.model.resolve.Context`
     """
-    name = main_name(settings)
-    model = model_called(name, settings, home, tell, apply_doubtful=apply_doubtful)
+    name = find_main_model_name(settings)
+    model = make_named_model(name, settings, home, tell, apply_doubtful=apply_doubtful)
     if settings.models.fallback and not name.startswith(UNPAID):
         from agent.model.fallback import Fallback
 
         others = [
-            (each, lambda each=each: model_called(each, settings, home, tell))
+            (each, lambda each=each: make_named_model(each, settings, home, tell))
             for each in settings.models.fallback
         ]
         model = Fallback(model, others, on_notice=tell)
@@ -43,12 +43,12 @@ def choose_model(settings: Settings, home: Home, tell: Notice, *, apply_doubtful
         from agent.model.relay import PlannerExecutor
 
         model = PlannerExecutor(
-            model_called(settings.models.plan, settings, home, tell), model, on_notice=tell
+            make_named_model(settings.models.plan, settings, home, tell), model, on_notice=tell
         )
     return model
 
 
-def main_name(settings: Settings) -> str:
+def find_main_model_name(settings: Settings) -> str:
     """What the main model is called."""
     if settings.model:
         return settings.model
@@ -57,30 +57,32 @@ def main_name(settings: Settings) -> str:
     return choose_default_model(os.environ) or "offline"
 
 
-def role_makers(settings: Settings) -> Mapping[Role, Callable[[Home, Notice], Model]]:
+def build_role_makers(settings: Settings) -> Mapping[Role, Callable[[Home, Notice], Model]]:
     """Makers of the models that settings name for other roles."""
     named = {role: getattr(settings.models, role) for role in (Role.FAST, Role.PLAN, Role.JUDGE)}
 
-    def maker(name: str) -> Callable[[Home, Notice], Model]:
-        return lambda home, tell: model_called(name, settings, home, tell)
+    def make_role_maker(name: str) -> Callable[[Home, Notice], Model]:
+        return lambda home, tell: make_named_model(name, settings, home, tell)
 
-    return {role: maker(name) for role, name in named.items() if name}
+    return {role: make_role_maker(name) for role, name in named.items() if name}
 
 
-def model_called(
+def make_named_model(
     name: str, settings: Settings, home: Home, tell: Notice, *, apply_doubtful: bool = False
 ) -> Model:
     """A model beside the main one; at the API base of the settings only if it is of the main one's provider."""
     from agent.model.resolve import create_model
 
     check_price(name, settings, home)
-    return create_model(name, replace(_context(name, settings, home, tell), apply_doubtful=apply_doubtful))
+    return create_model(
+        name, replace(_build_context(name, settings, home, tell), apply_doubtful=apply_doubtful)
+    )
 
 
 def check_prices(settings: Settings, home: Home) -> None:
     """Raise UserError where a limit on cost holds and a model that may be asked has no known price."""
     models = settings.models
-    for name in (main_name(settings), models.fast, models.plan, models.judge, *models.fallback):
+    for name in (find_main_model_name(settings), models.fast, models.plan, models.judge, *models.fallback):
         if name:
             check_price(name, settings, home)
 
@@ -91,7 +93,7 @@ def check_price(name: str, settings: Settings, home: Home) -> None:
         return
     from agent.model.resolve import find_listing
 
-    known = find_listing(name, _context(name, settings, home))
+    known = find_listing(name, _build_context(name, settings, home))
     if known is None or not known.prices:
         raise UserError(
             Fault.CONFIGURATION,
@@ -101,21 +103,23 @@ def check_price(name: str, settings: Settings, home: Home) -> None:
         )
 
 
-def _context(name: str, settings: Settings, home: Home, tell: Notice = lambda text: None) -> ModelConfig:
+def _build_context(
+    name: str, settings: Settings, home: Home, tell: Notice = lambda text: None
+) -> ModelConfig:
     from agent.model.resolve import ModelConfig
 
-    same = name.partition("/")[0] == main_name(settings).partition("/")[0] or "/" not in name
+    same = name.partition("/")[0] == find_main_model_name(settings).partition("/")[0] or "/" not in name
     return ModelConfig(
         api_base=(settings.api_base or None) if same else None,
         env=os.environ,
         cache=home.cache,
         on_notice=tell,
         effort=settings.models.effort,
-        listings={each: _listing(given) for each, given in settings.models.catalog.items()},
+        listings={each: _build_listing(given) for each, given in settings.models.catalog.items()},
     )
 
 
-def _listing(given: CatalogSettings) -> Listing:
+def _build_listing(given: CatalogSettings) -> Listing:
     from agent.model.catalog import Listing, Price
 
     prices: tuple[Price, ...] = ()
@@ -125,15 +129,15 @@ def _listing(given: CatalogSettings) -> Listing:
     return Listing(window=given.window, prices=prices, tools=given.tools, images=given.images)
 
 
-def side_calls(settings: Settings, home: Home, tell: Notice = lambda text: None) -> SideCalls:
+def make_side_calls(settings: Settings, home: Home, tell: Notice = lambda text: None) -> SideCalls:
     """For commands without a session: asks the roles' models; close `roles` and the main model afterwards."""
     made: list[Model] = []
 
-    def main() -> Model:
+    def get_main_model() -> Model:
         if not made:
             made.append(choose_model(settings, home, tell))
         return made[0]
 
-    makers = role_makers(settings)
+    makers = build_role_makers(settings)
     others = {role: (lambda make=make: make(home, tell)) for role, make in makers.items()}
-    return SideCalls(Roles(main, others))
+    return SideCalls(Roles(get_main_model, others))

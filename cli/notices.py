@@ -13,14 +13,14 @@ class Notices:
 
     def __init__(self, runtime: Runtime) -> None:
         self.found: list[str] = []
-        self._add(runtime.workspace.sandbox.warning)
-        self._add(build_exposure_warning(runtime.workspace.root))
-        runtime.session.subscribe(self._see)
+        self._add_sentence(runtime.workspace.sandbox.warning)
+        self._add_sentence(build_exposure_warning(runtime.workspace.root))
+        runtime.session.subscribe(self._observe_event)
 
-    def _see(self, event: Event) -> None:
+    def _observe_event(self, event: Event) -> None:
         if isinstance(event, ObservationEvent):
-            self._add(str(event.data.get("untrusted", "")))
+            self._add_sentence(str(event.data.get("untrusted", "")))
 
-    def _add(self, sentence: str) -> None:
+    def _add_sentence(self, sentence: str) -> None:
         if sentence and sentence not in self.found:
             self.found.append(sentence)

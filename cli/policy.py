@@ -10,7 +10,7 @@ from agent.assemble import default_approval
 from agent.home import Home
 from agent.locate import find_workspace_root
 from agent.outcome import Exit
-from cli.settings.layers import load
+from cli.settings.layers import load_settings
 from sandbox.effects import Effect
 from sandbox.inert import sanitize_for_approval, sanitize_text
 from sandbox.policy import Decision, Policy
@@ -25,14 +25,14 @@ _VERDICTS = {
 }
 
 
-def check(folder: Path, command: str, flags: Mapping[str, Any], *, as_json: bool) -> int:
+def explain_command(folder: Path, command: str, flags: Mapping[str, Any], *, as_json: bool) -> int:
     """Explain the verdict on a command; nothing is run. Returns the exit code."""
     from sandbox.backends import choose_sandbox
     from sandbox.shell import judge_command_line
 
     home = Home.from_environment()
     root, _ = find_workspace_root(folder, need_git=False)
-    settings = load(home, root, flags)
+    settings = load_settings(home, root, flags)
     sandbox = choose_sandbox(root, settings.sandbox, cache=home.cache)
     policy = Policy(settings.mode, settings.approval or default_approval(sandbox), settings.rules)
     confined = sandbox.name != "unconfined"
@@ -40,12 +40,12 @@ def check(folder: Path, command: str, flags: Mapping[str, Any], *, as_json: bool
     decision = policy.decide_command(judgement, root=root, confined=confined)
     parts = [(each, policy.decide_segment(each, root=root, confined=confined)) for each in judgement.segments]
     if as_json:
-        print(_json(policy, sandbox.name, decision, parts))
+        print(_build_json(policy, sandbox.name, decision, parts))
     else:
         if not parts:
             print("(no command)")
         for segment, its in parts:
-            print(_explained(segment, its))
+            print(_format_segment(segment, its))
         print(
             f"{_VERDICTS[decision.verdict]} (mode {policy.mode}, approval {policy.approval}, {sandbox.name})"
         )
@@ -56,19 +56,21 @@ def check(folder: Path, command: str, flags: Mapping[str, Any], *, as_json: bool
     return int(Exit.DONE if decision.verdict == "allow" else Exit.DENIED)
 
 
-def _explained(segment: Segment, decision: Decision) -> str:
-    effects = ", ".join(dict.fromkeys(_said(effect) for effect in segment.effects))
+def _format_segment(segment: Segment, decision: Decision) -> str:
+    effects = ", ".join(dict.fromkeys(_format_effect(effect) for effect in segment.effects))
     verdict = f"{decision.verdict}: {sanitize_text(decision.reason)}"
     return f"{sanitize_for_approval(segment.text)}\n  {sanitize_text(effects)}\n  {verdict}"
 
 
-def _said(effect: Effect) -> str:
+def _format_effect(effect: Effect) -> str:
     things = " ".join((*effect.paths, *effect.hosts))
     said = f"{effect.kind} {things}" if things else effect.kind
     return f"{said} ({effect.reason})" if effect.reason else said
 
 
-def _json(policy: Policy, sandbox: str, decision: Decision, parts: list[tuple[Segment, Decision]]) -> str:
+def _build_json(
+    policy: Policy, sandbox: str, decision: Decision, parts: list[tuple[Segment, Decision]]
+) -> str:
     import json
     from dataclasses import asdict
 

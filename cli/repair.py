@@ -35,25 +35,27 @@ WITHHELD = (
 )
 
 
-def localize(folder: Path, tests: Sequence[str], *, as_json: bool) -> int:
+def localize_failing_tests(folder: Path, tests: Sequence[str], *, as_json: bool) -> int:
     """Exit code: DONE, NOTHING_TO_DO if no test fails, else as for `repair`. Raises UserError."""
     from tools.repair.engine import trace
     from tools.repair.result import told_why
 
-    with _opened(folder) as at:
-        result, _ = asyncio.run(trace(at, _targets(tests), LOCALIZE_SECONDS))
+    with _open_workspace(folder) as at:
+        result, _ = asyncio.run(trace(at, _select_targets(tests), LOCALIZE_SECONDS))
     if as_json:
         print(json.dumps(result.as_data()))
     elif result.suspects:
         print(
-            sanitize_text("\n".join([f"{len(result.left)} failing", *_suspects(result), *told_why(result)]))
+            sanitize_text(
+                "\n".join([f"{len(result.left)} failing", *_format_suspects(result), *told_why(result)])
+            )
         )
     else:
         print(sanitize_text(result.reason))
-    return Exit.DONE if result.suspects else _code(result)
+    return Exit.DONE if result.suspects else _choose_exit_code(result)
 
 
-def repair(
+def repair_failing_tests(
     folder: Path, tests: Sequence[str], *, hint: str, budget: str, top: int, apply: bool | None, as_json: bool
 ) -> int:
     """Exit code: DONE if every failing test passes, else what kept it from that. Raises UserError.
@@ -63,33 +65,37 @@ def repair(
     from tools.repair import engine
     from tools.repair.choosing import sure
 
-    seconds = _seconds(budget)
-    with _opened(folder) as at:
+    seconds = _parse_seconds(budget)
+    with _open_workspace(folder) as at:
         told = (lambda line: None) if as_json else lambda line: write_error(sanitize_text(line) + "\n")
         result = asyncio.run(
-            engine.repair(at, targets=_targets(tests), hint=hint, budget=seconds, on_progress=told)
+            engine.repair(at, targets=_select_targets(tests), hint=hint, budget=seconds, on_progress=told)
         )
         made = () if apply is False else result.fixes if apply else sure(result.fixes)
         if made:
-            _write(at, made)
+            _write_fixes(at, made)
     withheld = apply is None and len(made) < len(result.fixes)
     if as_json:
         data = {"applied": bool(made), "withheld": len(result.fixes) - len(made) if withheld else 0}
         print(json.dumps({**result.as_data(), **data}))
     else:
-        print(sanitize_text("\n".join(_told(result, max(top, SHOWN_IN_DOUBT) if withheld else top, made))))
+        print(
+            sanitize_text(
+                "\n".join(_format_result(result, max(top, SHOWN_IN_DOUBT) if withheld else top, made))
+            )
+        )
         if withheld:
             print(WITHHELD)
-    return Exit.TESTS_FAIL if withheld else _code(result)
+    return Exit.TESTS_FAIL if withheld else _choose_exit_code(result)
 
 
-def _targets(tests: Sequence[str]) -> list[str]:
+def _select_targets(tests: Sequence[str]) -> list[str]:
     """None stands for all."""
     return [] if "all" in tests else list(tests)
 
 
 @contextmanager
-def _opened(folder: Path) -> Iterator[Workspace]:
+def _open_workspace(folder: Path) -> Iterator[Workspace]:
     """The folder as a workspace whose commands run confined; what the search needs is gone afterwards."""
     from sandbox.backends import choose_sandbox
     from sandbox.paths import Tree
@@ -114,7 +120,7 @@ def _opened(folder: Path) -> Iterator[Workspace]:
         shutil.rmtree(place, ignore_errors=True)  # what is left of it is a cache
 
 
-def _seconds(text: str) -> float:
+def _parse_seconds(text: str) -> float:
     """Seconds of "90", "90s", "2m" or "1h"."""
     match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*(s|m|h)?", text.strip())
     seconds = float(match[1]) * {"s": 1, "m": 60, "h": 3600}[match[2] or "s"] if match else 0.0
@@ -123,7 +129,7 @@ def _seconds(text: str) -> float:
     return seconds
 
 
-def _write(at: Workspace, fixes: Sequence[Fix]) -> None:
+def _write_fixes(at: Workspace, fixes: Sequence[Fix]) -> None:
     """All fixes or none, each at the one place where it was found to help. Raises UserError."""
     from sandbox.transaction import Conflict
     from tools.edit.changes import Replace, Update
@@ -146,10 +152,10 @@ def _write(at: Workspace, fixes: Sequence[Fix]) -> None:
         ) from None
 
 
-def _told(result: RepairResult, top: int, made: Sequence[Fix]) -> list[str]:
+def _format_result(result: RepairResult, top: int, made: Sequence[Fix]) -> list[str]:
     lines = [f"{result.outcome}: {result.reason}"]
     for fix in result.fixes:
-        lines += _shown(fix, f"{fix.path}:{fix.line}: {fix.why}")
+        lines += _format_fix(fix, f"{fix.path}:{fix.line}: {fix.why}")
     if result.fixes:
         done = "applied, not committed" if made else "not applied"
         if made and len(made) < len(result.fixes):
@@ -158,12 +164,12 @@ def _told(result: RepairResult, top: int, made: Sequence[Fix]) -> list[str]:
     for number, patch in enumerate(result.alternatives[: top - 1], 2):
         lines.append(f"alternative {number}, which passes the same tests (not run against the whole suite):")
         for fix in patch:
-            lines += _shown(fix, f"{fix.path}:{fix.line}: {fix.why}")
+            lines += _format_fix(fix, f"{fix.path}:{fix.line}: {fix.why}")
     if result.left:
         lines.append("still failing:")
         lines += [f"  {test}: {result.messages.get(test, '')}" for test in result.left[:SHOWN]]
     if result.left or not result.fixes:
-        lines += _suspects(result)
+        lines += _format_suspects(result)
     if result.unsteady:
         lines.append(
             f"left out, as they do not come out the same each time: {', '.join(result.unsteady[:SHOWN])}"
@@ -171,7 +177,7 @@ def _told(result: RepairResult, top: int, made: Sequence[Fix]) -> list[str]:
     return lines
 
 
-def _shown(fix: Fix, head: str) -> list[str]:
+def _format_fix(fix: Fix, head: str) -> list[str]:
     from tools.repair.choosing import in_words
 
     minus = [f"    - {line}" for line in fix.old.split("\n")]
@@ -179,7 +185,7 @@ def _shown(fix: Fix, head: str) -> list[str]:
     return [head, *minus, *plus, f"    confidence: {in_words(fix.confidence)} ({fix.confidence:.2f})"]
 
 
-def _suspects(result: RepairResult) -> list[str]:
+def _format_suspects(result: RepairResult) -> list[str]:
     if not result.suspects:
         return []
     rows = [
@@ -190,7 +196,7 @@ def _suspects(result: RepairResult) -> list[str]:
     return ["most suspicious:", *rows]
 
 
-def _code(result: RepairResult) -> int:
+def _choose_exit_code(result: RepairResult) -> int:
     from tools.repair.result import Outcome
 
     codes = {

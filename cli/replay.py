@@ -22,7 +22,7 @@ from tools.action import Action
 from tools.text import format_count
 
 
-def replay(
+def replay_session(
     folder: Path,
     session: str,
     *,
@@ -35,32 +35,36 @@ def replay(
     home = Home.from_environment()
     root, _ = find_workspace_root(folder, need_git=False)
     found = list(
-        _until(
-            replay_steps(_events(home, root, session), home.get_project_folder(root) / "sessions" / session),
+        _take_until(
+            replay_steps(
+                _read_branch(home, root, session), home.get_project_folder(root) / "sessions" / session
+            ),
             until,
         )
     )
     if not found:
         raise UserError(Fault.USAGE, f"session {session!r} has no request that could be made again")
     for step in found:
-        print(sanitize_text(line(step)))
+        print(sanitize_text(format_step(step)))
     differing = [step for step in found if step.changed_parts]
     if cassette is not None:
         from agent.model.cassette import write_cassette
 
-        count = write_cassette(cassette, ((step.request.messages, reply_of(step.reply)) for step in found))
+        count = write_cassette(
+            cassette, ((step.request.messages, rebuild_reply(step.reply)) for step in found)
+        )
         print(
             sanitize_text(f"{format_count(count, 'call')} written to {cassette}: --model cassette:{cassette}")
         )
     if model is not None:
-        made = _maker(home, root, flags)(model)
-        print(sanitize_text(asyncio.run(_compared(found[-1], made))))
+        made = _make_model_maker(home, root, flags)(model)
+        print(sanitize_text(asyncio.run(_compare_replies(found[-1], made))))
     if differing:
         print(f"{format_count(len(differing), 'request')} of {len(found)} would be another one now")
     return int(Exit.NOT_ACHIEVED if differing else Exit.DONE)
 
 
-def line(step: ReplayedStep) -> str:
+def format_step(step: ReplayedStep) -> str:
     """One step on one line: number, size, whether the request is the same, what came of it."""
     if step.changed_parts:
         same = f"differs in {', '.join(step.changed_parts)}"
@@ -71,7 +75,7 @@ def line(step: ReplayedStep) -> str:
     return f"{step.number:4}  {len(step.request.messages):4} messages  {same}  → {actions or text or '(nothing)'}"
 
 
-def reply_of(event: MessageEvent) -> Reply:
+def rebuild_reply(event: MessageEvent) -> Reply:
     """The reply that a message of the log was made of."""
     used = event.usage
     return Reply(
@@ -88,14 +92,14 @@ def reply_of(event: MessageEvent) -> Reply:
     )
 
 
-def _until(found: Iterator[ReplayedStep], until: int | None) -> Iterator[ReplayedStep]:
+def _take_until(found: Iterator[ReplayedStep], until: int | None) -> Iterator[ReplayedStep]:
     for step in found:
         if until is not None and step.number > until:
             return
         yield step
 
 
-def _events(home: Home, root: Path, session: str) -> Iterator[Event]:
+def _read_branch(home: Home, root: Path, session: str) -> Iterator[Event]:
     """The present branch of a session's log, which may be open elsewhere."""
     try:
         events = {
@@ -112,16 +116,16 @@ def _events(home: Home, root: Path, session: str) -> Iterator[Event]:
     return reversed(branch)
 
 
-def _maker(home: Home, root: Path, flags: Mapping[str, Any]) -> Callable[[str], Model]:
-    from cli.models import model_called
-    from cli.settings.layers import load as settings
+def _make_model_maker(home: Home, root: Path, flags: Mapping[str, Any]) -> Callable[[str], Model]:
+    from cli.models import make_named_model
+    from cli.settings.layers import load_settings
 
-    return lambda name: model_called(
-        name, settings(home, root, flags), home, lambda text: print(sanitize_text(text))
+    return lambda name: make_named_model(
+        name, load_settings(home, root, flags), home, lambda text: print(sanitize_text(text))
     )
 
 
-async def _compared(step: ReplayedStep, model: Model) -> str:
+async def _compare_replies(step: ReplayedStep, model: Model) -> str:
     """What another model says to the same request, beside what was said then."""
     from agent.side_calls import collect_reply
 
@@ -129,13 +133,13 @@ async def _compared(step: ReplayedStep, model: Model) -> str:
         reply = await collect_reply(model, step.request)
     finally:
         await model.close()
-    then, now = _said(reply_of(step.reply)), _said(reply)
+    then, now = _list_reply_lines(rebuild_reply(step.reply)), _list_reply_lines(reply)
     names = (f"{step.reply.model} (then)", f"{reply.model or model.name} (now)")
     difference = list(difflib.unified_diff(then, now, *names, lineterm="", n=99))
     return "\n".join(difference) or f"{model.name} says the same"
 
 
-def _said(reply: Reply) -> Sequence[str]:
+def _list_reply_lines(reply: Reply) -> Sequence[str]:
     calls = [
         f"→ {each.tool} {json.dumps(dict(each.arguments), ensure_ascii=False)}" for each in reply.actions
     ]

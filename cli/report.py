@@ -14,12 +14,14 @@ if TYPE_CHECKING:
     from agent.outcome import Exit
 
 
-def complain(error: UserError) -> None:
+def write_user_error(error: UserError) -> None:
     """Write an error to standard error: `patchwright: what happened`, then what to do about it."""
-    write_error(_safe(f"patchwright: {error.message}\n" + (f"  {error.hint}\n" if error.hint else "")))
+    write_error(
+        _sanitize_text(f"patchwright: {error.message}\n" + (f"  {error.hint}\n" if error.hint else ""))
+    )
 
 
-def verdict(error: BaseException) -> tuple[Exit, UserError | None]:
+def classify_error(error: BaseException) -> tuple[Exit, UserError | None]:
     """(exit code, what to tell) of anything that ended a command; None for a fault of our own."""
     from agent.outcome import BY_FAULT, Exit
 
@@ -31,25 +33,25 @@ def verdict(error: BaseException) -> tuple[Exit, UserError | None]:
     return (Exit.INTERRUPTED if isinstance(error, KeyboardInterrupt) else Exit.INTERNAL), None
 
 
-def tell(error: BaseException) -> int:
+def report_error(error: BaseException) -> int:
     """Say on standard error what ended a command; returns the exit code. Our own faults come with a traceback."""
     from agent.outcome import Exit
 
-    code, told = verdict(error)
+    code, told = classify_error(error)
     if told is not None:
-        complain(told)
+        write_user_error(told)
     elif code is Exit.INTERRUPTED:
         write_error("patchwright: interrupted\n")
     else:
         import traceback
 
-        write_error(_safe("".join(traceback.format_exception(error))))
+        write_error(_sanitize_text("".join(traceback.format_exception(error))))
         write_error(
             "patchwright: this is a fault in Patchwright itself; please report it with the lines above\n"
         )
     return int(code)
 
 
-def _safe(text: str) -> str:
+def _sanitize_text(text: str) -> str:
     """An error quotes what it is about: a file's name, a server's answer, a line of code."""
     return sanitize_text(redact(text))

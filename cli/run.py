@@ -19,11 +19,11 @@ from agent.events import End, ErrorEvent, Event, collect_fields, encode_line, re
 from agent.home import Home
 from agent.outcome import Exit
 from agent.runtime import Runtime
-from cli.invocation import NO_MODEL, Invocation, make_runtime, settings_for
+from cli.invocation import NO_MODEL, Invocation, load_invocation_settings, make_runtime
 from cli.notices import Notices
-from cli.report import tell, verdict
+from cli.report import classify_error, report_error
 from cli.settings.shape import Settings
-from cli.streams import Lost, write_error, write_line
+from cli.streams import OutputFailure, write_error, write_line
 from sandbox.errors import Fault, UserError
 from sandbox.inert import sanitize_json, sanitize_text
 from sandbox.installation import build_exposure_warning
@@ -35,7 +35,7 @@ STDIN_PATIENCE = 0.3
 stays silent (a CI job, a harness that never closes it) must not hang the run."""
 
 
-def one_shot(
+def run_one_shot(
     folder: Path,
     prompt: str | None,
     flags: Mapping[str, Any],
@@ -58,73 +58,75 @@ def one_shot(
         attempts=attempts,
         apply_doubtful=apply_doubtful,
     )
-    return guarded(output, lambda: _run(invocation, _prompt(prompt), output))
+    return run_with_final_event(output, lambda: _run_prompt(invocation, _read_prompt(prompt), output))
 
 
-def driven(folder: Path, flags: Mapping[str, Any], *, output: str, commit: bool, session: str = "") -> int:
+def run_driven(
+    folder: Path, flags: Mapping[str, Any], *, output: str, commit: bool, session: str = ""
+) -> int:
     """Let a program drive a session by lines on standard input. Returns the exit code of the last turn."""
     if output != "stream-json":
         raise UserError(Fault.USAGE, "--input stream-json goes with --output stream-json", "Give both.")
     invocation = Invocation(
         folder=folder, flags=flags, commit=commit, offer_commit=commit, session=session, approval=None
     )
-    return guarded(output, lambda: asyncio.run(_drive(invocation)))
+    return run_with_final_event(output, lambda: asyncio.run(_drive_session(invocation)))
 
 
-async def _drive(invocation: Invocation) -> int:
-    from cli.driven import Driver
+async def _drive_session(invocation: Invocation) -> int:
+    from cli.driven import StdioDriver
 
     home = Home.from_environment()
-    settings = settings_for(invocation, home)
+    settings = load_invocation_settings(invocation, home)
     runtime = make_runtime(replace(invocation, approval=settings.approval), home, settings)
     try:
-        _subscribe(runtime, settings, "stream-json")
-        driver = Driver(runtime)
+        _subscribe_output(runtime, settings, "stream-json")
+        driver = StdioDriver(runtime)
         runtime.loop.gateway.approver = driver
         loop = asyncio.get_running_loop()
         loop.add_signal_handler(signal.SIGINT, runtime.interrupt)
-        for number in _endings():
-            loop.add_signal_handler(number, driver.end)
+        for number in _list_end_signals():
+            loop.add_signal_handler(number, driver.end_session)
         return await driver.run()
     finally:
         await runtime.close()
 
 
-def go_on(folder: Path, flags: Mapping[str, Any], *, output: str, commit: bool, session: str) -> int:
+def continue_turn(folder: Path, flags: Mapping[str, Any], *, output: str, commit: bool, session: str) -> int:
     """Continue the turn of a session that was cut off."""
     invocation = Invocation(folder=folder, flags=flags, commit=commit, offer_commit=commit, session=session)
-    return guarded(output, lambda: _run(invocation, None, output))
+    return run_with_final_event(output, lambda: _run_prompt(invocation, None, output))
 
 
-def guarded(output: str, run: Callable[[], int]) -> int:
+def run_with_final_event(output: str, run: Callable[[], int]) -> int:
     """Run; what ends it outside a turn is told like what ends it inside, last event included."""
-    for number in _endings():  # until a turn takes them over
-        signal.signal(number, _terminated)
+    for number in _list_end_signals():  # until a turn takes them over
+        signal.signal(number, _raise_interrupt)
     try:
         code = run()
     except (Exception, KeyboardInterrupt) as error:
-        code = _ended_early(output, error)
-    if Lost.error is None:
+        code = _report_early_end(output, error)
+    if OutputFailure.error is None:
         return code
-    reason = Lost.error.strerror or str(Lost.error)
+    reason = OutputFailure.error.strerror or str(OutputFailure.error)
     write_error(f"patchwright: the answer could not be written to standard output: {reason}\n")
     return int(Exit.STORAGE_FULL)
 
 
-def _endings() -> Sequence[signal.Signals]:
+def _list_end_signals() -> Sequence[signal.Signals]:
     """The signals that end a run: not SIGHUP where `nohup` has it ignored."""
     ignored = signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
     return (signal.SIGTERM,) if ignored else (signal.SIGTERM, signal.SIGHUP)
 
 
-def _terminated(number: int, frame: object) -> None:
+def _raise_interrupt(number: int, frame: object) -> None:
     raise KeyboardInterrupt
 
 
-def _ended_early(output: str, error: BaseException) -> int:
-    code, told = verdict(error)
+def _report_early_end(output: str, error: BaseException) -> int:
+    code, told = classify_error(error)
     if output == "text" or code is Exit.INTERNAL:
-        tell(error)
+        report_error(error)
     if output == "text":
         return int(code)
     message = redact(told.message if told else "interrupted" if code is Exit.INTERRUPTED else repr(error))
@@ -138,41 +140,41 @@ def _ended_early(output: str, error: BaseException) -> int:
     return int(code)
 
 
-def _run(invocation: Invocation, prompt: str | None, output: str) -> int:
-    return asyncio.run(_turn(invocation, prompt, output))
+def _run_prompt(invocation: Invocation, prompt: str | None, output: str) -> int:
+    return asyncio.run(_run_turn(invocation, prompt, output))
 
 
-async def _turn(invocation: Invocation, prompt: str | None, output: str) -> int:
+async def _run_turn(invocation: Invocation, prompt: str | None, output: str) -> int:
     home = Home.from_environment()
-    settings = settings_for(invocation, home)
+    settings = load_invocation_settings(invocation, home)
     structure = None
     if invocation.schema is not None:
-        from cli.structured import Structure
+        from cli.structured import AnswerSchema
 
-        structure = Structure.load(invocation.schema)
+        structure = AnswerSchema.from_file(invocation.schema)
     if invocation.attempts > 1:
-        from cli.attempts import make_attempts
+        from cli.attempts import make_attempts_runtime
 
-        runtime = make_attempts(invocation, home, settings, prompt or "")
+        runtime = make_attempts_runtime(invocation, home, settings, prompt or "")
     else:
         runtime = make_runtime(invocation, home, settings)
     try:
         notices = Notices(runtime)
-        _subscribe(runtime, settings, output)
+        _subscribe_output(runtime, settings, output)
         loop = asyncio.get_running_loop()
-        loop.add_signal_handler(signal.SIGINT, _interrupt, runtime)
-        for number in _endings():
+        loop.add_signal_handler(signal.SIGINT, _handle_interrupt, runtime)
+        for number in _list_end_signals():
             loop.add_signal_handler(number, runtime.stop)
         if structure is not None and prompt is not None:
-            prompt = structure.asked(prompt)
+            prompt = structure.extend_prompt(prompt)
         end = await runtime.run_turn(prompt)
         more: dict[str, Any] = {"notices": notices.found}
         if structure is not None:
-            from cli.structured import settled
+            from cli.structured import obtain_valid_answer
 
-            end, more["structured"] = await settled(structure, runtime, end)
+            end, more["structured"] = await obtain_valid_answer(structure, runtime, end)
         if output == "json":
-            write_line(_json_result(end, runtime, more))
+            write_line(_build_json_result(end, runtime, more))
         elif output == "text" and more.get("structured") is not None:
             write_line(sanitize_json(json.dumps(more["structured"], ensure_ascii=False)).encode() + b"\n")
         elif output == "text" and end.summary and end.exit_code in _ANSWERS:
@@ -186,13 +188,13 @@ _ANSWERS = {Exit.DONE, Exit.TESTS_FAIL, Exit.NOTHING_TO_DO, Exit.NO_TEST_RUNNER,
 """Outcomes whose summary is the model's answer (the others were told on standard error)."""
 
 
-def _interrupt(runtime: Runtime) -> None:
+def _handle_interrupt(runtime: Runtime) -> None:
     if runtime.loop.is_stepping:
         write_error("patchwright: stopping this step; Ctrl-C again ends the turn\n")
     runtime.interrupt()
 
 
-def _subscribe(runtime: Runtime, settings: Settings, output: str) -> None:
+def _subscribe_output(runtime: Runtime, settings: Settings, output: str) -> None:
     if output == "stream-json":
         for event in runtime.session.replayed:
             write_line(render_event(event))
@@ -203,7 +205,7 @@ def _subscribe(runtime: Runtime, settings: Settings, output: str) -> None:
     from cli.render.lines import LineView
     from cli.render.terminal import Terminal
 
-    terminal = Terminal.of(sys.stderr)
+    terminal = Terminal.from_stream(sys.stderr)
     view = LineView(write_error, colour=terminal.colour, width=terminal.columns, unicode=terminal.unicode)
     for warning in filter(
         None, (runtime.workspace.sandbox.warning, build_exposure_warning(runtime.workspace.root))
@@ -211,15 +213,15 @@ def _subscribe(runtime: Runtime, settings: Settings, output: str) -> None:
         write_error(f"patchwright: {warning}\n")
     if not settings.model and runtime.model.name == "offline":
         write_error(f"patchwright: {NO_MODEL}\n")
-    runtime.session.subscribe(view.event)
+    runtime.session.subscribe(view.show_event)
 
 
-def _json_result(end: End, runtime: Runtime, more: Mapping[str, Any]) -> bytes:
+def _build_json_result(end: End, runtime: Runtime, more: Mapping[str, Any]) -> bytes:
     head = {"session": runtime.session.id, "model": runtime.model.name}
     return encode_line({**head, **collect_fields(end), **more})
 
 
-def _prompt(given: str | None) -> str:
+def _read_prompt(given: str | None) -> str:
     """The prompt: the argument, standard input, or both (piped text follows the argument)."""
     if given is None or given == "-":
         if sys.stdin.isatty():

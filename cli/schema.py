@@ -12,7 +12,7 @@ from agent.events import FORMAT
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
 
-def events() -> dict[str, Any]:
+def build_events_schema() -> dict[str, Any]:
     """Of one line of `--output stream-json`, and of a session's log."""
     from pydantic import Discriminator, TypeAdapter
 
@@ -21,10 +21,10 @@ def events() -> dict[str, Any]:
     union: Any = reduce(or_, dict.fromkeys(KINDS.values()))
     schema = TypeAdapter[Any](Annotated[union, Discriminator("kind")]).json_schema()
     note = "Events of other kinds, and other fields, may come with a later version: pass over them."
-    return _titled("Patchwright events", f"urn:patchwright:events:{FORMAT}", note, schema)
+    return _add_title("Patchwright events", f"urn:patchwright:events:{FORMAT}", note, schema)
 
 
-def result() -> dict[str, Any]:
+def build_result_schema() -> dict[str, Any]:
     """Of the object that `--output json` prints."""
     from pydantic import TypeAdapter
 
@@ -38,23 +38,23 @@ def result() -> dict[str, Any]:
         "structured": {"description": "the answer, where --output-schema asked for one"},
     }
     schema["required"] = ["kind", "outcome", "exit_code", "summary", "session", "model"]
-    return _titled("Patchwright result", f"urn:patchwright:result:{FORMAT}", "", schema)
+    return _add_title("Patchwright result", f"urn:patchwright:result:{FORMAT}", "", schema)
 
 
-def commands() -> dict[str, Any]:
+def build_input_schema() -> dict[str, Any]:
     """Of one line that `--input stream-json` takes."""
 
-    def line(kind: str, *required: str, **fields: Any) -> dict[str, Any]:
+    def build_line_schema(kind: str, *required: str, **fields: Any) -> dict[str, Any]:
         properties = {"kind": {"const": kind}, **fields}
         return {"type": "object", "properties": properties, "required": ["kind", *required]}
 
     text = {"type": "string", "minLength": 1}
     lines = [
-        line("prompt", "text", text=text),
-        line("steer", "text", text=text),
-        line("interrupt"),
-        line("stop"),
-        line(
+        build_line_schema("prompt", "text", text=text),
+        build_line_schema("steer", "text", text=text),
+        build_line_schema("interrupt"),
+        build_line_schema("stop"),
+        build_line_schema(
             "decision",
             "id",
             "verdict",
@@ -63,21 +63,21 @@ def commands() -> dict[str, Any]:
             reason={"type": "string"},
         ),
     ]
-    return _titled("Patchwright input", "urn:patchwright:input:1", "", {"oneOf": lines})
+    return _add_title("Patchwright input", "urn:patchwright:input:1", "", {"oneOf": lines})
 
 
-def settings() -> dict[str, Any]:
+def build_settings_schema() -> dict[str, Any]:
     """Of the settings file, as an editor can use it for completion."""
     from pydantic import TypeAdapter
 
     from cli.settings.shape import Settings
 
-    return _titled(
+    return _add_title(
         "Patchwright settings", "urn:patchwright:settings:1", "", TypeAdapter(Settings).json_schema()
     )
 
 
-def _titled(title: str, name: str, note: str, schema: Mapping[str, Any]) -> dict[str, Any]:
+def _add_title(title: str, name: str, note: str, schema: Mapping[str, Any]) -> dict[str, Any]:
     head = {"$schema": DIALECT, "$id": name, "title": title}
     return {
         **head,
@@ -87,8 +87,8 @@ def _titled(title: str, name: str, note: str, schema: Mapping[str, Any]) -> dict
 
 
 SCHEMAS: Mapping[str, Callable[[], dict[str, Any]]] = {
-    "events": events,
-    "result": result,
-    "input": commands,
-    "settings": settings,
+    "events": build_events_schema,
+    "result": build_result_schema,
+    "input": build_input_schema,
+    "settings": build_settings_schema,
 }

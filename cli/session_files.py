@@ -7,17 +7,17 @@ import time
 from pathlib import Path
 
 from agent.home import Home
-from agent.index import load_session_summaries as indexed
+from agent.index import load_session_summaries
 from agent.locate import find_workspace_root
 from agent.session import Session
-from cli.sessions import line, newest
+from cli.sessions import find_newest_session, format_session_line
 from sandbox.errors import Fault, UserError
 from sandbox.inert import sanitize_json, sanitize_text
 
 _MB = 1 << 20
 
 
-def search(folder: Path, words: str, *, all_projects: bool, limit: int, as_json: bool) -> int:
+def search_sessions(folder: Path, words: str, *, all_projects: bool, limit: int, as_json: bool) -> int:
     """Print the places that hold all the words. Exit code 3 if there are none."""
     from agent.find import search_logs
 
@@ -40,21 +40,21 @@ def search(folder: Path, words: str, *, all_projects: bool, limit: int, as_json:
     return 0 if hits else 3
 
 
-def fork(folder: Path, session: str, at: str) -> int:
+def fork_session(folder: Path, session: str, at: str) -> int:
     """Copy a session's history into a new one."""
-    from agent.transfer import create_fork as copy
+    from agent.transfer import create_fork
 
-    made = copy(_path(folder, session), at)
+    made = create_fork(_find_session_folder(folder, session), at)
     made.close()
     print(made.id)
     return 0
 
 
-def rename(folder: Path, session: str, title: str) -> int:
+def rename_session(folder: Path, session: str, title: str) -> int:
     """Store a title."""
     if not title.strip():
         raise UserError(Fault.USAGE, "the title is empty", "Say what to call the session.")
-    opened = Session.open(_path(folder, session))
+    opened = Session.open(_find_session_folder(folder, session))
     try:
         opened.rename(title)
     finally:
@@ -62,17 +62,17 @@ def rename(folder: Path, session: str, title: str) -> int:
     return 0
 
 
-def export(folder: Path, session: str, to: str) -> int:
+def write_export(folder: Path, session: str, to: str) -> int:
     """Write an export to a new file, or to standard output."""
-    from agent.transfer import export_to_stream as write
+    from agent.transfer import export_to_stream
 
-    path = _path(folder, session)
+    path = _find_session_folder(folder, session)
     if to == "-":
-        write(path, sys.stdout.buffer)
+        export_to_stream(path, sys.stdout.buffer)
         return 0
     try:
         with Path(to).open("xb") as file:
-            write(path, file)
+            export_to_stream(path, file)
     except FileExistsError:
         raise UserError(Fault.USAGE, f"{to!r} exists", "Name a new file.") from None
     except OSError as error:
@@ -80,7 +80,7 @@ def export(folder: Path, session: str, to: str) -> int:
     return 0
 
 
-def import_(folder: Path, source: str) -> int:
+def import_session(folder: Path, source: str) -> int:
     """Make a session of an export."""
     from agent.transfer import import_from_stream
 
@@ -99,22 +99,21 @@ def import_(folder: Path, source: str) -> int:
     return 0
 
 
-def prune(
+def prune_sessions(
     folder: Path, older_than: float | None, keep: float | None, *, all_projects: bool, dry: bool
 ) -> int:
     """Remove sessions by age (days) and size (MB)."""
-    from agent.upkeep import prune_snapshots
-    from agent.upkeep import remove_old_sessions as remove
+    from agent.upkeep import prune_snapshots, remove_old_sessions
 
     root = None if all_projects else find_workspace_root(folder, need_git=False)[0]
-    done = remove(
-        indexed(Home.from_environment(), root),
+    done = remove_old_sessions(
+        load_session_summaries(Home.from_environment(), root),
         older_than=None if older_than is None else older_than * 86_400,
         keep_bytes=None if keep is None else int(keep * _MB),
         dry=dry,
     )
     for each, _ in done.removed:
-        print(f"{'would remove' if dry else 'removed'} {line(each)}")
+        print(f"{'would remove' if dry else 'removed'} {format_session_line(each)}")
     size = sum(bytes_ for _, bytes_ in done.removed)
     verb = "would be removed" if dry else "removed"
     if not dry:
@@ -124,10 +123,10 @@ def prune(
     return 0
 
 
-def _path(folder: Path, session: str) -> Path:
+def _find_session_folder(folder: Path, session: str) -> Path:
     home = Home.from_environment()
     root, _ = find_workspace_root(folder, need_git=False)
-    name = session or newest(home, root)
+    name = session or find_newest_session(home, root)
     path = home.get_project_folder(root) / "sessions" / name
     if "/" in name or not (path / "log.jsonl").is_file():
         raise UserError(

@@ -34,11 +34,11 @@ def list_sessions(folder: Path, *, all_projects: bool, as_json: bool) -> int:
     if not found:
         print("no sessions yet" if root is None else sanitize_text(f"no sessions in {root}"), file=sys.stderr)
     for each in found:
-        print(line(each, with_project=all_projects))
+        print(format_session_line(each, with_project=all_projects))
     return 0
 
 
-def line(summary: SessionSummary, *, with_project: bool = False) -> str:
+def format_session_line(summary: SessionSummary, *, with_project: bool = False) -> str:
     """One session on one line: id, when, outcome, steps, cost, title."""
     when = time.strftime("%Y-%m-%d %H:%M", time.localtime(summary.updated))
     cost = "" if summary.cost is None else f"  ${summary.cost:.4f}"
@@ -60,17 +60,19 @@ def resume_session(
 ) -> int:
     """Go on with a session: say `prompt`, continue an unfinished turn, or open it in the terminal."""
     if prompt is None and output == "text" and sys.stdin.isatty():
-        state = _state(folder, session)
+        state = _read_state(folder, session)
         if not state.unfinished:  # a person waits: without what only a run needs
-            from cli.interactive import interactive
+            from cli.interactive import open_interactive
 
-            return interactive(folder, _with_model(flags, state), session=state.id, commit=commit)
-    from cli.run import guarded
+            return open_interactive(folder, _add_session_model(flags, state), session=state.id, commit=commit)
+    from cli.run import run_with_final_event
 
-    return guarded(output, lambda: _resume(folder, session, prompt, flags, output=output, commit=commit))
+    return run_with_final_event(
+        output, lambda: _resume_without_terminal(folder, session, prompt, flags, output=output, commit=commit)
+    )
 
 
-def _resume(
+def _resume_without_terminal(
     folder: Path,
     session: str,
     prompt: str | None,
@@ -79,14 +81,14 @@ def _resume(
     output: str,
     commit: bool,
 ) -> int:
-    state = _state(folder, session)
-    flags = _with_model(flags, state)
-    from cli.run import go_on, one_shot
+    state = _read_state(folder, session)
+    flags = _add_session_model(flags, state)
+    from cli.run import continue_turn, run_one_shot
 
     if prompt is not None:
-        return one_shot(folder, prompt, flags, output=output, commit=commit, session=state.id)
+        return run_one_shot(folder, prompt, flags, output=output, commit=commit, session=state.id)
     if state.unfinished:
-        return go_on(folder, flags, output=output, commit=commit, session=state.id)
+        return continue_turn(folder, flags, output=output, commit=commit, session=state.id)
     raise UserError(
         Fault.USAGE,
         f"session {state.id!r} has no unfinished turn",
@@ -94,7 +96,7 @@ def _resume(
     )
 
 
-def newest(home: Home, root: Path) -> str:
+def find_newest_session(home: Home, root: Path) -> str:
     """Id of the session of a project that was written to last. Raises UserError if there is none."""
     logs = (home.get_project_folder(root) / "sessions").glob("*/log.jsonl")
     found = max(((path.stat().st_mtime_ns, path.parent.name) for path in logs), default=None)
@@ -105,11 +107,11 @@ def newest(home: Home, root: Path) -> str:
     return found[1]
 
 
-def _state(folder: Path, session: str) -> SessionPreview:
+def _read_state(folder: Path, session: str) -> SessionPreview:
     """Of the session with this id, or of the newest one."""
     home = Home.from_environment()
     root, _ = find_workspace_root(folder, need_git=False)
-    session = session or newest(home, root)
+    session = session or find_newest_session(home, root)
     try:
         return preview_session(home.get_project_folder(root) / "sessions" / session)
     except OSError as error:
@@ -120,6 +122,6 @@ def _state(folder: Path, session: str) -> SessionPreview:
         ) from None
 
 
-def _with_model(flags: Mapping[str, Any], state: SessionPreview) -> Mapping[str, Any]:
+def _add_session_model(flags: Mapping[str, Any], state: SessionPreview) -> Mapping[str, Any]:
     """The session's model, unless a flag names another one."""
     return {"model": state.model, **flags} if state.model else flags

@@ -7,13 +7,13 @@ import sys
 from typing import TextIO
 
 
-class Lost:
+class OutputFailure:
     """What could not be written to standard output, first failure only; a reader that went away is none."""
 
     error: OSError | None = None
 
 
-def open_missing() -> None:
+def open_missing_streams() -> None:
     """Put the null device where a standard stream is closed: a log opened later must not become that stream."""
     for number, name in enumerate(("stdin", "stdout", "stderr")):
         if getattr(sys, name) is not None:
@@ -32,10 +32,10 @@ def write_line(line: bytes) -> None:
         sys.stdout.buffer.write(line)
         sys.stdout.buffer.flush()
     except BrokenPipeError:
-        silence(sys.stdout)
+        silence_stream(sys.stdout)
     except OSError as error:
-        Lost.error = Lost.error or error
-        silence(sys.stdout)
+        OutputFailure.error = OutputFailure.error or error
+        silence_stream(sys.stdout)
 
 
 def write_error(text: str) -> None:
@@ -44,10 +44,10 @@ def write_error(text: str) -> None:
         sys.stderr.write(text)
         sys.stderr.flush()
     except OSError:  # a closed pipe, a full device: there is nobody left to tell
-        silence(sys.stderr)
+        silence_stream(sys.stderr)
 
 
-def silence(stream: TextIO) -> None:
+def silence_stream(stream: TextIO) -> None:
     """Send what else is written to a stream, and what it still holds, to the null device."""
     null = os.open(os.devnull, os.O_WRONLY)
     os.dup2(null, stream.fileno())

@@ -27,13 +27,13 @@ _AGAIN = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Structure:
+class AnswerSchema:
     """A JSON schema (2020-12 unless it names another draft) for the answer of a run. It can refer only to itself."""
 
     schema: Any
 
     @classmethod
-    def load(cls, path: Path) -> Structure:
+    def from_file(cls, path: Path) -> AnswerSchema:
         """Read a schema. Raises UserError if there is none, or it is not one."""
         from jsonschema.exceptions import SchemaError
         from jsonschema.validators import validator_for
@@ -56,11 +56,11 @@ class Structure:
             ) from None
         return cls(schema=schema)
 
-    def asked(self, prompt: str) -> str:
+    def extend_prompt(self, prompt: str) -> str:
         """The prompt with what the answer has to look like."""
         return f"{prompt}\n\n{_ASKED}\n{json.dumps(self.schema, ensure_ascii=False)}"
 
-    def read(self, text: str) -> tuple[Any, str]:
+    def read_answer(self, text: str) -> tuple[Any, str]:
         """(the value in an answer, what is wrong with it: "" if nothing is). A code fence around it is taken off."""
         from jsonschema.exceptions import best_match
         from jsonschema.validators import validator_for
@@ -68,7 +68,7 @@ class Structure:
         from referencing.exceptions import Unresolvable
 
         try:
-            value = json.loads(_bare(text))
+            value = json.loads(_strip_fence(text))
         except (ValueError, RecursionError) as error:
             return None, f"it is not JSON: {error}"
         registry: Registry[Any] = Registry()  # an empty one: nothing is fetched for a reference
@@ -85,17 +85,17 @@ class Structure:
         return None, f"at {where}: {worst.message}"
 
 
-async def settled(structure: Structure, runtime: Runtime, end: End) -> tuple[End, Any]:
+async def obtain_valid_answer(structure: AnswerSchema, runtime: Runtime, end: End) -> tuple[End, Any]:
     """The end of the run, and the value: asked for once more, in a turn of its own, where it does not fit."""
     answered = {Exit.DONE, Exit.TESTS_FAIL, Exit.NOTHING_TO_DO, Exit.NO_TEST_RUNNER}
     if end.exit_code not in answered:
         return end, None
-    value, problem = structure.read(end.summary)
+    value, problem = structure.read_answer(end.summary)
     if problem:
         again = await runtime.run_turn(_AGAIN.format(problem=problem))
         if again.exit_code not in answered:
             return again, None
-        value, problem = structure.read(again.summary)
+        value, problem = structure.read_answer(again.summary)
         again.files, again.commit = again.files or end.files, again.commit or end.commit
         if again.exit_code == Exit.DONE:  # it changed nothing more: how the work ended still holds
             again.exit_code, again.outcome, again.verification = end.exit_code, end.outcome, end.verification
@@ -108,7 +108,7 @@ async def settled(structure: Structure, runtime: Runtime, end: End) -> tuple[End
     return end, value
 
 
-def _bare(text: str) -> str:
+def _strip_fence(text: str) -> str:
     """What stands in the only fence of an answer, or all of it."""
     fenced = re.fullmatch(r"\s*(?:```|~~~)\w*\n(.*)\n(?:```|~~~)\s*", text, re.DOTALL)
     return fenced[1] if fenced else text

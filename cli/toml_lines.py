@@ -5,15 +5,15 @@ from __future__ import annotations
 import re
 
 
-def line_of(text: str, key: str) -> int | None:
+def find_line(text: str, key: str) -> int | None:
     """The line, from 1, on which a setting (or the nearest table around it) is set; None if it is not found."""
     wanted, table, nearest = key.split("."), [], (0, 0)
     for number, line in enumerate(text.splitlines(), 1):
         if header := _HEADER.match(line):
-            table = _parts(header[1])
+            table = _split_key(header[1])
             here = table
         elif pair := _PAIR.match(line):
-            here = [*table, *_parts(pair[1])]
+            here = [*table, *_split_key(pair[1])]
         else:
             continue
         if here == wanted[: len(here)] and len(here) > nearest[0]:
@@ -21,7 +21,7 @@ def line_of(text: str, key: str) -> int | None:
     return nearest[1] or None
 
 
-def _parts(name: str) -> list[str]:
+def _split_key(name: str) -> list[str]:
     return [part.strip().strip("\"'") for part in name.split(".")]
 
 

@@ -8,39 +8,43 @@ from pathlib import Path
 from agent.home import Home
 from agent.outcome import Exit
 from cli.settings.files import PROJECT_FILE
-from cli.settings.project import to_trust
+from cli.settings.project import find_settings_to_trust
 from sandbox.inert import sanitize_for_approval
 from sandbox.trust import Definition, TrustStore, compute_digest
 
 
-def grant(folder: Path) -> int:
+def grant_trust(folder: Path) -> int:
     """Trust what the repository around `folder` defines now, and show what that turns on."""
-    root, found, settings = _defined(folder)
+    root, found, settings = _find_definitions(folder)
     if not found and not settings:
-        _say(f"{root}: nothing here would run outside the sandbox, so there is nothing to trust")
+        _print_exactly(f"{root}: nothing here would run outside the sandbox, so there is nothing to trust")
         return int(Exit.DONE)
     if found:
-        _store().grant(root, found)
+        _open_store().grant(root, found)
     if settings:
-        _store().grant(root / PROJECT_FILE, settings)
-    _say(f"trusted: {root}", *_lines(found + settings), "Whatever of it changes has to be trusted again.")
+        _open_store().grant(root / PROJECT_FILE, settings)
+    _print_exactly(
+        f"trusted: {root}",
+        *_format_definitions(found + settings),
+        "Whatever of it changes has to be trusted again.",
+    )
     return int(Exit.DONE)
 
 
-def revoke(folder: Path) -> int:
+def revoke_trust(folder: Path) -> int:
     """Trust the repository around `folder` no more; it may be broken by now, or gone."""
     from sandbox.repository import find_root
 
     root = find_root(folder) or folder
-    was = [_store().revoke(each) for each in (root, root / PROJECT_FILE)]
-    _say(f"{'trusted no more' if any(was) else 'was not trusted'}: {root.resolve()}")
+    was = [_open_store().revoke(each) for each in (root, root / PROJECT_FILE)]
+    _print_exactly(f"{'trusted no more' if any(was) else 'was not trusted'}: {root.resolve()}")
     return int(Exit.DONE)
 
 
-def show(folder: Path) -> int:
+def show_trust(folder: Path) -> int:
     """What the repository around `folder` would run or set, whether that is trusted, and which others are."""
-    root, found, settings = _defined(folder)
-    store = _store()
+    root, found, settings = _find_definitions(folder)
+    store = _open_store()
     parts = [
         (each, store.read_trusted_digest(place))
         for place, each in ((root, found), (root / PROJECT_FILE, settings))
@@ -52,31 +56,31 @@ def show(folder: Path) -> int:
         word = "trusted"
     else:
         word = "changed since it was trusted" if any(known for _, known in parts) else "not trusted"
-    _say(f"{root}: {word}", *_lines(found + settings))
+    _print_exactly(f"{root}: {word}", *_format_definitions(found + settings))
     others = [each for each in store.list_roots() if each not in (str(root), str(root / PROJECT_FILE))]
     if others:
-        _say("also trusted:", *(f"  {each}" for each in others))
+        _print_exactly("also trusted:", *(f"  {each}" for each in others))
     return int(Exit.DONE)
 
 
-def _defined(folder: Path) -> tuple[Path, tuple[Definition, ...], tuple[Definition, ...]]:
+def _find_definitions(folder: Path) -> tuple[Path, tuple[Definition, ...], tuple[Definition, ...]]:
     """The repository's root, what it would run, and what it would set."""
     from agent.locate import find_workspace_root
     from tools.git.broker import Broker
 
     root, _ = find_workspace_root(folder, need_git=True, without="")
-    return root, Broker(root).program_definitions, to_trust(Home.from_environment(), root)
+    return root, Broker(root).program_definitions, find_settings_to_trust(Home.from_environment(), root)
 
 
-def _lines(found: tuple[Definition, ...]) -> list[str]:
+def _format_definitions(found: tuple[Definition, ...]) -> list[str]:
     return [f"  {each.kind} {each.name}: {each.runs}" for each in found]
 
 
-def _store() -> TrustStore:
+def _open_store() -> TrustStore:
     return TrustStore(Home.from_environment().config)
 
 
-def _say(*lines: str) -> None:
+def _print_exactly(*lines: str) -> None:
     """Exactly, and line by line: no name of a stranger's may end a line and begin another."""
     for line in lines:
         shown = sanitize_for_approval(line.encode("utf-8", "replace").decode()).replace("\n", "\\n")

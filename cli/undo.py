@@ -10,15 +10,19 @@ from pathlib import Path
 from typing import Literal
 
 from agent.home import Home
-from agent.index import load_session_summaries as indexed
+from agent.index import load_session_summaries
 from agent.locate import find_workspace_root
 from agent.outcome import Exit
 from agent.session import Session, read_events
-from agent.undo import Timeline, UndoOutcome, rewind_conversation
-from agent.undo import log_outcome as record
-from agent.undo import redo_last_undo as bring_back
-from agent.undo import rewind_steps as go_back
-from agent.undo import undo_last_turn as take_back
+from agent.undo import (
+    Timeline,
+    UndoOutcome,
+    log_outcome,
+    redo_last_undo,
+    rewind_conversation,
+    rewind_steps,
+    undo_last_turn,
+)
 from sandbox.errors import Fault, UserError
 from sandbox.inert import sanitize_text
 from sandbox.snapshots import Snapshots
@@ -34,37 +38,39 @@ _GONE = "nothing to bring back: nothing was taken back last"
 Act = Callable[[Snapshots, Timeline], UndoOutcome]
 
 
-def undo(folder: Path, session: str) -> int:
+def undo_turn(folder: Path, session: str) -> int:
     """Take back the last turn that changed files. Returns the exit code."""
-    return _act(folder, session, take_back, lambda timeline: bool(timeline.done))
+    return _apply_action(folder, session, undo_last_turn, lambda timeline: bool(timeline.done))
 
 
-def redo(folder: Path, session: str) -> int:
+def redo_turn(folder: Path, session: str) -> int:
     """Bring back what the last undo took away. Returns the exit code."""
-    return _act(folder, session, bring_back, lambda timeline: bool(timeline.undone), nothing=_GONE)
+    return _apply_action(
+        folder, session, redo_last_undo, lambda timeline: bool(timeline.undone), nothing=_GONE
+    )
 
 
-def rewind(folder: Path, session: str, step: str, what: What = "files") -> int:
+def rewind_to_step(folder: Path, session: str, step: str, what: What = "files") -> int:
     """List the steps of a session, or go back to before one of them. Returns the exit code."""
     if step and what == "conversation":
-        return _forget(folder, session, step)
+        return _forget_conversation(folder, session, step)
     if step:
-        return _act(
+        return _apply_action(
             folder,
             session,
-            lambda snapshots, timeline: go_back(snapshots, timeline, number_of(step, timeline)),
+            lambda snapshots, timeline: rewind_steps(snapshots, timeline, parse_step_number(step, timeline)),
             lambda timeline: bool(timeline.done),
             conversation=what == "both",
         )
-    found = _find(folder, session, lambda timeline: bool(timeline.done))
+    found = _find_session(folder, session, lambda timeline: bool(timeline.done))
     if found is None:
-        return _nothing()
+        return _report_nothing()
     _, _, timeline = found
-    print(sanitize_text("\n".join(steps_of(timeline))))
+    print(sanitize_text("\n".join(format_steps(timeline))))
     return int(Exit.DONE)
 
 
-def number_of(text: str, timeline: Timeline) -> int:
+def parse_step_number(text: str, timeline: Timeline) -> int:
     """A step's number as a person gave it. Raises UserError."""
     if text.isdecimal() and 1 <= int(text) <= len(timeline.done):
         return int(text)
@@ -72,7 +78,7 @@ def number_of(text: str, timeline: Timeline) -> int:
     raise UserError(Fault.USAGE, f"no step {text!r}: {there}", "List them: patchwright rewind")
 
 
-def steps_of(timeline: Timeline) -> list[str]:
+def format_steps(timeline: Timeline) -> list[str]:
     """A line for each step that can be taken back, under the words of its turn."""
     lines: list[str] = []
     turn = 0
@@ -85,7 +91,7 @@ def steps_of(timeline: Timeline) -> list[str]:
     return lines or ["no step of this session has changed a file"]
 
 
-def lines_of(outcome: UndoOutcome) -> list[str]:
+def format_outcome(outcome: UndoOutcome) -> list[str]:
     """What was done, in lines for a person."""
     if outcome.clashes:
         reasons = [f"  {path}: {reason}" for path, reason in outcome.clashes.items()]
@@ -122,20 +128,20 @@ def describe_uncovered(root: Path, place: Path) -> list[str]:
     return []
 
 
-def _forget(folder: Path, session: str, step: str) -> int:
-    found = _find(folder, session, lambda timeline: bool(timeline.done))
+def _forget_conversation(folder: Path, session: str, step: str) -> int:
+    found = _find_session(folder, session, lambda timeline: bool(timeline.done))
     if found is None:
-        return _nothing()
+        return _report_nothing()
     log = Session.open(found[1])
     try:
-        rewind_conversation(log, found[2], number_of(step, found[2]))
+        rewind_conversation(log, found[2], parse_step_number(step, found[2]))
     finally:
         log.close()
     print(FORGOTTEN)
     return int(Exit.DONE)
 
 
-def _act(
+def _apply_action(
     folder: Path,
     session: str,
     act: Act,
@@ -144,38 +150,44 @@ def _act(
     conversation: bool = False,
     nothing: str = _LEFT,
 ) -> int:
-    found = _find(folder, session, able)
+    found = _find_session(folder, session, able)
     home = Home.from_environment()
     if found is None:
         root, _ = find_workspace_root(folder, need_git=False)
         latest = (
-            [home.get_project_folder(root) / "sessions" / session] if session else _sessions(home, root)[:1]
+            [home.get_project_folder(root) / "sessions" / session]
+            if session
+            else _list_session_folders(home, root)[:1]
         )
         left = (
             [line for each in latest for line in describe_uncovered(root, each)] if nothing is _LEFT else []
         )
-        return _nothing("\n".join(["nothing to take back", *left]) if left else nothing)
+        return _report_nothing("\n".join(["nothing to take back", *left]) if left else nothing)
     root, place, _ = found
     log = Session.open(place)
     snapshots = Snapshots(root, home.get_project_folder(root) / "snapshots")
     try:
         outcome = act(snapshots, Timeline.from_events(read_events(place)))
-        record(log, outcome, conversation=conversation)
+        log_outcome(log, outcome, conversation=conversation)
     finally:
         snapshots.close()
         log.close()
-    print(sanitize_text("\n".join(lines_of(outcome))), file=sys.stderr if outcome.clashes else sys.stdout)
+    print(
+        sanitize_text("\n".join(format_outcome(outcome))), file=sys.stderr if outcome.clashes else sys.stdout
+    )
     for line in describe_uncovered(root, place) if nothing is _LEFT else ():
         print(sanitize_text(f"patchwright: {line}"), file=sys.stderr)
     return int(Exit.NOT_ACHIEVED if outcome.clashes else Exit.DONE)
 
 
-def _find(folder: Path, session: str, able: Callable[[Timeline], bool]) -> tuple[Path, Path, Timeline] | None:
+def _find_session(
+    folder: Path, session: str, able: Callable[[Timeline], bool]
+) -> tuple[Path, Path, Timeline] | None:
     """(workspace, folder of the session, timeline) of the newest session that has something for it."""
     root, _ = find_workspace_root(folder, need_git=False)
     home = Home.from_environment()
     named = [home.get_project_folder(root) / "sessions" / session] if session else []
-    for place in named or _sessions(home, root):
+    for place in named or _list_session_folders(home, root):
         try:
             timeline = Timeline.from_events(read_events(place))
         except FileNotFoundError:
@@ -187,11 +199,11 @@ def _find(folder: Path, session: str, able: Callable[[Timeline], bool]) -> tuple
     return None
 
 
-def _sessions(home: Home, root: Path) -> list[Path]:
+def _list_session_folders(home: Home, root: Path) -> list[Path]:
     """The folders of the workspace's sessions, the newest first."""
-    return [each.path for each in indexed(home, root)]
+    return [each.path for each in load_session_summaries(home, root)]
 
 
-def _nothing(what: str = _LEFT) -> int:
+def _report_nothing(what: str = _LEFT) -> int:
     print(sanitize_text(f"patchwright: {what}"), file=sys.stderr)
     return int(Exit.NOTHING_TO_DO)

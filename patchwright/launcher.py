@@ -24,8 +24,8 @@ def main() -> int:
     open_floors()
     # Looking for pydantic's plugins reads the metadata of every installed package (27 ms); we use none.
     os.environ["PYDANTIC_DISABLE_PLUGINS"] = "__all__"
-    if len(sys.argv) == 1 and _person_waits():
-        from cli.interactive import bare as run
+    if len(sys.argv) == 1 and _is_interactive_start():
+        from cli.interactive import run_bare_command as run
     else:
         from cli.main import main as run
 
@@ -33,7 +33,7 @@ def main() -> int:
     return 0
 
 
-def _person_waits() -> bool:
+def _is_interactive_start() -> bool:
     """For the prompt: the parser of the command line has nothing to parse, and is left out."""
     import os
 

@@ -106,9 +106,9 @@ def isolated(
 @pytest.fixture
 def ledger(tmp_path: Path) -> Path:
     """The demo project, freshly made: five failing tests, four bugs, three files."""
-    from cli.demo_repo import materialise
+    from cli.demo_repo import create_demo_repository
 
-    return materialise(tmp_path / "ledger")
+    return create_demo_repository(tmp_path / "ledger")
 
 
 _XDG = {

@@ -13,7 +13,7 @@ from agent.home import Home
 from agent.modes import resolve_action_mode
 from agent.outcome import MEANING, Exit
 from agent.phases import PHASES
-from cli.settings.layers import load
+from cli.settings.layers import load_settings
 from cli.settings.shape import ContextSettings
 from tests.support.cli import CHECKOUT, Result, run
 from tests.support.confined import needs_confinement
@@ -135,7 +135,7 @@ def test_the_settings_of_the_context_are_those_that_hold() -> None:
     home = Home.from_environment()
     home.config.mkdir(parents=True)
     (home.config / "settings.toml").write_text(text)
-    assert load(home, None, {}, {}).context == ContextSettings()
+    assert load_settings(home, None, {}, {}).context == ContextSettings()
 
 
 def test_the_readmes_settings_are_settings() -> None:
@@ -143,7 +143,7 @@ def test_the_readmes_settings_are_settings() -> None:
     home = Home.from_environment()
     home.config.mkdir(parents=True)
     (home.config / "settings.toml").write_text(text)
-    settings = load(home, None, {}, {})
+    settings = load_settings(home, None, {}, {})
     assert (settings.model, settings.tests.command) == ("openai/gpt-5.1", "python -m pytest -q")
 
 
@@ -169,7 +169,7 @@ def test_the_settings_of_the_page_on_code_as_action_are_settings() -> None:
     home = Home.from_environment()
     home.config.mkdir(parents=True)
     (home.config / "settings.toml").write_text(actions + discipline)
-    settings = load(home, None, {}, {})
+    settings = load_settings(home, None, {}, {})
     assert resolve_action_mode("ollama/any", settings.actions) == "code"
     assert settings.discipline.named == {"test-before-commit": "enforce"}
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from agent.home import Home
-from cli.settings.layers import load
+from cli.settings.layers import load_settings
 from tests.agent.model.text_calls.corpus import CASES
 from tests.support.cli import CHECKOUT, run
 from tests.support.loopback import Loopback
@@ -49,7 +49,7 @@ def test_the_settings_of_the_page_are_settings() -> None:
     home = Home.from_environment()
     home.config.mkdir(parents=True)
     (home.config / "settings.toml").write_text(text)
-    models = load(home, None, {}, {}).models
+    models = load_settings(home, None, {}, {}).models
     assert (models.relay, models.effort, models.catalog["openai/mine"].window) == (False, "medium", 65536)
 
 

@@ -14,7 +14,7 @@ from tools.plumbing import Git, GitFailed
 from tools.registry import tool
 from tools.text import format_count, join_names
 from tools.workspace import Workspace
-from tools.worktrees import apply_patch as apply
+from tools.worktrees import apply_patch
 
 
 def _effect(arguments: Mapping[str, Any], at: Workspace) -> Effect:
@@ -39,7 +39,7 @@ def _apply_attempt(at: Workspace, ref: str) -> Observation:
         at.remember_content(path, _read_content(at.root / path))
     at.written = {}
     try:
-        apply(_open_git(at), _read_patch(at, ref))
+        apply_patch(_open_git(at), _read_patch(at, ref))
     except GitFailed as error:
         for path in noted:
             at.changed.pop(path, None)

@@ -33,12 +33,12 @@ THEMES: Mapping[str, tuple[str, ...]] = {
 """The modules here, and the commands that each declares, in the order of `patchwright --help`."""
 
 
-class Commands(TyperGroup):
+class CommandGroup(TyperGroup):
     """The program's group of commands: each is made when it is asked for by name."""
 
     def __init__(self, **attributes: Any) -> None:
         super().__init__(**attributes)
-        self.commands = _Declared()  # type: ignore[assignment]  # nobody adds to it
+        self.commands = _LazyCommands()  # type: ignore[assignment]  # nobody adds to it
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """The command that is called. Raises UserError for words that are a task and no command."""
@@ -52,14 +52,14 @@ class Commands(TyperGroup):
         return super().resolve_command(ctx, args)
 
 
-class _Declared(Mapping[str, Any]):
+class _LazyCommands(Mapping[str, Any]):
     def __init__(self) -> None:
         self._theme = {name: theme for theme, names in THEMES.items() for name in names}
         self._made: dict[str, Any] = {}
 
     def __getitem__(self, name: str) -> Any:
         if name not in self._made:
-            self._made |= declared(self._theme[name])
+            self._made |= load_commands(self._theme[name])
         return self._made[name]
 
     def __iter__(self) -> Iterator[str]:
@@ -69,7 +69,7 @@ class _Declared(Mapping[str, Any]):
         return len(self._theme)
 
 
-def declared(theme: str) -> Mapping[str, Any]:
+def load_commands(theme: str) -> Mapping[str, Any]:
     """The commands of a theme by name, as typer makes them of their functions."""
     app = typer.Typer(rich_markup_mode=None)
     import_module(f"cli.commands.{theme}").add(app)

@@ -35,9 +35,9 @@ def symbols(
 
     Or what a file defines, what it imports, and which tests may notice a change of it.
     """
-    from cli.code import symbols as ask
+    from cli.code import query_symbols
 
-    raise typer.Exit(ask(folder, action, target, as_json=as_json))
+    raise typer.Exit(query_symbols(folder, action, target, as_json=as_json))
 
 
 def localize(
@@ -59,12 +59,12 @@ def localize(
     if tests:
         if text is not None or issue is not None:
             raise typer.BadParameter("--tests and a text: give one of them")
-        from cli.repair import localize as rank
+        from cli.repair import localize_failing_tests
 
-        raise typer.Exit(rank(folder, tests, as_json=as_json))
-    from cli.code import localize as locate
+        raise typer.Exit(localize_failing_tests(folder, tests, as_json=as_json))
+    from cli.code import localize_issue
 
-    raise typer.Exit(locate(folder, text, issue, as_json=as_json))
+    raise typer.Exit(localize_issue(folder, text, issue, as_json=as_json))
 
 
 def map_(

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from cli.commands.options import ApiBase, Folder, Model, flags_of
+from cli.commands.options import ApiBase, Folder, Model, collect_flags
 
 
 def add(app: typer.Typer) -> None:
@@ -26,9 +26,11 @@ def commit(
     ] = False,
 ) -> None:
     """Commit what is staged, with a message in the log's style."""
-    from cli.committing import commit as make
+    from cli.committing import commit_staged
 
-    raise typer.Exit(make(folder, flags_of(model=model, api_base=api_base), show=show, edit=edit))
+    raise typer.Exit(
+        commit_staged(folder, collect_flags(model=model, api_base=api_base), show=show, edit=edit)
+    )
 
 
 def review(
@@ -44,10 +46,10 @@ def review(
 
     Checks without a model, and a model's opinion if one is set up.
     """
-    from cli.committing import review as look
+    from cli.committing import print_review
 
-    flags = flags_of(model=model, api_base=api_base)
-    raise typer.Exit(look(folder, flags, target, base=base, cached=staged, as_json=as_json))
+    flags = collect_flags(model=model, api_base=api_base)
+    raise typer.Exit(print_review(folder, flags, target, base=base, cached=staged, as_json=as_json))
 
 
 def pr(
@@ -60,6 +62,8 @@ def pr(
     api_base: ApiBase = None,
 ) -> None:
     """Draft a pull request's title and description into a file."""
-    from cli.committing import pull_request
+    from cli.committing import draft_pull_request
 
-    raise typer.Exit(pull_request(folder, flags_of(model=model, api_base=api_base), base=base, out=out))
+    raise typer.Exit(
+        draft_pull_request(folder, collect_flags(model=model, api_base=api_base), base=base, out=out)
+    )

@@ -41,6 +41,6 @@ def tune(
     With pairs (one succeeded with all of its history, one failed with a shortened one): an edit of the summaries'
     guideline, as a diff. Without: thresholds, tried on this project's sessions. Nothing is changed.
     """
-    from cli.context import tune as propose
+    from cli.context import propose_tuning
 
-    raise typer.Exit(propose(folder, pairs or [], model, window))
+    raise typer.Exit(propose_tuning(folder, pairs or [], model, window))

@@ -25,16 +25,16 @@ def undo(folder: Folder = Path("."), session: SessionOption = "") -> None:
 
     What its commands did is included; your own changes stay.
     """
-    from cli.undo import undo as take_back
+    from cli.undo import undo_turn
 
-    raise typer.Exit(take_back(folder, session))
+    raise typer.Exit(undo_turn(folder, session))
 
 
 def redo(folder: Folder = Path("."), session: SessionOption = "") -> None:
     """Bring back what the last undo took away."""
-    from cli.undo import redo as bring_back
+    from cli.undo import redo_turn
 
-    raise typer.Exit(bring_back(folder, session))
+    raise typer.Exit(redo_turn(folder, session))
 
 
 def rewind(
@@ -49,11 +49,11 @@ def rewind(
     both: Annotated[bool, typer.Option("--both", help="Files and conversation.")] = False,
 ) -> None:
     """Take back the files of a step and of all later ones."""
-    from cli.undo import rewind as go_back
+    from cli.undo import rewind_to_step
 
     if conversation and both:
         raise typer.BadParameter("--conversation and --both: give one of them")
     what: Literal["files", "conversation", "both"] = (
         "both" if both else "conversation" if conversation else "files"
     )
-    raise typer.Exit(go_back(folder, session, step, what))
+    raise typer.Exit(rewind_to_step(folder, session, step, what))

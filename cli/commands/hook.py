@@ -47,27 +47,27 @@ def install(
 
     Without names: the three quick ones.
     """
-    from cli.hooks.install import install as put
+    from cli.hooks.install import install_hooks
 
     options = {
         "pre-push": (f"--fix={fix}",) if fix else (),
         "pre-commit": (f"--review={review}",) if review else (),
     }
-    raise typer.Exit(put(folder, names or (), options))
+    raise typer.Exit(install_hooks(folder, names or (), options))
 
 
 def uninstall(names: Names = None, folder: Folder = Path(".")) -> None:
     """Take our hooks away and put back what was there before."""
-    from cli.hooks.install import uninstall as take
+    from cli.hooks.install import uninstall_hooks
 
-    raise typer.Exit(take(folder, names or ()))
+    raise typer.Exit(uninstall_hooks(folder, names or ()))
 
 
 def status(folder: Folder = Path(".")) -> None:
     """Say which hooks are installed."""
-    from cli.hooks.install import status as show
+    from cli.hooks.install import print_hook_status
 
-    raise typer.Exit(show(folder))
+    raise typer.Exit(print_hook_status(folder))
 
 
 def run(context: typer.Context, name: Annotated[str, typer.Argument(metavar="NAME")]) -> None:

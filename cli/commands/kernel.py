@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from cli.commands.options import Folder, Mode, Sandbox, flags_of
+from cli.commands.options import Folder, Mode, Sandbox, collect_flags
 
 
 def add(app: typer.Typer) -> None:
@@ -45,7 +45,7 @@ def kernel(
     """
     from cli.kernel import run_blocks
 
-    flags = flags_of(mode=mode, sandbox=sandbox, shell_timeout=timeout, kernel_memory=memory)
+    flags = collect_flags(mode=mode, sandbox=sandbox, shell_timeout=timeout, kernel_memory=memory)
     raise typer.Exit(run_blocks(folder, file, flags, go_on=go_on, as_json=as_json))
 
 
@@ -57,9 +57,9 @@ def functions_list(
     as_json: Annotated[bool, typer.Option("--json", help="As JSON lines.")] = False,
 ) -> None:
     """List or search the functions of this project and its user."""
-    from cli.functions import listed
+    from cli.functions import list_functions
 
-    raise typer.Exit(listed(folder, query, as_json=as_json))
+    raise typer.Exit(list_functions(folder, query, as_json=as_json))
 
 
 def functions_show(
@@ -67,9 +67,9 @@ def functions_show(
     folder: Folder = Path("."),
 ) -> None:
     """Show the source of a function and of its test."""
-    from cli.functions import shown
+    from cli.functions import show_function
 
-    raise typer.Exit(shown(folder, name))
+    raise typer.Exit(show_function(folder, name))
 
 
 def functions_verify(
@@ -81,9 +81,9 @@ def functions_verify(
 
     One that fails is not offered until it passes. Exit 1 if one fails.
     """
-    from cli.functions import verified
+    from cli.functions import verify_functions
 
-    raise typer.Exit(verified(folder, flags_of(sandbox=sandbox), as_json=as_json))
+    raise typer.Exit(verify_functions(folder, collect_flags(sandbox=sandbox), as_json=as_json))
 
 
 def functions_remove(
@@ -91,6 +91,6 @@ def functions_remove(
     folder: Folder = Path("."),
 ) -> None:
     """Keep a function no longer."""
-    from cli.functions import removed
+    from cli.functions import remove_function
 
-    raise typer.Exit(removed(folder, name))
+    raise typer.Exit(remove_function(folder, name))

@@ -101,7 +101,7 @@ FailingTests = Annotated[
 ]
 
 
-def flags_of(**values: object) -> dict[str, object]:
+def collect_flags(**values: object) -> dict[str, object]:
     """Flags that were given, as settings layers want them (enum members as their text)."""
     return {
         key: value.value if isinstance(value, StrEnum) else value

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from cli.commands.options import ApprovalOption, Folder, Mode, Sandbox, flags_of
+from cli.commands.options import ApprovalOption, Folder, Mode, Sandbox, collect_flags
 
 
 def add(app: typer.Typer) -> None:
@@ -36,7 +36,7 @@ def check(
 
     It is not run. Exit 0 if it may, 5 if not unasked.
     """
-    from cli.policy import check as explain
+    from cli.policy import explain_command
 
-    flags = flags_of(mode=mode, sandbox=sandbox, approval=approval)
-    raise typer.Exit(explain(folder, command, flags, as_json=as_json))
+    flags = collect_flags(mode=mode, sandbox=sandbox, approval=approval)
+    raise typer.Exit(explain_command(folder, command, flags, as_json=as_json))

@@ -21,9 +21,9 @@ def doctor(
     as_json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False,
 ) -> None:
     """Say what was found here, what is missing and how to get it."""
-    from cli.doctor import doctor as examine
+    from cli.doctor import run_doctor
 
-    raise typer.Exit(examine(folder, as_json=as_json))
+    raise typer.Exit(run_doctor(folder, as_json=as_json))
 
 
 def demo(
@@ -34,9 +34,9 @@ def demo(
     api_base: ApiBase = None,
 ) -> None:
     """Fix an example project's failing tests, before your eyes."""
-    from cli.demo import demo as show
+    from cli.demo import run_demo
 
-    raise typer.Exit(show(folder, model=model or "offline", api_base=api_base))
+    raise typer.Exit(run_demo(folder, model=model or "offline", api_base=api_base))
 
 
 def trust(
@@ -54,7 +54,7 @@ def trust(
 
     if list_only and revoke:
         raise typer.BadParameter("--list and --revoke: give one of them")
-    act = trusting.show if list_only else trusting.revoke if revoke else trusting.grant
+    act = trusting.show_trust if list_only else trusting.revoke_trust if revoke else trusting.grant_trust
     raise typer.Exit(act(folder))
 
 
@@ -67,6 +67,6 @@ def init(
 
     Commands, layout, conventions.
     """
-    from cli.init import init as draft
+    from cli.init import init_project
 
-    raise typer.Exit(draft(folder, force=force, show=show))
+    raise typer.Exit(init_project(folder, force=force, show=show))

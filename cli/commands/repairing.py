@@ -34,7 +34,9 @@ def repair(
     In Python, and less well in Go, JavaScript, TypeScript, Java, Rust and C. Changes that break no other test are
     applied, unless they are so doubtful that they may only fit the tests: those are shown.
     """
-    from cli.repair import repair as mend
+    from cli.repair import repair_failing_tests
 
-    found = mend(folder, tests or [], hint=hint, budget=budget, top=top, apply=apply, as_json=as_json)
+    found = repair_failing_tests(
+        folder, tests or [], hint=hint, budget=budget, top=top, apply=apply, as_json=as_json
+    )
     raise typer.Exit(found)

@@ -32,8 +32,10 @@ def replay(
 
     With --model, that model is sent the last of them, and its answer is compared with the one given then.
     """
-    from cli.replay import replay as again
+    from cli.replay import replay_session
 
     given = {"model": model, "api_base": api_base}
     flags = {name: value for name, value in given.items() if value is not None}
-    raise typer.Exit(again(folder, session, until=until, model=model, flags=flags, cassette=cassette))
+    raise typer.Exit(
+        replay_session(folder, session, until=until, model=model, flags=flags, cassette=cassette)
+    )

@@ -36,9 +36,11 @@ def search(
     as_json: Annotated[bool, typer.Option("--json", help="As JSON lines.")] = False,
 ) -> None:
     """Find what was said, done or seen in sessions, best first."""
-    from cli.session_files import search as find
+    from cli.session_files import search_sessions
 
-    raise typer.Exit(find(folder, " ".join(words), all_projects=all_projects, limit=limit, as_json=as_json))
+    raise typer.Exit(
+        search_sessions(folder, " ".join(words), all_projects=all_projects, limit=limit, as_json=as_json)
+    )
 
 
 def fork(
@@ -53,9 +55,9 @@ def fork(
 
     Its id is printed; the other stays as it is.
     """
-    from cli.session_files import fork as copy
+    from cli.session_files import fork_session
 
-    raise typer.Exit(copy(folder, session, at))
+    raise typer.Exit(fork_session(folder, session, at))
 
 
 def title(
@@ -64,9 +66,9 @@ def title(
     folder: Folder = Path("."),
 ) -> None:
     """Give a session a title."""
-    from cli.session_files import rename
+    from cli.session_files import rename_session
 
-    raise typer.Exit(rename(folder, session, text))
+    raise typer.Exit(rename_session(folder, session, text))
 
 
 def export(
@@ -77,9 +79,9 @@ def export(
     folder: Folder = Path("."),
 ) -> None:
     """Write a session, every output whole, as JSON lines."""
-    from cli.session_files import export as write
+    from cli.session_files import write_export
 
-    raise typer.Exit(write(folder, session, to))
+    raise typer.Exit(write_export(folder, session, to))
 
 
 def import_(
@@ -87,9 +89,9 @@ def import_(
     folder: Folder = Path("."),
 ) -> None:
     """Take an exported session into this project; print its id."""
-    from cli.session_files import import_ as read
+    from cli.session_files import import_session
 
-    raise typer.Exit(read(folder, source))
+    raise typer.Exit(import_session(folder, source))
 
 
 def prune(
@@ -105,8 +107,8 @@ def prune(
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would go, remove nothing.")] = False,
 ) -> None:
     """Remove old sessions; never one that is open."""
-    from cli.session_files import prune as remove
+    from cli.session_files import prune_sessions
 
     if older_than is None and keep is None:
         raise typer.BadParameter("say which: --older-than DAYS, --keep MB, or both")
-    raise typer.Exit(remove(folder, older_than, keep, all_projects=all_projects, dry=dry_run))
+    raise typer.Exit(prune_sessions(folder, older_than, keep, all_projects=all_projects, dry=dry_run))

@@ -51,14 +51,14 @@ def show(context: typer.Context, folder: Folder = Path("."), as_json: AsJson = F
     if context.invoked_subcommand is None:
         from cli import config_command
 
-        raise typer.Exit(config_command.show(folder, as_json=as_json))
+        raise typer.Exit(config_command.print_settings(folder, as_json=as_json))
 
 
 def get(key: Key, folder: Folder = Path(".")) -> None:
     """Print the value of one setting."""
     from cli import config_command
 
-    raise typer.Exit(config_command.get(folder, key))
+    raise typer.Exit(config_command.print_setting(folder, key))
 
 
 def set_(
@@ -70,28 +70,28 @@ def set_(
     """Set one in your settings file; comments in it stay."""
     from cli import config_command
 
-    raise typer.Exit(config_command.store(key, value))
+    raise typer.Exit(config_command.set_setting(key, value))
 
 
 def unset(key: Key) -> None:
     """Take one out of your settings file."""
     from cli import config_command
 
-    raise typer.Exit(config_command.unset(key))
+    raise typer.Exit(config_command.remove_setting(key))
 
 
 def path() -> None:
     """Print where your settings file is."""
     from cli import config_command
 
-    raise typer.Exit(config_command.path())
+    raise typer.Exit(config_command.print_path())
 
 
 def keys() -> None:
     """List what keys can be bound to in [terminal.keys], and their keys."""
     from cli import config_command
 
-    raise typer.Exit(config_command.keys())
+    raise typer.Exit(config_command.print_key_actions())
 
 
 def schema(
@@ -118,7 +118,7 @@ def completion(
 
     How to install it stands in its first lines.
     """
-    from cli.completion import source
+    from cli.completion import build_completion_script
 
-    print(source(shell.value), end="")
+    print(build_completion_script(shell.value), end="")
     raise typer.Exit

@@ -23,7 +23,7 @@ from cli.commands.options import (
     OutputOption,
     Sandbox,
     Tests,
-    flags_of,
+    collect_flags,
 )
 
 
@@ -79,9 +79,9 @@ def run(
     ] = False,
 ) -> None:
     """Do one task without asking; the exit code says how it went."""
-    from cli.run import one_shot
+    from cli.run import run_one_shot
 
-    flags = flags_of(
+    flags = collect_flags(
         model=model,
         api_base=api_base,
         mode=mode,
@@ -101,14 +101,16 @@ def run(
     if apply and input_ is Input.stream_json:
         raise typer.BadParameter("--apply does not go with --input")
     if input_ is Input.stream_json:
-        from cli.run import driven
+        from cli.run import run_driven
 
         if text is not None or schema is not None:
             raise typer.BadParameter("with --input stream-json prompts come as lines, without a schema")
-        raise typer.Exit(driven(folder, flags, output=output.value, commit=not no_commit, session=session))
+        raise typer.Exit(
+            run_driven(folder, flags, output=output.value, commit=not no_commit, session=session)
+        )
     commit = not no_commit
     raise typer.Exit(
-        one_shot(
+        run_one_shot(
             folder,
             text,
             flags,
@@ -144,7 +146,7 @@ def resume(
     """
     from cli.sessions import resume_session
 
-    flags = flags_of(model=model, api_base=api_base, mode=mode, sandbox=sandbox, test_command=tests)
+    flags = collect_flags(model=model, api_base=api_base, mode=mode, sandbox=sandbox, test_command=tests)
     raise typer.Exit(
         resume_session(folder, session, prompt, flags, output=output.value, commit=not no_commit)
     )

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from sandbox.process import Sandbox
 
 
-def confinement(root: Path) -> Sandbox:
+def choose_confinement(root: Path) -> Sandbox:
     """What the project's own programs run in here: the strongest that works, without network."""
     from agent.home import Home
     from sandbox.backends import choose_sandbox

@@ -10,6 +10,6 @@ OK, FOUND, USAGE, LATE, INTERNAL = 0, 1, 2, 4, 70
 NAMES = ("pre-commit", "prepare-commit-msg", "commit-msg", "pre-push", "post-merge")
 
 
-def here() -> Path:
+def get_hook_folder() -> Path:
     """The folder that git calls hooks in: the top of the work tree."""
     return Path.cwd()

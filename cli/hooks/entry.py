@@ -26,70 +26,72 @@ def main(arguments: Sequence[str]) -> int:
     """Run the hook named by the first argument with git's arguments behind it. Returns the exit code."""
     name, rest = (arguments[0], arguments[1:]) if arguments else ("", [])
     if name not in NAMES:
-        return _told(f"no hook {name!r}: there are {', '.join(NAMES)}", USAGE)
+        return _report_text(f"no hook {name!r}: there are {', '.join(NAMES)}", USAGE)
     if name in os.environ.get(INSIDE, "").split(","):
         return OK
     os.environ[INSIDE] = ",".join(filter(None, (os.environ.get(INSIDE, ""), name)))
     try:
-        _alarm(_limit(name))
-        return _hook(name)(rest)
+        _set_alarm(_read_limit(name))
+        return _load_hook(name)(rest)
     except OutOfTime:
         after = "" if name == "post-merge" else " Without it: git commit (or push) --no-verify"
-        return _told(f"{name} took more than {_limit(name)} seconds and was stopped.{after}", LATE)
+        return _report_text(
+            f"{name} took more than {_read_limit(name)} seconds and was stopped.{after}", LATE
+        )
     except KeyboardInterrupt:
-        return _told("interrupted", 130)
+        return _report_text("interrupted", 130)
     except Exception as error:
-        return _failed(name, error)
+        return _report_failure(name, error)
     finally:
-        _alarm(0)
+        _set_alarm(0)
 
 
-def _hook(name: str) -> Callable[[Sequence[str]], int]:
+def _load_hook(name: str) -> Callable[[Sequence[str]], int]:
     if name == "pre-commit":
-        from cli.hooks.pre_commit import pre_commit
+        from cli.hooks.pre_commit import run_pre_commit
 
-        return pre_commit
+        return run_pre_commit
     if name in ("prepare-commit-msg", "commit-msg"):
         from cli.hooks import messages
 
-        return messages.prepare if name == "prepare-commit-msg" else messages.check
+        return messages.prepare_message if name == "prepare-commit-msg" else messages.check_written_message
     if name == "pre-push":
-        from cli.hooks.pre_push import pre_push
+        from cli.hooks.pre_push import run_pre_push
 
-        return pre_push
-    from cli.hooks.post_merge import post_merge
+        return run_pre_push
+    from cli.hooks.post_merge import run_post_merge
 
-    return post_merge
+    return run_post_merge
 
 
-def _limit(name: str) -> int:
+def _read_limit(name: str) -> int:
     given = os.environ.get("PATCHWRIGHT_HOOK_TIMEOUT", "")
     return int(given) if given.isdecimal() and int(given) else LIMITS.get(name, LIMIT)
 
 
-def _alarm(seconds: int) -> None:
+def _set_alarm(seconds: int) -> None:
     if seconds:
-        signal.signal(signal.SIGALRM, _late)
+        signal.signal(signal.SIGALRM, _raise_out_of_time)
     signal.alarm(seconds)
 
 
-def _late(number: int, frame: FrameType | None) -> None:
+def _raise_out_of_time(number: int, frame: FrameType | None) -> None:
     raise OutOfTime
 
 
-def _failed(name: str, error: Exception) -> int:
+def _report_failure(name: str, error: Exception) -> int:
     """A user's fault in one line; one of ours with its traceback, and the commit is not held up by it."""
     from sandbox.errors import UserError
 
     if isinstance(error, UserError):
-        return _told(f"{name}: {error}" + (f"\n  {error.hint}" if error.hint else ""), USAGE)
+        return _report_text(f"{name}: {error}" + (f"\n  {error.hint}" if error.hint else ""), USAGE)
     import traceback
 
-    _told("".join(traceback.format_exception(error)), INTERNAL)
-    return _told(f"{name}: this is a fault in Patchwright itself, and no reason to stop you", OK)
+    _report_text("".join(traceback.format_exception(error)), INTERNAL)
+    return _report_text(f"{name}: this is a fault in Patchwright itself, and no reason to stop you", OK)
 
 
-def _told(text: str, code: int) -> int:
+def _report_text(text: str, code: int) -> int:
     from sandbox.inert import sanitize_text
 
     print(sanitize_text(f"patchwright: {text}"), file=sys.stderr)

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from cli.hooks.contract import NAMES
 from cli.hooks.managers import refuse_managed
-from cli.own_command import own_command
+from cli.own_command import find_own_command
 from sandbox.errors import Fault, UserError
 from sandbox.inert import sanitize_text
 from tools.plumbing import Git
@@ -45,19 +45,19 @@ _PIPE = "printf '%s' \"$input\" | "
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
+class HookFile:
     """Where one hook stands."""
 
     name: str
     path: Path
 
     @property
-    def earlier(self) -> Path:
+    def earlier_path(self) -> Path:
         """Where the one that was there before is kept."""
         return self.path.with_name(self.name + EARLIER)
 
     @property
-    def ours(self) -> bool:
+    def is_ours(self) -> bool:
         """It is one that we put there."""
         try:
             return MARK in self.path.read_text("utf-8", "replace").splitlines()[:2]
@@ -65,38 +65,44 @@ class Place:
             return False
 
 
-def install(folder: Path, names: Sequence[str], options: Mapping[str, Sequence[str]] = {}) -> int:
+def install_hooks(folder: Path, names: Sequence[str], options: Mapping[str, Sequence[str]] = {}) -> int:
     """Put hooks in place (DEFAULT if none is named); what is there is kept and runs first.
 
     options: of a hook by its name, given to it in front of git's arguments
     """
     git = Git.from_folder(folder)
-    places = _places(git, names or DEFAULT)
-    refuse_managed(git.root, _folder(git, looking=False), _common_git_folder(git), names or DEFAULT, options)
+    places = _list_places(git, names or DEFAULT)
+    refuse_managed(
+        git.root,
+        _find_hooks_folder(git, looking=False),
+        _find_common_git_folder(git),
+        names or DEFAULT,
+        options,
+    )
     for place in places:
-        _refuse(place)
+        _refuse_unsafe_place(place)
     for place in places:
-        with _told(place.path):
+        with _report_os_errors(place.path):
             place.path.parent.mkdir(parents=True, exist_ok=True)
-            _put(place, _script(place, options.get(place.name, ())))
-        kept = f" (runs after {place.earlier.name})" if os.path.lexists(place.earlier) else ""
+            _write_hook(place, _build_script(place, options.get(place.name, ())))
+        kept = f" (runs after {place.earlier_path.name})" if os.path.lexists(place.earlier_path) else ""
         print(sanitize_text(f"installed {place.path}{kept}"))
     return 0
 
 
-def uninstall(folder: Path, names: Sequence[str]) -> int:
+def uninstall_hooks(folder: Path, names: Sequence[str]) -> int:
     """Take hooks away (all of ours if none is named) and put back what was there, byte for byte."""
     removed = False
-    for place in _places(Git.from_folder(folder), names or NAMES):
-        if not place.ours:
+    for place in _list_places(Git.from_folder(folder), names or NAMES):
+        if not place.is_ours:
             if names:
                 print(sanitize_text(f"{place.path} is not one of ours: left as it is"), file=sys.stderr)
             continue
         removed = True
-        with _told(place.path):
-            kept = os.path.lexists(place.earlier)
+        with _report_os_errors(place.path):
+            kept = os.path.lexists(place.earlier_path)
             if kept:
-                place.earlier.replace(place.path)
+                place.earlier_path.replace(place.path)
             else:
                 place.path.unlink()
         print(sanitize_text(f"{'restored' if kept else 'removed'} {place.path}"))
@@ -105,24 +111,26 @@ def uninstall(folder: Path, names: Sequence[str]) -> int:
     return 0
 
 
-def status(folder: Path) -> int:
+def print_hook_status(folder: Path) -> int:
     """Say of each hook whether it is there."""
-    for name, state in states(folder):
+    for name, state in list_hook_states(folder):
         print(sanitize_text(f"{name:<20}{state}"))
     return 0
 
 
-def states(folder: Path) -> Iterator[tuple[str, str]]:
+def list_hook_states(folder: Path) -> Iterator[tuple[str, str]]:
     """Each hook that there can be, and whose is there: "installed", "another one", "-"."""
-    for place in _places(Git.from_folder(folder), NAMES, looking=True):
-        if place.ours:
-            state = "installed" + (", after the one that was there" if os.path.lexists(place.earlier) else "")
+    for place in _list_places(Git.from_folder(folder), NAMES, looking=True):
+        if place.is_ours:
+            state = "installed" + (
+                ", after the one that was there" if os.path.lexists(place.earlier_path) else ""
+            )
         else:
             state = "another one" if os.path.lexists(place.path) else "-"
         yield place.name, state
 
 
-def _refuse(place: Place) -> None:
+def _refuse_unsafe_place(place: HookFile) -> None:
     """Raise UserError where a hook cannot be put without harm to what is there. Before anything is written."""
     folder = place.path.parent
     if os.path.lexists(folder) and not folder.is_dir():
@@ -135,16 +143,16 @@ def _refuse(place: Place) -> None:
         raise UserError(
             Fault.CONFIGURATION, f"{str(place.path)!r} is a folder, and git runs files", "Remove it."
         )
-    if os.path.lexists(place.path) and not place.ours and os.path.lexists(place.earlier):
+    if os.path.lexists(place.path) and not place.is_ours and os.path.lexists(place.earlier_path):
         raise UserError(
             Fault.CONFIGURATION,
-            f"{str(place.path)!r} has been replaced since it was installed, and {place.earlier.name} is kept",
+            f"{str(place.path)!r} has been replaced since it was installed, and {place.earlier_path.name} is kept",
             "Merge the two by hand, and remove the one that is not needed.",
         )
 
 
 @contextmanager
-def _told(path: Path) -> Iterator[None]:
+def _report_os_errors(path: Path) -> Iterator[None]:
     """A folder that cannot be written is the user's to mend: one line, no traceback."""
     try:
         yield
@@ -156,19 +164,19 @@ def _told(path: Path) -> Iterator[None]:
         raise UserError(fault, f"cannot change {str(path)!r}: {error.strerror}", hint) from None
 
 
-def _places(git: Git, names: Sequence[str], *, looking: bool = False) -> list[Place]:
+def _list_places(git: Git, names: Sequence[str], *, looking: bool = False) -> list[HookFile]:
     for name in names:
         if name not in NAMES:
             raise UserError(Fault.USAGE, f"no hook {name!r}", f"There are {', '.join(NAMES)}.")
-    folder = _folder(git, looking=looking)
-    return [Place(name=name, path=folder / name) for name in names]
+    folder = _find_hooks_folder(git, looking=looking)
+    return [HookFile(name=name, path=folder / name) for name in names]
 
 
-def _folder(git: Git, *, looking: bool) -> Path:
+def _find_hooks_folder(git: Git, *, looking: bool) -> Path:
     """Where git looks for hooks here; all work trees of a repository share it."""
     configured = git.read_setting("core.hooksPath", "path")
     if not configured:
-        return _common_git_folder(git) / "hooks"
+        return _find_common_git_folder(git) / "hooks"
     own = git.run_text("config", "--local", "--get", "core.hooksPath", ok=(0, 1)) or git.run_text(
         "config", "--worktree", "--get", "core.hooksPath", ok=(0, 1, 128)
     )
@@ -181,19 +189,19 @@ def _folder(git: Git, *, looking: bool) -> Path:
     return git.root / configured
 
 
-def _common_git_folder(git: Git) -> Path:
+def _find_common_git_folder(git: Git) -> Path:
     """The folder of the repository that all its work trees share."""
     return Path(git.root, git.run_text("rev-parse", "--git-common-dir"))
 
 
-def _script(place: Place, options: Sequence[str]) -> str:
-    command = own_command()
+def _build_script(place: HookFile, options: Sequence[str]) -> str:
+    command = find_own_command()
     by_input = place.name == "pre-push"
     return _SCRIPT.format(
         mark=MARK,
         read=_READ if by_input else "",
         pipe=_PIPE if by_input else "",
-        kept=place.earlier.name,
+        kept=place.earlier_path.name,
         program=shlex.quote(command[0]),
         command=shlex.join(command),
         name=place.name,
@@ -201,14 +209,14 @@ def _script(place: Place, options: Sequence[str]) -> str:
     )
 
 
-def _put(place: Place, script: str) -> None:
+def _write_hook(place: HookFile, script: str) -> None:
     """Ours is written beside first: a full disk then leaves the hook that was there in its place."""
     new = place.path.with_name(f".{place.name}.patchwright")
     try:
         new.write_text(script, "utf-8")
         new.chmod(0o755)
-        if os.path.lexists(place.path) and not place.ours:
-            place.path.rename(place.earlier)
+        if os.path.lexists(place.path) and not place.is_ours:
+            place.path.rename(place.earlier_path)
         new.replace(place.path)
     finally:
         with suppress(OSError):  # it is in its place, or was never made

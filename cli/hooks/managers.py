@@ -92,7 +92,7 @@ def refuse_managed(
         raise UserError(
             Fault.CONFIGURATION,
             f"{manager.name} looks after this repository's hooks, so none is installed beside it",
-            _hint(manager.calls, folder, can, options) if can else cannot,
+            _format_hint(manager.calls, folder, can, options) if can else cannot,
         )
     place = folder.resolve()
     default = folder == own / "hooks"
@@ -102,14 +102,14 @@ def refuse_managed(
     raise UserError(
         Fault.CONFIGURATION,
         f"git looks for hooks in {str(where)!r}, which others may share, so none is installed there",
-        _hint(_ANY, where, names, options),
+        _format_hint(_ANY, where, names, options),
     )
 
 
 def find_manager(root: Path, folder: Path, own: Path) -> Manager | None:
     """The manager whose configuration stands in the work tree, or who has written a hook."""
     names = [path.name for path in root.iterdir()]
-    texts = [text for place in {folder, own / "hooks"} for text in _hooks(place)]
+    texts = [text for place in {folder, own / "hooks"} for text in _read_hooks(place)]
     for manager in MANAGERS:
         if any(manager.files and re.fullmatch(manager.files, name) for name in names):
             return manager
@@ -117,12 +117,12 @@ def find_manager(root: Path, folder: Path, own: Path) -> Manager | None:
             return manager
         if manager.name == "husky" and ".husky" in folder.parts:
             return manager
-        if manager.name == "simple-git-hooks" and manager.name in _package(root):
+        if manager.name == "simple-git-hooks" and manager.name in _read_package_json(root):
             return manager
     return None
 
 
-def _hooks(folder: Path) -> Iterator[str]:
+def _read_hooks(folder: Path) -> Iterator[str]:
     """The texts of the hooks in a folder, those that were put aside included."""
     try:
         files = [path for path in folder.iterdir() if path.is_file() and path.suffix != ".sample"]
@@ -136,7 +136,7 @@ def _hooks(folder: Path) -> Iterator[str]:
             continue
 
 
-def _package(root: Path) -> Mapping[str, object]:
+def _read_package_json(root: Path) -> Mapping[str, object]:
     """What package.json says, nothing where it is not there or cannot be read."""
     try:
         found = json.loads((root / "package.json").read_bytes())
@@ -145,7 +145,7 @@ def _package(root: Path) -> Mapping[str, object]:
     return found if isinstance(found, dict) else {}
 
 
-def _hint(calls: str, folder: Path, names: Sequence[str], options: Mapping[str, Sequence[str]]) -> str:
+def _format_hint(calls: str, folder: Path, names: Sequence[str], options: Mapping[str, Sequence[str]]) -> str:
     """How to call the first of the hooks, and that the others go alike."""
     first, *others = names
     words = ["patchwright", "hook", "run", first, *options.get(first, ())]

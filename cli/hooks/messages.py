@@ -6,29 +6,31 @@ import os
 import sys
 from collections.abc import Sequence
 
-from cli.hooks.contract import FOUND, OK, USAGE, here
+from cli.hooks.contract import FOUND, OK, USAGE, get_hook_folder
 from tools.messages.style import check_message, find_ticket, learn_style
 from tools.plumbing import Git
 
 _SCISSORS = "------------------------ >8 ------------------------"
 
 
-def prepare(arguments: Sequence[str]) -> int:
+def prepare_message(arguments: Sequence[str]) -> int:
     """Put a message in front of git's comments, unless there is one: of the user, a template, a merge, a squash."""
     if not 1 <= len(arguments) <= 3:
-        return _usage("prepare-commit-msg", "FILE [SOURCE [COMMIT]]", arguments)
-    git = Git.from_folder(here())
+        return _report_usage("prepare-commit-msg", "FILE [SOURCE [COMMIT]]", arguments)
+    git = Git.from_folder(get_hook_folder())
     path = git.root / arguments[0]
-    if len(arguments) > 1 or _written(path.read_text("utf-8", "surrogateescape"), _comment(git)):
+    if len(arguments) > 1 or _strip_comments(
+        path.read_text("utf-8", "surrogateescape"), _find_comment_prefix(git)
+    ):
         return OK
-    message = message_for(git)
+    message = draft_message(git)
     if message:
         text = path.read_text("utf-8", "surrogateescape")
         path.write_text(message + ("" if text.startswith("\n") else "\n") + text, "utf-8", "surrogateescape")
     return OK
 
 
-def message_for(git: Git) -> str:
+def draft_message(git: Git) -> str:
     """A message for what is staged, "" if nothing is."""
     from sandbox.repository import read_branch
     from sandbox.secrets import redact
@@ -40,13 +42,13 @@ def message_for(git: Git) -> str:
     )
 
 
-def check(arguments: Sequence[str]) -> int:
+def check_written_message(arguments: Sequence[str]) -> int:
     """Exit code 1 where the message breaks what nearly all commits here keep, or holds a secret."""
     if len(arguments) != 1:
-        return _usage("commit-msg", "FILE", arguments)
-    git = Git.from_folder(here())
+        return _report_usage("commit-msg", "FILE", arguments)
+    git = Git.from_folder(get_hook_folder())
     text = (git.root / arguments[0]).read_text("utf-8", "surrogateescape")
-    message = _written(text, _comment(git))
+    message = _strip_comments(text, _find_comment_prefix(git))
     if not message:
         return OK  # git itself refuses it, in its own words
     errors, warnings = check_message(message, learn_style(git))
@@ -65,7 +67,7 @@ def check(arguments: Sequence[str]) -> int:
     return FOUND if errors else OK
 
 
-def _written(text: str, comment: str) -> str:
+def _strip_comments(text: str, comment: str) -> str:
     """What a person wrote: without comments, and without the diff of `git commit --verbose`."""
     lines = []
     for line in text.split("\n"):
@@ -77,12 +79,12 @@ def _written(text: str, comment: str) -> str:
     return "\n".join(lines).strip()
 
 
-def _comment(git: Git) -> str:
+def _find_comment_prefix(git: Git) -> str:
     """What comments begin with here."""
     given = git.read_setting("core.commentString") or git.read_setting("core.commentChar")
     return "#" if given in ("", "auto") else given
 
 
-def _usage(name: str, wanted: str, arguments: Sequence[str]) -> int:
+def _report_usage(name: str, wanted: str, arguments: Sequence[str]) -> int:
     print(f"patchwright: {name} takes {wanted} (got {list(arguments)!r})", file=sys.stderr)
     return USAGE

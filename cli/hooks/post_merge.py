@@ -6,7 +6,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import PurePosixPath
 
-from cli.hooks.contract import OK, here
+from cli.hooks.contract import OK, get_hook_folder
 from tools.plumbing import Git
 
 ADVICE = {
@@ -27,9 +27,9 @@ ADVICE = {
 """Files that say what has to be installed."""
 
 
-def post_merge(arguments: Sequence[str]) -> int:
+def run_post_merge(arguments: Sequence[str]) -> int:
     """Name what changed of it since before the merge (git's ORIG_HEAD)."""
-    git = Git.from_folder(here())
+    git = Git.from_folder(get_hook_folder())
     before = git.run_text("rev-parse", "--verify", "--quiet", "ORIG_HEAD", ok=(0, 1))
     if not before:
         return OK

@@ -7,8 +7,8 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from cli.hooks.confinement import confinement
-from cli.hooks.contract import FOUND, OK, USAGE, here
+from cli.hooks.confinement import choose_confinement
+from cli.hooks.contract import FOUND, OK, USAGE, get_hook_folder
 from tools.checks.staged import read_staged_change
 from tools.plumbing import Git
 
@@ -22,7 +22,7 @@ SHOWN = 50
 """Findings that are printed."""
 
 
-def pre_commit(arguments: Sequence[str]) -> int:
+def run_pre_commit(arguments: Sequence[str]) -> int:
     """Exit code 1 if something stands in the way of the commit.
 
     `--strict`: warnings stand in the way, too; `--review=MODEL`: a model's opinion is printed, and decides nothing
@@ -34,32 +34,34 @@ def pre_commit(arguments: Sequence[str]) -> int:
             file=sys.stderr,
         )
         return USAGE
-    change = read_staged_change(Git.from_folder(here()))
+    change = read_staged_change(Git.from_folder(get_hook_folder()))
     if not change.files:
         return OK
     from tools.checks import run_checks
 
-    found = run_checks(change, skipped(), lambda: confinement(change.git.root))
+    found = run_checks(change, read_skipped_checks(), lambda: choose_confinement(change.git.root))
     stops = [each for each in found if each.severity == "error" or "--strict" in arguments]
     if found:
-        print("\n".join(report(found, stops=bool(stops))), file=sys.stderr)
+        print("\n".join(format_findings(found, stops=bool(stops))), file=sys.stderr)
     if model and not stops:
-        from cli.committing import opinion
+        from cli.committing import ask_review_opinion
         from sandbox.inert import sanitize_text
 
         print(
-            sanitize_text(f"patchwright: {model} says:\n{opinion(change.git, {'model': model}, found)}"),
+            sanitize_text(
+                f"patchwright: {model} says:\n{ask_review_opinion(change.git, {'model': model}, found)}"
+            ),
             file=sys.stderr,
         )
     return FOUND if stops else OK
 
 
-def skipped() -> set[str]:
+def read_skipped_checks() -> set[str]:
     """Names of checks that the user leaves out."""
     return set(filter(None, os.environ.get(SKIP, "").replace(" ", "").split(",")))
 
 
-def report(found: Sequence[Finding], *, stops: bool) -> list[str]:
+def format_findings(found: Sequence[Finding], *, stops: bool) -> list[str]:
     """Findings as lines: `path:line: check: what`."""
     from sandbox.inert import quote_name, sanitize_text
 

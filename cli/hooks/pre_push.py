@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cli.hooks.contract import FOUND, LATE, OK, here
-from cli.own_command import own_command
+from cli.hooks.contract import FOUND, LATE, OK, get_hook_folder
+from cli.own_command import find_own_command
 from tools.plumbing import Git, GitFailed, strip_git_variables
 from tools.worktrees import Worktree, temporary_worktree
 
@@ -26,17 +26,17 @@ TIMEOUT = 540.0
 """Seconds for the tests, under the hook's own limit."""
 
 
-def pre_push(arguments: Sequence[str]) -> int:
+def run_pre_push(arguments: Sequence[str]) -> int:
     """Exit code 1 if tests fail at a pushed commit. Deleted branches and commits without changes are not tested."""
     fix = next((each for each in arguments if each.split("=")[0] == FIX), "")
-    git = Git.from_folder(here())
+    git = Git.from_folder(get_hook_folder())
     code = OK
-    for commit, known in _pushed(git, sys.stdin.read(), list(arguments)):
-        code = max(code, _tested(git, commit, known, fix))
+    for commit, known in _parse_pushed_commits(git, sys.stdin.read(), list(arguments)):
+        code = max(code, _test_commit(git, commit, known, fix))
     return code
 
 
-def _pushed(git: Git, lines: str, arguments: Sequence[str]) -> list[tuple[str, str]]:
+def _parse_pushed_commits(git: Git, lines: str, arguments: Sequence[str]) -> list[tuple[str, str]]:
     """(commit, what the remote has of it) of each branch that is pushed."""
     remote = next((each for each in arguments if not each.startswith("--")), "")
     found: dict[str, str] = {}
@@ -44,17 +44,17 @@ def _pushed(git: Git, lines: str, arguments: Sequence[str]) -> list[tuple[str, s
         _, commit, name, known = line.split(" ")
         if not commit.strip("0") or name.startswith("refs/tags/"):
             continue
-        if not known.strip("0") or not _has(git, known):
-            known = _common(git, commit, remote)
+        if not known.strip("0") or not _has_commit(git, known):
+            known = _find_common_commit(git, commit, remote)
         found.setdefault(commit, known)
     return list(found.items())
 
 
-def _has(git: Git, commit: str) -> bool:
+def _has_commit(git: Git, commit: str) -> bool:
     return bool(git.run_text("rev-parse", "--verify", "--quiet", f"{commit}^{{commit}}", ok=(0, 1, 128)))
 
 
-def _common(git: Git, commit: str, remote: str) -> str:
+def _find_common_commit(git: Git, commit: str, remote: str) -> str:
     """Where a new branch left what the remote is known to have; "" for all of it."""
     names = git.run_text("for-each-ref", "--format=%(objectname)", f"refs/remotes/{remote}").split()
     if not names:
@@ -62,7 +62,7 @@ def _common(git: Git, commit: str, remote: str) -> str:
     return git.run_text("merge-base", commit, *names, ok=(0, 1))
 
 
-def _tested(git: Git, commit: str, known: str, fix: str) -> int:
+def _test_commit(git: Git, commit: str, known: str, fix: str) -> int:
     from agent.home import Home
     from tools.checks.staged import read_committed_change
     from tools.testing.affected import find_affected_tests
@@ -76,23 +76,25 @@ def _tested(git: Git, commit: str, known: str, fix: str) -> int:
         tests = find_affected_tests(place.folder, files, changed)
         if tests == []:
             return OK
-        _say(f"pre-push: {commit[:10]}: running {_plural(tests)}")
-        report = _run(place.folder, tests or [])
+        _print_message(f"pre-push: {commit[:10]}: running {_format_test_count(tests)}")
+        report = _run_tests(place.folder, tests or [])
         if report.outcome == "passed":
             return OK
         if report.outcome in ("no-runner", "no-tests"):
-            _say(f"pre-push: {report.note or 'no test was found'}: nothing was checked")
+            _print_message(f"pre-push: {report.note or 'no test was found'}: nothing was checked")
             return OK
-        _say(f"pre-push: not pushed:\n{report.format_text()}\n  Push all the same: git push --no-verify")
+        _print_message(
+            f"pre-push: not pushed:\n{report.format_text()}\n  Push all the same: git push --no-verify"
+        )
         if fix and report.outcome == "failed":
-            _fix(git, place, fix.partition("=")[2] or "offline")
+            _attempt_repair(git, place, fix.partition("=")[2] or "offline")
     return LATE if report.outcome == "timeout" else FOUND
 
 
-def _run(root: Path, tests: Sequence[str]) -> TestReport:
+def _run_tests(root: Path, tests: Sequence[str]) -> TestReport:
     """Run tests confined, as a session would."""
     from agent.home import Home
-    from cli.settings.layers import load
+    from cli.settings.layers import load_settings
     from sandbox.backends import choose_sandbox
     from sandbox.paths import Tree
     from tools.artifacts import Artifacts
@@ -101,7 +103,7 @@ def _run(root: Path, tests: Sequence[str]) -> TestReport:
     from tools.workspace import Workspace
 
     home = Home.from_environment()
-    settings = load(home, root, {})
+    settings = load_settings(home, root, {})
     with tempfile.TemporaryDirectory(prefix="patchwright-push-") as scratch:
         own = Path(scratch)
         at = Workspace(
@@ -121,9 +123,9 @@ def _run(root: Path, tests: Sequence[str]) -> TestReport:
         return asyncio.run(run(at, tests))
 
 
-def _fix(git: Git, place: Worktree, model: str) -> None:
+def _attempt_repair(git: Git, place: Worktree, model: str) -> None:
     """Let a session repair the commit where it is checked out; what it commits gets a branch, to be looked at."""
-    command = [*own_command(), "run", "make the failing tests pass", "--model", model]
+    command = [*find_own_command(), "run", "make the failing tests pass", "--model", model]
     done = subprocess.run(
         [*command, "-C", str(place.folder)],
         env=strip_git_variables(os.environ),
@@ -133,26 +135,26 @@ def _fix(git: Git, place: Worktree, model: str) -> None:
     )
     made = place.head
     if done.returncode != 0 or made == place.base:
-        _say("pre-push: no repair was found")
+        _print_message("pre-push: no repair was found")
         return
     name = f"patchwright/fix-{place.base[:10]}"
     try:
         git.run("branch", "--force", name, made)
     except GitFailed as error:  # it is checked out somewhere
-        _say(f"pre-push: a repair was made, {made[:10]}, but {error}")
+        _print_message(f"pre-push: a repair was made, {made[:10]}, but {error}")
         return
-    _say(
+    _print_message(
         f"pre-push: a repair is on the branch {name}:\n  look: git show {name}\n  take: git merge --ff-only {name}"
     )
 
 
-def _plural(tests: Sequence[str] | None) -> str:
+def _format_test_count(tests: Sequence[str] | None) -> str:
     if tests is None:
         return "all tests"
     return f"{len(tests)} test file{'' if len(tests) == 1 else 's'}"
 
 
-def _say(text: str) -> None:
+def _print_message(text: str) -> None:
     from sandbox.inert import sanitize_text
 
     print(sanitize_text(f"patchwright: {text}"), file=sys.stderr)

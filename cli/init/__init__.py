@@ -5,10 +5,10 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from cli.init.commands import Entry, commands
-from cli.init.conventions import conventions
-from cli.init.layout import layout
-from cli.init.purpose import name_and_purpose
+from cli.init.commands import ProjectCommand, find_commands
+from cli.init.conventions import measure_conventions
+from cli.init.layout import describe_layout
+from cli.init.purpose import identify_project
 from cli.repl.files import list_files
 from sandbox.errors import Fault, UserError
 from sandbox.inert import sanitize_text
@@ -16,25 +16,25 @@ from sandbox.inert import sanitize_text
 FILE = "AGENTS.md"
 
 
-def init(folder: Path, *, force: bool, show: bool) -> int:
+def init_project(folder: Path, *, force: bool, show: bool) -> int:
     """Write the draft into the repository around `folder`, or print it. Raises UserError."""
     from agent.locate import find_workspace_root
 
     root, _ = find_workspace_root(folder, need_git=False)
     if show:
-        sys.stdout.write(draft(root))
+        sys.stdout.write(build_draft(root))
         return 0
-    path = write(root, force=force)
+    path = write_draft(root, force=force)
     print(
         f"{sanitize_text(str(path))} is a draft: read it, correct it, fill in what is marked, and commit it."
     )
     return 0
 
 
-def write(root: Path, *, force: bool) -> Path:
+def write_draft(root: Path, *, force: bool) -> Path:
     """Write the draft; one that is there already is only replaced with `force`. Raises UserError."""
     path = root / FILE
-    text = draft(root)
+    text = build_draft(root)
     try:
         with path.open("w" if force else "x", encoding="utf-8") as file:
             file.write(text)
@@ -49,30 +49,30 @@ def write(root: Path, *, force: bool) -> Path:
     return path
 
 
-def draft(root: Path) -> str:
+def build_draft(root: Path) -> str:
     """The text of the draft. The same repository gives the same text."""
     files = [path for path in list_files(root) if path != FILE]
-    name, purpose = name_and_purpose(root)
+    name, purpose = identify_project(root)
     sections = [
         f"# {name}\n\n{purpose or '(One sentence: what this project is for. None was found in its files.)'}",
-        _commands(commands(root, files)),
-        _section("Layout", layout(root, files), "(No files yet.)"),
-        _section("Conventions", conventions(root, files), "(None could be measured.)"),
+        _format_commands(find_commands(root, files)),
+        _format_section("Layout", describe_layout(root, files), "(No files yet.)"),
+        _format_section("Conventions", measure_conventions(root, files), "(None could be measured.)"),
         _TO_FILL_IN,
     ]
     return sanitize_text("\n\n".join(sections)) + "\n"
 
 
-def _section(title: str, lines: list[str], otherwise: str) -> str:
+def _format_section(title: str, lines: list[str], otherwise: str) -> str:
     return f"## {title}\n\n" + ("\n".join(f"- {line}" for line in lines) or otherwise)
 
 
-def _commands(entries: list[Entry]) -> str:
+def _format_commands(entries: list[ProjectCommand]) -> str:
     lines = []
     for entry in entries:
         about = f" ({entry.about})" if entry.about else ""
         lines.append(f"{entry.kind.capitalize()}: `{entry.command}`{about}, from {entry.source}")
-    return _section("Commands", lines, "(None were found: say how to install, test, lint and run.)")
+    return _format_section("Commands", lines, "(None were found: say how to install, test, lint and run.)")
 
 
 _TO_FILL_IN = """\

@@ -7,14 +7,14 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from cli.init.purpose import parsed_json, table, text_of, toml
+from cli.init.purpose import get_table, parse_json, parse_toml, read_text
 
 MOST = 24
 """Commands listed at most: those further down a long Makefile are looked up when needed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
+class ProjectCommand:
     """A command line and what it does. kind: one of `KINDS`; source: the file that says so."""
 
     kind: str
@@ -38,34 +38,36 @@ _WORDS: tuple[tuple[str, str], ...] = (
 """What a target or script is for, by its name."""
 
 
-def commands(root: Path, files: Sequence[str]) -> list[Entry]:
+def find_commands(root: Path, files: Sequence[str]) -> list[ProjectCommand]:
     """What was found, the most useful kinds first; one command is listed once."""
     known = set(files)
-    found: dict[str, Entry] = {}
+    found: dict[str, ProjectCommand] = {}
     for name, read in _SOURCES:
         if name in known:
-            for entry in read(text_of(root / name), known):
+            for entry in read(read_text(root / name), known):
                 found.setdefault(entry.command, entry)
     for name in sorted(known):
         if _WORKFLOW.match(name):
-            for entry in _workflow(text_of(root / name), name):
+            for entry in _read_workflow(read_text(root / name), name):
                 found.setdefault(entry.command, entry)
     ordered = sorted(found.values(), key=lambda entry: KINDS.index(entry.kind))
     return [entry for entry in ordered if entry.kind != "other"][:MOST]
 
 
-def _kind(name: str) -> str:
+def _classify_name(name: str) -> str:
     return next((kind for pattern, kind in _WORDS if re.search(pattern, name.lower())), "other")
 
 
-def _makefile(text: str, known: set[str]) -> Iterator[Entry]:
+def _read_makefile(text: str, known: set[str]) -> Iterator[ProjectCommand]:
     for match in re.finditer(r"^([A-Za-z][\w.-]*)\s*:(?!=)[^#\n]*(?:##\s*(.+))?$", text, re.MULTILINE):
-        yield Entry(kind=_kind(match[1]), command=f"make {match[1]}", source="Makefile", about=match[2] or "")
+        yield ProjectCommand(
+            kind=_classify_name(match[1]), command=f"make {match[1]}", source="Makefile", about=match[2] or ""
+        )
 
 
-def _justfile(text: str, known: set[str]) -> Iterator[Entry]:
+def _read_justfile(text: str, known: set[str]) -> Iterator[ProjectCommand]:
     for match in re.finditer(r"^([a-z][\w-]*)[^:=\n]*:(?!=)", text, re.MULTILINE):
-        yield Entry(kind=_kind(match[1]), command=f"just {match[1]}", source="justfile")
+        yield ProjectCommand(kind=_classify_name(match[1]), command=f"just {match[1]}", source="justfile")
 
 
 _PYTHON_RUNNERS = (("uv.lock", "uv run "), ("poetry.lock", "poetry run "), ("pdm.lock", "pdm run "))
@@ -82,76 +84,93 @@ _PYTHON_TOOLS: tuple[tuple[tuple[str, ...], str, str], ...] = (
 """A table of pyproject.toml, and the command that it configures."""
 
 
-def _pyproject(text: str, known: set[str]) -> Iterator[Entry]:
-    parsed, source = toml(text), "pyproject.toml"
+def _read_pyproject(text: str, known: set[str]) -> Iterator[ProjectCommand]:
+    parsed, source = parse_toml(text), "pyproject.toml"
     runner = next((run for lock, run in _PYTHON_RUNNERS if lock in known), "")
-    if table(parsed, "project") or table(parsed, "tool", "poetry"):
+    if get_table(parsed, "project") or get_table(parsed, "tool", "poetry"):
         install = next((run for lock, run in _PYTHON_INSTALLS if lock in known), "pip install -e .")
-        yield Entry(kind="install", command=install, source=source)
+        yield ProjectCommand(kind="install", command=install, source=source)
     for keys, kind, command in _PYTHON_TOOLS:
-        if table(parsed, *keys):
-            yield Entry(kind=kind, command=runner + command, source=source)
+        if get_table(parsed, *keys):
+            yield ProjectCommand(kind=kind, command=runner + command, source=source)
     for keys in (("project", "scripts"), ("tool", "poetry", "scripts")):
-        for name in sorted(table(parsed, *keys)):
-            yield Entry(kind="run", command=runner + name, source=source)
-    for name in sorted(table(parsed, "tool", "poe", "tasks")):
-        yield Entry(kind=_kind(name), command=f"{runner}poe {name}", source=source)
-    for environment, settings in sorted(table(parsed, "tool", "hatch", "envs").items()):
+        for name in sorted(get_table(parsed, *keys)):
+            yield ProjectCommand(kind="run", command=runner + name, source=source)
+    for name in sorted(get_table(parsed, "tool", "poe", "tasks")):
+        yield ProjectCommand(kind=_classify_name(name), command=f"{runner}poe {name}", source=source)
+    for environment, settings in sorted(get_table(parsed, "tool", "hatch", "envs").items()):
         prefix = "hatch run " if environment == "default" else f"hatch run {environment}:"
-        for name in sorted(table(settings, "scripts")):
-            yield Entry(kind=_kind(name), command=prefix + name, source=source)
+        for name in sorted(get_table(settings, "scripts")):
+            yield ProjectCommand(kind=_classify_name(name), command=prefix + name, source=source)
 
 
-def _package_json(text: str, known: set[str]) -> Iterator[Entry]:
+def _read_package_json(text: str, known: set[str]) -> Iterator[ProjectCommand]:
     lock = (("pnpm-lock.yaml", "pnpm"), ("yarn.lock", "yarn"), ("bun.lock", "bun"), ("bun.lockb", "bun"))
     manager = next((name for file, name in lock if file in known), "npm")
-    yield Entry(kind="install", command=f"{manager} install", source="package.json")
-    for name, line in table(parsed_json(text), "scripts").items():
+    yield ProjectCommand(kind="install", command=f"{manager} install", source="package.json")
+    for name, line in get_table(parse_json(text), "scripts").items():
         run = manager if name == "test" else f"{manager} run"
-        yield Entry(kind=_kind(name), command=f"{run} {name}", source="package.json", about=f"`{line}`")
+        yield ProjectCommand(
+            kind=_classify_name(name), command=f"{run} {name}", source="package.json", about=f"`{line}`"
+        )
 
 
-def _tox(text: str, known: set[str]) -> Iterator[Entry]:
-    yield Entry(kind="test", command="tox", source="tox.ini")
+def _read_tox(text: str, known: set[str]) -> Iterator[ProjectCommand]:
+    yield ProjectCommand(kind="test", command="tox", source="tox.ini")
     for match in re.finditer(r"^\[testenv:([\w.-]+)\]", text, re.MULTILINE):
-        yield Entry(kind=_kind(match[1]), command=f"tox -e {match[1]}", source="tox.ini")
+        yield ProjectCommand(kind=_classify_name(match[1]), command=f"tox -e {match[1]}", source="tox.ini")
 
 
-def _nox(text: str, known: set[str]) -> Iterator[Entry]:
+def _read_nox(text: str, known: set[str]) -> Iterator[ProjectCommand]:
     for match in re.finditer(r"^@nox\.session.*\ndef (\w+)", text, re.MULTILINE):
-        yield Entry(kind=_kind(match[1]), command=f"nox -s {match[1]}", source="noxfile.py")
+        yield ProjectCommand(kind=_classify_name(match[1]), command=f"nox -s {match[1]}", source="noxfile.py")
 
 
-def _fixed(source: str, *entries: tuple[str, str]) -> Callable[[str, set[str]], Iterator[Entry]]:
+def _make_fixed_reader(
+    source: str, *entries: tuple[str, str]
+) -> Callable[[str, set[str]], Iterator[ProjectCommand]]:
     """A file that says all by being there."""
 
-    def read(text: str, known: set[str]) -> Iterator[Entry]:
-        return (Entry(kind=kind, command=command, source=source) for kind, command in entries)
+    def read(text: str, known: set[str]) -> Iterator[ProjectCommand]:
+        return (ProjectCommand(kind=kind, command=command, source=source) for kind, command in entries)
 
     return read
 
 
-_SOURCES: tuple[tuple[str, Callable[[str, set[str]], Iterator[Entry]]], ...] = (
-    ("Makefile", _makefile),
-    ("justfile", _justfile),
-    ("pyproject.toml", _pyproject),
-    ("package.json", _package_json),
-    ("tox.ini", _tox),
-    ("noxfile.py", _nox),
-    ("pytest.ini", _fixed("pytest.ini", ("test", "pytest"))),
-    ("requirements.txt", _fixed("requirements.txt", ("install", "pip install -r requirements.txt"))),
+_SOURCES: tuple[tuple[str, Callable[[str, set[str]], Iterator[ProjectCommand]]], ...] = (
+    ("Makefile", _read_makefile),
+    ("justfile", _read_justfile),
+    ("pyproject.toml", _read_pyproject),
+    ("package.json", _read_package_json),
+    ("tox.ini", _read_tox),
+    ("noxfile.py", _read_nox),
+    ("pytest.ini", _make_fixed_reader("pytest.ini", ("test", "pytest"))),
+    (
+        "requirements.txt",
+        _make_fixed_reader("requirements.txt", ("install", "pip install -r requirements.txt")),
+    ),
     (
         "Cargo.toml",
-        _fixed("Cargo.toml", ("test", "cargo test"), ("lint", "cargo clippy"), ("build", "cargo build")),
+        _make_fixed_reader(
+            "Cargo.toml", ("test", "cargo test"), ("lint", "cargo clippy"), ("build", "cargo build")
+        ),
     ),
     (
         "go.mod",
-        _fixed("go.mod", ("test", "go test ./..."), ("lint", "go vet ./..."), ("build", "go build ./...")),
+        _make_fixed_reader(
+            "go.mod", ("test", "go test ./..."), ("lint", "go vet ./..."), ("build", "go build ./...")
+        ),
     ),
-    ("pom.xml", _fixed("pom.xml", ("test", "mvn test"), ("build", "mvn package"))),
-    ("build.gradle", _fixed("build.gradle", ("test", "gradle test"), ("build", "gradle build"))),
-    ("build.gradle.kts", _fixed("build.gradle.kts", ("test", "gradle test"), ("build", "gradle build"))),
-    (".pre-commit-config.yaml", _fixed(".pre-commit-config.yaml", ("lint", "pre-commit run --all-files"))),
+    ("pom.xml", _make_fixed_reader("pom.xml", ("test", "mvn test"), ("build", "mvn package"))),
+    ("build.gradle", _make_fixed_reader("build.gradle", ("test", "gradle test"), ("build", "gradle build"))),
+    (
+        "build.gradle.kts",
+        _make_fixed_reader("build.gradle.kts", ("test", "gradle test"), ("build", "gradle build")),
+    ),
+    (
+        ".pre-commit-config.yaml",
+        _make_fixed_reader(".pre-commit-config.yaml", ("lint", "pre-commit run --all-files")),
+    ),
 )
 
 _WORKFLOW = re.compile(r"^(\.github/workflows/[^/]+\.ya?ml|\.gitlab-ci\.yml)$")
@@ -175,7 +194,7 @@ _WRAPPERS = {
 """Words in front of the one that says what a command line is for."""
 
 
-def _workflow(text: str, name: str) -> Iterator[Entry]:
+def _read_workflow(text: str, name: str) -> Iterator[ProjectCommand]:
     """Command lines of a CI file whose first word says what they are for."""
     import yaml
 
@@ -183,20 +202,21 @@ def _workflow(text: str, name: str) -> Iterator[Entry]:
         parsed = yaml.safe_load(text)
     except yaml.YAMLError:  # a template, or broken: it says nothing that could be quoted
         return
-    for line in _scripts(parsed):
+    for line in _iterate_script_lines(parsed):
         words = [word for word in line.split() if not word.startswith("-") and word not in _WRAPPERS]
         kind = next(
-            (found for word in words[:4] if (found := _kind(word.rpartition("/")[2])) != "other"), "other"
+            (found for word in words[:4] if (found := _classify_name(word.rpartition("/")[2])) != "other"),
+            "other",
         )
         if "${{" not in line and "`" not in line and len(line) <= 100:
-            yield Entry(kind=kind, command=line, source=name)
+            yield ProjectCommand(kind=kind, command=line, source=name)
 
 
-def _scripts(node: object) -> Iterator[str]:
+def _iterate_script_lines(node: object) -> Iterator[str]:
     """Lines under every `run:` (GitHub) and `script:` (GitLab)."""
     if isinstance(node, list):
         for each in node:
-            yield from _scripts(each)
+            yield from _iterate_script_lines(each)
     elif isinstance(node, dict):
         for key, value in node.items():
             if key in ("run", "script"):
@@ -204,4 +224,4 @@ def _scripts(node: object) -> Iterator[str]:
                 lines = [line.strip() for each in text if isinstance(each, str) for line in each.splitlines()]
                 yield from (line for line in lines if line and not line.startswith("#"))
             else:
-                yield from _scripts(value)
+                yield from _iterate_script_lines(value)

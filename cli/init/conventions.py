@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from cli.init.layout import LANGUAGES
-from cli.init.purpose import table, text_of, toml
+from cli.init.purpose import get_table, parse_toml, read_text
 from sandbox.errors import UserError
 from sandbox.own_programs import build_search_path, require_own_program
 
@@ -69,28 +69,28 @@ _PYPROJECT = (
 )
 
 
-def conventions(root: Path, files: Sequence[str]) -> list[str]:
+def measure_conventions(root: Path, files: Sequence[str]) -> list[str]:
     """Lines for the draft: tools, measured style of each main language, commit messages."""
     lines = []
-    if tools := _tools(root, set(files)):
+    if tools := _find_tools(root, set(files)):
         lines.append(f"Tools: {', '.join(tools)}")
-    languages = Counter(_language(path) for path in files)
+    languages = Counter(_find_language(path) for path in files)
     main = sorted((name for name in _CODE if languages[name]), key=lambda name: (-languages[name], name))
     for language in main[:3]:
-        if style := _style(root, [path for path in files if _language(path) == language]):
+        if style := _measure_style(root, [path for path in files if _find_language(path) == language]):
             lines.append(f"{language}: {style}")
-    if commits := _commits(root):
+    if commits := _measure_commit_subjects(root):
         lines.append(f"Commit messages: {commits}")
     return lines
 
 
-def _language(path: str) -> str:
+def _find_language(path: str) -> str:
     return LANGUAGES.get(path.rpartition(".")[2].lower(), "")
 
 
-def _tools(root: Path, known: set[str]) -> list[str]:
+def _find_tools(root: Path, known: set[str]) -> list[str]:
     found = {name: f"{name} ({file})" for file, name in reversed(_CONFIGS) if file in known}
-    tool = table(toml(text_of(root / "pyproject.toml")), "tool")
+    tool = get_table(parse_toml(read_text(root / "pyproject.toml")), "tool")
     for key, name in _PYPROJECT:
         if isinstance(settings := tool.get(key), dict):
             length = settings.get("line-length") or settings.get("line_length")
@@ -98,14 +98,14 @@ def _tools(root: Path, known: set[str]) -> list[str]:
     return [found[name] for name in sorted(found, key=str.lower)]
 
 
-def _style(root: Path, paths: Sequence[str]) -> str:
+def _measure_style(root: Path, paths: Sequence[str]) -> str:
     """Indentation, quotes and longest lines as measured; only what is clear is said."""
     step = max(1, len(paths) // SAMPLE)
-    sample = [text_of(root / path, SAMPLE_BYTES) for path in sorted(paths)[::step][:SAMPLE]]
+    sample = [read_text(root / path, SAMPLE_BYTES) for path in sorted(paths)[::step][:SAMPLE]]
     lines = [line for text in sample for line in text.splitlines() if line.strip()]
     if len(lines) < 20:
         return ""
-    facts = [_indentation(sample), _quotes(lines), _length(lines)]
+    facts = [_measure_indentation(sample), _measure_quotes(lines), _measure_line_length(lines)]
     known = [fact for fact in facts if fact]
     counted = (
         f"measured on {len(sample)} of {len(paths)} files" if len(paths) > 1 else "measured on its one file"
@@ -113,7 +113,7 @@ def _style(root: Path, paths: Sequence[str]) -> str:
     return f"{', '.join(known)} ({counted})" if known else ""
 
 
-def _indentation(sample: Sequence[str]) -> str:
+def _measure_indentation(sample: Sequence[str]) -> str:
     """The step from a line to a deeper one below it."""
     steps: Counter[str] = Counter()
     for text in sample:
@@ -125,29 +125,29 @@ def _indentation(sample: Sequence[str]) -> str:
             if indent.startswith(before) and len(indent) > len(before):
                 steps[indent[len(before) :]] += 1
             before = indent
-    unit, share = _clearest(steps)
+    unit, share = _find_most_frequent(steps)
     if share < CLEAR * 0.75:  # continuation lines are aligned in many styles: less than elsewhere is clear
         return ""
     return "indented with tabs" if unit == "\t" else f"indented by {len(unit)} spaces"
 
 
-def _quotes(lines: Sequence[str]) -> str:
+def _measure_quotes(lines: Sequence[str]) -> str:
     counted: Counter[str] = Counter()
     for line in lines:
         for match in re.finditer(r"(?<![\w\"'])(?:\"[^\"'\\\n]*\"|'[^\"'\\\n]*')(?![\"'])", line):
             counted[match[0][0]] += 1
-    quote, share = _clearest(counted)
+    quote, share = _find_most_frequent(counted)
     if sum(counted.values()) < 20 or share < CLEAR:
         return ""
     return "double quotes" if quote == '"' else "single quotes"
 
 
-def _length(lines: Sequence[str]) -> str:
+def _measure_line_length(lines: Sequence[str]) -> str:
     lengths = sorted(len(line) for line in lines)
     return f"99 % of lines within {lengths[int(len(lengths) * 0.99) - 1]} columns"
 
 
-def _clearest(counted: Counter[str]) -> tuple[str, float]:
+def _find_most_frequent(counted: Counter[str]) -> tuple[str, float]:
     """The most frequent value and its share."""
     if not counted:
         return "", 0.0
@@ -167,7 +167,7 @@ _HABITS = (
 )
 
 
-def _commits(root: Path) -> str:
+def _measure_commit_subjects(root: Path) -> str:
     """Habits of the subjects of the newest commits; merges and bots are left out."""
     try:
         log = subprocess.run(

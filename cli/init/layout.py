@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from cli.init.purpose import sentence, text_of
+from cli.init.purpose import extract_first_sentence, read_text
 
 LANGUAGES = {
     "c": "C",
@@ -45,35 +45,35 @@ LANGUAGES = {
 MOST_FOLDERS = 20
 
 
-def layout(root: Path, files: Sequence[str]) -> list[str]:
+def describe_layout(root: Path, files: Sequence[str]) -> list[str]:
     """One line for each top folder, then one for the languages."""
     folders: dict[str, list[str]] = {}
     for path in files:
         top, slash, rest = path.partition("/")
         if slash:
             folders.setdefault(top, []).append(rest)
-    lines = [_folder(root, name, folders[name]) for name in sorted(folders)[:MOST_FOLDERS]]
+    lines = [_describe_folder(root, name, folders[name]) for name in sorted(folders)[:MOST_FOLDERS]]
     if len(folders) > MOST_FOLDERS:
         lines.append(f"and {len(folders) - MOST_FOLDERS} more folders")
-    return [*lines, f"In all: {_languages(files)}"] if files else []
+    return [*lines, f"In all: {_count_languages(files)}"] if files else []
 
 
-def _folder(root: Path, name: str, files: list[str]) -> str:
-    said = _purpose(root / name)
+def _describe_folder(root: Path, name: str, files: list[str]) -> str:
+    said = _read_folder_purpose(root / name)
     inside = sorted({rest.partition("/")[0] for rest in files if "/" in rest})
     shown = ", ".join(f"{each}/" for each in inside[:6]) + (", …" if len(inside) > 6 else "")
-    return f"`{name}/`: {said or _languages(files)}" + (f" (with {shown})" if inside else "")
+    return f"`{name}/`: {said or _count_languages(files)}" + (f" (with {shown})" if inside else "")
 
 
-def _purpose(folder: Path) -> str:
+def _read_folder_purpose(folder: Path) -> str:
     """What the folder says of itself: a package's docstring, or its README's first line."""
-    match = re.match(r'\s*[rR]?("""|\'\'\')(.+?)(?:\n|\1)', text_of(folder / "__init__.py", 4096))
+    match = re.match(r'\s*[rR]?("""|\'\'\')(.+?)(?:\n|\1)', read_text(folder / "__init__.py", 4096))
     if match:
         return match[2].strip()
-    return sentence(text_of(folder / "README.md", 4096))[:160]
+    return extract_first_sentence(read_text(folder / "README.md", 4096))[:160]
 
 
-def _languages(files: Iterable[str]) -> str:
+def _count_languages(files: Iterable[str]) -> str:
     """ "12 Python, 3 Markdown, 4 other files", the most frequent first."""
     counted = Counter(LANGUAGES.get(path.rpartition(".")[2].lower(), "") for path in files)
     other = counted.pop("", 0)

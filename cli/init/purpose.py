@@ -9,18 +9,18 @@ from collections.abc import Callable
 from pathlib import Path
 
 
-def name_and_purpose(root: Path) -> tuple[str, str]:
+def identify_project(root: Path) -> tuple[str, str]:
     """Name and one sentence; the folder's name and "" where nothing says more."""
     name = purpose = ""
     for file, read in _SOURCES:
-        text = text_of(root / file)
+        text = read_text(root / file)
         if text and not (name and purpose):
             found, said = read(text)
             name, purpose = name or found, purpose or said
     return name or root.name, purpose
 
 
-def text_of(path: Path, limit: int = 1 << 20) -> str:
+def read_text(path: Path, limit: int = 1 << 20) -> str:
     """A file's text as far as `limit` bytes, "" if it cannot be read."""
     try:
         with path.open("rb") as file:
@@ -29,7 +29,7 @@ def text_of(path: Path, limit: int = 1 << 20) -> str:
         return ""
 
 
-def sentence(text: str) -> str:
+def extract_first_sentence(text: str) -> str:
     """The first sentence of the first paragraph of prose in a Markdown or reStructuredText file."""
     for paragraph in re.split(r"\n\s*\n", text):
         prose = " ".join(paragraph.split())
@@ -38,14 +38,14 @@ def sentence(text: str) -> str:
     return ""
 
 
-def table(value: object, *keys: str) -> dict[str, object]:
+def get_table(value: object, *keys: str) -> dict[str, object]:
     """A nested table of a parsed file, empty if it is not there or is something else."""
     for key in keys:
         value = value.get(key) if isinstance(value, dict) else None
     return value if isinstance(value, dict) else {}
 
 
-def toml(text: str) -> dict[str, object]:
+def parse_toml(text: str) -> dict[str, object]:
     """A parsed TOML file, empty if it is not valid: then it says nothing."""
     try:
         return tomllib.loads(text)
@@ -53,7 +53,7 @@ def toml(text: str) -> dict[str, object]:
         return {}
 
 
-def parsed_json(text: str) -> object:
+def parse_json(text: str) -> object:
     """A parsed JSON file, None if it is not valid."""
     try:
         return json.loads(text)
@@ -61,48 +61,48 @@ def parsed_json(text: str) -> object:
         return None
 
 
-def _pyproject(text: str) -> tuple[str, str]:
-    parsed = toml(text)
-    project = table(parsed, "project") or table(parsed, "tool", "poetry")
+def _read_pyproject(text: str) -> tuple[str, str]:
+    parsed = parse_toml(text)
+    project = get_table(parsed, "project") or get_table(parsed, "tool", "poetry")
     return str(project.get("name", "")), str(project.get("description", ""))
 
 
-def _cargo(text: str) -> tuple[str, str]:
-    package = table(toml(text), "package")
+def _read_cargo(text: str) -> tuple[str, str]:
+    package = get_table(parse_toml(text), "package")
     return str(package.get("name", "")), str(package.get("description", ""))
 
 
-def _package_json(text: str) -> tuple[str, str]:
-    package = table(parsed_json(text))
+def _read_package_json(text: str) -> tuple[str, str]:
+    package = get_table(parse_json(text))
     return str(package.get("name", "")), str(package.get("description", ""))
 
 
-def _go_mod(text: str) -> tuple[str, str]:
+def _read_go_mod(text: str) -> tuple[str, str]:
     match = re.search(r"^module\s+(\S+)", text, re.MULTILINE)
     return (match[1].rpartition("/")[2] if match else ""), ""
 
 
-def _readme(text: str) -> tuple[str, str]:
+def _read_readme(text: str) -> tuple[str, str]:
     """The first heading, and the first sentence of the first paragraph of prose."""
     text = re.sub(r"<!--.*?-->", "", text, flags=re.DOTALL)
     title = re.search(r"^#\s+(.+?)\s*#*$|^(.+)\n[=]{3,}$", text, re.MULTILINE)
     name = next((part for part in title.groups() if part), "") if title else ""
-    return _words(name), sentence(text)[:300]
+    return _strip_markup(name), extract_first_sentence(text)[:300]
 
 
-def _words(heading: str) -> str:
+def _strip_markup(heading: str) -> str:
     """A heading without images, links and markup."""
     heading = re.sub(r"!\[[^\]]*\]\([^)]*\)|<[^>]+>", "", heading)
     return re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading).strip(" *_`")
 
 
 _SOURCES: tuple[tuple[str, Callable[[str], tuple[str, str]]], ...] = (
-    ("pyproject.toml", _pyproject),
-    ("package.json", _package_json),
-    ("Cargo.toml", _cargo),
-    ("go.mod", _go_mod),
-    ("README.md", _readme),
-    ("README.rst", _readme),
-    ("README", _readme),
-    ("readme.md", _readme),
+    ("pyproject.toml", _read_pyproject),
+    ("package.json", _read_package_json),
+    ("Cargo.toml", _read_cargo),
+    ("go.mod", _read_go_mod),
+    ("README.md", _read_readme),
+    ("README.rst", _read_readme),
+    ("README", _read_readme),
+    ("readme.md", _read_readme),
 )

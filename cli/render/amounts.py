@@ -8,26 +8,26 @@ if TYPE_CHECKING:
     from agent.events import UsageRecord
 
 
-def money(cost: float) -> str:
+def format_money(cost: float) -> str:
     """Dollars, with as many digits as a small sum needs."""
     return f"${cost:.2f}" if cost >= 1 or cost == 0 else f"${cost:.4f}"
 
 
-def tokens(number: int) -> str:
+def format_tokens(number: int) -> str:
     """Tokens for a person: "812", "12.3k", "1.2M"."""
     if number < 1000:
         return str(number)
     return f"{number / 1000:.1f}k" if number < 999_950 else f"{number / 1_000_000:.1f}M"
 
 
-def price(spent: UsageRecord, *, unpriced: bool) -> str:
+def format_price(spent: UsageRecord, *, unpriced: bool) -> str:
     """What calls cost: a sum, a lower bound when some had no known price, or that no price is known."""
     if spent.cost is None:
         return "price unknown"
-    return f"at least {money(spent.cost)}" if unpriced else money(spent.cost)
+    return f"at least {format_money(spent.cost)}" if unpriced else format_money(spent.cost)
 
 
-def duration(seconds: float) -> str:
+def format_duration(seconds: float) -> str:
     """Seconds, or minutes and seconds."""
     if seconds < 60:
         return f"{seconds:.1f} s"

@@ -27,7 +27,7 @@ class Piece:
 
 
 @dataclass(slots=True)
-class Blocks:
+class BlockSplitter:
     """Feed it text, get finished pieces; `rest` is what is not finished yet.
 
     A block ends at a blank line outside a code fence, unless what follows is indented under it (a list item's
@@ -47,17 +47,17 @@ class Blocks:
         if "\n" in text:
             *whole, tail = "".join(self._tail).split("\n")
             self._tail = [tail]
-            return [piece for line in whole for piece in self._line(line)]
+            return [piece for line in whole for piece in self._feed_line(line)]
         if len(self._tail) > 64:
             self._tail = ["".join(self._tail)]
-        return self._broken()
+        return self._split_long_line()
 
     def close(self) -> list[Piece]:
         """The end of the text: everything left is finished."""
         tail = "".join(self._tail)
-        done = self._line(tail) if tail else []
+        done = self._feed_line(tail) if tail else []
         if any(line.strip() for line in self._lines):
-            done += self._take()
+            done += self._take_block()
         self._lines, self._tail, self._fence, self._blank, self._held = [], [], "", False, 0
         return done
 
@@ -65,13 +65,13 @@ class Blocks:
     def rest(self) -> Piece:
         """The unfinished piece."""
         tail = "".join(self._tail)
-        if self._streams():
-            return Piece("code", tail, self._language(), not self._begun)
+        if self._is_in_margin_fence():
+            return Piece("code", tail, self._parse_fence_language(), not self._begun)
         return Piece("block", "\n".join([*self._lines, *([""] if self._blank else []), tail]))
 
-    def _line(self, line: str) -> list[Piece]:
+    def _feed_line(self, line: str) -> list[Piece]:
         if self._fence:
-            return self._in_fence(line)
+            return self._feed_fence_line(line)
         if not line.strip():
             self._blank = bool(self._lines)
             return []
@@ -79,7 +79,7 @@ class Blocks:
         opening = _FENCE.match(line)
         starts = opening is not None and not opening[1]  # a fence at the margin interrupts any block
         if self._lines and (starts or (self._blank and not line.startswith((" ", "\t")))):
-            done = self._take()
+            done = self._take_block()
         elif self._blank:
             self._lines.append("")
         self._blank = False
@@ -87,52 +87,52 @@ class Blocks:
             self._fence, self._begun = line, False
         if starts:
             return done
-        self._hold(line)
-        return done + (self._take() if self._held > LONGEST_BLOCK and not self._fence else [])
+        self._append_line(line)
+        return done + (self._take_block() if self._held > LONGEST_BLOCK and not self._fence else [])
 
-    def _in_fence(self, line: str) -> list[Piece]:
+    def _feed_fence_line(self, line: str) -> list[Piece]:
         opening, closing = _FENCE.match(self._fence), _FENCE.match(line)
         assert opening is not None
         same = closing is not None and closing[2][0] == opening[2][0] and len(closing[2]) >= len(opening[2])
         ends = same and closing is not None and not closing[3].strip()
-        streams = self._streams()
-        language, first = self._language(), not self._begun
+        streams = self._is_in_margin_fence()
+        language, first = self._parse_fence_language(), not self._begun
         if ends:
             self._fence = ""
         if not streams:
-            self._hold(line)
+            self._append_line(line)
             return []
         if ends:
             return [Piece("code", "", language, first=True)] if first else []
         self._begun = True
         return [Piece("code", line, language, first)]
 
-    def _broken(self) -> list[Piece]:
+    def _split_long_line(self) -> list[Piece]:
         """A line without an end is given out up to a space."""
-        if self._streams() or sum(map(len, self._tail)) <= LONGEST_BLOCK:
+        if self._is_in_margin_fence() or sum(map(len, self._tail)) <= LONGEST_BLOCK:
             return []
         tail = "".join(self._tail)
         head, space, rest = tail.rpartition(" ")
         if not space or not head.strip():
             head, rest = tail, ""
         self._tail = [rest]
-        self._hold(head)
-        return self._take()
+        self._append_line(head)
+        return self._take_block()
 
-    def _streams(self) -> bool:
+    def _is_in_margin_fence(self) -> bool:
         """We are in a fence at the margin. (An indented one belongs to the list item above it.)"""
         return bool(self._fence) and not self._fence.startswith((" ", "\t"))
 
-    def _language(self) -> str:
+    def _parse_fence_language(self) -> str:
         opening = _FENCE.match(self._fence)
         words = opening[3].split() if opening else []
         return words[0].strip("{}.") if words else ""
 
-    def _hold(self, line: str) -> None:
+    def _append_line(self, line: str) -> None:
         self._lines.append(line)
         self._held += len(line) + 1
 
-    def _take(self) -> list[Piece]:
+    def _take_block(self) -> list[Piece]:
         block, self._lines, self._held = "\n".join(self._lines), [], 0
         return [Piece("block", block)]
 

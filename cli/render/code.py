@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from cli.render.terminal import cells
-from cli.render.theme import sgr
+from cli.render.terminal import measure_columns
+from cli.render.theme import apply_style
 from sandbox.inert import sanitize_text
 
 if TYPE_CHECKING:
@@ -23,30 +23,30 @@ class CodePainter:
     """
 
     def __init__(self, language: str, *, colour: bool) -> None:
-        self._lexer = _lexer(language) if colour and language else None
+        self._lexer = _find_lexer(language) if colour and language else None
         self._stack = ["root"]
 
-    def line(self, text: str, width: int) -> str:
+    def paint_line(self, text: str, width: int) -> str:
         """The line, safe and coloured, broken at exactly `width` columns."""
-        return "\n".join(_rows(self._tokens(text), width))
+        return "\n".join(_break_rows(self._tokenize_line(text), width))
 
-    def peek(self, text: str, width: int) -> str:
+    def preview_line(self, text: str, width: int) -> str:
         """The same of a line that is still coming: the state stays as it was."""
         stack = list(self._stack)
-        shown = self.line(text, width)
+        shown = self.paint_line(text, width)
         self._stack = stack
         return shown
 
-    def _tokens(self, text: str) -> Iterator[tuple[str, str]]:
+    def _tokenize_line(self, text: str) -> Iterator[tuple[str, str]]:
         """(style, text) of each token of a line."""
         if self._lexer is None or len(text) > LONGEST_LINE:
             yield "", text
             return
-        for kind, value in self._lexed(text + "\n"):
+        for kind, value in self._lex_line(text + "\n"):
             if value := value.rstrip("\n"):
-                yield _style(kind), value
+                yield _find_style(kind), value
 
-    def _lexed(self, line: str) -> Iterable[tuple[Any, str]]:
+    def _lex_line(self, line: str) -> Iterable[tuple[Any, str]]:
         from pygments.lexer import ExtendedRegexLexer, LexerContext, RegexLexer
 
         lexer = self._lexer
@@ -62,34 +62,34 @@ class CodePainter:
         return [(kind, value) for _, kind, value in found]
 
 
-def _rows(tokens: Iterable[tuple[str, str]], width: int) -> list[str]:
+def _break_rows(tokens: Iterable[tuple[str, str]], width: int) -> list[str]:
     rows, row, taken = [], "", 0
     for style, text in tokens:
         text = sanitize_text(text).replace("\t", "    ")
         while text:
             room = max(width, 2) - taken
-            part = text if cells(text) <= room else _prefix(text, room)
+            part = text if measure_columns(text) <= room else _cut_prefix(text, room)
             if not part and taken:
                 rows.append(row)
                 row, taken = "", 0
                 continue
             part = part or text[0]
-            row += sgr(part, style)
-            taken += cells(part)
+            row += apply_style(part, style)
+            taken += measure_columns(part)
             text = text[len(part) :]
     return [*rows, row]
 
 
-def _prefix(text: str, room: int) -> str:
+def _cut_prefix(text: str, room: int) -> str:
     taken = 0
     for index, character in enumerate(text):
-        taken += cells(character)
+        taken += measure_columns(character)
         if taken > room:
             return text[:index]
     return text
 
 
-def _lexer(language: str) -> Lexer | None:
+def _find_lexer(language: str) -> Lexer | None:
     from pygments.lexers import get_lexer_by_name
     from pygments.util import ClassNotFound
 
@@ -99,7 +99,7 @@ def _lexer(language: str) -> Lexer | None:
         return None
 
 
-def _style(kind: Any) -> str:
+def _find_style(kind: Any) -> str:
     """The style of a token, or of the nearest kind above it; each kind is looked up once."""
     if kind not in _STYLES:
         found, each = "", kind

@@ -14,9 +14,9 @@ from rich.segment import Segment
 from rich.syntax import Syntax
 from rich.theme import Theme
 
-from cli.render.blocks import Blocks, Piece
+from cli.render.blocks import BlockSplitter, Piece
 from cli.render.code import CodePainter
-from cli.render.theme import coloured, parameters
+from cli.render.theme import get_sgr_parameters, has_colours
 from sandbox.inert import sanitize_text
 
 READABLE_WIDTH = 100
@@ -29,57 +29,57 @@ class MarkdownStream:
     def __init__(self, *, width: int, colour: bool) -> None:
         self.width = width
         self._colour = colour
-        self._blocks = Blocks()
+        self._blocks = BlockSplitter()
         self._drawn: tuple[Piece, int, str] | None = None  # the unfinished piece last drawn, and how
         self._code = CodePainter("", colour=False)
         self._last = ""  # the kind of piece that was printed last
 
     def feed(self, text: str) -> str:
         """Take in a piece; return the lines of what it finished."""
-        return self._print(self._blocks.feed(text))
+        return self._render_pieces(self._blocks.feed(text))
 
     def close(self) -> str:
         """The answer is over: the lines of all that was left."""
-        printed = self._print(self._blocks.close())
+        printed = self._render_pieces(self._blocks.close())
         self._last = ""
         return printed
 
-    def live(self, rows: int) -> str:
+    def render_live(self, rows: int) -> str:
         """The last `rows` lines of the unfinished piece as it looks now, to be redrawn at will."""
         rest = self._blocks.rest
         if not rest.text.strip():
             return ""
         if self._drawn is None or self._drawn[:2] != (rest, self.width):
-            self._drawn = (rest, self.width, self._draw(rest, live=True))
+            self._drawn = (rest, self.width, self._render_piece(rest, live=True))
         lines = self._drawn[2].split("\n")[-rows:]
-        return "\n".join(["", *lines] if self._gap(rest) and len(lines) < rows else lines)
+        return "\n".join(["", *lines] if self._needs_gap(rest) and len(lines) < rows else lines)
 
-    def _print(self, pieces: Iterable[Piece]) -> str:
+    def _render_pieces(self, pieces: Iterable[Piece]) -> str:
         """Pieces, each block and each fence with a blank line before it unless it is the first of the answer."""
         printed = []
         for piece in pieces:
             if piece.first:
                 self._code = CodePainter(piece.language, colour=self._colour)
-            drawn = self._draw(piece)
+            drawn = self._render_piece(piece)
             if drawn or piece.kind == "code":
-                printed.append(f"\n{drawn}\n" if self._gap(piece) else f"{drawn}\n")
+                printed.append(f"\n{drawn}\n" if self._needs_gap(piece) else f"{drawn}\n")
                 self._last = piece.kind
         return "".join(printed)
 
-    def _gap(self, piece: Piece) -> bool:
+    def _needs_gap(self, piece: Piece) -> bool:
         return bool(self._last) and (piece.kind == "block" or piece.first)
 
-    def _draw(self, piece: Piece, *, live: bool = False) -> str:
+    def _render_piece(self, piece: Piece, *, live: bool = False) -> str:
         if piece.kind == "block":
             what = _Markdown(sanitize_text(piece.text))
-            return rendered(what, self.width, colour=self._colour)
+            return render_to_text(what, self.width, colour=self._colour)
         width = min(self.width, READABLE_WIDTH) - 2
         text = piece.text
         if live:
             painter = CodePainter(piece.language, colour=self._colour) if piece.first else self._code
-            text = painter.peek(text, width)
+            text = painter.preview_line(text, width)
         else:
-            text = self._code.line(text, width)
+            text = self._code.paint_line(text, width)
         return "\n".join(f"  {line}".rstrip() for line in text.split("\n"))
 
 
@@ -87,9 +87,11 @@ CODE_THEME = "ansi_dark"
 """Uses the sixteen colours of the terminal's own theme, so it reads on a light and on a dark background."""
 
 
-def rendered(what: RenderableType, width: int, *, colour: bool) -> str:
+def render_to_text(what: RenderableType, width: int, *, colour: bool) -> str:
     """Something rich can draw, as inert text with colours, without trailing spaces."""
-    console = _console(min(width, READABLE_WIDTH), colour, parameters("cyan") if coloured() else "")
+    console = _make_console(
+        min(width, READABLE_WIDTH), colour, get_sgr_parameters("cyan") if has_colours() else ""
+    )
     file = StringIO()
     console.file = file
     console.print(_Inert(what))
@@ -97,7 +99,7 @@ def rendered(what: RenderableType, width: int, *, colour: bool) -> str:
 
 
 @cache
-def _console(width: int, colour: bool, code: str) -> Console:
+def _make_console(width: int, colour: bool, code: str) -> Console:
     """code: SGR parameters of a word of code, "" in a theme without colours"""
     return Console(
         file=StringIO(),
@@ -106,11 +108,11 @@ def _console(width: int, colour: bool, code: str) -> Console:
         color_system="standard" if colour else None,
         no_color=not (colour and code),
         legacy_windows=False,
-        theme=Theme({**_STYLES, "markdown.code": _colour(code) if code else "bold"}),
+        theme=Theme({**_STYLES, "markdown.code": _convert_colour(code) if code else "bold"}),
     )
 
 
-def _colour(sgr: str) -> str:
+def _convert_colour(sgr: str) -> str:
     """One of the sixteen colours in rich's words: "36" is the sixth, "96" the bright one."""
     return f"color({int(sgr[-1]) + (8 if sgr.startswith('9') else 0)})"
 
@@ -137,12 +139,12 @@ class _Inert:
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         for line in console.render_lines(self._inner, options, pad=False):
-            for segment in _without_trailing_space(line):
+            for segment in _strip_trailing_space(line):
                 yield Segment(sanitize_text(segment.text), segment.style)
             yield Segment.line()
 
 
-def _without_trailing_space(line: list[Segment]) -> list[Segment]:
+def _strip_trailing_space(line: list[Segment]) -> list[Segment]:
     """A line as one wants to copy it: no padding up to the edge."""
     kept = [segment for segment in line if not segment.control]
     while kept:
@@ -189,12 +191,12 @@ class _Markdown(Markdown):
 
     def __init__(self, markup: str) -> None:
         self.markup = markup
-        self.parsed = _parser().parse(markup)
+        self.parsed = _make_parser().parse(markup)
         self.code_theme = self.inline_code_theme = CODE_THEME
         self.justify, self.style, self.hyperlinks = None, "none", False
         self.inline_code_lexer = None
 
 
 @cache
-def _parser() -> MarkdownIt:
+def _make_parser() -> MarkdownIt:
     return MarkdownIt().enable("strikethrough").enable("table")

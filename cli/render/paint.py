@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Literal
 
-from cli.render.theme import sgr
+from cli.render.theme import apply_style
 
 Style = Literal["bold", "dim", "red", "green", "yellow", "blue", "cyan", "magenta", "added", "removed"]
 
@@ -13,16 +13,16 @@ Paint = Callable[[str, Style], str]
 """Puts text into a style; each line on its own, so that a cut between lines leaks no colour."""
 
 
-def painter(*, colour: bool) -> Paint:
+def make_painter(*, colour: bool) -> Paint:
     """A function that paints, or one that leaves text as it is."""
-    return _sgr if colour else _plain
+    return _paint_sgr if colour else _leave_plain
 
 
-def _sgr(text: str, style: Style) -> str:
-    return "\n".join(sgr(line, style) for line in text.split("\n"))
+def _paint_sgr(text: str, style: Style) -> str:
+    return "\n".join(apply_style(line, style) for line in text.split("\n"))
 
 
-def _plain(text: str, style: Style) -> str:
+def _leave_plain(text: str, style: Style) -> str:
     return text
 
 
@@ -43,6 +43,6 @@ MARKS = {
 """Each mark, and what stands for it where the terminal's encoding has no such character."""
 
 
-def mark(name: str, *, unicode: bool) -> str:
+def get_mark(name: str, *, unicode: bool) -> str:
     """One mark of the table."""
     return MARKS[name][0 if unicode else 1]

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from agent.events import End
-from cli.render.amounts import duration, price, tokens
+from cli.render.amounts import format_duration, format_price, format_tokens
 from cli.render.paint import MARKS, Paint, Style
-from cli.render.terminal import cells, fit
+from cli.render.terminal import measure_columns, truncate_text
 from sandbox.inert import sanitize_text
 
 _OUTCOMES: dict[str, tuple[str, Style, str]] = {
@@ -24,7 +24,7 @@ _OUTCOMES: dict[str, tuple[str, Style, str]] = {
 """Outcome → mark, colour, words. Those that are not here ended in an error that has just been told."""
 
 
-def summary(
+def format_summary(
     end: End,
     *,
     seconds: float,
@@ -43,12 +43,12 @@ def summary(
     name, style, words = _OUTCOMES.get(end.outcome, ("bad", "red", f"failed: {end.outcome}"))
     if end.outcome == "limit" and end.summary:
         words = f"{words}: {sanitize_text(end.summary)}"
-    parts = [f"{MARKS[name][column]} {words}", *_facts(end, seconds, unpriced), *filter(None, more)]
+    parts = [f"{MARKS[name][column]} {words}", *_collect_facts(end, seconds, unpriced), *filter(None, more)]
     lines: list[str] = []
     between = MARKS["between"][column]
     for part in parts:
-        part = fit(part, width - 2, ellipsis=MARKS["ellipsis"][column])
-        if lines and cells(lines[-1]) + cells(between) + cells(part) <= width:
+        part = truncate_text(part, width - 2, ellipsis=MARKS["ellipsis"][column])
+        if lines and measure_columns(lines[-1]) + measure_columns(between) + measure_columns(part) <= width:
             lines[-1] += between + part
         else:
             lines.append(f"  {part}" if lines else part)
@@ -56,14 +56,14 @@ def summary(
 
 
 @dataclass(slots=True)
-class Tests:
+class FailureTally:
     """How many tests of a turn's first and last run failed."""
 
     _first: int | None = None
     _last: int = 0
     _passed: int = 0
 
-    def see(self, report: Mapping[str, object]) -> None:
+    def add_report(self, report: Mapping[str, object]) -> None:
         """Take in a run's report; one that ran no test tells nothing."""
         numbers = [report.get(key) for key in ("passed", "failed", "errors")]
         passed, failed, errors = (each if isinstance(each, int) else 0 for each in numbers)
@@ -71,7 +71,7 @@ class Tests:
             self._last, self._passed = failed + errors, passed
             self._first = self._last if self._first is None else self._first
 
-    def words(self, *, unicode: bool) -> str:
+    def describe_change(self, *, unicode: bool) -> str:
         """What changed between them: "" if there was one run, or nothing changed."""
         if self._first is None or self._first == self._last:
             return ""
@@ -79,20 +79,20 @@ class Tests:
         return f"failing tests {self._first} {arrow} {self._last}"
 
 
-def _facts(end: End, seconds: float, unpriced: bool) -> list[str]:
+def _collect_facts(end: End, seconds: float, unpriced: bool) -> list[str]:
     files, used = len(end.files), end.usage.input + end.usage.output
     facts = [
         f"{files} file{'' if files == 1 else 's'}" if files else "",
-        _checked(end.verification),
+        _describe_verification(end.verification),
         f"commit {end.commit[:7]}" if end.commit else "",
         f"{end.steps} step{'' if end.steps == 1 else 's'}" if end.steps else "",
-        duration(seconds) if seconds >= 0.05 else "",
-        f"{tokens(used)} tokens" if used else "",
-        price(end.usage, unpriced=unpriced) if used else "",
+        format_duration(seconds) if seconds >= 0.05 else "",
+        f"{format_tokens(used)} tokens" if used else "",
+        format_price(end.usage, unpriced=unpriced) if used else "",
     ]
     return [sanitize_text(fact) for fact in facts if fact]
 
 
-def _checked(verification: str) -> str:
+def _describe_verification(verification: str) -> str:
     outcome, _, detail = verification.partition(": ")
     return detail.partition(";")[0] if outcome in ("passed", "failed") else ""

@@ -73,22 +73,22 @@ _UNWANTED = bool(os.environ.get("NO_COLOR"))
 _chosen = dict(THEMES["mono" if _UNWANTED else "terminal"])
 
 
-def choose(theme: str) -> None:
+def choose_theme(theme: str) -> None:
     """Use a theme from now on, everywhere in this process; none with colours where the person wants none."""
     _chosen.update(THEMES["mono" if _UNWANTED else theme])
 
 
-def coloured() -> bool:
+def has_colours() -> bool:
     """Whether the theme has any colours."""
     return _chosen["red"] != THEMES["mono"]["red"]
 
 
-def parameters(style: str) -> str:
+def get_sgr_parameters(style: str) -> str:
     """What a style looks like now, as SGR parameters."""
     return _chosen[style]
 
 
-def sgr(text: str, style: str) -> str:
+def apply_style(text: str, style: str) -> str:
     """`text` in a style; as it is where there is none."""
     if not (style and text) or _chosen[style] == "0":
         return text

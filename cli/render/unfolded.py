@@ -5,76 +5,76 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from agent.events import DecisionEvent, Event, MessageEvent, ObservationEvent, Prompt, Steer
-from cli.render.diffs import painted
+from cli.render.diffs import paint_diff
 from cli.render.lines import LineView
-from cli.render.paint import painter
-from cli.render.terminal import wrapped
+from cli.render.paint import make_painter
+from cli.render.terminal import wrap_characters
 from sandbox.inert import sanitize_text
 
 MOST = 2_000
 """Lines of one observation or diff."""
 
 
-class Unfolded:
+class FullEventView:
     """Turns events into lines, each at most `width` columns; colours only where they are wanted."""
 
     def __init__(self, *, width: int, colour: bool, unicode: bool = True) -> None:
         self._width = width
         self._colour = colour
-        self._paint = painter(colour=colour)
+        self._paint = make_painter(colour=colour)
         self._written: list[str] = []
         self._view = LineView(
             self._written.append, colour=colour, width=width, unicode=unicode, texts="none", brief=True
         )
 
-    def lines(self, event: Event) -> list[str]:
+    def format_event(self, event: Event) -> list[str]:
         """What a person should see of an event that wants to know everything."""
-        return list(self._lines(event))
+        return list(self._iterate_lines(event))
 
-    def _lines(self, event: Event) -> Iterator[str]:
+    def _iterate_lines(self, event: Event) -> Iterator[str]:
         match event:
             case Prompt() | Steer():
                 yield ""
-                for number, row in enumerate(self._rows(event.text, 2)):
+                for number, row in enumerate(self._wrap_rows(event.text, 2)):
                     yield self._paint(f"{'  ' if number else '> '}{row}", "cyan")
                 yield ""
-                self._heading(event)
+                self._format_heading(event)
             case MessageEvent():
                 if event.reasoning.strip():
                     yield from (
-                        self._paint(f"  {row}", "dim") for row in self._rows(event.reasoning.strip(), 2)
+                        self._paint(f"  {row}", "dim") for row in self._wrap_rows(event.reasoning.strip(), 2)
                     )
                 if event.text.strip():
-                    yield from self._markdown(event.text)
-                self._heading(event)
+                    yield from self._format_markdown(event.text)
+                self._format_heading(event)
             case ObservationEvent():
-                yield from self._heading(event)
+                yield from self._format_heading(event)
                 diff = event.data.get("diff")
                 if diff:
-                    yield from painted(str(diff), self._paint, limit=MOST, width=self._width, indent="  ")
+                    yield from paint_diff(str(diff), self._paint, limit=MOST, width=self._width, indent="  ")
                 elif event.tool != "plan":
-                    rows = self._rows(event.text, 4)
+                    rows = self._wrap_rows(event.text, 4)
                     yield from (self._paint(f"    {row}", "dim") for row in rows[:MOST])
                     if len(rows) > MOST:
                         yield self._paint(f"    ({len(rows) - MOST} more lines)", "dim")
             case DecisionEvent():
                 yield from (
-                    f"  {row}" for row in self._rows(f"{event.verdict}: {event.reason} ({event.by})", 2)
+                    f"  {row}" for row in self._wrap_rows(f"{event.verdict}: {event.reason} ({event.by})", 2)
                 )
             case _:
-                yield from self._heading(event)
+                yield from self._format_heading(event)
 
-    def _heading(self, event: Event) -> list[str]:
-        self._view.event(event)
+    def _format_heading(self, event: Event) -> list[str]:
+        self._view.show_event(event)
         lines = "".join(self._written).rstrip("\n").split("\n") if self._written else []
         self._written.clear()
         return lines
 
-    def _markdown(self, text: str) -> list[str]:
+    def _format_markdown(self, text: str) -> list[str]:
         from cli.render.markdown import MarkdownStream
 
         stream = MarkdownStream(width=self._width, colour=self._colour)
         return ["", *f"{stream.feed(text)}{stream.close()}".rstrip("\n").split("\n"), ""]
 
-    def _rows(self, text: str, indent: int) -> list[str]:
-        return wrapped(sanitize_text(text).replace("\t", "    "), self._width - indent)
+    def _wrap_rows(self, text: str, indent: int) -> list[str]:
+        return wrap_characters(sanitize_text(text).replace("\t", "    "), self._width - indent)

@@ -15,21 +15,21 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cli.render.paint import painter
-from cli.render.terminal import Terminal, broken
+from cli.render.paint import make_painter
+from cli.render.terminal import Terminal, wrap_words
 from sandbox.inert import sanitize_text
 
 if TYPE_CHECKING:
     from prompt_toolkit.completion import Completer
 
     from agent.home import Home
-    from cli.repl.lobby import Lobby
-    from cli.repl.opened import Opened
-    from cli.repl.plain import Plain
+    from cli.repl.lobby import PendingSession
+    from cli.repl.opened import OpenedSession
+    from cli.repl.plain import PlainFrontend
     from cli.repl.screen import Screen
     from cli.settings.terminal import TerminalSettings
 
-__all__ = ["Opening", "start"]
+__all__ = ["Opening", "run_conversations"]
 
 NAME = "patchwright"
 
@@ -46,72 +46,74 @@ class Opening:
     root: the workspace, as it is shown
     """
 
-    enter: Callable[[str, Callable[[], None]], Opened]
+    enter: Callable[[str, Callable[[], None]], OpenedSession]
     root: Path
     terminal: TerminalSettings
     home: Home
 
 
-def start(opening: Opening, session: str) -> int:
+def run_conversations(opening: Opening, session: str) -> int:
     """Hold a conversation in this terminal, and those that the user opens from it; returns the exit code.
 
     Raises UserError, for a session that cannot be opened, after the prompt was taken away.
     """
-    from cli.render.theme import choose
+    from cli.render.theme import choose_theme
 
-    choose(opening.terminal.theme)
+    choose_theme(opening.terminal.theme)
     following: str | None = session
     while following is not None:
-        following = asyncio.run(_converse(opening, following))
+        following = asyncio.run(_run_conversation(opening, following))
     return 0
 
 
-async def _converse(opening: Opening, session: str) -> str | None:
+async def _run_conversation(opening: Opening, session: str) -> str | None:
     """One session; returns the id of the next one, "" for a new one, None to leave."""
-    from cli.repl.entering import enter
-    from cli.repl.lobby import Lobby
+    from cli.repl.entering import open_session
+    from cli.repl.lobby import PendingSession
 
-    hosts: list[Lobby] = []
-    front = _front(opening, hosts)
-    lobby = Lobby(front)
+    hosts: list[PendingSession] = []
+    front = _make_frontend(opening, hosts)
+    lobby = PendingSession(front)
     hosts.append(lobby)
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGHUP):
-        loop.add_signal_handler(number, _end, front, lobby)
-    front.print(("\n" if front.redraws else "") + _greeting(opening, front.terminal) + "\n")
-    entering = asyncio.create_task(enter(lambda proceed: opening.enter(session, proceed), front, lobby))
+        loop.add_signal_handler(number, _handle_end_signal, front, lobby)
+    front.print(("\n" if front.redraws else "") + _format_greeting(opening, front.terminal) + "\n")
+    entering = asyncio.create_task(
+        open_session(lambda proceed: opening.enter(session, proceed), front, lobby)
+    )
     try:
         if not front.redraws:  # lines that wait in a pipe are to be the session's at once
             await asyncio.wait([entering])
         if not entering.done() or entering.exception() is None:
             await front.run(lobby)
     finally:
-        lobby.leave()
+        lobby.abandon_opening()
         front.drawn.set()
         await asyncio.wait([entering], timeout=PATIENCE)
         chat = entering.result() if entering.done() else None
         if chat is not None:
-            await chat.finished()
+            await chat.wait_until_idle()
             await chat.runtime.close()
     if not entering.done():
-        _go(front)
+        _exit_process(front)
     if chat is None:
         return None
     if chat.next is None:
-        from cli.repl.opened import farewell
+        from cli.repl.opened import print_resume_hint
 
         if not front.stalled:
-            farewell(chat)
+            print_resume_hint(chat)
     return chat.next
 
 
-def _end(front: Screen | Plain, lobby: Lobby) -> None:
+def _handle_end_signal(front: Screen | PlainFrontend, lobby: PendingSession) -> None:
     """A signal asks for it."""
-    front.hurry()
+    front.end_quickly()
     lobby.quit()
 
 
-def _go(front: Screen | Plain) -> None:
+def _exit_process(front: Screen | PlainFrontend) -> None:
     """End the program though the session is still being opened and does not heed that it should not be: what it waits
     for may never come. Like a kill, which a session survives at any moment; Python's own end could stop a thread in the
     middle of foreign code, which aborts."""
@@ -120,42 +122,42 @@ def _go(front: Screen | Plain) -> None:
     os._exit(0)
 
 
-def _greeting(opening: Opening, terminal: Terminal) -> str:
-    paint = painter(colour=terminal.colour)
-    words = broken(f"{NAME} · {sanitize_text(_from_home(opening.root))} · /help", terminal.columns)
+def _format_greeting(opening: Opening, terminal: Terminal) -> str:
+    paint = make_painter(colour=terminal.colour)
+    words = wrap_words(f"{NAME} · {sanitize_text(_abbreviate_home(opening.root))} · /help", terminal.columns)
     return paint(NAME, "bold") + "\n".join(
         paint(line, "dim") for line in words.removeprefix(NAME).split("\n")
     )
 
 
-def _from_home(path: Path) -> str:
+def _abbreviate_home(path: Path) -> str:
     """As a shell's prompt has it: below the home folder from `~` on."""
     home = Path.home()
     return str("~" / path.relative_to(home)) if home != path and path.is_relative_to(home) else str(path)
 
 
-def _front(opening: Opening, hosts: list[Lobby]) -> Screen | Plain:
-    terminal, settings = Terminal.of(sys.stdout), opening.terminal
+def _make_frontend(opening: Opening, hosts: list[PendingSession]) -> Screen | PlainFrontend:
+    terminal, settings = Terminal.from_stream(sys.stdout), opening.terminal
     if terminal.tty and not terminal.dumb and sys.stdin.isatty() and not settings.plain:
         from cli.repl.screen import Screen
 
-        def completer() -> Completer | None:
+        def make_completer() -> Completer | None:
             chat = hosts[0].chat
             if chat is None:
                 return None
-            from cli.repl.completion import Completions
+            from cli.repl.completion import PromptCompleter
 
-            return Completions(chat, screen.complete_again)
+            return PromptCompleter(chat, screen.refresh_completions)
 
         screen = Screen(
             history=opening.home.data / "history",
-            completer=completer,
+            completer=make_completer,
             keys=settings.keys,
             vi=settings.editing == "vi",
             alert=settings.notify,
             pause=settings.pause,
         )
         return screen
-    from cli.repl.plain import Plain
+    from cli.repl.plain import PlainFrontend
 
-    return Plain()
+    return PlainFrontend()

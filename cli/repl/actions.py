@@ -32,14 +32,14 @@ MEANING: Mapping[str, str] = {
 }
 
 
-def shown(key: str) -> str:
+def format_key(key: str) -> str:
     """A key as it stands on a keyboard: `c-x c-e` is "Ctrl-X Ctrl-E"."""
     if key == "escape enter":
         return "Alt-Enter"
-    return " ".join(_one(each) for each in key.split())
+    return " ".join(_format_one_key(each) for each in key.split())
 
 
-def _one(key: str) -> str:
+def _format_one_key(key: str) -> str:
     if key.startswith("c-"):
         return f"Ctrl-{key[2:].upper()}"
     if key.startswith("s-"):

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from agent.home import Home
-from cli.repl.front import Answer, Front, Question
+from cli.repl.front import Answer, Frontend, Question
 from sandbox.effects import Effect
 from sandbox.errors import UserError
 from sandbox.inert import quote_name, sanitize_for_approval, sanitize_text
@@ -18,10 +18,10 @@ Arguments = Mapping[str, Any]
 
 
 @dataclass(slots=True, kw_only=True)
-class Asker:
+class TerminalApprover:
     """An `Approver`. `arguments` finds what a tool may have been called with, by its name and the paths it touches."""
 
-    front: Front
+    front: Frontend
     policy: Policy
     home: Home
     arguments: Callable[[str, tuple[str, ...]], Sequence[Arguments]]
@@ -31,21 +31,21 @@ class Asker:
     )  # actions that run at once ask one after the other
     _last: tuple[tuple[str, str, str], Decision] | None = None  # this turn's last answer
 
-    def new_turn(self) -> None:
+    def forget_last_answer(self) -> None:
         """What was answered once no longer holds."""
         self._last = None
 
     async def ask(self, tool: str, effect: Effect, question: Decision) -> Decision:
         """See `Approver.ask`."""
         async with self._one:
-            return await self._ask(tool, effect, question)
+            return await self._ask_person(tool, effect, question)
 
-    async def _ask(self, tool: str, effect: Effect, question: Decision) -> Decision:
-        what = _what(effect)
+    async def _ask_person(self, tool: str, effect: Effect, question: Decision) -> Decision:
+        what = _describe_effect(effect)
         key = (tool, what)
         if key in self._allowed:
             return Decision(verdict="allow", reason="the user allows it in this session")
-        changes = map(_change, self.arguments(tool, effect.paths)) if effect.paths else ()
+        changes = map(_format_change, self.arguments(tool, effect.paths)) if effect.paths else ()
         change = "\n".join(
             filter(None, changes)
         )  # of several calls for one file any may be meant: all are shown
@@ -57,11 +57,11 @@ class Asker:
         rules = tuple(f"shell({sanitize_for_approval(each)})" for each in question.always)
         self.front.alert("an action waits for your answer")
         answer = await self.front.ask(Question(what=shown, why=sanitize_text(question.reason), rules=rules))
-        decision = self._decided(answer, key)
+        decision = self._apply_answer(answer, key)
         self._last = (asked, decision)
         return decision
 
-    def _decided(self, answer: Answer, key: tuple[str, str]) -> Decision:
+    def _apply_answer(self, answer: Answer, key: tuple[str, str]) -> Decision:
         match answer.kind:
             case "no":
                 said = (
@@ -72,10 +72,10 @@ class Asker:
                 self._allowed.add(key)
                 return Decision(verdict="allow", reason="the user allows it in this session")
             case "rule":
-                return self._stored(answer.rules)
+                return self._store_rules(answer.rules)
         return Decision(verdict="allow", reason="the user allowed it")
 
-    def _stored(self, rules: tuple[str, ...]) -> Decision:
+    def _store_rules(self, rules: tuple[str, ...]) -> Decision:
         from cli.settings.rules import store_rules
         from sandbox.rules import parse_rule
 
@@ -93,7 +93,7 @@ class Asker:
         return Decision(verdict="allow", reason="the user allows it always")
 
 
-def _what(effect: Effect) -> str:
+def _describe_effect(effect: Effect) -> str:
     """All that would run or be touched, as it stands."""
     if effect.call:
         return sanitize_for_approval(effect.call)
@@ -106,7 +106,7 @@ def _what(effect: Effect) -> str:
     return sanitize_for_approval(", ".join(quote_name(each) for each in effect.paths or effect.hosts))
 
 
-def _change(arguments: Arguments) -> str:
+def _format_change(arguments: Arguments) -> str:
     """What would be written, as a diff of what the model gave: "" where that is not known."""
     old, new = str(arguments.get("old") or ""), arguments.get("new", arguments.get("content"))
     if not isinstance(new, str):

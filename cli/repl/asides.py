@@ -16,7 +16,7 @@ TOLD_CHARACTERS = 8_000
 """Of a command's output: on the screen, and to the model; both get its end."""
 
 
-async def run_shell(chat: Conversation, command: str) -> None:
+async def run_shell_command(chat: Conversation, command: str) -> None:
     """Run what the user typed as the user's own command, unconfined; the model is told with the next prompt."""
     from sandbox.own_programs import require_own_program
     from sandbox.process import Command
@@ -24,13 +24,13 @@ async def run_shell(chat: Conversation, command: str) -> None:
     from tools.text import strip_terminal_codes
 
     runtime = chat.runtime
-    chat.front.busy(sanitize_text(command).replace("\n", " "))
+    chat.front.show_activity(sanitize_text(command).replace("\n", " "))
     # Not the session's sandbox: the user means the shell that they could as well open beside this one.
     sandbox = Unconfined(runtime.workspace.root, spill=runtime.session.folder)
     bash = require_own_program("bash", runtime.workspace.root)
     done = await sandbox.run(
         Command(argv=(bash, "-c", command), cwd=runtime.workspace.root, timeout=3600, env=dict(os.environ)),
-        lambda chunk: chat.view.progress(_last_line(chunk)),
+        lambda chunk: chat.view.show_progress(_get_last_line(chunk)),
     )
     if done.stdout.spill is not None:
         done.stdout.spill.unlink(missing_ok=True)
@@ -39,13 +39,13 @@ async def run_shell(chat: Conversation, command: str) -> None:
     if len(lines) > SHOWN_LINES:
         lines = [f"({len(lines) - SHOWN_LINES} lines above)", *lines[-SHOWN_LINES:]]
     verdict = "" if done.returncode == 0 else f"exit {done.returncode}"
-    chat.view.note("\n".join([*(f"  {line}" for line in lines), verdict]).strip("\n") or "  (no output)")
+    chat.view.show_note("\n".join([*(f"  {line}" for line in lines), verdict]).strip("\n") or "  (no output)")
     told = output if len(output) <= TOLD_CHARACTERS else f"…\n{output[-TOLD_CHARACTERS:]}"
     what = f"[I ran this myself: {command}]\n" + enclose_in_tag("output", told, f" exit={done.returncode}")
     chat.note = f"{chat.note}\n\n{what}" if chat.note else what
 
 
-async def remember(chat: Conversation, text: str) -> None:
+async def append_note(chat: Conversation, text: str) -> None:
     """Add a line to the project's instructions for agents, at the end."""
     root = chat.runtime.workspace.root
     name = (
@@ -53,17 +53,17 @@ async def remember(chat: Conversation, text: str) -> None:
     )
     path = root / name
     if path.is_symlink() and not path.resolve().is_relative_to(root.resolve()):
-        chat.tell(f"not added: {name} is a link that leads out of the project", "yellow")
+        chat.show_message(f"not added: {name} is a link that leads out of the project", "yellow")
         return
     there = path.read_bytes() if path.exists() else b""
     newline = b"" if not there or there.endswith(b"\n") else b"\n"
     with path.open("ab") as file:
         file.write(newline + f"- {text}\n".encode())
-    chat.tell(f"added to {name}: {text}", "dim")
+    chat.show_message(f"added to {name}: {text}", "dim")
     what = f"[I have added this to {name}: {text}]"
     chat.note = f"{chat.note}\n{what}" if chat.note else what
 
 
-def _last_line(chunk: bytes) -> str:
+def _get_last_line(chunk: bytes) -> str:
     lines = [line for line in chunk[-2_000:].decode("utf-8", "replace").splitlines() if line.strip()]
     return lines[-1][:200] if lines else ""

@@ -11,7 +11,7 @@ from prompt_toolkit.buffer import Buffer
 from prompt_toolkit.document import Document
 from prompt_toolkit.formatted_text import StyleAndTextTuples
 
-from cli.render.terminal import Terminal, broken, wrapped
+from cli.render.terminal import Terminal, wrap_characters, wrap_words
 from cli.repl.front import Answer, Question
 
 BESIDE = 10
@@ -33,7 +33,7 @@ State = Literal["keys", "rule", "word"]
 
 
 @dataclass(slots=True)
-class Asking:
+class QuestionPrompt:
     """One question while it stands. `state`: a key is awaited, or a line is typed in the prompt; `came`: when it was
     first there, by the monotonic clock."""
 
@@ -43,46 +43,46 @@ class Asking:
     state: State = "keys"
     _kept: Document = field(default_factory=Document)
 
-    def key(self, key: str, buffer: Buffer) -> bool:
+    def press_key(self, key: str, buffer: Buffer) -> bool:
         """A key was pressed; False if it means nothing (a line begun before the question must not answer it)."""
         match key:
             case "y":
-                self._say(Answer(kind="once"))
+                self._set_answer(Answer(kind="once"))
             case "s":
-                self._say(Answer(kind="session"))
+                self._set_answer(Answer(kind="session"))
             case "n":
-                self._say(Answer(kind="no"))
+                self._set_answer(Answer(kind="no"))
             case "r" if self.question.rules:
-                self._type("rule", buffer, "; ".join(self.question.rules))
+                self._begin_line("rule", buffer, "; ".join(self.question.rules))
             case "t":
-                self._type("word", buffer, "")
+                self._begin_line("word", buffer, "")
             case _:
                 return False
         return True
 
-    def entered(self, buffer: Buffer) -> None:
+    def accept_line(self, buffer: Buffer) -> None:
         """Enter, while a line is typed."""
         text, state = buffer.text.strip(), self.state
-        self.back(buffer)
+        self.leave_line(buffer)
         if state == "word":
-            self._say(Answer(kind="no", word=text))
+            self._set_answer(Answer(kind="no", word=text))
         elif text:
-            self._say(Answer(kind="rule", rules=tuple(each.strip() for each in text.split(";"))))
+            self._set_answer(Answer(kind="rule", rules=tuple(each.strip() for each in text.split(";"))))
 
-    def back(self, buffer: Buffer) -> None:
+    def leave_line(self, buffer: Buffer) -> None:
         """Leave the line that is typed, for the keys; what stood in the prompt before comes back."""
         if self.state != "keys":
             self.state = "keys"
             buffer.set_document(self._kept, bypass_readonly=True)
 
-    def lines(self, terminal: Terminal, *, held: bool) -> StyleAndTextTuples:
+    def format_lines(self, terminal: Terminal, *, held: bool) -> StyleAndTextTuples:
         """The whole question, or as much as the window holds and how to see the rest.
 
         held: no key answers yet, because the person is in the middle of typing something else
         """
-        text = wrapped(self.question.what, terminal.columns - 1)
-        why = broken(f"why: {self.question.why}", terminal.columns - 1).split("\n")
-        keys = self.keys(terminal.columns)
+        text = wrap_characters(self.question.what, terminal.columns - 1)
+        why = wrap_words(f"why: {self.question.why}", terminal.columns - 1).split("\n")
+        keys = self.format_keys(terminal.columns)
         room = max(terminal.rows - BESIDE - len(why) - keys.count("\n"), 3)
         more = ""
         if len(text) > room:
@@ -93,14 +93,14 @@ class Asking:
             ("class:dim", "\n" + "\n".join(why)),
             ("", f"\n{more}"),
         ]
-        return [*asked, ("class:dim", HELD)] if held else [*asked, *self._painted(keys)]
+        return [*asked, ("class:dim", HELD)] if held else [*asked, *self._paint_keys(keys)]
 
-    def keys(self, columns: int) -> str:
+    def format_keys(self, columns: int) -> str:
         """What can be pressed, or what is being typed."""
         if self.state == "rule":
-            return broken("rule to store (Enter stores it and goes on, Esc goes back):", columns - 1)
+            return wrap_words("rule to store (Enter stores it and goes on, Esc goes back):", columns - 1)
         if self.state == "word":
-            return broken(
+            return wrap_words(
                 "what shall the model be told? (Enter sends it with the no, Esc goes back)", columns - 1
             )
         offered = [(key, what) for key, what in KEYS.items() if key != "r" or self.question.rules]
@@ -114,7 +114,7 @@ class Asking:
             row = f"{row}   {part}" if row else part
         return "\n".join([*rows, row])
 
-    def _painted(self, keys: str) -> StyleAndTextTuples:
+    def _paint_keys(self, keys: str) -> StyleAndTextTuples:
         """The keys stand out from what they do."""
         if self.state != "keys":
             return [("", keys)]
@@ -123,10 +123,10 @@ class Asking:
             found.append(("class:key" if number % 2 else "", each))
         return found
 
-    def _type(self, state: State, buffer: Buffer, text: str) -> None:
+    def _begin_line(self, state: State, buffer: Buffer, text: str) -> None:
         self._kept, self.state = buffer.document, state
         buffer.set_document(Document(text), bypass_readonly=True)
 
-    def _say(self, answer: Answer) -> None:
+    def _set_answer(self, answer: Answer) -> None:
         if not self.answer.done():
             self.answer.set_result(answer)

@@ -11,14 +11,14 @@ from agent.events import Event, MessageEvent, Prompt, Rewind, Steer
 from agent.home import Home
 from agent.model.base import Model
 from agent.runtime import Runtime
-from cli.render.paint import Style, painter
-from cli.render.terminal import broken
-from cli.repl.approval import Asker
-from cli.repl.front import Front
-from cli.repl.ledger import Ledger
-from cli.repl.planning import Planning
+from cli.render.paint import Style, make_painter
+from cli.render.terminal import wrap_words
+from cli.repl.approval import TerminalApprover
+from cli.repl.front import Frontend
+from cli.repl.ledger import SessionHistory
+from cli.repl.planning import ChatPlanMode
 from cli.repl.proposal import offer_proposal
-from cli.repl.view import View
+from cli.repl.view import SessionView
 from cli.settings.shape import Settings
 from sandbox.errors import UserError
 from sandbox.inert import sanitize_text
@@ -38,15 +38,15 @@ class Chat:
     """
 
     def __init__(
-        self, front: Front, runtime: Runtime, *, home: Home, make_model: MakeModel, settings: Settings
+        self, front: Frontend, runtime: Runtime, *, home: Home, make_model: MakeModel, settings: Settings
     ) -> None:
         self.front = front
         self.runtime = runtime
         self.home = home
         self.settings = settings
-        self._ledger: Ledger | None = None
-        self.view = View(front, lambda: sanitize_text(self.runtime.model.name), self._facts)
-        self.planning = Planning(self)
+        self._ledger: SessionHistory | None = None
+        self.view = SessionView(front, lambda: sanitize_text(self.runtime.model.name), self._collect_facts)
+        self.planning = ChatPlanMode(self)
         self.note = ""
         self.next: str | None = None
         self._make_model = make_model
@@ -57,25 +57,27 @@ class Chat:
         self._asides: set[asyncio.Task[bool]] = set()
         self._hung_up = False
         self._asked: MessageEvent | None = None  # the model's last message
-        self._asker = Asker(front=front, policy=runtime.policy, home=home, arguments=self._arguments)
-        runtime.session.subscribe(self._event)
-        runtime.on_delta = self.view.delta
-        runtime.workspace.progress = self.view.progress
+        self._asker = TerminalApprover(
+            front=front, policy=runtime.policy, home=home, arguments=self._find_arguments
+        )
+        runtime.session.subscribe(self._handle_event)
+        runtime.on_delta = self.view.show_delta
+        runtime.workspace.progress = self.view.show_progress
         if runtime.loop.gateway.approver is None:
             runtime.loop.gateway.approver = self._asker
 
     @property
-    def ledger(self) -> Ledger:
+    def history(self) -> SessionHistory:
         """What the turns changed and cost. The log is read when that is first asked for: opening a long session
         does not wait for it."""
         if self._ledger is None:
-            self._ledger = Ledger()
+            self._ledger = SessionHistory()
             for event in self.runtime.session.replayed:
-                self._ledger.see(event)
+                self._ledger.handle_event(event)
         return self._ledger
 
     @property
-    def working(self) -> bool:
+    def is_working(self) -> bool:
         """Whether a turn or a command is running."""
         return self._work is not None
 
@@ -86,40 +88,44 @@ class Chat:
         )  # a key that is pasted is neither logged nor sent: the user sees so at once
         if not text:
             return
-        if text.startswith("/") and self._command(text):
+        if text.startswith("/") and self._run_command(text):
             return
         if text.startswith("!") and text[1:].strip():
-            from cli.repl.asides import run_shell
+            from cli.repl.asides import run_shell_command
 
-            self._unless_working("a command of yours", text, lambda: run_shell(self, text[1:].strip()))
+            self._start_unless_working(
+                "a command of yours", text, lambda: run_shell_command(self, text[1:].strip())
+            )
         elif text.startswith("#") and text[1:].strip() and "\n" not in text:
-            from cli.repl.asides import remember
+            from cli.repl.asides import append_note
 
-            self._repeat(text)
-            self._aside(remember(self, text.lstrip("#").strip()))
+            self._echo_input(text)
+            self._start_beside_turn(append_note(self, text.lstrip("#").strip()))
         elif self._later:  # behind the commands that were given before it
             self._later.append(text)
             self._show_queued()
-        elif self.working:
+        elif self.is_working:
             self._queued.append(text)
             self.runtime.loop.inbox.append(text)
             self._show_queued()
         else:
-            self._repeat(text)
-            self._start(self._turn(self.planning.framed(text)), self._waiting())
+            self._echo_input(text)
+            self._start_work(
+                self._run_turns(self.planning.add_plan_instructions(text)), self._describe_waiting()
+            )
 
-    def resume(self) -> None:
+    def resume_turn(self) -> None:
         """Go on with a turn that was cut off, if the session ended in one."""
-        if self._cut_off():
-            self.tell("going on with the unfinished turn", "dim")
-            self._start(self._turn(None), self._waiting())
+        if self._has_unfinished_turn():
+            self.show_message("going on with the unfinished turn", "dim")
+            self._start_work(self._run_turns(None), self._describe_waiting())
 
     def interrupt(self) -> bool:
         """Stop the step, then the turn. False if there was nothing to stop."""
         if self._work is None:
             return False
         if self.runtime.loop.is_stepping:
-            self.front.busy("stopping this step (Ctrl-C again ends the turn)")
+            self.front.show_activity("stopping this step (Ctrl-C again ends the turn)")
             self.runtime.interrupt()
         elif self.runtime.is_turn_running:
             self.runtime.interrupt()
@@ -127,7 +133,7 @@ class Chat:
             self._work.cancel()
         return True
 
-    def recall(self) -> str:
+    def pop_queued(self) -> str:
         """Take back the last thing that is queued, to edit it; "" if nothing is."""
         if not self._queued and not self._later:
             return ""
@@ -137,20 +143,20 @@ class Chat:
         self._show_queued()
         return text
 
-    def rewind(self) -> None:
+    def offer_rewind(self) -> None:
         """Offer the earlier prompts to go back to."""
-        from cli.repl.rewinding import offer
+        from cli.repl.rewinding import offer_rewind
 
-        if not self.working:
-            self._start(offer(self), "rewind")
+        if not self.is_working:
+            self._start_work(offer_rewind(self), "rewind")
 
-    def unfold(self) -> None:
+    def show_transcript(self) -> None:
         """Show the whole session, nothing folded."""
-        self._command("/trace", shown=False)
+        self._run_command("/trace", shown=False)
 
-    def toggle_plan(self) -> None:
+    def toggle_plan_mode(self) -> None:
         """Plan mode on or off."""
-        self._command("/plan", shown=False)
+        self._run_command("/plan", shown=False)
 
     def quit(self) -> None:
         """Leave, ending what is running; the log keeps all of it."""
@@ -162,33 +168,33 @@ class Chat:
         elif self._work is not asyncio.current_task():  # a command of the user's, a list to choose from
             self._work.cancel()
 
-    def open(self, session: str) -> None:
+    def switch_session(self, session: str) -> None:
         """Leave this session for another one, "" for a new one."""
         self.next = session
         self.quit()
 
-    async def finished(self) -> None:
+    async def wait_until_idle(self) -> None:
         """Wait for the turn that is running to reach its last event."""
         if self._work is not None:
             await asyncio.wait([self._work])
 
-    def tell(self, text: str, style: Style | None = None) -> None:
+    def show_message(self, text: str, style: Style | None = None) -> None:
         """A line or more from the program itself; untrusted parts are made inert here."""
         terminal = self.front.terminal
-        text = broken(sanitize_text(text), terminal.columns)
-        self.view.note(painter(colour=terminal.colour)(text, style) if style else text)
+        text = wrap_words(sanitize_text(text), terminal.columns)
+        self.view.show_note(make_painter(colour=terminal.colour)(text, style) if style else text)
 
-    async def turn(self, prompt: str, *, shown: str | None = None) -> None:
+    async def run_turn(self, prompt: str, *, shown: str | None = None) -> None:
         """Run a turn on behalf of a command, as if the user had typed its prompt.
 
         shown: what the user sees of it; "" if all of it stands there already
         """
         if shown != "":
-            self.view.said(prompt if shown is None else shown)
-        await self._turn(self.planning.framed(prompt))
+            self.view.echo_prompt(prompt if shown is None else shown)
+        await self._run_turns(self.planning.add_plan_instructions(prompt))
 
     @asynccontextmanager
-    async def borrowed_model(self, name: str) -> AsyncIterator[None]:
+    async def use_model(self, name: str) -> AsyncIterator[None]:
         """Use another model for what happens inside, and then the session's own again."""
         own, other = self.runtime.model, self._make_model(name)
         self.runtime.model = self.runtime.loop.model = other
@@ -202,7 +208,7 @@ class Chat:
         """Use another model from the next turn on, in the same session. Raises UserError."""
         await self.runtime.switch_model(self._make_model(name))
 
-    def footer(self) -> str:
+    def format_footer(self) -> str:
         """How far the session reaches, who answers, and how full the context is."""
         runtime = self.runtime
         mode = "plan" if self.planning.on else str(runtime.policy.mode)
@@ -211,11 +217,11 @@ class Chat:
             str(runtime.policy.approval),
             runtime.workspace.sandbox.name,
             runtime.model.name,
-            *self._facts(),
+            *self._collect_facts(),
         ]
         return sanitize_text(" · ".join(parts))
 
-    def _facts(self) -> list[str]:
+    def _collect_facts(self) -> list[str]:
         """The share of the model's window that the history fills; more than fits is shortened before it is sent."""
         window = self.runtime.model.window
         share = self.runtime.projection.tokens * 100 // window if window else 0
@@ -223,11 +229,11 @@ class Chat:
             return ["context full, shortened next"]
         return [f"context {share} %"] if share else []
 
-    def _command(self, text: str, *, shown: bool = True) -> bool:
+    def _run_command(self, text: str, *, shown: bool = True) -> bool:
         """Run a slash command; False if the text is none."""
-        from cli.repl.commands import Command, parse
+        from cli.repl.commands import Command, parse_command
 
-        command = parse(text, self)
+        command = parse_command(text, self)
         if command is None:
             return False
         if isinstance(command, Command) and self._has_to_wait(command) and not self.runtime.is_turn_running:
@@ -235,63 +241,67 @@ class Chat:
             self._show_queued()
             return True
         if shown:
-            self._repeat(text)
+            self._echo_input(text)
         if not isinstance(command, Command):
-            self.tell(command, "yellow")
+            self.show_message(command, "yellow")
             return True
         argument = text.partition(" ")[2].strip()
         if argument in ("--help", "-h"):
-            self.tell(command.usage)
+            self.show_message(command.usage)
         elif self._has_to_wait(command):
-            self.tell(f"{command.name} has to wait until this turn is over; Ctrl-C stops it.", "yellow")
-        elif self.working:
-            self._aside(command.run(self, argument))
+            self.show_message(
+                f"{command.name} has to wait until this turn is over; Ctrl-C stops it.", "yellow"
+            )
+        elif self.is_working:
+            self._start_beside_turn(command.run(self, argument))
         else:
-            self._start(command.run(self, argument), command.name)
+            self._start_work(command.run(self, argument), command.name)
         return True
 
     def _has_to_wait(self, command: Command) -> bool:
-        return self.working and not command.while_working
+        return self.is_working and not command.while_working
 
     def _show_queued(self) -> None:
-        self.front.queued([*self._queued, *self._later])
+        self.front.show_queued([*self._queued, *self._later])
 
-    def _cut_off(self) -> bool:
+    def _has_unfinished_turn(self) -> bool:
         """Whether the session ends in a turn that has no end."""
         history = self.runtime.session.replayed
         return history.find_newest_place("prompt") > history.find_newest_place("end")
 
-    def _unless_working(self, what: str, text: str, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
-        self._repeat(text)
-        if self.working:
-            self.tell(f"{what} has to wait until this turn is over; Ctrl-C stops it.", "yellow")
+    def _start_unless_working(
+        self, what: str, text: str, work: Callable[[], Coroutine[Any, Any, None]]
+    ) -> None:
+        self._echo_input(text)
+        if self.is_working:
+            self.show_message(f"{what} has to wait until this turn is over; Ctrl-C stops it.", "yellow")
         else:
-            self._start(work(), what)
+            self._start_work(work(), what)
 
-    def _repeat(self, text: str) -> None:
+    def _echo_input(self, text: str) -> None:
         """What was typed, as it stays."""
         if not self.front.echoes:
-            self.view.said(text)
+            self.view.echo_prompt(text)
 
-    def _waiting(self) -> str:
+    def _describe_waiting(self) -> str:
         return f"waiting for {sanitize_text(self.runtime.model.name)}"
 
-    def _start(self, work: Coroutine[Any, Any, None], doing: str) -> None:
+    def _start_work(self, work: Coroutine[Any, Any, None], doing: str) -> None:
         """Begin; that it has begun is seen with the first frame that shows what was asked for."""
-        self._asker.new_turn()  # what the person asks for now is no repetition of what they refused before
-        self.front.busy(doing)
-        self._work = asyncio.create_task(self._guarded(work))
-        self._work.add_done_callback(self._over)
+        self._asker.forget_last_answer()  # what the person asks for now is no repetition of what they refused before
+        self.front.show_activity(doing)
+        self._work = asyncio.create_task(self._run_reporting_errors(work))
+        self._work.add_done_callback(self._finish_work)
 
-    def _aside(self, work: Coroutine[Any, Any, None]) -> None:
+    def _start_beside_turn(self, work: Coroutine[Any, Any, None]) -> None:
         """A command beside the running turn."""
-        task = asyncio.create_task(self._guarded(work))
+        task = asyncio.create_task(self._run_reporting_errors(work))
         self._asides.add(task)
         task.add_done_callback(self._asides.discard)
 
-    def _over(self, work: asyncio.Task[bool]) -> None:
+    def _finish_work(self, work: asyncio.Task[bool]) -> None:
         self._work = None
-        self.front.busy("")
+        self.front.show_activity("")
         if self._hung_up:
             self.front.close()
         elif self._queued:  # said while a command ran, which takes no steering
@@ -299,10 +309,12 @@ class Chat:
             self.runtime.loop.inbox.clear()
             self._show_queued()
             if work.cancelled() or not work.result():
-                self.front.refill(left)
+                self.front.restore_input(left)
             else:
-                self.view.said(left)
-                self._start(self._turn(self.planning.framed(left)), self._waiting())
+                self.view.echo_prompt(left)
+                self._start_work(
+                    self._run_turns(self.planning.add_plan_instructions(left)), self._describe_waiting()
+                )
         elif self._later and work.result():
             text = self._later.pop(0)
             self._show_queued()
@@ -310,29 +322,33 @@ class Chat:
         elif self._later:  # they were given in the belief that the one before would do what it says
             left, self._later = "\n".join(self._later), []
             self._show_queued()
-            self.front.refill(left)
+            self.front.restore_input(left)
 
-    async def _guarded(self, work: Coroutine[Any, Any, None]) -> bool:
+    async def _run_reporting_errors(self, work: Coroutine[Any, Any, None]) -> bool:
         """Whether it came to its end."""
         try:
             await work
             return True
         except UserError as error:
-            self.tell(f"patchwright: {error.message}" + (f"\n  {error.hint}" if error.hint else ""), "red")
+            self.show_message(
+                f"patchwright: {error.message}" + (f"\n  {error.hint}" if error.hint else ""), "red"
+            )
         except asyncio.CancelledError:
-            self.tell("stopped", "yellow")
+            self.show_message("stopped", "yellow")
         except OSError as error:  # a file or disk that a command needs: the conversation goes on
-            self.tell(f"patchwright: {error}", "red")
+            self.show_message(f"patchwright: {error}", "red")
         except Exception as error:  # a fault of ours: told, and the conversation goes on
-            self.tell(f"patchwright: this is a fault in Patchwright itself: {redact(repr(error))}", "red")
+            self.show_message(
+                f"patchwright: this is a fault in Patchwright itself: {redact(repr(error))}", "red"
+            )
         return False
 
-    async def _turn(self, prompt: str | None) -> None:
+    async def _run_turns(self, prompt: str | None) -> None:
         """Turns, as long as there is something to do: text that came too late for one starts the next."""
         while True:
             if prompt is not None and self.note:
                 prompt, self.note = f"{prompt}\n\n{self.note}", ""
-            self._asker.new_turn()
+            self._asker.forget_last_answer()
             end = await self.runtime.run_turn(prompt)
             self.runtime.loop.inbox.clear()
             left, self._queued = self._queued, []
@@ -340,31 +356,31 @@ class Chat:
             if not left:
                 break
             if end.outcome != "done" or self._hung_up:
-                self.front.refill("\n".join(left))
+                self.front.restore_input("\n".join(left))
                 break
             prompt = "\n".join(left)
-            self.view.said(prompt)
+            self.view.echo_prompt(prompt)
         if not self._hung_up:
-            await self.planning.turn_over(end)
+            await self.planning.handle_turn_end(end)
             await offer_proposal(self)
 
-    def _event(self, event: Event) -> None:
+    def _handle_event(self, event: Event) -> None:
         if isinstance(event, Rewind):
             self._ledger = None  # other turns than those that it knows
         elif self._ledger is not None:
-            self._ledger.see(event)
+            self._ledger.handle_event(event)
         if isinstance(event, MessageEvent):
             self._asked = event
         if isinstance(event, Prompt):
-            self._asker.new_turn()
+            self._asker.forget_last_answer()
         if not isinstance(event, Steer):
-            self.view.event(event)
+            self.view.show_event(event)
         elif event.text in self._queued:  # else it is the harness that speaks; a signal has told of it
             self._queued.remove(event.text)
             self._show_queued()
-            self.view.said(event.text)
+            self.view.echo_prompt(event.text)
 
-    def _arguments(self, tool: str, paths: tuple[str, ...]) -> list[dict[str, Any]]:
+    def _find_arguments(self, tool: str, paths: tuple[str, ...]) -> list[dict[str, Any]]:
         """What a tool was called with in the model's last message, in the calls of it that name one of the paths."""
         asked = self._asked.actions if self._asked else []
         fitting = [each.arguments for each in asked if each.tool == tool]

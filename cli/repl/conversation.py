@@ -8,9 +8,9 @@ from typing import Protocol
 from agent.home import Home
 from agent.runtime import Runtime
 from cli.render.paint import Style
-from cli.repl.front import Front
-from cli.repl.ledger import Ledger
-from cli.repl.view import View
+from cli.repl.front import Frontend
+from cli.repl.ledger import SessionHistory
+from cli.repl.view import SessionView
 from cli.settings.shape import Settings
 
 
@@ -35,11 +35,11 @@ class Conversation(Protocol):
     note: text that the model gets with the next prompt
     """
 
-    front: Front
+    front: Frontend
     runtime: Runtime
     home: Home
     settings: Settings
-    view: View
+    view: SessionView
     note: str
 
     @property
@@ -48,19 +48,19 @@ class Conversation(Protocol):
         ...
 
     @property
-    def ledger(self) -> Ledger:
+    def history(self) -> SessionHistory:
         """Changes and cost of the turns so far."""
         ...
 
-    def tell(self, text: str, style: Style | None = None) -> None:
+    def show_message(self, text: str, style: Style | None = None) -> None:
         """Print lines of the program itself; untrusted parts are made inert."""
         ...
 
-    async def turn(self, prompt: str, *, shown: str | None = None) -> None:
+    async def run_turn(self, prompt: str, *, shown: str | None = None) -> None:
         """Run a turn as if the user had typed its prompt. shown: text to print instead of the prompt."""
         ...
 
-    def borrowed_model(self, name: str) -> AbstractAsyncContextManager[None]:
+    def use_model(self, name: str) -> AbstractAsyncContextManager[None]:
         """Use another model inside the context, then the session's own again."""
         ...
 
@@ -68,7 +68,7 @@ class Conversation(Protocol):
         """Use another model from the next turn on. Raises UserError."""
         ...
 
-    def open(self, session: str) -> None:
+    def switch_session(self, session: str) -> None:
         """Leave this session for another one, "" for a new one."""
         ...
 

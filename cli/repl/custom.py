@@ -20,17 +20,17 @@ LONGEST = 100_000
 """Bytes of such a file that are read."""
 
 
-def custom_commands(home: Home) -> list[Command]:
+def load_custom_commands(home: Home) -> list[Command]:
     """All of them, by name; what cannot be read is left out."""
     found = []
     for path in sorted((home.config / "commands").glob("*.md")):
         name = path.stem.lower()
-        if name.replace("-", "").replace("_", "").isalnum() and (text := _read(path)).strip():
-            found.append(_command(f"/{name}", text))
+        if name.replace("-", "").replace("_", "").isalnum() and (text := _read_command_file(path)).strip():
+            found.append(_make_command(f"/{name}", text))
     return found
 
 
-def _command(name: str, text: str) -> Command:
+def _make_command(name: str, text: str) -> Command:
     first, _, rest = text.lstrip().partition("\n")
     title = first.lstrip("#").strip() if first.startswith("#") else ""
     body = rest.strip() if title else text.strip()
@@ -39,7 +39,7 @@ def _command(name: str, text: str) -> Command:
         prompt = body.replace("$ARGUMENTS", argument)
         if argument and "$ARGUMENTS" not in body:
             prompt = f"{prompt}\n\n{argument}"
-        await chat.turn(prompt)
+        await chat.run_turn(prompt)
 
     return Command(
         name=name,
@@ -51,7 +51,7 @@ def _command(name: str, text: str) -> Command:
     )
 
 
-def _read(path: Path) -> str:
+def _read_command_file(path: Path) -> str:
     try:
         return path.read_bytes()[:LONGEST].decode("utf-8", "replace")
     except OSError:  # it went away, or is not ours to read

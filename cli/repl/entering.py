@@ -8,57 +8,57 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING, TypeVar
 
-from cli.repl.lobby import GivenUp
+from cli.repl.lobby import OpeningCancelled
 
 if TYPE_CHECKING:
     from cli.repl.chat import Chat
-    from cli.repl.lobby import Lobby
-    from cli.repl.opened import Opened
-    from cli.repl.plain import Plain
+    from cli.repl.lobby import PendingSession
+    from cli.repl.opened import OpenedSession
+    from cli.repl.plain import PlainFrontend
     from cli.repl.screen import Screen
 
 Result = TypeVar("Result")
 
 
-async def enter(
-    open_: Callable[[Callable[[], None]], Opened], front: Screen | Plain, lobby: Lobby
+async def open_session(
+    open_: Callable[[Callable[[], None]], OpenedSession], front: Screen | PlainFrontend, lobby: PendingSession
 ) -> Chat | None:
     """Open the session as long as the person wants it, and begin the conversation; None if they leave before.
 
     open_: opens it in whatever thread it is called, and calls what it is given now and then, which may raise `GivenUp`
     """
     await front.drawn.wait()
-    while await lobby.wanted():
+    while await lobby.wait_until_wanted():
         try:
-            opened = await _in_thread(lambda: open_(lobby.proceed))
-        except GivenUp:
+            opened = await _run_in_thread(lambda: open_(lobby.raise_if_cancelled))
+        except OpeningCancelled:
             continue
         except BaseException:  # whatever it was: it ends the program, which tells of it
             front.close()
             raise
-        if not lobby.wants:
+        if not lobby.is_wanted:
             await opened.runtime.close()
             continue
-        from cli.repl.opened import converse
+        from cli.repl.opened import start_chat
 
         try:
-            chat = converse(opened, front)
+            chat = start_chat(opened, front)
         except BaseException:  # the log is released; the error goes on
             front.close()
             await opened.runtime.close()
             raise
-        lobby.enter(chat)
+        lobby.attach_chat(chat)
         return chat
     return None
 
 
-async def _in_thread(work: Callable[[], Result]) -> Result:
+async def _run_in_thread(work: Callable[[], Result]) -> Result:
     """What it returns or raises. Not by asyncio's own threads: a program that ends waits for those, whatever one of
     them waits for (a file on a server that is gone)."""
     loop = asyncio.get_running_loop()
     done: asyncio.Future[Result] = loop.create_future()
 
-    def settle(finish: Callable[[], None]) -> None:
+    def finish_in_loop(finish: Callable[[], None]) -> None:
         with suppress(RuntimeError):  # the loop has ended: so does the program
             loop.call_soon_threadsafe(lambda: None if done.cancelled() else finish())
 
@@ -67,9 +67,9 @@ async def _in_thread(work: Callable[[], Result]) -> Result:
             result = work()
         except BaseException as error:
             failure = error
-            settle(lambda: done.set_exception(failure))
+            finish_in_loop(lambda: done.set_exception(failure))
         else:
-            settle(lambda: done.set_result(result))
+            finish_in_loop(lambda: done.set_result(result))
 
     threading.Thread(target=run, name="opening", daemon=True).start()
     return await done

@@ -41,13 +41,13 @@ def list_files(root: Path) -> list[str]:
         UserError,
         subprocess.TimeoutExpired,
     ):  # no git, or a file system that hangs: walk what is near
-        return _walk(root)
+        return _walk_folder(root)
     if done.returncode:
-        return _walk(root)
+        return _walk_folder(root)
     return sorted({os.fsdecode(name) for name in done.stdout.split(b"\0") if name})[:MOST_FILES]
 
 
-def _walk(root: Path) -> list[str]:
+def _walk_folder(root: Path) -> list[str]:
     found: list[str] = []
     for folder, folders, names in os.walk(root):
         folders[:] = sorted(name for name in folders if not name.startswith("."))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from agent.events import ObservationEvent
-from cli.render.terminal import fit
+from cli.render.terminal import truncate_text
 from sandbox.inert import sanitize_text
 
 LOOKING = {"read", "list", "search", "recall", "git_status", "git_diff", "symbols", "map", "outline"}
@@ -16,12 +16,12 @@ NAMED = 4
 
 
 @dataclass(slots=True)
-class Folds:
+class ActionFolds:
     """The run of such actions that has not ended yet."""
 
     _targets: dict[str, dict[str, int]] = field(default_factory=dict)  # by tool: target → place
 
-    def takes(self, event: ObservationEvent, target: str, place: int) -> bool:
+    def add_if_foldable(self, event: ObservationEvent, target: str, place: int) -> bool:
         """Whether the action belongs here; if so, it is kept. `place`: in the order in which they were asked for."""
         if event.failed or event.tool not in LOOKING:
             return False
@@ -32,16 +32,18 @@ class Folds:
     def __bool__(self) -> bool:
         return bool(self._targets)
 
-    def line(self, width: int) -> str:
+    def format_line(self, width: int) -> str:
         """All of them on one line, without its mark."""
         tools = sorted(self._targets.items(), key=lambda each: min(each[1].values()))
-        return fit(" · ".join(self._tool(tool, sorted(at, key=at.__getitem__)) for tool, at in tools), width)
+        return truncate_text(
+            " · ".join(self._format_tool(tool, sorted(at, key=at.__getitem__)) for tool, at in tools), width
+        )
 
     def clear(self) -> None:
         """The run has ended and was printed."""
         self._targets.clear()
 
-    def _tool(self, tool: str, targets: list[str]) -> str:
+    def _format_tool(self, tool: str, targets: list[str]) -> str:
         named = ", ".join(filter(None, targets[:NAMED]))
         more = f" and {len(targets) - NAMED} more" if len(targets) > NAMED else ""
         return f"{tool} {named}{more}".strip()

@@ -46,11 +46,11 @@ class Choice:
     preview: Callable[[], str] | None = None
 
 
-class Host(Protocol):
+class InputHandler(Protocol):
     """Whom a terminal hands keys and lines to: a conversation, or what stands in for it until it is there."""
 
     @property
-    def working(self) -> bool:
+    def is_working(self) -> bool:
         """Whether something is being done."""
         ...
 
@@ -62,19 +62,19 @@ class Host(Protocol):
         """Stop the step, then the turn; False if there was nothing to stop."""
         ...
 
-    def recall(self) -> str:
+    def pop_queued(self) -> str:
         """Take back the last thing that is queued; "" if nothing is."""
         ...
 
-    def rewind(self) -> None:
+    def offer_rewind(self) -> None:
         """Go back to an earlier prompt."""
         ...
 
-    def unfold(self) -> None:
+    def show_transcript(self) -> None:
         """Show the whole of what was folded."""
         ...
 
-    def toggle_plan(self) -> None:
+    def toggle_plan_mode(self) -> None:
         """Plan mode on or off."""
         ...
 
@@ -82,16 +82,16 @@ class Host(Protocol):
         """Leave, ending what is running."""
         ...
 
-    async def finished(self) -> None:
+    async def wait_until_idle(self) -> None:
         """Wait for what is running to reach its end."""
         ...
 
-    def footer(self) -> str:
+    def format_footer(self) -> str:
         """What stands below the prompt, safe to show."""
         ...
 
 
-class Front(Protocol):
+class Frontend(Protocol):
     """A terminal: what is printed stays for good, the live part below it is redrawn.
 
     redraws: the live part exists; without it everything has to be printed
@@ -102,7 +102,7 @@ class Front(Protocol):
     echoes: bool
 
     @property
-    def pace(self) -> float:
+    def redraw_interval(self) -> float:
         """Seconds that should pass between two drawings of what changes all the time."""
         ...
 
@@ -115,27 +115,27 @@ class Front(Protocol):
         """Whole lines, safe to show, that stay."""
         ...
 
-    def live(self, draw: Callable[[], str] | None) -> None:
+    def set_live_output(self, draw: Callable[[], str] | None) -> None:
         """The unfinished end of the output: asked for at each redraw."""
         ...
 
-    def busy(self, doing: str) -> None:
+    def show_activity(self, doing: str) -> None:
         """What is being done now; "" when nothing is."""
         ...
 
-    def tail(self, line: str) -> None:
+    def show_last_output(self, line: str) -> None:
         """The last thing that a running command has written; "" when it has ended."""
         ...
 
-    def plan(self, items: Sequence[tuple[str, str]]) -> None:
+    def show_plan(self, items: Sequence[tuple[str, str]]) -> None:
         """The plan as it stands: (text, status) of each item."""
         ...
 
-    def queued(self, texts: Sequence[str]) -> None:
+    def show_queued(self, texts: Sequence[str]) -> None:
         """What the user has said that is not delivered yet."""
         ...
 
-    def refill(self, text: str) -> None:
+    def restore_input(self, text: str) -> None:
         """Give text back to the user, to edit or send again."""
         ...
 
@@ -151,7 +151,7 @@ class Front(Protocol):
         """The row that the person chose; None if none."""
         ...
 
-    async def view(self, title: str, pages: Pages) -> None:
+    async def show_pages(self, title: str, pages: Pages) -> None:
         """A long text to scroll through, page by page from its end."""
         ...
 
@@ -163,6 +163,6 @@ class Front(Protocol):
 class Pages(Protocol):
     """A text that is too long to be made at once: the lines before those that were asked for already."""
 
-    def earlier(self) -> list[str]:
+    def load_earlier_lines(self) -> list[str]:
         """Some more lines in front of all those given so far; [] at the beginning."""
         ...

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 
-def ranked(query: str, texts: Sequence[str], limit: int | None = None) -> list[int]:
+def rank_matches(query: str, texts: Sequence[str], limit: int | None = None) -> list[int]:
     """Indices of the texts that match, best first. Each word of the query has to match."""
     words = query.lower().split()
     found = []
     for index, text in enumerate(texts):
-        scores = [score(word, text) for word in words]
+        scores = [score_match(word, text) for word in words]
         known = [each for each in scores if each is not None]
         if len(known) == len(words):
             found.append((sum(known), len(text), index))
@@ -18,7 +18,7 @@ def ranked(query: str, texts: Sequence[str], limit: int | None = None) -> list[i
     return [index for _, _, index in found[:limit]]
 
 
-def score(query: str, text: str) -> int | None:
+def score_match(query: str, text: str) -> int | None:
     """0 the last part of a path (or all of a word) starts with it, 1 it is in there, 2 anywhere, 3 its letters come
     in order; None: no match. `query` in lower case."""
     lower = text.lower()

@@ -34,7 +34,7 @@ class Keyboard(Vt100Input):
         return super().cooked_mode()
 
     @contextlib.contextmanager
-    def lent(self, owner: Application[None]) -> Iterator[None]:
+    def lend_keys(self, owner: Application[None]) -> Iterator[None]:
         """Another application of this program reads the keys meanwhile; those it leaves over are the owner's."""
         self._lent = True
         try:

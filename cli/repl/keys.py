@@ -21,11 +21,11 @@ from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 from prompt_toolkit.keys import Keys
 
 from cli.repl.actions import ACTIONS
-from cli.repl.tab import Tab
+from cli.repl.tab import TabCompletion
 from sandbox.errors import Fault, UserError
 
 if TYPE_CHECKING:
-    from cli.repl.asking import Asking
+    from cli.repl.asking import QuestionPrompt
     from cli.repl.pastes import Pastes
 
 ANSI_SEQUENCES["\x1b[13;2u"] = Keys.ControlJ  # Shift-Enter, where the terminal tells it from Enter
@@ -33,7 +33,7 @@ ANSI_SEQUENCES["\x1b[27;2;13~"] = Keys.ControlJ
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Deeds:
+class KeyCallbacks:
     """What the keys do.
 
     submit: Enter, with the text; interrupt: says whether there was something to stop; leave: end the conversation
@@ -49,26 +49,28 @@ class Deeds:
     rewind: Callable[[], None]
     recall: Callable[[], str]
     cycle: Callable[[], None]
-    asking: Callable[[], Asking | None]
+    asking: Callable[[], QuestionPrompt | None]
     show: Callable[[], None]
 
 
-def bindings(deeds: Deeds, pastes: Pastes, chosen: Mapping[str, Sequence[str]]) -> KeyBindings:
+def build_key_bindings(
+    deeds: KeyCallbacks, pastes: Pastes, chosen: Mapping[str, Sequence[str]]
+) -> KeyBindings:
     """All keys. `chosen`: the user's own keys by action. Raises UserError for one that there is not."""
     keys = KeyBindings()
     asked = Condition(lambda: deeds.asking() is not None)
     typing = Condition(lambda: (now := deeds.asking()) is not None and now.state != "keys")
-    add = _Adder(keys, {**ACTIONS, **chosen})
-    _question(keys, deeds, asked & ~typing, typing)
+    add = _KeyBinder(keys, {**ACTIONS, **chosen})
+    _bind_question_keys(keys, deeds, asked & ~typing, typing)
     free = ~asked & ~is_searching  # a search in the history has keys of its own: Enter takes what it found
-    _completing(keys, free)
-    _sending(add, keys, deeds, pastes, free)
-    _stopping(add, keys, deeds, free)
-    _looking(add, deeds, free)
+    _bind_completion_keys(keys, free)
+    _bind_send_keys(add, keys, deeds, pastes, free)
+    _bind_stop_keys(add, keys, deeds, free)
+    _bind_view_keys(add, deeds, free)
     return keys
 
 
-class _Adder:
+class _KeyBinder:
     """Binds an action to its keys, each written like `c-x c-e`."""
 
     def __init__(self, keys: KeyBindings, table: Mapping[str, Sequence[str]]) -> None:
@@ -87,7 +89,7 @@ class _Adder:
                 ) from None
 
 
-def _question(keys: KeyBindings, deeds: Deeds, waiting: Filter, typing: Filter) -> None:
+def _bind_question_keys(keys: KeyBindings, deeds: KeyCallbacks, waiting: Filter, typing: Filter) -> None:
     @keys.add("<any>", filter=waiting, eager=True)
     @keys.add("enter", filter=waiting, eager=True)
     def press(event: KeyPressEvent) -> None:
@@ -97,27 +99,29 @@ def _question(keys: KeyBindings, deeds: Deeds, waiting: Filter, typing: Filter) 
         if event.data.lower() == "v":
             deeds.show()
         else:
-            asking.key(event.data.lower(), event.current_buffer)
+            asking.press_key(event.data.lower(), event.current_buffer)
 
     @keys.add("escape", filter=waiting, eager=True)
     @keys.add("c-c", filter=waiting, eager=True)
     def refuse(event: KeyPressEvent) -> None:
         if (asking := deeds.asking()) is not None:
-            asking.key("n", event.current_buffer)
+            asking.press_key("n", event.current_buffer)
 
     @keys.add("enter", filter=typing, eager=True)
-    def entered(event: KeyPressEvent) -> None:
+    def accept_line(event: KeyPressEvent) -> None:
         if (asking := deeds.asking()) is not None:
-            asking.entered(event.current_buffer)
+            asking.accept_line(event.current_buffer)
 
     @keys.add("escape", filter=typing, eager=True)
     @keys.add("c-c", filter=typing, eager=True)
-    def back(event: KeyPressEvent) -> None:
+    def leave_line(event: KeyPressEvent) -> None:
         if (asking := deeds.asking()) is not None:
-            asking.back(event.current_buffer)
+            asking.leave_line(event.current_buffer)
 
 
-def _sending(add: _Adder, keys: KeyBindings, deeds: Deeds, pastes: Pastes, free: Filter) -> None:
+def _bind_send_keys(
+    add: _KeyBinder, keys: KeyBindings, deeds: KeyCallbacks, pastes: Pastes, free: Filter
+) -> None:
     def enter(event: KeyPressEvent) -> None:
         buffer = event.current_buffer
         state = buffer.complete_state
@@ -131,41 +135,41 @@ def _sending(add: _Adder, keys: KeyBindings, deeds: Deeds, pastes: Pastes, free:
         text = buffer.text
         if text.strip():
             buffer.append_to_history()
-        _fresh(event)
-        whole = pastes.unfolded(text)
+        _reset_prompt(event)
+        whole = pastes.unfold_prompt(text)
         pastes.forget()
         deeds.submit(whole)
 
-    def newline(event: KeyPressEvent) -> None:
+    def insert_newline(event: KeyPressEvent) -> None:
         event.current_buffer.newline(copy_margin=False)
 
-    def edit(event: KeyPressEvent) -> None:
+    def open_editor(event: KeyPressEvent) -> None:
         event.current_buffer.open_in_editor()
 
     add("send", free & ~has_selection, enter)
-    add("newline", free, newline)
-    add("editor", free, edit)
+    add("newline", free, insert_newline)
+    add("editor", free, open_editor)
 
     @keys.add(Keys.BracketedPaste)
-    def paste(event: KeyPressEvent) -> None:
-        event.current_buffer.insert_text(pastes.folded(event.data))
+    def insert_paste(event: KeyPressEvent) -> None:
+        event.current_buffer.insert_text(pastes.fold_paste(event.data))
 
     @keys.add("up", filter=free & Condition(lambda: not get_app().current_buffer.text))
-    def up(event: KeyPressEvent) -> None:
+    def recall_previous(event: KeyPressEvent) -> None:
         if queued := deeds.recall():
             event.current_buffer.insert_text(queued)
         else:
             event.current_buffer.auto_up()
 
 
-def _stopping(add: _Adder, keys: KeyBindings, deeds: Deeds, free: Filter) -> None:
+def _bind_stop_keys(add: _KeyBinder, keys: KeyBindings, deeds: KeyCallbacks, free: Filter) -> None:
     empty = Condition(lambda: not get_app().current_buffer.text)
 
     def stop(event: KeyPressEvent) -> None:
         if not deeds.interrupt():
-            _fresh(event)
+            _reset_prompt(event)
 
-    def escape(event: KeyPressEvent) -> None:
+    def interrupt_step(event: KeyPressEvent) -> None:
         deeds.interrupt()
 
     def leave(event: KeyPressEvent) -> None:
@@ -179,14 +183,14 @@ def _stopping(add: _Adder, keys: KeyBindings, deeds: Deeds, free: Filter) -> Non
 
     add("stop", free, stop)
     keys.add("<sigint>")(stop)
-    add("interrupt", free & ~has_completions & ~vi_insert_mode, escape)
+    add("interrupt", free & ~has_completions & ~vi_insert_mode, interrupt_step)
     add("rewind", free & ~has_completions & empty, rewind)
     add("leave", free & empty, leave)
     add("suspend", free, suspend)
 
 
-def _completing(keys: KeyBindings, free: Filter) -> None:
-    tab = Tab()
+def _bind_completion_keys(keys: KeyBindings, free: Filter) -> None:
+    tab = TabCompletion()
 
     def dismiss(event: KeyPressEvent) -> None:
         tab.forget()
@@ -196,18 +200,18 @@ def _completing(keys: KeyBindings, free: Filter) -> None:
     keys.add("escape", filter=has_completions, eager=True)(dismiss)
 
 
-def _fresh(event: KeyPressEvent) -> None:
+def _reset_prompt(event: KeyPressEvent) -> None:
     """An empty prompt, into which the next key types, whatever vi's mode was."""
     event.current_buffer.reset()
     event.app.vi_state.reset()
 
 
-def _looking(add: _Adder, deeds: Deeds, free: Filter) -> None:
-    def unfold(event: KeyPressEvent) -> None:
+def _bind_view_keys(add: _KeyBinder, deeds: KeyCallbacks, free: Filter) -> None:
+    def show_transcript(event: KeyPressEvent) -> None:
         deeds.unfold()
 
-    def cycle(event: KeyPressEvent) -> None:
+    def toggle_plan_mode(event: KeyPressEvent) -> None:
         deeds.cycle()
 
-    add("unfold", free, unfold)
-    add("plan", free & ~has_completions, cycle)
+    add("unfold", free, show_transcript)
+    add("plan", free & ~has_completions, toggle_plan_mode)

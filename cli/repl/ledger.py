@@ -10,7 +10,7 @@ from agent.undo import Timeline
 
 
 @dataclass(slots=True)
-class Ledger:
+class SessionHistory:
     """Kept up to date by `see`; a resumed session's past is seen like its present."""
 
     prompts: list[str] = field(default_factory=list)
@@ -18,7 +18,7 @@ class Ledger:
     bill: UsageReport = field(default_factory=UsageReport)
     ended: bool = True
 
-    def see(self, event: Event) -> None:
+    def handle_event(self, event: Event) -> None:
         """Take in the next event of the log."""
         self.timeline.handle_event(event)
         self.bill.handle_event(event)

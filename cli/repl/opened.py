@@ -11,13 +11,13 @@ from agent.home import Home
 from agent.model.base import Model
 from agent.runtime import Runtime
 from cli.repl.chat import Chat
-from cli.repl.front import Front
+from cli.repl.front import Frontend
 from cli.settings.shape import Settings
 from sandbox.installation import build_exposure_warning
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Opened:
+class OpenedSession:
     """What a conversation needs.
 
     make_model: a model by the name that a user gives to /model; raises UserError
@@ -31,30 +31,30 @@ class Opened:
     notice: str = ""
 
 
-def converse(opened: Opened, front: Front) -> Chat:
+def start_chat(opened: OpenedSession, front: Frontend) -> Chat:
     """Begin the conversation: where one was, and what one should know; an unfinished turn goes on."""
     runtime = opened.runtime
     chat = Chat(front, runtime, home=opened.home, make_model=opened.make_model, settings=opened.settings)
     if prompts := runtime.session.list_prompts():
-        chat.tell(f"session {runtime.session.id}, turn {len(prompts) + 1}", "dim")
-        chat.view.said(prompts[-1].text)
-        chat.view.recall(*_last_answer(chat))
+        chat.show_message(f"session {runtime.session.id}, turn {len(prompts) + 1}", "dim")
+        chat.view.echo_prompt(prompts[-1].text)
+        chat.view.show_last_answer(*_find_last_answer(chat))
     unnamed = not chat.settings.model and runtime.model.name == "offline"
     warnings = (runtime.workspace.sandbox.warning, build_exposure_warning(runtime.workspace.root))
     for line in filter(None, (opened.notice if unnamed else "", *warnings)):
-        chat.tell(line, "yellow")
-    chat.resume()
+        chat.show_message(line, "yellow")
+    chat.resume_turn()
     return chat
 
 
-def farewell(chat: Chat) -> None:
+def print_resume_hint(chat: Chat) -> None:
     """How to come back, if there is something to come back to."""
     if chat.runtime.session.list_prompts():
         with contextlib.suppress(OSError):  # the terminal is gone: nobody wants to know
             print(f"go on later: patchwright resume {chat.runtime.session.id}", flush=True)
 
 
-def _last_answer(chat: Chat) -> tuple[str, End | None]:
+def _find_last_answer(chat: Chat) -> tuple[str, End | None]:
     """The end of the last turn: what was said, and how it ended; read backwards, so only that much."""
     end: End | None = None
     for event in reversed(chat.runtime.session.replayed):

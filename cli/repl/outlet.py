@@ -16,10 +16,10 @@ from prompt_toolkit.output import ColorDepth
 from prompt_toolkit.output.vt100 import Vt100_Output
 
 from cli.render.terminal import Terminal
-from cli.render.theme import coloured
+from cli.render.theme import has_colours
 
 
-class Outlet(Vt100_Output):
+class TerminalWriter(Vt100_Output):
     """prompt_toolkit's output of a terminal; what that does not take at once waits here, in its order.
 
     The terminal is opened a second time for it: whether a write may wait belongs to the open file, and the one that
@@ -31,17 +31,21 @@ class Outlet(Vt100_Output):
     def __init__(self) -> None:
         # Without cursor position requests: they need an answer, which a slow line delays.
         super().__init__(
-            sys.stdout, _size, term=os.environ.get("TERM"), default_color_depth=_depth(), enable_cpr=False
+            sys.stdout,
+            _read_size,
+            term=os.environ.get("TERM"),
+            default_color_depth=_choose_colour_depth(),
+            enable_cpr=False,
         )
         self.emptied: Callable[[], None] = lambda: None
         self._waiting: deque[memoryview] = deque()
         self._taken = asyncio.Event()
         self._taken.set()
-        self._own = _opened_again()
+        self._own = _reopen_terminal()
         self._loop = asyncio.get_running_loop()
 
     @property
-    def clear(self) -> bool:
+    def is_drained(self) -> bool:
         """Nothing waits: what is drawn now is seen now."""
         return not self._waiting
 
@@ -68,24 +72,24 @@ class Outlet(Vt100_Output):
         self._buffer = []
         if not text:
             return
-        first = self.clear
+        first = self.is_drained
         self._waiting.append(memoryview(text.encode(sys.stdout.encoding or "utf-8", "replace")))
-        if first and not self._write():
+        if first and not self._write_waiting():
             self._taken.clear()
-            self._loop.add_writer(self._own, self._go_on)
+            self._loop.add_writer(self._own, self._continue_writing)
 
-    async def empty(self, *, patience: float) -> bool:
+    async def wait_until_drained(self, *, patience: float) -> bool:
         """Wait until all is taken, so many seconds at most; whether it was. A terminal that is gone takes nothing."""
         with suppress(TimeoutError):
             await asyncio.wait_for(self._taken.wait(), patience)
-        return self.clear
+        return self.is_drained
 
-    def settle(self) -> None:
+    def drain_briefly(self) -> None:
         """Another program is to write to the terminal: let it take what waits, if it does so within a moment."""
         until = time.monotonic() + _MOMENT
         while self._own is not None and self._waiting and (left := until - time.monotonic()) > 0:
             select.select([], [self._own], [], left)
-            self._go_on()
+            self._continue_writing()
 
     def close(self) -> None:
         """Give up what still waits."""
@@ -95,9 +99,9 @@ class Outlet(Vt100_Output):
             os.close(self._own)
             self._own = None
 
-    def _go_on(self) -> None:
+    def _continue_writing(self) -> None:
         try:
-            done = self._write()
+            done = self._write_waiting()
         except OSError:  # the terminal is gone; whoever reads its keys sees that too
             self._waiting.clear()
             done = True
@@ -106,7 +110,7 @@ class Outlet(Vt100_Output):
             self._taken.set()
             self.emptied()
 
-    def _write(self) -> bool:
+    def _write_waiting(self) -> bool:
         """Write as much as is taken; whether that was all."""
         assert self._own is not None
         while self._waiting:
@@ -135,7 +139,7 @@ _MOMENT = 1.0
 """Seconds."""
 
 
-def _opened_again() -> int | None:
+def _reopen_terminal() -> int | None:
     """The terminal of our standard output, opened for writing that does not wait; None where that cannot be."""
     flags = os.O_WRONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
     with suppress(OSError):
@@ -143,10 +147,10 @@ def _opened_again() -> int | None:
     return None
 
 
-def _size() -> Size:
-    terminal = Terminal.of(sys.stdout)
+def _read_size() -> Size:
+    terminal = Terminal.from_stream(sys.stdout)
     return Size(rows=terminal.rows, columns=terminal.columns)
 
 
-def _depth() -> ColorDepth:
-    return ColorDepth.DEPTH_4_BIT if coloured() else ColorDepth.DEPTH_1_BIT
+def _choose_colour_depth() -> ColorDepth:
+    return ColorDepth.DEPTH_4_BIT if has_colours() else ColorDepth.DEPTH_1_BIT

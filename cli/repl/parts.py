@@ -12,13 +12,13 @@ from prompt_toolkit.formatted_text import ANSI, AnyFormattedText, StyleAndTextTu
 from prompt_toolkit.layout import ConditionalContainer, FormattedTextControl, Window
 from prompt_toolkit.styles import Attrs, Style
 
-from cli.render.amounts import duration
-from cli.render.terminal import Terminal, fit
-from cli.render.theme import coloured, parameters
+from cli.render.amounts import format_duration
+from cli.render.terminal import Terminal, truncate_text
+from cli.render.theme import get_sgr_parameters, has_colours
 from sandbox.inert import sanitize_text
 
 if TYPE_CHECKING:
-    from cli.repl.asking import Asking
+    from cli.repl.asking import QuestionPrompt
 
 SPINNER = "◐◓◑◒"
 """One step a second: that time passes is seen, and nothing flickers."""
@@ -26,17 +26,17 @@ SPINNER = "◐◓◑◒"
 QUEUED_ROWS = 3
 
 
-def style() -> Style:
+def make_style() -> Style:
     """How the live region looks: in the colours of the theme, as what is printed."""
-    dim = _look("dim")
+    dim = _translate_style("dim")
     return Style.from_dict(
         {
-            "prompt": f"{_look('cyan')} bold",
+            "prompt": f"{_translate_style('cyan')} bold",
             "dim": dim,
-            "busy": _look("yellow"),
-            "plan": _look("cyan"),
-            "question": f"{_look('yellow')} bold",
-            "key": f"{_look('cyan')} bold",
+            "busy": _translate_style("yellow"),
+            "plan": _translate_style("cyan"),
+            "question": f"{_translate_style('yellow')} bold",
+            "key": f"{_translate_style('cyan')} bold",
             "completion-menu": "noinherit",
             "completion-menu.completion": "noinherit",
             "completion-menu.completion.current": "noinherit reverse",
@@ -50,11 +50,11 @@ def style() -> Style:
     )
 
 
-def _look(name: str) -> str:
+def _translate_style(name: str) -> str:
     """A style of the theme in prompt_toolkit's words."""
-    if name == "dim" and not coloured():
+    if name == "dim" and not has_colours():
         return "dim" if "dim" in Attrs._fields else ""
-    return " ".join(filter(None, (_WORDS.get(each, "") for each in parameters(name).split(";"))))
+    return " ".join(filter(None, (_WORDS.get(each, "") for each in get_sgr_parameters(name).split(";"))))
 
 
 _HUES = ("black", "red", "green", "yellow", "blue", "magenta", "cyan", "gray")
@@ -70,7 +70,7 @@ _WORDS = {
 
 
 @dataclass(slots=True, kw_only=True)
-class Live:
+class LiveRegion:
     """What the live region shows now.
 
     draw: the unfinished end of the answer; tail: the last line that a command wrote
@@ -86,68 +86,70 @@ class Live:
     tail: str = ""
     plan: Sequence[tuple[str, str]] = ()
     queued: Sequence[str] = ()
-    asking: Asking | None = None
+    asking: QuestionPrompt | None = None
     drawn: str = field(default="", init=False)
 
-    def above(self) -> list[ConditionalContainer]:
+    def build_upper_parts(self) -> list[ConditionalContainer]:
         """The parts above the prompt, each as high as its text."""
         return [
-            part(self._answer, self._answering),
-            part(self._doing_lines, lambda: bool(self.doing) and self.asking is None),
-            part(self._queued_lines, lambda: bool(self.queued)),
-            part(self._question_lines, lambda: bool(self.asking)),
-            part(lambda: "", lambda: True),  # a blank line sets the prompt off
+            make_part(self._format_answer, self._draw_answer),
+            make_part(self._format_activity, lambda: bool(self.doing) and self.asking is None),
+            make_part(self._format_queued, lambda: bool(self.queued)),
+            make_part(self._format_question, lambda: bool(self.asking)),
+            make_part(lambda: "", lambda: True),  # a blank line sets the prompt off
         ]
 
-    def below(self) -> ConditionalContainer:
+    def build_footer(self) -> ConditionalContainer:
         """The footer, where there is room for it."""
-        return part(self._footer_line, lambda: self.terminal().rows > 8)
+        return make_part(self._format_footer, lambda: self.terminal().rows > 8)
 
-    def prefix(self, line: int, wrap_count: int) -> StyleAndTextTuples:
+    def format_prefix(self, line: int, wrap_count: int) -> StyleAndTextTuples:
         """What stands before a line of the prompt."""
         return [("class:prompt", "> " if line == wrap_count == 0 else "  ")]
 
-    def _answering(self) -> bool:
+    def _draw_answer(self) -> bool:
         self.drawn = self.draw() if self.draw else ""
         return bool(self.drawn)
 
-    def _answer(self) -> AnyFormattedText:
+    def _format_answer(self) -> AnyFormattedText:
         return ANSI(self.drawn)
 
-    def _doing_lines(self) -> StyleAndTextTuples:
+    def _format_activity(self) -> StyleAndTextTuples:
         passed = time.monotonic() - self.since
         sign = SPINNER[int(passed) % len(SPINNER)] if self.terminal().unicode else "*"
-        time_ = f" · {duration(int(passed)).replace('.0', '')}" if passed >= 1 else ""
+        time_ = f" · {format_duration(int(passed)).replace('.0', '')}" if passed >= 1 else ""
         columns = self.terminal().columns
         lines: StyleAndTextTuples = [
-            ("class:busy", f"{sign} " + fit(self.doing, columns - len(time_) - 3)),
+            ("class:busy", f"{sign} " + truncate_text(self.doing, columns - len(time_) - 3)),
             ("class:dim", time_),
         ]
         if self.tail:
-            lines.append(("class:dim", "\n  " + fit(self.tail, columns - 4)))
+            lines.append(("class:dim", "\n  " + truncate_text(self.tail, columns - 4)))
         if self.plan:
             done = sum(status == "done" for _, status in self.plan)
             now = next((text for text, status in self.plan if status == "doing"), "")
             words = f"plan {done}/{len(self.plan)}" + (f": {now}" if now else "")
-            lines.append(("class:plan", "\n  " + fit(sanitize_text(words).replace("\n", " "), columns - 4)))
+            lines.append(
+                ("class:plan", "\n  " + truncate_text(sanitize_text(words).replace("\n", " "), columns - 4))
+            )
         return lines
 
-    def _question_lines(self) -> StyleAndTextTuples:
-        return self.asking.lines(self.terminal(), held=self.held()) if self.asking else []
+    def _format_question(self) -> StyleAndTextTuples:
+        return self.asking.format_lines(self.terminal(), held=self.held()) if self.asking else []
 
-    def _queued_lines(self) -> StyleAndTextTuples:
+    def _format_queued(self) -> StyleAndTextTuples:
         columns = self.terminal().columns
         first = [sanitize_text(text).partition("\n")[0] for text in self.queued[-QUEUED_ROWS:]]
         hint = "  (↑ edits)" if columns >= 60 else ""
-        lines = [fit(f"queued: {text}", columns - 1 - len(hint)) for text in first]
+        lines = [truncate_text(f"queued: {text}", columns - 1 - len(hint)) for text in first]
         lines[-1] += hint
         return [("class:dim", "\n".join(lines))]
 
-    def _footer_line(self) -> StyleAndTextTuples:
-        return [("class:dim", fit(self.footer(), self.terminal().columns - 1))]
+    def _format_footer(self) -> StyleAndTextTuples:
+        return [("class:dim", truncate_text(self.footer(), self.terminal().columns - 1))]
 
 
-def part(text: Callable[[], AnyFormattedText], shown: Callable[[], bool]) -> ConditionalContainer:
+def make_part(text: Callable[[], AnyFormattedText], shown: Callable[[], bool]) -> ConditionalContainer:
     """Some lines, as high as their text."""
     window = Window(FormattedTextControl(text), dont_extend_height=True, wrap_lines=True)
     return ConditionalContainer(window, filter=Condition(shown) & ~is_done)

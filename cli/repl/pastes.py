@@ -15,10 +15,10 @@ class Pastes:
     def __init__(self) -> None:
         self._texts: dict[str, str] = {}
 
-    def folded(self, text: str) -> str:
+    def fold_paste(self, text: str) -> str:
         """What goes into the prompt for a paste: the text, or a mark for it."""
         text = text.replace("\r\n", "\n").replace("\r", "\n")
-        if picture := _picture(text):
+        if picture := _mention_picture(text):
             return picture
         lines = text.count("\n") + 1
         if lines <= FOLDED_LINES and len(text) <= FOLDED_CHARACTERS:
@@ -32,7 +32,7 @@ class Pastes:
         self._texts[mark] = text
         return mark
 
-    def unfolded(self, text: str) -> str:
+    def unfold_prompt(self, text: str) -> str:
         """The prompt with each mark replaced by what it stands for."""
         return _MARK.sub(lambda match: self._texts.get(match[0], match[0]), text)
 
@@ -41,7 +41,7 @@ class Pastes:
         self._texts.clear()
 
 
-def _picture(text: str) -> str:
+def _mention_picture(text: str) -> str:
     """A mention of the picture whose path was pasted, as terminals paste a file that is dropped on them: quoted or
     escaped for a shell, or as a file URL. "" for anything else."""
     if (

@@ -12,11 +12,11 @@ from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 from prompt_toolkit.layout import BufferControl, Dimension, HSplit, Layout, Window
 from prompt_toolkit.output import Output
 
-from cli.render.terminal import Terminal, cells, fit
+from cli.render.terminal import Terminal, measure_columns, truncate_text
 from cli.repl.front import Choice
-from cli.repl.fuzzy import ranked
-from cli.repl.parts import part, style
-from cli.repl.reflow import Reflowing
+from cli.repl.fuzzy import rank_matches
+from cli.repl.parts import make_part, make_style
+from cli.repl.reflow import ReflowingApplication
 
 ROWS = 10
 """Rows of the list at most: more than that one narrows by typing."""
@@ -24,12 +24,14 @@ ROWS = 10
 PREVIEW = 5
 
 
-async def pick(
+async def run_picker(
     title: str, choices: Sequence[Choice], keyboard: Input, output: Output, terminal: Callable[[], Terminal]
 ) -> int | None:
     """The index of the chosen row; None if the person left."""
     return (
-        await _Picker(title, choices, terminal).app(keyboard, output).run_async(set_exception_handler=False)
+        await _Picker(title, choices, terminal)
+        .make_application(keyboard, output)
+        .run_async(set_exception_handler=False)
     )
 
 
@@ -43,50 +45,53 @@ class _Picker:
         self._at = 0
         self._previews: dict[int, str] = {}
 
-    def app(self, keyboard: Input, output: Output) -> Application[int | None]:
+    def make_application(self, keyboard: Input, output: Output) -> Application[int | None]:
         prompt = Window(
             BufferControl(self._typed),
             height=Dimension.exact(1),
             get_line_prefix=lambda *_: [("class:prompt", "/ ")],
         )
         parts = [
-            part(lambda: "", lambda: self._terminal().rows > 16),  # a blank line sets the list off
-            part(lambda: [("class:title", fit(self._title, self._terminal().columns - 1))], lambda: True),
-            part(self._rows, lambda: True),
-            part(self._preview, lambda: bool(self._shown())),
+            make_part(lambda: "", lambda: self._terminal().rows > 16),  # a blank line sets the list off
+            make_part(
+                lambda: [("class:title", truncate_text(self._title, self._terminal().columns - 1))],
+                lambda: True,
+            ),
+            make_part(self._format_rows, lambda: True),
+            make_part(self._format_preview, lambda: bool(self._get_preview())),
             prompt,
-            part(self._help, lambda: True),
+            make_part(self._format_help, lambda: True),
         ]
-        return Reflowing(
+        return ReflowingApplication(
             layout=Layout(HSplit(parts), focused_element=prompt),
-            key_bindings=self._keys(),
-            style=style(),
+            key_bindings=self._make_key_bindings(),
+            style=make_style(),
             input=keyboard,
             output=output,
             erase_when_done=True,
         )
 
-    def _keys(self) -> KeyBindings:
+    def _make_key_bindings(self) -> KeyBindings:
         keys = KeyBindings()
 
         @keys.add("up")
         @keys.add("c-p")
-        def up(event: KeyPressEvent) -> None:
+        def move_up(event: KeyPressEvent) -> None:
             self._move(-1)
 
         @keys.add("down")
         @keys.add("c-n")
         @keys.add("tab")
-        def down(event: KeyPressEvent) -> None:
+        def move_down(event: KeyPressEvent) -> None:
             self._move(1)
 
         @keys.add("pageup")
         def page_up(event: KeyPressEvent) -> None:
-            self._move(-self._room())
+            self._move(-self._count_rows())
 
         @keys.add("pagedown")
         def page_down(event: KeyPressEvent) -> None:
-            self._move(self._room())
+            self._move(self._count_rows())
 
         @keys.add("enter")
         def take(event: KeyPressEvent) -> None:
@@ -109,31 +114,33 @@ class _Picker:
     def _narrow(self) -> None:
         texts = [f"{each.label} {each.about}" for each in self._choices]
         query = self._typed.text
-        self._found = ranked(query, texts) if query.strip() else list(range(len(texts)))
+        self._found = rank_matches(query, texts) if query.strip() else list(range(len(texts)))
         self._at = 0
 
-    def _room(self) -> int:
+    def _count_rows(self) -> int:
         return max(min(ROWS, self._terminal().rows - 7 - (PREVIEW if self._terminal().rows > 16 else 0)), 2)
 
-    def _rows(self) -> StyleAndTextTuples:
+    def _format_rows(self) -> StyleAndTextTuples:
         if not self._found:
             return [("class:dim", "  nothing matches")]
-        room, columns = self._room(), self._terminal().columns
+        room, columns = self._count_rows(), self._terminal().columns
         first = min(max(self._at - room // 2, 0), max(len(self._found) - room, 0))
         lines: StyleAndTextTuples = []
         for place in range(first, min(first + room, len(self._found))):
             choice = self._choices[self._found[place]]
             sign = "› " if place == self._at else "  "
             about = f"  {choice.about}" if choice.about else ""
-            label = fit(choice.label, max(columns - 3 - min(cells(about), columns // 3), 8))
-            about = fit(about, max(columns - 3 - cells(label), 0)) if about else ""
+            label = truncate_text(
+                choice.label, max(columns - 3 - min(measure_columns(about), columns // 3), 8)
+            )
+            about = truncate_text(about, max(columns - 3 - measure_columns(label), 0)) if about else ""
             if lines:
                 lines.append(("", "\n"))
             lines.append(("class:chosen" if place == self._at else "", sign + label))
             lines.append(("class:dim", about))
         return lines
 
-    def _shown(self) -> str:
+    def _get_preview(self) -> str:
         """The preview of the row that is looked at."""
         if not self._found or self._terminal().rows <= 16:
             return ""
@@ -143,12 +150,14 @@ class _Picker:
             self._previews[index] = make() if make else ""
         return self._previews[index]
 
-    def _preview(self) -> StyleAndTextTuples:
+    def _format_preview(self) -> StyleAndTextTuples:
         columns = self._terminal().columns
-        lines = [fit(f"│ {line}", columns - 1) for line in self._shown().split("\n")[:PREVIEW]]
+        lines = [
+            truncate_text(f"│ {line}", columns - 1) for line in self._get_preview().split("\n")[:PREVIEW]
+        ]
         return [("class:dim", "\n".join(lines))]
 
-    def _help(self) -> StyleAndTextTuples:
+    def _format_help(self) -> StyleAndTextTuples:
         count = f"{len(self._found)} of {len(self._choices)}"
         text = f"{count} · type to narrow · ↑↓ move · Enter takes · Esc leaves"
-        return [("class:dim", fit(text, self._terminal().columns - 1))]
+        return [("class:dim", truncate_text(text, self._terminal().columns - 1))]

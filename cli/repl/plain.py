@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import Literal
 
 from cli.render.terminal import Terminal
-from cli.repl.front import Answer, Choice, Host, Pages, Question
+from cli.repl.front import Answer, Choice, InputHandler, Pages, Question
 from sandbox.inert import sanitize_text
 
 ANSWERS: Mapping[str, Literal["once", "session", "rule", "no"]] = {
@@ -29,7 +29,7 @@ ANSWERS: Mapping[str, Literal["once", "session", "rule", "no"]] = {
 """Whatever else is typed is a no, and told to the model."""
 
 
-class Plain:
+class PlainFrontend:
     """A `Front` of lines: no control sequence is ever written. The terminal itself echoes and edits."""
 
     redraws = False
@@ -44,18 +44,18 @@ class Plain:
         self._closed = asyncio.Event()
         self._answer: asyncio.Future[str] | None = None
 
-    async def run(self, host: Host) -> None:
+    async def run(self, host: InputHandler) -> None:
         """Hold the conversation until it is closed or the input ends."""
         loop = asyncio.get_running_loop()
         lines: asyncio.Queue[str | None] = asyncio.Queue()
         threading.Thread(target=_read_lines, args=(loop, lines.put_nowait), daemon=True).start()
-        loop.add_signal_handler(signal.SIGINT, self._interrupt, host)
+        loop.add_signal_handler(signal.SIGINT, self._handle_interrupt, host)
         for number in (
             signal.SIGTERM,
             signal.SIGHUP,
         ):  # the loop hears of them as well, but not while it writes
-            signal.signal(number, self._cut_short)
-        reading = asyncio.create_task(self._read(host, lines))
+            signal.signal(number, self._handle_end_signal)
+        reading = asyncio.create_task(self._read_input(host, lines))
         self.print("> ")
         try:
             await self._closed.wait()
@@ -63,11 +63,11 @@ class Plain:
             reading.cancel()
             loop.remove_signal_handler(signal.SIGINT)
 
-    def _interrupt(self, host: Host) -> None:
+    def _handle_interrupt(self, host: InputHandler) -> None:
         if not host.interrupt():
             self.print("\n> ")
 
-    async def _read(self, host: Host, lines: asyncio.Queue[str | None]) -> None:
+    async def _read_input(self, host: InputHandler, lines: asyncio.Queue[str | None]) -> None:
         kept: list[str] = []
         while (line := await lines.get()) is not None:
             if self._answer is not None and not self._answer.done():
@@ -77,20 +77,20 @@ class Plain:
             else:
                 host.submit("\n".join([*kept, line]))
                 kept = []
-                if not host.working:
+                if not host.is_working:
                     self.print("> ")
         if self._answer is not None and not self._answer.done():
             self._answer.set_result("")
-        await host.finished()
+        await host.wait_until_idle()
         host.quit()
 
     @property
-    def pace(self) -> float:
+    def redraw_interval(self) -> float:
         return 0.0
 
     @property
     def terminal(self) -> Terminal:
-        return replace(Terminal.of(sys.stdout), colour=False)
+        return replace(Terminal.from_stream(sys.stdout), colour=False)
 
     def print(self, text: str) -> None:
         """Past `sys.stdout`, whose buffer would be written once more at the program's end."""
@@ -101,55 +101,55 @@ class Plain:
             self._writing = True
             while rest:
                 rest = rest[os.write(sys.stdout.fileno(), rest) :]
-        except _CutShort:
+        except _WriteInterrupted:
             self.stalled = True
         except OSError:  # the reader is gone; the log still gets everything
             self._closed.set()
         finally:
             self._writing = False
 
-    def hurry(self) -> None:
+    def end_quickly(self) -> None:
         """A signal asks for the end: nothing here takes long but writing, which has been cut short."""
 
-    def _cut_short(self, number: int, frame: object) -> None:
+    def _handle_end_signal(self, number: int, frame: object) -> None:
         """A signal that asks for the end; in the middle of writing to somebody who does not read, give that up.
 
         What is said at the end may come to wait as well: it is looked after again, each second.
         """
-        signal.signal(signal.SIGALRM, self._cut_short)
+        signal.signal(signal.SIGALRM, self._handle_end_signal)
         signal.setitimer(signal.ITIMER_REAL, _MOMENT)
         if self._writing:
             self._writing = False
-            raise _CutShort
+            raise _WriteInterrupted
 
-    def live(self, draw: Callable[[], str] | None) -> None:
+    def set_live_output(self, draw: Callable[[], str] | None) -> None:
         """Nothing is redrawn here: the text comes by `print` once it is whole."""
 
-    def tail(self, line: str) -> None:
+    def show_last_output(self, line: str) -> None:
         """A command's output is told when it has ended."""
 
-    def plan(self, items: Sequence[tuple[str, str]]) -> None:
+    def show_plan(self, items: Sequence[tuple[str, str]]) -> None:
         """Its changes are printed as lines."""
 
     def alert(self, text: str) -> None:
         """Control characters are not for every terminal: the lines say it."""
 
-    def busy(self, doing: str) -> None:
+    def show_activity(self, doing: str) -> None:
         """The end of the work is the moment to prompt again."""
         if not doing:
             self.print("> ")
 
-    def queued(self, texts: Sequence[str]) -> None:
+    def show_queued(self, texts: Sequence[str]) -> None:
         if texts:
             self.print(f"(queued: {sanitize_text(texts[-1])})\n")
 
-    def refill(self, text: str) -> None:
+    def restore_input(self, text: str) -> None:
         self.print(f"(not delivered: {sanitize_text(text)})\n")
 
     async def ask(self, question: Question) -> Answer:
         lasting = f", r(ule: {'; '.join(question.rules)})" if question.rules else ""
         self.print(f"{question.what}\nwhy: {question.why}\ny(es), s(ession){lasting}, n(o), or why not? ")
-        said = await self._line()
+        said = await self._read_answer()
         kind = ANSWERS.get(said.lower())
         if kind is None:
             return Answer(kind="no", word=said)
@@ -160,17 +160,17 @@ class Plain:
     async def pick(self, title: str, choices: Sequence[Choice]) -> int | None:
         rows = [f"{number}. {each.label}  {each.about}".rstrip() for number, each in enumerate(choices, 1)]
         self.print("\n".join([title, *rows, "number, or nothing? "]))
-        said = await self._line()
+        said = await self._read_answer()
         return int(said) - 1 if said.isdecimal() and 1 <= int(said) <= len(choices) else None
 
-    async def view(self, title: str, pages: Pages) -> None:
+    async def show_pages(self, title: str, pages: Pages) -> None:
         """All of the text is printed: whoever reads line by line wants it from its beginning."""
         parts = []
-        while lines := pages.earlier():
+        while lines := pages.load_earlier_lines():
             parts.append(lines)
         self.print("\n".join(line for lines in reversed(parts) for line in lines) + "\n")
 
-    async def _line(self) -> str:
+    async def _read_answer(self) -> str:
         """The next line that is typed; "" when no more will be."""
         self._answer = asyncio.get_running_loop().create_future()
         try:
@@ -186,7 +186,7 @@ _MOMENT = 1.0
 """Seconds."""
 
 
-class _CutShort(Exception):
+class _WriteInterrupted(Exception):
     """A signal has come while something was written."""
 
 

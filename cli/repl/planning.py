@@ -20,7 +20,7 @@ ASKED = (
 CARRY_OUT = "Carry out this plan, and tick its items off with the `plan` tool as you go:\n"
 
 
-class Planning:
+class ChatPlanMode:
     """`on`: the session is in plan mode, and may not write."""
 
     def __init__(self, chat: Conversation) -> None:
@@ -43,11 +43,11 @@ class Planning:
             self.on = False
             await switch_mode(self._chat.runtime, self._before)
 
-    def framed(self, prompt: str) -> str:
+    def add_plan_instructions(self, prompt: str) -> str:
         """A prompt as the model gets it."""
         return f"{prompt}\n\n{ASKED}" if self.on else prompt
 
-    async def turn_over(self, end: End) -> None:
+    async def handle_turn_end(self, end: End) -> None:
         """A turn of plan mode has ended: ask what is to become of the plan."""
         if not self.on or end.outcome not in ("done", "nothing-to-do", "not-achieved"):
             return
@@ -66,8 +66,8 @@ class Planning:
         if chosen in (0, 1, 3):
             await self.leave()
         if chosen == 0:
-            await self._chat.turn(text, shown="carry out the plan")  # which stands just above
+            await self._chat.run_turn(text, shown="carry out the plan")  # which stands just above
         elif chosen == 1:
-            self._chat.front.refill(sanitize_text(text))
+            self._chat.front.restore_input(sanitize_text(text))
         elif chosen == 3:
-            self._chat.tell("plan mode is off", "dim")
+            self._chat.show_message("plan mode is off", "dim")

@@ -17,19 +17,19 @@ class TestProgress:
         self._share = ""
         self._seen = ""
 
-    def line(self, line: str) -> str:
+    def format_line(self, line: str) -> str:
         """A line as it is shown: the counts so far in front."""
         if line != self._seen:
             new = line.removeprefix(self._seen) if self._seen and line.startswith(self._seen) else line
             self._seen = line
-            self._failed += _failures(new)
+            self._failed += _count_failures(new)
             if share := _SHARE.search(line):
                 self._share = f"{share[1]} %"
         counts = [self._share, f"{self._failed} failed so far" if self._failed else ""]
         return " · ".join([part for part in counts if part] + [sanitize_text(line).replace("\t", " ")])
 
 
-def _failures(line: str) -> int:
+def _count_failures(line: str) -> int:
     dots = _DOTS.search(line)
     if dots:
         return dots[1].count("F") + dots[1].count("E")

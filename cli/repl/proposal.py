@@ -25,4 +25,4 @@ async def offer_proposal(chat: Conversation) -> None:
         why="it may only fit the tests; if written, all tests are run, and /undo takes it back",
     )
     if (await chat.front.ask(question)).kind != "no":
-        await chat.turn(ACCEPT, shown="apply the proposed change")
+        await chat.run_turn(ACCEPT, shown="apply the proposed change")

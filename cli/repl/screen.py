@@ -28,16 +28,16 @@ from prompt_toolkit.layout import (
 )
 from prompt_toolkit.widgets import SearchToolbar
 
-from cli.render.terminal import Terminal, wrapped
-from cli.repl.asking import Asking
-from cli.repl.front import Answer, Choice, Host, Pages, Question
+from cli.render.terminal import Terminal, wrap_characters
+from cli.repl.asking import QuestionPrompt
+from cli.repl.front import Answer, Choice, InputHandler, Pages, Question
 from cli.repl.history import PrivateHistory
 from cli.repl.keyboard import Keyboard
-from cli.repl.keys import Deeds, bindings
-from cli.repl.outlet import Outlet
-from cli.repl.parts import Live, style
+from cli.repl.keys import KeyCallbacks, build_key_bindings
+from cli.repl.outlet import TerminalWriter
+from cli.repl.parts import LiveRegion, make_style
 from cli.repl.pastes import Pastes
-from cli.repl.reflow import Reflowing
+from cli.repl.reflow import ReflowingApplication
 
 INPUT_ROWS = 10
 """Rows the prompt grows to; a longer text scrolls inside it, so that a paste never fills the screen."""
@@ -86,7 +86,7 @@ class Screen:
         """The prompt has been seen: what takes long may begin."""
         self._pending: list[str] = []
         self._began = self._drawing = 0.0  # when the last redraw began, and how long it took
-        self._live = Live(terminal=lambda: self.terminal, held=lambda: self._held())
+        self._live = LiveRegion(terminal=lambda: self.terminal, held=lambda: self._is_question_held())
         self._keys = keys
         self._vi = vi
         self._alert = alert
@@ -96,36 +96,36 @@ class Screen:
         """It ended while nobody read the terminal: no more may be written, it would wait for ever."""
         self._hurried = False
         self._gone = False  # the terminal went away: there is nobody to show anything to
-        self._app: Reflowing[None] | None = None
-        self._output = Outlet()
-        self._keyboard = Keyboard(self._output.settle)
+        self._app: ReflowingApplication[None] | None = None
+        self._output = TerminalWriter()
+        self._keyboard = Keyboard(self._output.drain_briefly)
         self._output.emptied = self._invalidate
         self._search = SearchToolbar(ignore_case=True)
         self._pastes = Pastes()
-        self._completer = _Late(completer)
+        self._completer = _LazyCompleter(completer)
         self._buffer = Buffer(
             completer=ThreadedCompleter(self._completer),
-            complete_while_typing=Condition(self._completable),
+            complete_while_typing=Condition(self._can_complete),
             history=PrivateHistory(history),
             tempfile_suffix=".md",
             multiline=True,
-            on_text_insert=lambda buffer: self._typing(),
+            on_text_insert=lambda buffer: self._record_typing(),
         )
 
-    async def run(self, host: Host) -> None:
+    async def run(self, host: InputHandler) -> None:
         """Hold the conversation until it is closed, or the terminal goes away."""
-        self._live.footer = host.footer
-        self._app = Reflowing(
-            layout=self._layout(),
-            key_bindings=bindings(self._deeds(host), self._pastes, self._keys),
-            style=style(),
+        self._live.footer = host.format_footer
+        self._app = ReflowingApplication(
+            layout=self._build_layout(),
+            key_bindings=build_key_bindings(self._make_key_callbacks(host), self._pastes, self._keys),
+            style=make_style(),
             input=self._keyboard,
             output=self._output,
             editing_mode=EditingMode.VI if self._vi else EditingMode.EMACS,
             erase_when_done=True,
             min_redraw_interval=FRAME,
-            before_render=self._scroll,
-            after_render=lambda app: self._shown(),
+            before_render=self._print_pending,
+            after_render=lambda app: self._finish_redraw(),
         )
         self._app.ttimeoutlen, self._app.timeoutlen = 0.1, ESCAPE
         ticking = asyncio.create_task(self._tick())
@@ -136,47 +136,47 @@ class Screen:
             host.quit()
         finally:
             ticking.cancel()
-            self._flush()
-            while not (self._gone or self._hurried or await self._output.empty(patience=0.2)):
+            self._flush_pending()
+            while not (self._gone or self._hurried or await self._output.wait_until_drained(patience=0.2)):
                 pass  # the terminal is not read now: what was said is not lost, unless we are told to end
-            self.stalled = not self._output.clear
+            self.stalled = not self._output.is_drained
             self._output.close()
 
     @property
-    def pace(self) -> float:
+    def redraw_interval(self) -> float:
         return min(max(STREAMED, self._drawing * SHARE), SLOWEST)
 
     @property
     def terminal(self) -> Terminal:
-        return Terminal.of(sys.stdout)
+        return Terminal.from_stream(sys.stdout)
 
     def print(self, text: str) -> None:
         self._pending.append(text)
         self._invalidate()
 
-    def live(self, draw: Callable[[], str] | None) -> None:
+    def set_live_output(self, draw: Callable[[], str] | None) -> None:
         self._live.draw = draw
         self._invalidate()
 
-    def busy(self, doing: str) -> None:
+    def show_activity(self, doing: str) -> None:
         if doing != self._live.doing:
             self._live.doing, self._live.since, self._live.tail = doing, time.monotonic(), ""
             self._invalidate()
 
-    def tail(self, line: str) -> None:
+    def show_last_output(self, line: str) -> None:
         if line != self._live.tail:
             self._live.tail = line
             self._invalidate()
 
-    def plan(self, items: Sequence[tuple[str, str]]) -> None:
+    def show_plan(self, items: Sequence[tuple[str, str]]) -> None:
         self._live.plan = items
         self._invalidate()
 
-    def queued(self, texts: Sequence[str]) -> None:
+    def show_queued(self, texts: Sequence[str]) -> None:
         self._live.queued = list(texts)
         self._invalidate()
 
-    def refill(self, text: str) -> None:
+    def restore_input(self, text: str) -> None:
         typed = self._buffer.text
         self._buffer.text = f"{text}\n{typed}" if typed else text
         self._buffer.cursor_position = len(self._buffer.text)
@@ -192,15 +192,15 @@ class Screen:
     async def ask(self, question: Question) -> Answer:
         if self._gone:
             return Answer(kind="no")
-        asking = Asking(question, asyncio.get_running_loop().create_future(), came=time.monotonic())
+        asking = QuestionPrompt(question, asyncio.get_running_loop().create_future(), came=time.monotonic())
         self._live.asking = asking
-        if self._held():
+        if self._is_question_held():
             asyncio.get_running_loop().call_later(self._pause, self._invalidate)
         self._invalidate()
         try:
             return await asking.answer
         finally:
-            asking.back(self._buffer)
+            asking.leave_line(self._buffer)
             self._live.asking = None
             self._typed = float(
                 "-inf"
@@ -210,26 +210,26 @@ class Screen:
     async def pick(self, title: str, choices: Sequence[Choice]) -> int | None:
         if self._gone or not choices:
             return None
-        from cli.repl.picker import pick
+        from cli.repl.picker import run_picker
 
-        async with self._aside():
-            return await pick(title, choices, self._keyboard, self._output, lambda: self.terminal)
+        async with self._lend_terminal():
+            return await run_picker(title, choices, self._keyboard, self._output, lambda: self.terminal)
 
-    async def view(self, title: str, pages: Pages) -> None:
+    async def show_pages(self, title: str, pages: Pages) -> None:
         if self._gone:
             return
-        from cli.repl.viewer import view
+        from cli.repl.viewer import run_pager
 
-        async with self._aside():
-            await view(title, pages, self._keyboard, self._output, lambda: self.terminal)
+        async with self._lend_terminal():
+            await run_pager(title, pages, self._keyboard, self._output, lambda: self.terminal)
 
-    def complete_again(self) -> None:
+    def refresh_completions(self) -> None:
         """Offer completions anew for what stands in the prompt. Called in any thread."""
         if (app := self._app) is not None and (loop := app.loop) is not None:
             with suppress(RuntimeError):  # it has just ended
-                loop.call_soon_threadsafe(self._complete, loop, self._completer.asked)
+                loop.call_soon_threadsafe(self._request_completions, loop, self._completer.asked)
 
-    def hurry(self) -> None:
+    def end_quickly(self) -> None:
         """A signal asks for the end: wait for nobody who reads what is left."""
         self._hurried = True
 
@@ -238,33 +238,33 @@ class Screen:
             self._app.exit()
 
     @asynccontextmanager
-    async def _aside(self) -> AsyncIterator[None]:
+    async def _lend_terminal(self) -> AsyncIterator[None]:
         """Another application has the terminal meanwhile; what is printed waits."""
         if self._app is None:
             return
-        with self._keyboard.lent(self._app):
+        with self._keyboard.lend_keys(self._app):
             async with in_terminal():
-                self._flush()
+                self._flush_pending()
                 self._app.aside = True
                 try:
                     yield
                 finally:
                     self._app.aside = False
 
-    def _deeds(self, host: Host) -> Deeds:
-        return Deeds(
-            submit=lambda text: self._submit(host, text),
+    def _make_key_callbacks(self, host: InputHandler) -> KeyCallbacks:
+        return KeyCallbacks(
+            submit=lambda text: self._submit_text(host, text),
             interrupt=host.interrupt,
             leave=host.quit,
-            unfold=host.unfold,
-            rewind=host.rewind,
-            recall=host.recall,
-            cycle=host.toggle_plan,
-            asking=lambda: None if self._held() else self._live.asking,
+            unfold=host.show_transcript,
+            rewind=host.offer_rewind,
+            recall=host.pop_queued,
+            cycle=host.toggle_plan_mode,
+            asking=lambda: None if self._is_question_held() else self._live.asking,
             show=self._show_question,
         )
 
-    def _typing(self) -> None:
+    def _record_typing(self) -> None:
         """Text was typed."""
         asking = self._live.asking
         if asking is not None and asking.state != "keys":
@@ -273,20 +273,20 @@ class Screen:
         if asking is not None:
             asyncio.get_running_loop().call_later(self._pause, self._invalidate)
 
-    def _held(self) -> bool:
+    def _is_question_held(self) -> bool:
         """Whether a question has come in the middle of a word, and the keys are the prompt's until they pause."""
         asking = self._live.asking
         if asking is None or asking.state != "keys":
             return False
         return self._typed > asking.came - self._pause and time.monotonic() < self._typed + self._pause
 
-    def _submit(self, host: Host, text: str) -> None:
+    def _submit_text(self, host: InputHandler, text: str) -> None:
         self._typed = float("-inf")  # whoever has sent it is not in the middle of a word
         host.submit(text)
 
     def _invalidate(self) -> None:
         """Draw it anew; a terminal that has not taken the last drawing yet is drawn when it has."""
-        if self._app is not None and not self._gone and self._output.clear:
+        if self._app is not None and not self._gone and self._output.is_drained:
             self._app.invalidate()
 
     async def _tick(self) -> None:
@@ -296,63 +296,71 @@ class Screen:
             if self._live.doing:
                 self._invalidate()
 
-    def _scroll(self, app: Application[None]) -> None:
+    def _print_pending(self, app: Application[None]) -> None:
         """Before a redraw: take the live part away and print what is to stay, then it is drawn below."""
         self._began = time.monotonic()
         self._output.write_raw(_BEGIN)
         if self._pending:
             app.renderer.erase()
-            self._flush()
+            self._flush_pending()
 
-    def _flush(self) -> None:
+    def _flush_pending(self) -> None:
         text, self._pending = "".join(self._pending), []
         if text and not self._gone:
             self._output.write_raw(text.replace("\n", "\r\n"))
             self._output.flush()
 
-    def _shown(self) -> None:
+    def _finish_redraw(self) -> None:
         self._output.write_raw(_END)
         self._output.flush()
         self._drawing = time.monotonic() - self._began
         self.drawn.set()
 
-    def _complete(self, loop: asyncio.AbstractEventLoop, asked: int) -> None:
+    def _request_completions(self, loop: asyncio.AbstractEventLoop, asked: int) -> None:
         """Ask for completions until they have been asked for more than so many times: while some are being gathered, or
         are shown, the buffer passes over it."""
         state = self._buffer.complete_state
         chosen = state is not None and state.current_completion is not None
-        if chosen or not self._completable() or self._completer.asked != asked:
+        if chosen or not self._can_complete() or self._completer.asked != asked:
             return
         self._buffer.complete_state = None
         self._buffer.start_completion()
-        loop.call_later(_AGAIN, self._complete, loop, asked)
+        loop.call_later(_AGAIN, self._request_completions, loop, asked)
 
-    def _completable(self) -> bool:
+    def _can_complete(self) -> bool:
         text = self._buffer.document.text_before_cursor
         return text.startswith("/") or text.rpartition(" ")[2].rpartition("\n")[2].startswith("@")
 
-    def _layout(self) -> Layout:
+    def _build_layout(self) -> Layout:
         prompt = Window(
             BufferControl(self._buffer, search_buffer_control=self._search.control, preview_search=True),
             height=lambda: Dimension(min=1, max=min(INPUT_ROWS, max(1, self.terminal.rows // 2))),
             wrap_lines=True,
             dont_extend_height=True,
-            get_line_prefix=self._live.prefix,
+            get_line_prefix=self._live.format_prefix,
         )
         menu = CompletionsMenu(max_height=MENU_ROWS)
         assert isinstance(menu.content, Window)
-        menu.content.right_margins = [ConditionalMargin(ScrollbarMargin(), Condition(self._menu_scrolls))]
-        parts: list[AnyContainer] = [*self._live.above(), prompt, self._search, menu, self._live.below()]
+        menu.content.right_margins = [
+            ConditionalMargin(ScrollbarMargin(), Condition(self._is_menu_scrolling))
+        ]
+        parts: list[AnyContainer] = [
+            *self._live.build_upper_parts(),
+            prompt,
+            self._search,
+            menu,
+            self._live.build_footer(),
+        ]
         return Layout(HSplit(parts), focused_element=prompt)
 
-    def _menu_scrolls(self) -> bool:
+    def _is_menu_scrolling(self) -> bool:
         state = self._buffer.complete_state
         return state is not None and len(state.completions) > MENU_ROWS
 
     def _show_question(self) -> None:
         """Print all of it, to be scrolled through."""
         if self._live.asking is not None:
-            lines = wrapped(self._live.asking.question.what, self.terminal.columns - 1)
+            lines = wrap_characters(self._live.asking.question.what, self.terminal.columns - 1)
             self.print("\n" + "\n".join(lines) + "\n")
 
 
@@ -360,7 +368,7 @@ _AGAIN = 0.05
 """Seconds until completions are asked for again."""
 
 
-class _Late(Completer):
+class _LazyCompleter(Completer):
     """Made when something is first completed: drawing the prompt does not wait for it. None: nothing can be yet.
 
     asked: how often it was

@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from cli.repl.fuzzy import ranked
+from cli.repl.fuzzy import rank_matches
 from sandbox.errors import UserError
 
 FRESH = 30.0
@@ -23,7 +23,7 @@ MOST = 100_000
 
 
 @dataclass(frozen=True, slots=True)
-class Name:
+class SymbolName:
     """One definition. `name`: qualified ("Cart.total")"""
 
     name: str
@@ -32,7 +32,7 @@ class Name:
     line: int
 
 
-class Names:
+class SymbolNames:
     """Looked up in a thread of their own, one at a time; until they are there, there are none.
 
     hidden: options for ripgrep that leave files out; arrived: called in that thread once there are some
@@ -42,25 +42,25 @@ class Names:
         self, root: Path, cache: Path, hidden: Sequence[str] = (), *, arrived: Callable[[], None]
     ) -> None:
         self._root, self._cache, self._hidden, self._arrived = root, cache, hidden, arrived
-        self._known: list[Name] = []
+        self._known: list[SymbolName] = []
         self._labels: list[str] = []
         self._when = float("-inf")
         self._looking: threading.Thread | None = None
 
-    def matching(self, query: str, limit: int) -> list[Name]:
+    def find_matching(self, query: str, limit: int) -> list[SymbolName]:
         """Names that contain the query's letters in order, the closest first."""
         if len(query) < SHORTEST:
             return []
         if self._looking is None and time.monotonic() - self._when > FRESH:
-            self._looking = threading.Thread(target=self._look, daemon=True)
+            self._looking = threading.Thread(target=self._load_names, daemon=True)
             self._looking.start()
         known, labels = self._known, self._labels
-        return [known[index] for index in ranked(query.replace(".", "/"), labels, limit)]
+        return [known[index] for index in rank_matches(query.replace(".", "/"), labels, limit)]
 
-    def _look(self) -> None:
+    def _load_names(self) -> None:
         try:
             with suppress(UserError, OSError):  # no ripgrep, a full disk: there is nothing to complete
-                found = _defined(self._root, self._cache, self._hidden)
+                found = _read_definitions(self._root, self._cache, self._hidden)
                 first = not self._known
                 self._known, self._labels = found, [each.name.replace(".", "/") for each in found]
                 if first and found:
@@ -69,14 +69,14 @@ class Names:
             self._when, self._looking = time.monotonic(), None
 
 
-def _defined(root: Path, cache: Path, hidden: Sequence[str]) -> list[Name]:
+def _read_definitions(root: Path, cache: Path, hidden: Sequence[str]) -> list[SymbolName]:
     from tools.codebase.index import Index, ask_index
 
-    def names(index: Index) -> list[Name]:
+    def collect_names(index: Index) -> list[SymbolName]:
         return [
-            Name(symbol.name, symbol.kind, path, symbol.line)
+            SymbolName(symbol.name, symbol.kind, path, symbol.line)
             for path, outline in index.outlines(index.paths).items()
             for symbol in outline.symbols
         ][:MOST]
 
-    return ask_index(root, cache, hidden, names)
+    return ask_index(root, cache, hidden, collect_names)

@@ -7,7 +7,7 @@ from prompt_toolkit.document import Document
 from prompt_toolkit.key_binding import KeyPressEvent
 
 
-class Tab:
+class TabCompletion:
     """Its Tab is not lost while completions are being gathered. The line editor's own would be: it asks for them anew,
     which is passed over as long as they come."""
 
@@ -24,7 +24,7 @@ class Tab:
             return
         if self._known is not buffer:
             self._known = buffer
-            buffer.on_completions_changed += self._changed
+            buffer.on_completions_changed += self._take_first_completion
         self._wanted = buffer.document
         buffer.start_completion()
 
@@ -32,7 +32,7 @@ class Tab:
         """Completions are not wanted any more."""
         self._wanted = None
 
-    def _changed(self, buffer: Buffer) -> None:
+    def _take_first_completion(self, buffer: Buffer) -> None:
         if self._wanted is None:
             return
         state = buffer.complete_state

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from agent.events import Event, MessageEvent, Prompt
 from agent.session import Session
-from cli.render.unfolded import Unfolded
+from cli.render.unfolded import FullEventView
 
 CHUNK = 60
 """Events made into lines at once: a few screens."""
@@ -19,19 +19,19 @@ class Transcript:
         self._events: Iterator[Event] = reversed(session.replayed)
         self._how = {"width": width, "colour": colour, "unicode": unicode}
 
-    def earlier(self) -> list[str]:
+    def load_earlier_lines(self) -> list[str]:
         """The lines before those given so far; [] at the beginning."""
-        while chunk := self._chunk():
-            view = Unfolded(
+        while chunk := self._take_chunk():
+            view = FullEventView(
                 width=int(self._how["width"]),
                 colour=bool(self._how["colour"]),
                 unicode=bool(self._how["unicode"]),
             )
-            if lines := [line for event in chunk for line in view.lines(event)]:
+            if lines := [line for event in chunk for line in view.format_event(event)]:
                 return lines
         return []
 
-    def _chunk(self) -> list[Event]:
+    def _take_chunk(self) -> list[Event]:
         """Some events in order, the first of them a prompt or a message: no action without what asked for it."""
         chunk: list[Event] = []
         for event in self._events:

@@ -21,16 +21,20 @@ from prompt_toolkit.layout import (
 )
 from prompt_toolkit.output import Output
 
-from cli.render.terminal import Terminal, cells, fit
+from cli.render.terminal import Terminal, measure_columns, truncate_text
 from cli.repl.front import Pages
-from cli.repl.parts import style
+from cli.repl.parts import make_style
 
 
-async def view(
+async def run_pager(
     title: str, pages: Pages, keyboard: Input, output: Output, terminal: Callable[[], Terminal]
 ) -> None:
     """Show it until the person leaves with q or Esc."""
-    await _Viewer(title, pages, terminal).app(keyboard, output).run_async(set_exception_handler=False)
+    await (
+        _Viewer(title, pages, terminal)
+        .make_application(keyboard, output)
+        .run_async(set_exception_handler=False)
+    )
 
 
 class _Viewer:
@@ -47,15 +51,15 @@ class _Viewer:
         self._searching = False
         self._found = ""
 
-    def app(self, keyboard: Input, output: Output) -> Application[None]:
-        text = Window(FormattedTextControl(self._text, focusable=True), wrap_lines=False)
+    def make_application(self, keyboard: Input, output: Output) -> Application[None]:
+        text = Window(FormattedTextControl(self._format_text, focusable=True), wrap_lines=False)
         prompt = Window(
             BufferControl(self._query),
             height=Dimension.exact(1),
             get_line_prefix=lambda *_: [("class:prompt", "search: ")],
         )
         searching = Condition(lambda: self._searching)
-        foot = Window(FormattedTextControl(self._foot), height=Dimension.exact(1))
+        foot = Window(FormattedTextControl(self._format_footer), height=Dimension.exact(1))
         parts = [
             text,
             ConditionalContainer(prompt, filter=searching),
@@ -63,23 +67,24 @@ class _Viewer:
         ]
         return Application(
             layout=Layout(HSplit(parts), focused_element=text),
-            key_bindings=self._keys(text, prompt),
-            style=style(),
+            key_bindings=self._make_key_bindings(text, prompt),
+            style=make_style(),
             input=keyboard,
             output=output,
             full_screen=True,
         )
 
-    def _keys(self, text: Window, prompt: Window) -> KeyBindings:
+    def _make_key_bindings(self, text: Window, prompt: Window) -> KeyBindings:
         keys = KeyBindings()
         free = Condition(lambda: not self._searching)
         moves: dict[str, int | Callable[[], int]] = {
             "up": 1, "k": 1, "down": -1, "j": -1,
-            "pageup": self._room, "b": self._room, "pagedown": lambda: -self._room(), " ": lambda: -self._room(),
-            "home": self._all, "g": self._all, "end": lambda: -self._below, "G": lambda: -self._below,
+            "pageup": self._count_rows, "b": self._count_rows,
+            "pagedown": lambda: -self._count_rows(), " ": lambda: -self._count_rows(),
+            "home": self._load_all, "g": self._load_all, "end": lambda: -self._below, "G": lambda: -self._below,
         }  # fmt: skip
         for key, by in moves.items():
-            keys.add(key, filter=free)(self._mover(by))
+            keys.add(key, filter=free)(self._make_mover(by))
 
         @keys.add("q", filter=free)
         @keys.add("escape", filter=free, eager=True)
@@ -96,50 +101,50 @@ class _Viewer:
             event.app.layout.focus(prompt)
 
         @keys.add("n", filter=free)
-        def again(event: KeyPressEvent) -> None:
+        def search_again(event: KeyPressEvent) -> None:
             self._search(self._query.text)
 
         @keys.add("enter", filter=~free)
-        def found(event: KeyPressEvent) -> None:
+        def accept_query(event: KeyPressEvent) -> None:
             self._searching = False
             event.app.layout.focus(text)
             self._search(self._query.text)
 
         @keys.add("escape", filter=~free, eager=True)
-        def back(event: KeyPressEvent) -> None:
+        def leave_search(event: KeyPressEvent) -> None:
             self._searching = False
             event.app.layout.focus(text)
 
         return keys
 
-    def _mover(self, by: int | Callable[[], int]) -> Callable[[KeyPressEvent], None]:
+    def _make_mover(self, by: int | Callable[[], int]) -> Callable[[KeyPressEvent], None]:
         def move(event: KeyPressEvent) -> None:
             self._scroll(by if isinstance(by, int) else by())
 
         return move
 
     def _scroll(self, lines: int) -> None:
-        self._need(self._below + lines + self._room())
-        self._below = min(max(self._below + lines, 0), max(len(self._lines) - self._room(), 0))
+        self._load_lines(self._below + lines + self._count_rows())
+        self._below = min(max(self._below + lines, 0), max(len(self._lines) - self._count_rows(), 0))
 
-    def _need(self, lines: int) -> None:
+    def _load_lines(self, lines: int) -> None:
         while not self._whole and len(self._lines) < lines:
-            earlier = self._pages.earlier()
+            earlier = self._pages.load_earlier_lines()
             self._whole = not earlier
             self._lines[:0] = earlier
 
-    def _all(self) -> int:
-        self._need(1 << 60)
+    def _load_all(self) -> int:
+        self._load_lines(1 << 60)
         return len(self._lines)
 
     def _search(self, query: str) -> None:
         """The nearest line above that holds the text; more is made until one does."""
-        words, room = query.strip().lower(), self._room()
+        words, room = query.strip().lower(), self._count_rows()
         if not words:
             return
         place = self._below + room  # lines from the end, of the line above the first shown
         while True:
-            self._need(place + 1)
+            self._load_lines(place + 1)
             if place >= len(self._lines):
                 self._found = f"not found: {query}"
                 return
@@ -149,21 +154,21 @@ class _Viewer:
                 return
             place += 1
 
-    def _room(self) -> int:
+    def _count_rows(self) -> int:
         return max(self._terminal().rows - 1, 1)
 
-    def _text(self) -> StyleAndTextTuples:
-        room = self._room()
-        self._need(self._below + room)
+    def _format_text(self) -> StyleAndTextTuples:
+        room = self._count_rows()
+        self._load_lines(self._below + room)
         end = len(self._lines) - self._below
         shown = self._lines[max(end - room, 0) : end]
         return to_formatted_text(ANSI("\n".join(shown)))
 
-    def _foot(self) -> StyleAndTextTuples:
+    def _format_footer(self) -> StyleAndTextTuples:
         place = "end" if not self._below else f"{self._below} lines from the end"
         words = (
             self._found or f"{place} · ↑↓ PgUp PgDn Home End · / search · n next · q leaves · {self._title}"
         )
         columns = self._terminal().columns - 1
-        words = fit(words, columns)
-        return [("class:chosen", words + " " * (columns - cells(words)))]
+        words = truncate_text(words, columns)
+        return [("class:chosen", words + " " * (columns - measure_columns(words)))]

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from agent.discipline import RULES, Level
-from cli.settings.files import place, read_file
-from cli.settings.rules import rules_of
-from cli.settings.shape import Settings, names
+from cli.settings.files import locate_setting, read_settings_file
+from cli.settings.rules import build_rules
+from cli.settings.shape import Settings, list_setting_names
 from sandbox.errors import Fault, UserError
 from tools.edit.offer import WAYS, Format
 
@@ -30,29 +30,29 @@ LEAST = {
 
 def check_file(path: Path) -> None:
     """Raise UserError for the first thing that is wrong in a user's settings file."""
-    rules_of(check(read_file(path), path).permissions, path)
+    build_rules(check_values(read_settings_file(path), path).permissions, path)
 
 
-def check(values: Mapping[str, Any], path: Path | None) -> Settings:
+def check_values(values: Mapping[str, Any], path: Path | None) -> Settings:
     """Settings from a file's values. Without any, pydantic is not even imported (a third of a run's start)."""
     if not values:
         return Settings()
     from pydantic import TypeAdapter, ValidationError
 
-    def where(key: str) -> str:
-        return f" in {place(path, key)}" if path else ""
+    def format_place(key: str) -> str:
+        return f" in {locate_setting(path, key)}" if path else ""
 
     try:
         settings = TypeAdapter(Settings).validate_python(dict(values))
         flat = dict(vars(settings))
         for part in ("tests", "context", "terminal"):
             flat |= {f"{part}.{key}": each for key, each in vars(getattr(settings, part)).items()}
-        check_ranges(flat, Fault.CONFIGURATION, lambda key: f"setting {key!r}{where(key)}")
-        _check_formats(settings.edit.formats, where("edit.formats"))
-        _check_rules(settings.discipline.named, where("discipline.named"))
-        _check_keys(settings.terminal.keys, where)
-        _check_servers(settings.language_servers, where)
-        _check_mcp(settings.mcp, where)
+        check_ranges(flat, Fault.CONFIGURATION, lambda key: f"setting {key!r}{format_place(key)}")
+        _check_formats(settings.edit.formats, format_place("edit.formats"))
+        _check_rules(settings.discipline.named, format_place("discipline.named"))
+        _check_keys(settings.terminal.keys, format_place)
+        _check_servers(settings.language_servers, format_place)
+        _check_mcp(settings.mcp, format_place)
         return settings
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
@@ -60,12 +60,13 @@ def check(values: Mapping[str, Any], path: Path | None) -> Settings:
     if first["type"] == "unexpected_keyword_argument":
         import difflib
 
-        known = names()
+        known = list_setting_names()
         near = difflib.get_close_matches(key, known, n=1)
         hint = f"Did you mean {near[0]!r}?" if near else f"Settings: {', '.join(known)}."
-        raise UserError(Fault.CONFIGURATION, f"unknown setting {key!r}{where(key)}", hint)
+        raise UserError(Fault.CONFIGURATION, f"unknown setting {key!r}{format_place(key)}", hint)
     raise UserError(
-        Fault.CONFIGURATION, f"setting {key!r}{where(key)}: {first['msg']} (got {first.get('input')!r})"
+        Fault.CONFIGURATION,
+        f"setting {key!r}{format_place(key)}: {first['msg']} (got {first.get('input')!r})",
     )
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from cli.settings.checks import check
-from cli.settings.files import value_of
-from cli.settings.shape import names
+from cli.settings.checks import check_values
+from cli.settings.files import parse_value
+from cli.settings.shape import list_setting_names
 from sandbox.errors import Fault, UserError
 
 PREFIX = "PATCHWRIGHT_"
@@ -16,12 +16,12 @@ AS_THEY_ARE = ("model", "api_base")
 """Text whatever it looks like. Nothing has to be checked, which would take a third of a run's start."""
 
 
-def variable_of(key: str) -> str:
+def build_variable_name(key: str) -> str:
     """What a setting is called in the environment."""
     return PREFIX + key.upper().replace(".", "__")
 
 
-def from_environment(env: Mapping[str, str]) -> dict[str, Any]:
+def read_environment(env: Mapping[str, str]) -> dict[str, Any]:
     """The settings that the environment has, nested as in a file. Raises UserError that names the variable.
 
     Other variables with our prefix are none of ours to judge. Rules (`permissions`) are for the file, and refused here:
@@ -31,32 +31,32 @@ def from_environment(env: Mapping[str, str]) -> dict[str, Any]:
     given = {name: text for name, text in env.items() if name.startswith(PREFIX) and text}
     if not given:
         return values
-    for key in names():
-        text = given.get(variable_of(key))
+    for key in list_setting_names():
+        text = given.get(build_variable_name(key))
         if text is None or key in AS_THEY_ARE:
             continue
         if key.startswith("permissions."):
-            message = f"{variable_of(key)}: rules are not taken from the environment"
+            message = f"{build_variable_name(key)}: rules are not taken from the environment"
             raise UserError(Fault.CONFIGURATION, message, "Put them into your settings.toml.")
         each: dict[str, Any] = {}
         *tables, name = key.split(".")
         inner = each
         for table in tables:
             inner = inner.setdefault(table, {})
-        inner[name] = value_of(text)
+        inner[name] = parse_value(text)
         try:
-            check(each, None)
+            check_values(each, None)
         except UserError as error:
-            raise UserError(error.fault, f"{variable_of(key)}: {error.message}", error.hint) from None
-        values = merged(values, each)
+            raise UserError(error.fault, f"{build_variable_name(key)}: {error.message}", error.hint) from None
+        values = merge_layers(values, each)
     return values
 
 
-def merged(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
+def merge_layers(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
     """Two layers: of a table each key by itself."""
     found = dict(below)
     for key, value in above.items():
         there = found.get(key)
         nested = isinstance(there, Mapping) and isinstance(value, Mapping)
-        found[key] = merged(there, value) if nested and there is not None else value
+        found[key] = merge_layers(there, value) if nested and there is not None else value
     return found

@@ -11,7 +11,7 @@ FILE, PROJECT_FILE = "settings.toml", "patchwright.toml"
 """In the configuration folder, and at the top of a project."""
 
 
-def read_file(path: Path) -> dict[str, Any]:
+def read_settings_file(path: Path) -> dict[str, Any]:
     """What a TOML file holds; {} if there is none. Raises UserError."""
     try:
         text = path.read_bytes()
@@ -27,18 +27,18 @@ def read_file(path: Path) -> dict[str, Any]:
         raise UserError(Fault.CONFIGURATION, f"{str(path)!r} is not valid TOML: {error}") from None
 
 
-def place(path: Path, key: str) -> str:
+def locate_setting(path: Path, key: str) -> str:
     """A file, and the line in it where a setting stands."""
-    from cli.toml_lines import line_of
+    from cli.toml_lines import find_line
 
     try:
-        line = line_of(path.read_text("utf-8"), key)
+        line = find_line(path.read_text("utf-8"), key)
     except (OSError, UnicodeDecodeError):  # it has just been read, and is gone
         line = None
     return f"{str(path)!r}, line {line}" if line else f"{str(path)!r}"
 
 
-def value_of(text: str) -> Any:
+def parse_value(text: str) -> Any:
     """A value as it is written outside of a file: as in TOML; bare words, as one writes them in a shell, are text."""
     import tomllib
 

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from agent.home import Home
-from cli.settings.checks import check, check_ranges
-from cli.settings.environment import AS_THEY_ARE, from_environment, merged, variable_of
-from cli.settings.files import FILE, read_file
-from cli.settings.project import read_project
-from cli.settings.rules import rules_of, stored_rules
+from cli.settings.checks import check_ranges, check_values
+from cli.settings.environment import AS_THEY_ARE, build_variable_name, merge_layers, read_environment
+from cli.settings.files import FILE, read_settings_file
+from cli.settings.project import read_project_settings
+from cli.settings.rules import build_rules, read_stored_rules
 from cli.settings.shape import Settings
 from sandbox.errors import Fault
 from sandbox.policy import Approval, Mode
@@ -21,20 +21,22 @@ WORDS: Mapping[str, Callable[[str], Mode | Approval]] = {"mode": Mode, "approval
 """Flags whose text stands for a word of ours."""
 
 
-def load(
+def load_settings(
     home: Home, root: Path | None, flags: Mapping[str, Any], env: Mapping[str, str] = os.environ
 ) -> Settings:
     """Merge the layers, later ones winning. Raises UserError that names the file or variable, and the key."""
     user_file = home.config / FILE
-    values = read_file(user_file)
-    check(values, user_file)
+    values = read_settings_file(user_file)
+    check_values(values, user_file)
     if root is not None:
-        values = merged(values, read_project(home, root))
-    values = merged(values, from_environment(env))
-    settings = check(values, None)
-    settings.rules = rules_of(settings.permissions, user_file).with_allowed_commands(stored_rules(home))
+        values = merge_layers(values, read_project_settings(home, root))
+    values = merge_layers(values, read_environment(env))
+    settings = check_values(values, None)
+    settings.rules = build_rules(settings.permissions, user_file).with_allowed_commands(
+        read_stored_rules(home)
+    )
     for key in AS_THEY_ARE:
-        if text := env.get(variable_of(key)):
+        if text := env.get(build_variable_name(key)):
             setattr(settings, key, text)
     settings.flags = dict(flags)
     for key, value in flags.items():  # the command line has checked their types

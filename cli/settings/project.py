@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from agent.home import Home
-from cli.settings.checks import check
-from cli.settings.files import FILE, PROJECT_FILE, place, read_file
+from cli.settings.checks import check_values
+from cli.settings.files import FILE, PROJECT_FILE, locate_setting, read_settings_file
 from sandbox.errors import Fault, UserError
 from sandbox.trust import Definition, TrustStore
 
@@ -22,33 +22,33 @@ NEVER = {"permissions", "terminal"}
 """The user's own word on what may run, and their own screen."""
 
 
-def read_project(home: Home, root: Path) -> dict[str, Any]:
+def read_project_settings(home: Home, root: Path) -> dict[str, Any]:
     """The settings of the project at `root`. Raises UserError where it sets what it may not, or not yet."""
     path = root / PROJECT_FILE
-    values = read_file(path)
-    _refuse_personal(values, path, home)
-    found = definitions(values)
-    if found and not _trusted(home, root, found):
+    values = read_settings_file(path)
+    _refuse_personal_settings(values, path, home)
+    found = list_definitions(values)
+    if found and not _is_trusted(home, root, found):
         first = min(set(values) - FREE)
         raise UserError(
             Fault.CONFIGURATION,
-            f"{place(path, first)} sets {first!r}, which a project may not set before you trust it",
+            f"{locate_setting(path, first)} sets {first!r}, which a project may not set before you trust it",
             f"See what it sets, and say yes: patchwright trust -C {str(root)!r}",
         )
-    check(values, path)
+    check_values(values, path)
     return values
 
 
-def to_trust(home: Home, root: Path) -> tuple[Definition, ...]:
+def find_settings_to_trust(home: Home, root: Path) -> tuple[Definition, ...]:
     """What the project's file sets that needs the user's word. Raises UserError if it is wrong."""
     path = root / PROJECT_FILE
-    values = read_file(path)
-    _refuse_personal(values, path, home)
-    check(values, path)
-    return definitions(values)
+    values = read_settings_file(path)
+    _refuse_personal_settings(values, path, home)
+    check_values(values, path)
+    return list_definitions(values)
 
 
-def definitions(values: Mapping[str, Any]) -> tuple[Definition, ...]:
+def list_definitions(values: Mapping[str, Any]) -> tuple[Definition, ...]:
     """What of a project's settings needs the user's word, each with its value."""
     import hashlib
     import json
@@ -61,17 +61,17 @@ def definitions(values: Mapping[str, Any]) -> tuple[Definition, ...]:
     return tuple(found)
 
 
-def _refuse_personal(values: Mapping[str, Any], path: Path, home: Home) -> None:
+def _refuse_personal_settings(values: Mapping[str, Any], path: Path, home: Home) -> None:
     personal = sorted(NEVER & set(values))
     if personal:
         raise UserError(
             Fault.CONFIGURATION,
-            f"{place(path, personal[0])} sets {personal[0]!r}, which a project may not set",
+            f"{locate_setting(path, personal[0])} sets {personal[0]!r}, which a project may not set",
             f"It is yours alone: put it into {str(home.config / FILE)!r}.",
         )
 
 
-def _trusted(home: Home, root: Path, found: tuple[Definition, ...]) -> bool:
+def _is_trusted(home: Home, root: Path, found: tuple[Definition, ...]) -> bool:
     """Here, or where this is a linked work tree of: attempts and checks of a push work in such."""
     from sandbox.repository import find_main_work_tree
     from sandbox.trust import compute_digest

@@ -15,7 +15,7 @@ STORED = "allowed-commands.txt"
 A file of its own, so that no program rewrites what a person wrote."""
 
 
-def stored_rules(home: Home) -> tuple[str, ...]:
+def read_stored_rules(home: Home) -> tuple[str, ...]:
     """The patterns of commands that the user said to allow always. Raises UserError."""
     path = home.config / STORED
     try:
@@ -25,12 +25,12 @@ def stored_rules(home: Home) -> tuple[str, ...]:
     except (OSError, UnicodeDecodeError) as error:
         raise UserError(Fault.CONFIGURATION, f"cannot read {str(path)!r}: {error}") from None
     patterns = [line.strip() for line in lines if line.strip() and not line.startswith("#")]
-    return tuple(_rule(RuleSettings(rule=f"shell({each})"), "allow", path).pattern for each in patterns)
+    return tuple(_build_rule(RuleSettings(rule=f"shell({each})"), "allow", path).pattern for each in patterns)
 
 
 def store_rules(home: Home, patterns: Sequence[str]) -> None:
     """Add patterns of commands to those that are always allowed. Raises UserError."""
-    known = stored_rules(home)
+    known = read_stored_rules(home)
     new = [each for each in patterns if each not in known and "\n" not in each]
     path = make_private_folder(home.config) / STORED
     try:
@@ -40,17 +40,17 @@ def store_rules(home: Home, patterns: Sequence[str]) -> None:
         raise UserError(Fault.CONFIGURATION, f"cannot write {str(path)!r}: {error.strerror}") from None
 
 
-def rules_of(permissions: PermissionSettings, path: Path) -> Rules:
+def build_rules(permissions: PermissionSettings, path: Path) -> Rules:
     found = []
     for verdict in VERDICTS:
         entries: list[str | RuleSettings] = getattr(permissions, verdict)
         for entry in entries:
             given = RuleSettings(rule=entry) if isinstance(entry, str) else entry
-            found.append(_rule(given, verdict, path))
+            found.append(_build_rule(given, verdict, path))
     return Rules(tuple(dict.fromkeys(found)))
 
 
-def _rule(given: RuleSettings, verdict: Verdict, path: Path) -> Rule:
+def _build_rule(given: RuleSettings, verdict: Verdict, path: Path) -> Rule:
     try:
         rule = parse_rule(given.rule, verdict)
         check_examples(rule, given.match, given.no_match)

@@ -171,7 +171,7 @@ class Settings:
     """What the command line has set, by the names of its options (`test_command` is `tests.command`)."""
 
 
-def names() -> list[str]:
+def list_setting_names() -> list[str]:
     """All settings, as they are written with dots."""
     parts = {
         "tests": TestSettings,

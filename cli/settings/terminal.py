@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, get_args
 
-from cli.settings.files import FILE, read_file
+from cli.settings.files import FILE, read_settings_file
 from sandbox.errors import UserError
 
 FORBID_UNKNOWN = {"extra": "forbid"}
@@ -39,7 +39,7 @@ class TerminalSettings:
     """Keys by what they do (`patchwright config keys` lists both), such as `unfold = ["c-o", "f2"]`."""
 
 
-def at_once(config: Path, *, plain: bool) -> TerminalSettings:
+def read_terminal_settings(config: Path, *, plain: bool) -> TerminalSettings:
     """What the user's file in the folder `config` says of the terminal, before anything is checked.
 
     The prompt is drawn by it. What is not right there stays as it is built in: the load of all settings, which
@@ -47,7 +47,7 @@ def at_once(config: Path, *, plain: bool) -> TerminalSettings:
     """
     found = TerminalSettings(plain=plain)
     try:
-        said = read_file(config / FILE).get("terminal")
+        said = read_settings_file(config / FILE).get("terminal")
     except UserError:
         return found
     if not isinstance(said, Mapping):

@@ -10,7 +10,7 @@ import pytest
 from agent.events import ActionEvent, Event, ObservationEvent, SnapshotEvent, UndoEvent
 from agent.model.scripted import ScriptedModel
 from agent.resume import restore_changes
-from agent.session import read_events as read_log
+from agent.session import read_events
 from agent.undo import (
     Timeline,
     UndoOutcome,
@@ -38,7 +38,7 @@ THREE_STEPS = [
 
 
 def timeline(it: Bench) -> Timeline:
-    return Timeline.from_events(read_log(it.runtime.session.folder))
+    return Timeline.from_events(read_events(it.runtime.session.folder))
 
 
 def snapshots(it: Bench) -> Snapshots:
@@ -279,7 +279,7 @@ def test_a_log_is_read_again_as_it_was_written(tmp_path: Path) -> None:
     it = bench(tmp_path, THREE_STEPS, [read, write, shell])
     it.turn("make them")
     done(it, undo_last_turn(snapshots(it), timeline(it)))
-    logged = list(read_log(it.runtime.session.folder))
+    logged = list(read_events(it.runtime.session.folder))
     assert [event.action for event in logged if isinstance(event, UndoEvent)] == ["undo"]
     assert list(it.runtime.session.replayed.select_events(UndoEvent)) == [
         e for e in logged if isinstance(e, UndoEvent)

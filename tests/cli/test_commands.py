@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 
 import cli.commands
-from cli.commands import THEMES, declared
+from cli.commands import THEMES, load_commands
 from tests.support.cli import run
 
 
 def test_the_table_names_what_each_module_declares() -> None:
-    assert {theme: set(declared(theme)) for theme in THEMES} == {
+    assert {theme: set(load_commands(theme)) for theme in THEMES} == {
         theme: set(names) for theme, names in THEMES.items()
     }
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from agent.home import Home
-from cli.config import store, unset
+from cli.config import store_setting, unset_setting
 from sandbox.errors import UserError
 
 
@@ -28,11 +28,11 @@ def dotfiles(tmp_path: Path) -> Path:
 def test_a_linked_file_is_changed_where_it_lies(dotfiles: Path) -> None:
     home = Home.from_environment()
     link = home.config / "settings.toml"
-    store(home, "terminal.theme", "dark")
+    store_setting(home, "terminal.theme", "dark")
     assert link.is_symlink()
     assert dotfiles.read_text() == '# mine\nmodel = "openai/a"\n\n[terminal]\ntheme = "dark"\n'
     assert stat.S_IMODE(dotfiles.stat().st_mode) == 0o640
-    unset(home, "model")
+    unset_setting(home, "model")
     assert link.is_symlink()
     assert "openai/a" not in dotfiles.read_text()
 
@@ -40,6 +40,6 @@ def test_a_linked_file_is_changed_where_it_lies(dotfiles: Path) -> None:
 def test_a_value_that_is_wrong_leaves_everything_as_it_was(dotfiles: Path) -> None:
     before = dotfiles.read_text()
     with pytest.raises(UserError, match="theme"):
-        store(Home.from_environment(), "terminal.theme", "pink")
+        store_setting(Home.from_environment(), "terminal.theme", "pink")
     assert dotfiles.read_text() == before
     assert [each.name for each in dotfiles.parent.iterdir()] == [dotfiles.name]

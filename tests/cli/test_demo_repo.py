@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from cli.demo_repo import materialise
+from cli.demo_repo import create_demo_repository
 from sandbox.errors import Fault, UserError
 
 # What the commits of the example hash to: the patches, the identity and the dates decide it, nothing else.
@@ -49,7 +49,7 @@ def failures(repository: Path) -> set[str]:
 
 
 def test_the_commits_are_the_same_every_time(tmp_path: Path) -> None:
-    repository = materialise(tmp_path / "deep" / "ledger")
+    repository = create_demo_repository(tmp_path / "deep" / "ledger")
     assert repository == tmp_path / "deep" / "ledger"
     assert git(repository, "rev-parse", "HEAD").strip() == HEAD
     assert git(repository, "status", "--porcelain") == ""
@@ -68,7 +68,7 @@ def test_settings_of_the_user_change_nothing_and_a_commit_needs_none(
     for name, value in (theirs | {"commit.gpgsign": "true"}).items():
         git(tmp_path, "config", "--global", name, value)
     monkeypatch.setenv("GIT_DIR", str(tmp_path / "elsewhere"))
-    repository = materialise(tmp_path / "ledger")
+    repository = create_demo_repository(tmp_path / "ledger")
     monkeypatch.delenv("GIT_DIR")
     assert git(repository, "rev-parse", "HEAD", "--abbrev-ref", "HEAD").split() == [HEAD, "main"]
     (repository / "README.md").write_text("changed\n")
@@ -79,7 +79,7 @@ def test_settings_of_the_user_change_nothing_and_a_commit_needs_none(
 def test_a_folder_with_something_in_it_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / "mine.txt").write_text("mine")
     with pytest.raises(UserError, match="is not empty") as caught:
-        materialise(tmp_path)
+        create_demo_repository(tmp_path)
     assert caught.value.fault is Fault.USAGE
     assert [path.name for path in tmp_path.iterdir()] == ["mine.txt"]
 
@@ -87,19 +87,19 @@ def test_a_folder_with_something_in_it_is_left_alone(tmp_path: Path) -> None:
 def test_a_place_where_no_folder_can_be_made_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(UserError, match="could not be made: Not a directory"):
-        materialise(tmp_path / "file" / "ledger")
+        create_demo_repository(tmp_path / "file" / "ledger")
 
 
 def test_without_git_it_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(UserError, match="git was not found"):
-        materialise(tmp_path / "ledger")
+        create_demo_repository(tmp_path / "ledger")
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(300)  # five runs of pytest, each a process of its own
 def test_five_tests_fail_for_four_reasons(tmp_path: Path) -> None:
-    repository = materialise(tmp_path / "ledger")
+    repository = create_demo_repository(tmp_path / "ledger")
     assert failures(repository) == FAILING
     left = [len(FAILING)]
     for path, wrong, right in REPAIRS:

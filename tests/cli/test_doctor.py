@@ -13,8 +13,8 @@ import pytest
 
 from agent.home import Home
 from agent.outcome import Exit
-from cli import doctor as examination
-from cli.doctor import Finding, doctor, report
+from cli import doctor
+from cli.doctor import Finding, collect_findings, run_doctor
 from tests.support.cli import git
 
 
@@ -28,13 +28,15 @@ def project(tmp_path: Path) -> Path:
 
 
 def found(folder: Path, **env: str) -> dict[str, Finding]:
-    return {each.name: each for each in report(folder, Home.from_environment(), {**os.environ, **env})}
+    return {
+        each.name: each for each in collect_findings(folder, Home.from_environment(), {**os.environ, **env})
+    }
 
 
 def test_a_machine_that_can_do_the_main_job_is_ready(
     project: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert doctor(project, as_json=False) == Exit.DONE
+    assert run_doctor(project, as_json=False) == Exit.DONE
     page = capsys.readouterr().out
     assert page.endswith("\nready\n")
     assert f"project    {project}" in page
@@ -42,7 +44,7 @@ def test_a_machine_that_can_do_the_main_job_is_ready(
 
 
 def test_findings_come_as_json_too(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert doctor(project, as_json=True) == 0
+    assert run_doctor(project, as_json=True) == 0
     told = json.loads(capsys.readouterr().out)
     assert told["ready"] is True
     names = [finding["name"] for finding in told["findings"]]
@@ -65,7 +67,7 @@ def test_without_git_the_main_job_cannot_be_done(
     git_finding = found(project)["git"]
     assert git_finding.verdict == "bad"
     assert "Install it" in git_finding.hint
-    assert doctor(project, as_json=True) == Exit.CONFIGURATION
+    assert run_doctor(project, as_json=True) == Exit.CONFIGURATION
 
 
 def test_a_missing_identity_says_the_two_commands(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -82,7 +84,7 @@ def test_a_missing_identity_says_the_two_commands(project: Path, monkeypatch: py
 def test_a_data_folder_that_cannot_be_made_is_told(project: Path, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     home = Home(data=tmp_path / "file" / "data", config=tmp_path / "c", cache=tmp_path / "k")
-    data = next(each for each in report(project, home, {}) if each.name == "data")
+    data = next(each for each in collect_findings(project, home, {}) if each.name == "data")
     assert data.verdict == "bad"
     assert "PATCHWRIGHT_HOME" in data.hint
 
@@ -127,8 +129,8 @@ def port() -> Iterator[int]:
 def test_models_of_a_local_server_are_listed(
     project: Path, port: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(examination, "LOCAL_SERVERS", (("ollama", port), ("vllm", 1)))
+    monkeypatch.setattr(doctor, "LOCAL_SERVERS", (("ollama", port), ("vllm", 1)))
     server = found(project)[f"port {port}"]
     assert server.hint == "patchwright run --model ollama/qwen3:8b …"
-    doctor(project, as_json=False)
+    run_doctor(project, as_json=False)
     assert "qwen3:8b, evil\\x1b[31m" in capsys.readouterr().out

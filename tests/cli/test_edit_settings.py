@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from agent.home import Home
-from cli.doctor import report
-from cli.settings.layers import load
+from cli.doctor import collect_findings
+from cli.settings.layers import load_settings
 from cli.settings.shape import EditSettings, Settings
 from sandbox.errors import Fault, UserError
 from tests.support.cli import Result, call, git, run, script
@@ -42,7 +42,7 @@ def configure(text: str) -> Home:
 
 
 def loaded(text: str) -> Settings:
-    return load(configure(text), None, {}, {})
+    return load_settings(configure(text), None, {}, {})
 
 
 def refused(text: str) -> UserError:
@@ -53,7 +53,7 @@ def refused(text: str) -> UserError:
 
 
 def test_without_settings_the_family_decides_and_errors_are_reported() -> None:
-    assert load(Home.from_environment(), None, {}, {}).edit == EditSettings()
+    assert load_settings(Home.from_environment(), None, {}, {}).edit == EditSettings()
     assert EditSettings() == EditSettings(formats=None, syntax_errors="report", lint=True)
 
 
@@ -94,12 +94,14 @@ def test_a_mistyped_setting_is_guessed() -> None:
 def test_a_repository_may_not_say_how_models_edit(plain: Path) -> None:
     (plain / "patchwright.toml").write_text('[edit]\nformats = ["whole"]\n')
     with pytest.raises(UserError, match="'edit', which a project may not set"):
-        load(Home.from_environment(), plain, {}, {})
+        load_settings(Home.from_environment(), plain, {}, {})
 
 
 def test_doctor_tells_the_formats_and_whose_choice_they_are(plain: Path) -> None:
     def edits(**env: str) -> str:
-        return {each.name: each for each in report(plain, Home.from_environment(), env)}["edits"].detail
+        return {each.name: each for each in collect_findings(plain, Home.from_environment(), env)}[
+            "edits"
+        ].detail
 
     assert edits(ANTHROPIC_API_KEY="x").startswith(
         "anthropic/claude-sonnet-5 writes replace, symbol, whole: "
@@ -108,7 +110,7 @@ def test_doctor_tells_the_formats_and_whose_choice_they_are(plain: Path) -> None
     configure('[edit]\nformats = ["whole"]\n')
     assert edits(ANTHROPIC_API_KEY="x") == "anthropic/claude-sonnet-5 writes whole: as edit.formats says"
     configure("[edit]\nformats = 1\n")
-    wrong = {each.name: each for each in report(plain, Home.from_environment(), {})}["settings"]
+    wrong = {each.name: each for each in collect_findings(plain, Home.from_environment(), {})}["settings"]
     assert (wrong.verdict, "edit.formats" in wrong.detail) == ("bad", True)
 
 

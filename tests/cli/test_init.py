@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from cli.init import draft, init, write
+from cli.init import build_draft, init_project, write_draft
 from sandbox.errors import Fault, UserError
 from tests.support.cli import git
 
@@ -55,7 +55,7 @@ def project(tmp_path: Path) -> Path:
 
 
 def test_commands_layout_and_conventions_are_read_off_the_repository(project: Path) -> None:
-    text = draft(project)
+    text = build_draft(project)
     assert text.startswith("# ledger\n\nKeeps the shared expenses of a flat\n")
     for line in (
         "- Install: `uv sync`, from pyproject.toml",
@@ -78,19 +78,19 @@ def test_commands_layout_and_conventions_are_read_off_the_repository(project: Pa
 
 
 def test_the_draft_is_the_same_every_time_and_does_not_read_itself(project: Path) -> None:
-    first = draft(project)
-    write(project, force=False)
-    assert draft(project) == first
+    first = build_draft(project)
+    write_draft(project, force=False)
+    assert build_draft(project) == first
 
 
 def test_a_file_that_is_there_is_only_replaced_on_request(project: Path) -> None:
     (project / "AGENTS.md").write_text("mine\n")
     with pytest.raises(UserError) as error:
-        write(project, force=False)
+        write_draft(project, force=False)
     assert error.value.fault is Fault.USAGE
     assert "--force" in error.value.hint
     assert (project / "AGENTS.md").read_text() == "mine\n"
-    write(project, force=True)
+    write_draft(project, force=True)
     assert (project / "AGENTS.md").read_text().startswith("# ledger")
 
 
@@ -100,7 +100,7 @@ def test_an_empty_folder_and_broken_files_give_a_draft_too(
     (tmp_path / "pyproject.toml").write_text("[broken")
     (tmp_path / "package.json").write_text("{broken")
     (tmp_path / "README.md").write_text("# \x1b[31mTitle\n")
-    assert init(tmp_path, force=False, show=True) == 0
+    assert init_project(tmp_path, force=False, show=True) == 0
     text = capsys.readouterr().out
     assert "\x1b" not in text
     assert "## Commands" in text
@@ -112,7 +112,7 @@ def test_package_scripts_are_run_with_the_manager_of_the_lock_file(tmp_path: Pat
         '{"name": "web", "scripts": {"test": "vitest", "lint": "eslint .", "dev": "vite", "postinstall": "x"}}'
     )
     (tmp_path / "pnpm-lock.yaml").write_text("")
-    text = draft(tmp_path)
+    text = build_draft(tmp_path)
     assert "- Test: `pnpm test` (`vitest`), from package.json" in text
     assert "- Lint: `pnpm run lint` (`eslint .`), from package.json" in text
     assert "- Run: `pnpm run dev` (`vite`), from package.json" in text

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from cli.kernel import blocks_of
+from cli.kernel import split_blocks
 from tests.support.cli import run
 from tests.support.confined import needs_confinement
 from tests.support.repo import Repo
@@ -36,7 +36,7 @@ def steady(out: str) -> str:
     ],
 )
 def test_a_script_is_parted_into_blocks(text: str, markdown: bool, blocks: list[str]) -> None:
-    assert list(blocks_of(text, markdown=markdown)) == blocks
+    assert list(split_blocks(text, markdown=markdown)) == blocks
 
 
 @pytest.fixture(autouse=True)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from agent.home import Home
-from cli.settings.layers import load
+from cli.settings.layers import load_settings
 from sandbox.errors import UserError
 from tests.support.cli import call, git, run
 from tests.support.loopback import Loopback
@@ -32,7 +32,7 @@ def configure(text: str) -> Home:
 def test_what_cannot_be_is_refused_with_its_name(line: str, said: str) -> None:
     home = configure(f"[language_servers]\n{line}\n")
     with pytest.raises(UserError) as refusal:
-        load(home, None, {}, {})
+        load_settings(home, None, {}, {})
     assert said in refusal.value.message
     assert "language_servers" in refusal.value.message
 
@@ -40,7 +40,7 @@ def test_what_cannot_be_is_refused_with_its_name(line: str, said: str) -> None:
 def test_a_project_can_name_no_server(tmp_path: Path) -> None:
     (tmp_path / "patchwright.toml").write_text('[language_servers]\npython = "touch /tmp/owned"\n')
     with pytest.raises(UserError, match="which a project may not set"):
-        load(Home.from_environment(), tmp_path, {}, {})
+        load_settings(Home.from_environment(), tmp_path, {}, {})
 
 
 @pytest.mark.slow

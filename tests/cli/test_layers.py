@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from agent.home import Home
-from cli.config import explained
-from cli.settings.layers import load
-from cli.trust import grant, revoke, show
+from cli.config import explain_settings
+from cli.settings.layers import load_settings
+from cli.trust import grant_trust, revoke_trust, show_trust
 from sandbox.errors import UserError
 from sandbox.policy import Mode
 from tests.support.repo import Repo
@@ -26,7 +26,7 @@ def repo(tmp_path: Path) -> Repo:
 
 
 def source_of(key: str, root: Path, env: dict[str, str]) -> str:
-    return next(row.source for row in explained(Home.from_environment(), root, env) if row.key == key)
+    return next(row.source for row in explain_settings(Home.from_environment(), root, env) if row.key == key)
 
 
 def test_every_kind_of_setting_is_taken_from_the_environment_and_told_as_such(tmp_path: Path) -> None:
@@ -40,13 +40,13 @@ def test_every_kind_of_setting_is_taken_from_the_environment_and_told_as_such(tm
         "PATCHWRIGHT_SANDBOX": "",
         "PATCHWRIGHT_STRESS": "nothing of the settings'",
     }
-    settings = load(Home.from_environment(), tmp_path, {}, env)
+    settings = load_settings(Home.from_environment(), tmp_path, {}, env)
     assert (settings.mode, settings.max_cost, settings.network) == (Mode.READ_ONLY, 0.5, ["pypi.org"])
     assert (settings.tests.command, settings.edit.lint, settings.model) == ("make test", False, "7")
     assert settings.sandbox == "auto"
     assert source_of("tests.command", tmp_path, env) == "PATCHWRIGHT_TESTS__COMMAND"
     assert source_of("sandbox", tmp_path, env) == "built-in"
-    assert load(Home.from_environment(), tmp_path, {"mode": "full"}, env).mode == Mode.FULL
+    assert load_settings(Home.from_environment(), tmp_path, {"mode": "full"}, env).mode == Mode.FULL
 
 
 @pytest.mark.parametrize(
@@ -59,12 +59,14 @@ def test_every_kind_of_setting_is_taken_from_the_environment_and_told_as_such(tm
 )
 def test_a_wrong_value_is_told_with_its_variable(variable: str, text: str, tmp_path: Path) -> None:
     with pytest.raises(UserError, match=f"^{variable}: setting"):
-        load(Home.from_environment(), tmp_path, {}, {variable: text})
+        load_settings(Home.from_environment(), tmp_path, {}, {variable: text})
 
 
 def test_a_rule_in_the_environment_is_refused_and_not_passed_over(tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"^PATCHWRIGHT_PERMISSIONS__DENY: rules are not taken"):
-        load(Home.from_environment(), tmp_path, {}, {"PATCHWRIGHT_PERMISSIONS__DENY": '["shell(rm *)"]'})
+        load_settings(
+            Home.from_environment(), tmp_path, {}, {"PATCHWRIGHT_PERMISSIONS__DENY": '["shell(rm *)"]'}
+        )
 
 
 def test_a_table_of_the_project_leaves_the_rest_of_the_users_as_it_is(tmp_path: Path) -> None:
@@ -72,9 +74,9 @@ def test_a_table_of_the_project_leaves_the_rest_of_the_users_as_it_is(tmp_path: 
     home.config.mkdir(parents=True)
     (home.config / "settings.toml").write_text("[tests]\ntimeout = 9.0\ncommand = 'mine'\n")
     (tmp_path / "patchwright.toml").write_text("[tests]\ncommand = 'theirs'\n")
-    tests = load(home, tmp_path, {}, {}).tests
+    tests = load_settings(home, tmp_path, {}, {}).tests
     assert (tests.command, tests.timeout) == ("theirs", 9.0)
-    assert load(home, tmp_path, {}, {"PATCHWRIGHT_TESTS__COMMAND": "now"}).tests.command == "now"
+    assert load_settings(home, tmp_path, {}, {"PATCHWRIGHT_TESTS__COMMAND": "now"}).tests.command == "now"
 
 
 def test_what_a_project_sets_holds_as_long_as_it_is_what_was_trusted(
@@ -84,56 +86,56 @@ def test_what_a_project_sets_holds_as_long_as_it_is_what_was_trusted(
     with pytest.raises(
         UserError, match=r"line 4 sets 'context', which a project may not set before"
     ) as caught:
-        load(home, repo.root, {}, {})
+        load_settings(home, repo.root, {}, {})
     assert "patchwright trust -C" in (caught.value.hint or "")
-    grant(repo.root)
+    grant_trust(repo.root)
     said = capsys.readouterr().out
     assert 'setting patchwright.toml mode: "read-only"' in said
     assert 'setting patchwright.toml context: {"recent": 2000}' in said
-    settings = load(home, repo.root, {}, {})
+    settings = load_settings(home, repo.root, {}, {})
     assert (settings.mode, settings.context.recent) == (Mode.READ_ONLY, 2000)
     assert source_of("mode", repo.root, {}) == f"{repo.root / 'patchwright.toml'}:1"
 
     repo.write("patchwright.toml", SETS.replace("make test", "make check"))
-    assert load(home, repo.root, {}, {}).tests.command == "make check", (
+    assert load_settings(home, repo.root, {}, {}).tests.command == "make check", (
         "it runs in the sandbox: no word is needed"
     )
     repo.write("patchwright.toml", SETS.replace("read-only", "full"))
     with pytest.raises(UserError, match="before you trust it"):
-        load(home, repo.root, {}, {})
-    show(repo.root)
+        load_settings(home, repo.root, {}, {})
+    show_trust(repo.root)
     assert "changed since it was trusted" in capsys.readouterr().out
 
     repo.write("patchwright.toml", SETS)
-    revoke(repo.root)
+    revoke_trust(repo.root)
     with pytest.raises(UserError, match="before you trust it"):
-        load(home, repo.root, {}, {})
+        load_settings(home, repo.root, {}, {})
 
 
 def test_rules_and_the_screen_are_the_users_alone(repo: Repo) -> None:
     repo.write("patchwright.toml", '[permissions]\nallow = ["shell(*)"]\n')
     with pytest.raises(UserError, match=r"'permissions', which a project may not set$"):
-        grant(repo.root)
+        grant_trust(repo.root)
     with pytest.raises(UserError, match=r"'permissions', which a project may not set$"):
-        load(Home.from_environment(), repo.root, {}, {})
+        load_settings(Home.from_environment(), repo.root, {}, {})
 
 
 def test_nothing_that_is_wrong_can_be_trusted(repo: Repo) -> None:
     repo.write("patchwright.toml", 'mode = "everything"\n')
     with pytest.raises(UserError, match="line 1"):
-        grant(repo.root)
+        grant_trust(repo.root)
 
 
 def test_a_linked_work_tree_has_the_word_of_its_repository_and_nothing_else_has(
     repo: Repo, tmp_path: Path
 ) -> None:
     home = Home.from_environment()
-    grant(repo.root)
+    grant_trust(repo.root)
     repo.git("worktree", "add", "-q", str(tmp_path / "linked"))
-    assert load(home, tmp_path / "linked", {}, {}).mode == Mode.READ_ONLY
+    assert load_settings(home, tmp_path / "linked", {}, {}).mode == Mode.READ_ONLY
     other = tmp_path / "claims"
     other.mkdir()
     (other / ".git").write_text((tmp_path / "linked" / ".git").read_text())
     (other / "patchwright.toml").write_text(SETS)
     with pytest.raises(UserError, match="before you trust it"):
-        load(home, other, {}, {})
+        load_settings(home, other, {}, {})

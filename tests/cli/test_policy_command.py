@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from agent.home import Home
-from cli.policy import check
-from cli.settings.layers import load
+from cli.policy import explain_command
+from cli.settings.layers import load_settings
 from cli.settings.rules import STORED, store_rules
 from sandbox.errors import UserError
 
@@ -29,9 +29,9 @@ def write(home: Home, text: str) -> None:
 def test_it_explains_each_part_and_says_the_verdict(
     home: Home, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert check(tmp_path, "ls | head", {}, as_json=False) == 0
+    assert explain_command(tmp_path, "ls | head", {}, as_json=False) == 0
     assert "allow: it runs without asking" in capsys.readouterr().out
-    assert check(tmp_path, "ls && git push", {"approval": "never"}, as_json=False) == 5
+    assert explain_command(tmp_path, "ls && git push", {"approval": "never"}, as_json=False) == 5
     shown = capsys.readouterr().out
     assert "git push\n  network" in shown
     assert "deny: it does not run" in shown
@@ -39,7 +39,7 @@ def test_it_explains_each_part_and_says_the_verdict(
 
 def test_it_names_the_rule(home: Home, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     write(home, '[permissions]\ndeny = ["shell(npm publish *)"]\n')
-    assert check(tmp_path, "npm  publish", {}, as_json=True) == 5
+    assert explain_command(tmp_path, "npm  publish", {}, as_json=True) == 5
     found = json.loads(capsys.readouterr().out)
     assert found["verdict"] == "deny"
     assert "shell(npm publish *)" in found["segments"][0]["reason"]
@@ -48,31 +48,34 @@ def test_it_names_the_rule(home: Home, tmp_path: Path, capsys: pytest.CaptureFix
 def test_an_example_that_does_not_hold_stops_the_loading(home: Home) -> None:
     write(home, '[permissions]\nask = [{rule = "shell(git push *)", match = ["git pull"]}]\n')
     with pytest.raises(UserError, match=r"settings.toml.*git pull"):
-        load(home, None, {})
+        load_settings(home, None, {})
 
 
 def test_a_project_sets_no_rules(home: Home, tmp_path: Path) -> None:
     (tmp_path / "patchwright.toml").write_text('[permissions]\nallow = ["shell(curl *)"]\n')
     with pytest.raises(UserError, match="a project may not set"):
-        load(home, tmp_path, {})
+        load_settings(home, tmp_path, {})
 
 
 def test_settings_cannot_name_what_is_made_of_them(home: Home) -> None:
     write(home, "rules = []\n")
     with pytest.raises(UserError, match="rules"):
-        load(home, None, {})
+        load_settings(home, None, {})
 
 
 def test_what_is_always_allowed_is_kept_once_and_loaded_again(home: Home) -> None:
     store_rules(home, ("git add *",))
     store_rules(home, ("git add *", "npm test"))
     assert (home.config / STORED).read_text() == "git add *\nnpm test\n"
-    assert [str(rule) for rule in load(home, None, {}).rules.rules] == ["shell(git add *)", "shell(npm test)"]
+    assert [str(rule) for rule in load_settings(home, None, {}).rules.rules] == [
+        "shell(git add *)",
+        "shell(npm test)",
+    ]
 
 
 @pytest.mark.parametrize("line", ["", "  ", "# only a comment"])
 def test_a_line_without_a_command_does_nothing(
     line: str, home: Home, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert check(tmp_path, line, {}, as_json=False) == 0
+    assert explain_command(tmp_path, line, {}, as_json=False) == 0
     assert capsys.readouterr().out.startswith("(no command)\nallow: ")

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from agent.outcome import Exit
-from cli.repair import repair
+from cli.repair import repair_failing_tests
 from tools.repair import engine
 from tools.repair.result import LOW, Fix, Outcome, RepairResult
 
@@ -50,7 +50,7 @@ def found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def mend(root: Path, apply: bool | None, *, as_json: bool = False) -> int:
-    return repair(root, [], hint="", budget="1s", top=1, apply=apply, as_json=as_json)
+    return repair_failing_tests(root, [], hint="", budget="1s", top=1, apply=apply, as_json=as_json)
 
 
 def test_only_what_comes_before_the_first_doubtful_change_is_written(

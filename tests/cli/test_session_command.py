@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from agent.home import Home
-from agent.index import load_session_summaries as indexed
+from agent.index import load_session_summaries
 from agent.session import Session
 from agent.upkeep import is_open, remove_old_sessions
 from tests.support.cli import run, script
@@ -63,7 +63,7 @@ def test_pruning_takes_the_old_and_the_many_but_no_open_session(tmp_path: Path) 
         made.append(session)
     for session in made[1:]:
         session.close()
-    found = indexed(home)
+    found = load_session_summaries(home)
     size = sum(path.stat().st_size for path in made[1].folder.iterdir())
     assert is_open(made[0].folder)
     assert not is_open(made[1].folder)
@@ -75,9 +75,9 @@ def test_pruning_takes_the_old_and_the_many_but_no_open_session(tmp_path: Path) 
     assert made[0].folder.exists(), "it is open"
     assert len(done.removed) in (2, 3)
     made[0].close()
-    left = indexed(home)
+    left = load_session_summaries(home)
     assert remove_old_sessions(left, older_than=-1, keep_bytes=None).kept == 0
-    assert not indexed(home)
+    assert not load_session_summaries(home)
 
 
 def test_the_index_of_words_survives_damage_and_follows_the_logs(tmp_path: Path) -> None:

@@ -11,12 +11,12 @@ import yaml
 from jsonschema import Draft202012Validator
 
 from agent.home import Home
-from cli.config import explained, store
-from cli.repl.actions import ACTIONS, shown
+from cli.config import explain_settings, store_setting
+from cli.repl.actions import ACTIONS, format_key
 from cli.schema import SCHEMAS
-from cli.settings.layers import load
-from cli.structured import Structure
-from cli.toml_lines import line_of
+from cli.settings.layers import load_settings
+from cli.structured import AnswerSchema
+from cli.toml_lines import find_line
 from sandbox.errors import UserError
 from tests.support.cli import CHECKOUT, run
 
@@ -32,7 +32,7 @@ def test_the_settings_of_the_terminal_are_settings() -> None:
     home = Home.from_environment()
     home.config.mkdir(parents=True)
     (home.config / "settings.toml").write_text(blocks(TERMINAL, "toml")[0])
-    settings = load(home, None, {}, {})
+    settings = load_settings(home, None, {}, {})
     assert settings.terminal.keys == {"unfold": ["c-o", "f2"]}
     assert settings.terminal.theme == "terminal"
 
@@ -41,7 +41,7 @@ def test_the_keys_are_the_keys_that_are_bound() -> None:
     for keys in ACTIONS.values():
         for key in keys:
             if key not in ("c-z",):  # every program's
-                assert shown(key) in TERMINAL, key
+                assert format_key(key) in TERMINAL, key
 
 
 def test_the_lines_of_the_driving_page_fit_the_schema(tmp_path: Path) -> None:
@@ -57,7 +57,9 @@ def test_the_lines_of_the_driving_page_fit_the_schema(tmp_path: Path) -> None:
     for line in lines:
         schema.validate(json.loads(line))
     (tmp_path / "shape.json").write_text(blocks(SCRIPTING, "json")[0])
-    assert Structure.load(tmp_path / "shape.json").read('{"risk": "low", "files": []}')[1] == ""
+    assert (
+        AnswerSchema.from_file(tmp_path / "shape.json").read_answer('{"risk": "low", "files": []}')[1] == ""
+    )
 
 
 def test_the_workflow_is_yaml_and_uses_what_the_action_takes(tmp_path: Path) -> None:
@@ -84,12 +86,12 @@ def test_a_setting_is_stored_with_its_comments_and_a_wrong_one_is_not(tmp_path: 
     file.write_text(before)
     for key, value in (("tests.timeout", "-1"), ("modle", "x"), ("mode", "everything"), ("tests", "3")):
         with pytest.raises(UserError):
-            store(home, key, value)
+            store_setting(home, key, value)
     assert file.read_text() == before
-    store(home, "tests.command", "make check")
-    store(home, "terminal.keys.unfold", '["f2"]')
+    store_setting(home, "tests.command", "make check")
+    store_setting(home, "terminal.keys.unfold", '["f2"]')
     assert file.read_text().startswith(before.rstrip() + '\ncommand = "make check"\n')
-    rows = {row.key: row for row in explained(home, None, {"PATCHWRIGHT_MODEL": "openai/y"})}
+    rows = {row.key: row for row in explain_settings(home, None, {"PATCHWRIGHT_MODEL": "openai/y"})}
     assert (rows["model"].value, rows["model"].source) == ("openai/y", "PATCHWRIGHT_MODEL")
     assert rows["tests.timeout"].source == f"{file}:5"
     assert rows["mode"].source == "built-in"
@@ -97,14 +99,17 @@ def test_a_setting_is_stored_with_its_comments_and_a_wrong_one_is_not(tmp_path: 
     project.mkdir()
     (project / "patchwright.toml").write_text('# ours\n[tests]\n\ncommand = "tox"\n')
     flags = {"mode": "read-only", "plain": True}
-    rows = {row.key: row for row in explained(home, project, {"PATCHWRIGHT_MODEL": "openai/y"}, flags)}
+    rows = {row.key: row for row in explain_settings(home, project, {"PATCHWRIGHT_MODEL": "openai/y"}, flags)}
     assert (rows["mode"].value, rows["mode"].source) == ("read-only", "--mode")
     assert (rows["terminal.plain"].value, rows["terminal.plain"].source) == (True, "--plain")
     assert (rows["tests.command"].value, rows["tests.command"].source) == (
         "tox",
         f"{project}/patchwright.toml:4",
     )
-    rows = {row.key: row for row in explained(home, project, {}, {"test_command": "nox", "model": "offline"})}
+    rows = {
+        row.key: row
+        for row in explain_settings(home, project, {}, {"test_command": "nox", "model": "offline"})
+    }
     assert (rows["tests.command"].value, rows["tests.command"].source) == ("nox", "--tests")
     assert (rows["model"].value, rows["model"].source) == ("offline", "--model")
 
@@ -134,5 +139,5 @@ def test_an_error_in_the_settings_names_the_line(text: str, line: int, tmp_path:
 
 def test_lines_are_found_under_tables_and_dotted_keys() -> None:
     text = 'a = 1\n[b]\n# c = 0\nc = 2\n[b.d]\ne = 3\n[[f]]\ng = 4\nh."i" = 5\n'
-    found = [line_of(text, key) for key in ("a", "b.c", "b.d.e", "f.g", "f.h.i", "b.x", "nothing")]
+    found = [find_line(text, key) for key in ("a", "b.c", "b.d.e", "f.g", "f.h.i", "b.x", "nothing")]
     assert found == [1, 4, 6, 8, 9, 2, None]

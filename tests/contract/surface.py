@@ -26,11 +26,11 @@ from cli.main import app
 from cli.repl.commands import BY_NAME as SLASH_COMMANDS
 from cli.repl.commands import GROUPS
 from cli.schema import SCHEMAS
-from cli.settings.environment import variable_of
+from cli.settings.environment import build_variable_name
 from cli.settings.files import FILE, PROJECT_FILE
-from cli.settings.layers import load
-from cli.settings.project import to_trust
-from cli.settings.shape import names as setting_names
+from cli.settings.layers import load_settings
+from cli.settings.project import find_settings_to_trust
+from cli.settings.shape import list_setting_names
 from sandbox.errors import UserError
 from sandbox.trust import TrustStore
 from tests.support.cli import CHECKOUT
@@ -189,11 +189,11 @@ def settings() -> Data:
     """Return each setting by its dotted key: its schema with the default, and its variable."""
     schema = without_prose(SCHEMAS["settings"]())
     found = {}
-    for key in setting_names():
+    for key in list_setting_names():
         at = schema
         for part in key.split("."):
             at = at["properties"][part]
-        found[key] = {"schema": at, "variable": variable_of(key)}
+        found[key] = {"schema": at, "variable": build_variable_name(key)}
     return found
 
 
@@ -214,14 +214,14 @@ def may_set(root: Path, key: str, value: Any) -> Data:
         user = "yes" if is_taken() else "no"
     with _file(root / PROJECT_FILE, line):
         project = "yes" if is_taken() else "if trusted" if _trust(home, root) and is_taken() else "no"
-    variable = "yes" if is_taken({variable_of(key): text}) else "no"
+    variable = "yes" if is_taken({build_variable_name(key): text}) else "no"
     return {"user": user, "project": project, "environment": variable}
 
 
 def _read_setting(home: Home, root: Path, key: str, env: Mapping[str, str]) -> Any:
     """The value that holds; None if it is refused."""
     try:
-        value: Any = load(home, root, {}, env)
+        value: Any = load_settings(home, root, {}, env)
     except UserError:
         return None
     for part in key.split("."):
@@ -231,7 +231,7 @@ def _read_setting(home: Home, root: Path, key: str, env: Mapping[str, str]) -> A
 
 def _trust(home: Home, root: Path) -> bool:
     try:
-        definitions = to_trust(home, root)
+        definitions = find_settings_to_trust(home, root)
     except UserError:
         return False
     TrustStore(home.config).grant(root / PROJECT_FILE, definitions)
@@ -288,7 +288,7 @@ def hooks() -> Data:
 
 def variables() -> list[str]:
     """Return the environment variables of ours that the program's sources name, but for those of settings."""
-    of_settings = {variable_of(key) for key in setting_names()}
+    of_settings = {build_variable_name(key) for key in list_setting_names()}
     sources = (path for folder in FOLDERS for path in (CHECKOUT / folder).rglob("*.py"))
     named = {
         name

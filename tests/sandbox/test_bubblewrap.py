@@ -109,10 +109,10 @@ def test_a_loop_that_is_killed_takes_its_commands_with_it(workspace: Path) -> No
     script = f"""
 import asyncio, os, signal, sys
 from pathlib import Path
-from sandbox.bounds import Bounds
-from sandbox.bubblewrap import Bubblewrap, _Namespace
+from sandbox.bounds import Constraints
+from sandbox.bubblewrap import Bubblewrap
 from sandbox.process import Command
-box = Bubblewrap(Bounds(Path({str(workspace)!r})), program=Path({str(bwrap())!r}), privilege={privilege()!r})
+box = Bubblewrap(Constraints(Path({str(workspace)!r})), program=Path({str(bwrap())!r}), privilege={privilege()!r})
 command = Command(argv=("sh", "-c", "echo up; tail -f {name}"), cwd=box.root)
 asyncio.run(box.run(command, lambda chunk: os.kill(os.getpid(), signal.SIGKILL)))
 """

@@ -199,7 +199,7 @@ from sandbox.snapshots.store import Store
 
 store = Store(Path(sys.argv[1]) / "store")
 try:
-    with store.packing():
+    with store.pack_writes():
         for number in range(3000):
             store.write("blob", random.Random(number).randbytes(1000))
 except UserError as error:

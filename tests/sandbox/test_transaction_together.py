@@ -22,7 +22,7 @@ PROCESSES, THREADS, TURNS = 3, 3, 8 * STRESS
 WORKER = """
 import sys, threading
 from pathlib import Path
-from sandbox.textfile import fingerprint
+from sandbox.textfile import compute_fingerprint
 from sandbox.transaction import Write
 from tests.sandbox.trees import Place
 
@@ -33,7 +33,7 @@ def work(name):
     # Half of the threads share an object, the others have one each.
     mine = shared if name.endswith("0") else place.transactions()
     for turn in range(int(sys.argv[4])):
-        with mine.exclusive() as recovery:
+        with mine.lock_tree() as recovery:
             assert recovery is None, recovery
             counts = {path: (place.root / path).read_bytes() for path in ("count", "deep/count")}
             log = (place.root / "log").read_bytes()
@@ -41,11 +41,11 @@ def work(name):
             number = int(counts["count"])
             assert log.count(b"\\n") == number, "half of an edit is seen"
             changes = [
-                Write(path=path, content=b"%d" % (number + 1), before=fingerprint(old))
+                Write(path=path, content=b"%d" % (number + 1), before=compute_fingerprint(old))
                 for path, old in counts.items()
             ]
             line = f"{name} {turn}\\n".encode()
-            mine.commit([*changes, Write(path="log", content=log + line, before=fingerprint(log))])
+            mine.commit([*changes, Write(path="log", content=log + line, before=compute_fingerprint(log))])
 
 threads = [threading.Thread(target=work, args=(f"{sys.argv[3]}.{n}",)) for n in range(int(sys.argv[5]))]
 for thread in threads: thread.start()

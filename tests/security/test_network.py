@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from agent.home import Home
-from cli.settings.layers import load
+from cli.settings.layers import load_settings
 from sandbox.backends import choose_sandbox
 from sandbox.bounds import Constraints
 from sandbox.bubblewrap import Bubblewrap
@@ -277,7 +277,7 @@ def test_a_repository_cannot_open_the_network(root: Path, monkeypatch: pytest.Mo
     (root / "patchwright.toml").write_text('network = ["evil.example"]\n')
     home = Home.from_environment()
     with pytest.raises(UserError, match="'network', which a project may not set"):
-        load(home, root, {}, os.environ)
+        load_settings(home, root, {}, os.environ)
     home.config.mkdir(parents=True, exist_ok=True)
     (home.config / "settings.toml").write_text('network = ["pypi.org", "*.npmjs.org:443"]\n')
-    assert load(home, None, {}, os.environ).network == ["pypi.org", "*.npmjs.org:443"]
+    assert load_settings(home, None, {}, os.environ).network == ["pypi.org", "*.npmjs.org:443"]

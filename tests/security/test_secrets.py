@@ -166,9 +166,9 @@ def test_an_error_that_quotes_a_key_does_not_show_it(tmp_path: Path) -> None:
 
 
 def test_an_error_outside_of_a_turn_does_not_show_a_key(capsys: pytest.CaptureFixture[str]) -> None:
-    from cli.report import tell
+    from cli.report import report_error
 
-    tell(UserError(Fault.USAGE, f"no such model: \x1b[31m{KEY}", f"try \u202e{OWN}"))
+    report_error(UserError(Fault.USAGE, f"no such model: \x1b[31m{KEY}", f"try \u202e{OWN}"))
     assert (
         capsys.readouterr().err == f"patchwright: no such model: \\x1b[31m[redacted]\n  try <U+202E>{OWN}\n"
     )

@@ -119,7 +119,7 @@ def test_importing_the_tools_imports_nothing_heavy() -> None:
         "httpx",
         "xml.etree.ElementTree",
     )
-    code = f"import tools.defaults as d, sys; d.default_tools(); print([m for m in {heavy!r} if m in sys.modules])"
+    code = f"import tools.defaults as d, sys; d.load_default_tools(); print([m for m in {heavy!r} if m in sys.modules])"
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=REPOSITORY
     )

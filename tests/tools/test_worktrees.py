@@ -67,8 +67,8 @@ _HELD = """
 import sys, time
 from pathlib import Path
 from tools.plumbing import Git
-from tools.worktrees import worktree
-with worktree(Git(Path(sys.argv[1])), "HEAD", Path(sys.argv[2])) as tree:
+from tools.worktrees import temporary_worktree
+with temporary_worktree(Git(Path(sys.argv[1])), "HEAD", Path(sys.argv[2])) as tree:
     (tree.folder / "half").write_text("work that is lost")
     print(tree.folder, flush=True)
     time.sleep(300)

@@ -76,9 +76,9 @@ async def repair(
     """
     told = await asyncio.to_thread(understood, at, hint)
     if not await asyncio.to_thread(is_python_suite, at, targets):
-        from tools.repair.anylang import engine as other
+        from tools.repair.anylang import engine
 
-        return await other.repair(at, targets=targets, hint=told, budget=budget, on_progress=on_progress)
+        return await engine.repair(at, targets=targets, hint=told, budget=budget, on_progress=on_progress)
     started = time.monotonic()
     findings = Findings(targets=targets, deadline=budget)
     state = Repair(at=at, findings=findings, hint=told, on_progress=on_progress)
@@ -89,10 +89,10 @@ async def repair(
 async def trace(at: Workspace, targets: Sequence[str], seconds: float) -> tuple[RepairResult, Spectrum]:
     """Only the ranking: what fails, and which statements are suspicious (in Python, else functions; no spectrum)."""
     if not await asyncio.to_thread(is_python_suite, at, targets):
-        from tools.repair.anylang import engine as other
+        from tools.repair.anylang import engine
 
         nothing = Spectrum(tests=(), imported={}, complete=False)
-        return await other.trace(at, targets, seconds), nothing
+        return await engine.trace(at, targets, seconds), nothing
     findings = Findings(targets=targets, deadline=seconds)
     state = Repair(at=at, findings=findings, on_progress=lambda line: None)
     async with AsyncExitStack() as stack:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from cli.repl.conversation import Conversation
 
 _ALL: tuple[Command, ...] = (
-    basics.make_help(lambda: GROUPS, lambda text, chat: parse(text, chat)),
+    basics.make_help(lambda: GROUPS, lambda text, chat: parse_command(text, chat)),
     *models.COMMANDS,
     *planning.COMMANDS,
     *reach.COMMANDS,
@@ -60,21 +60,21 @@ GROUPS: Mapping[str, tuple[Command, ...]] = {
 
 COMMANDS = tuple(each for group in GROUPS.values() for each in group)
 
-__all__ = ["BY_NAME", "COMMANDS", "GROUPS", "Command", "parse"]
+__all__ = ["BY_NAME", "COMMANDS", "GROUPS", "Command", "parse_command"]
 
 BY_NAME = {each.name: each for each in COMMANDS} | {"/exit": basics.QUIT}
 
 
-def parse(text: str, chat: Conversation) -> Command | str | None:
+def parse_command(text: str, chat: Conversation) -> Command | str | None:
     """The command in a line; a complaint if it only looks like one; None if it is something else."""
     word = text.split(maxsplit=1)[0]
     if not word.startswith("/") or "/" in word[1:] or "\n" in text:  # "/usr/bin is missing" is a prompt
         return None
     if command := BY_NAME.get(word):
         return command
-    from cli.repl.custom import custom_commands
+    from cli.repl.custom import load_custom_commands
 
-    own = {each.name: each for each in custom_commands(chat.home)}
+    own = {each.name: each for each in load_custom_commands(chat.home)}
     if command := own.get(word):
         return command
     near = difflib.get_close_matches(word, [*BY_NAME, *own], n=1)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from cli.render.paint import painter
-from cli.repl.actions import ACTIONS, MEANING, shown
+from cli.render.paint import make_painter
+from cli.repl.actions import ACTIONS, MEANING, format_key
 from cli.repl.commands.base import Command
 
 if TYPE_CHECKING:
@@ -27,7 +27,9 @@ def make_help(
     async def show_help(chat: Conversation, argument: str) -> None:
         if argument:
             found = parse(f"/{argument.lstrip('/')}", chat)
-            chat.tell(found.usage if isinstance(found, Command) else str(found or f"no command {argument!r}"))
+            chat.show_message(
+                found.usage if isinstance(found, Command) else str(found or f"no command {argument!r}")
+            )
         else:
             _show_all(chat, groups())
 
@@ -37,22 +39,22 @@ def make_help(
 
 
 def _show_all(chat: Conversation, groups: Groups) -> None:
-    from cli.repl.custom import custom_commands
+    from cli.repl.custom import load_custom_commands
 
-    own = custom_commands(chat.home)
+    own = load_custom_commands(chat.home)
     parts: dict[str, Sequence[tuple[str, str, str]]] = {
         title: [(each.name, each.argument, each.help) for each in group] for title, group in groups.items()
     }
     if own:
         parts["Yours"] = [(each.name, each.argument, each.help) for each in own]
-    parts["In a prompt"], parts["Keys"] = PREFIXES, _keys(chat)
-    chat.view.note("\n\n".join(_part(chat, title, rows) for title, rows in parts.items()))
+    parts["In a prompt"], parts["Keys"] = PREFIXES, _list_keys(chat)
+    chat.view.show_note("\n\n".join(_format_part(chat, title, rows) for title, rows in parts.items()))
 
 
-def _part(chat: Conversation, title: str, rows: Sequence[tuple[str, str, str]]) -> str:
+def _format_part(chat: Conversation, title: str, rows: Sequence[tuple[str, str, str]]) -> str:
     """A heading and its rows: a name, what it takes, what it does."""
     terminal = chat.front.terminal
-    paint = painter(colour=terminal.colour)
+    paint = make_painter(colour=terminal.colour)
     lines = [paint(title, "cyan")]
     for name, takes, text in rows:
         gap = "\n    " if terminal.columns < NARROW else " " * max(2, 24 - len(f"{name} {takes}".rstrip()))
@@ -60,7 +62,7 @@ def _part(chat: Conversation, title: str, rows: Sequence[tuple[str, str, str]]) 
     return "\n".join(lines)
 
 
-async def leave(chat: Conversation, argument: str) -> None:
+async def leave_conversation(chat: Conversation, argument: str) -> None:
     """End the conversation."""
     chat.quit()
 
@@ -72,11 +74,11 @@ PREFIXES = (
 )
 
 
-def _keys(chat: Conversation) -> list[tuple[str, str, str]]:
+def _list_keys(chat: Conversation) -> list[tuple[str, str, str]]:
     table = {**ACTIONS, **chat.settings.terminal.keys}
-    rows = [(", ".join(shown(key) for key in table[name]), "", text) for name, text in MEANING.items()]
+    rows = [(", ".join(format_key(key) for key in table[name]), "", text) for name, text in MEANING.items()]
     more = [("↑", "", "what is queued, to edit it; the history"), ("Ctrl-R", "", "search the history")]
     return [*rows, *more]
 
 
-QUIT = Command(name="/quit", argument="", help="leave; the session can be resumed", run=leave)
+QUIT = Command(name="/quit", argument="", help="leave; the session can be resumed", run=leave_conversation)

@@ -17,44 +17,44 @@ async def commit(chat: Conversation, argument: str) -> None:
     """Commit what this session changed, and nothing of the user's."""
     made = await chat.runtime.committer.commit_now()
     if made is None:
-        chat.tell("nothing to commit: this session has changed no file")
+        chat.show_message("nothing to commit: this session has changed no file")
     else:
-        chat.tell(made.text, "yellow" if made.failed else None)
+        chat.show_message(made.text, "yellow" if made.failed else None)
 
 
 async def review(chat: Conversation, argument: str) -> None:
     """Review what is not committed, or a commit."""
     from agent.model.roles import Role
-    from cli.committing import LONGEST, PATIENCE, examined
+    from cli.committing import LONGEST, PATIENCE, check_change
 
-    found = await asyncio.to_thread(examined, chat.runtime.workspace.root, argument)
+    found = await asyncio.to_thread(check_change, chat.runtime.workspace.root, argument)
     if found is None:
-        chat.tell("nothing to review: all is committed")
+        chat.show_message("nothing to review: all is committed")
         return
     review, asked = found
-    chat.view.note(review.text())
+    chat.view.show_note(review.format_text())
     # The session's own models, at the servers that it was given, within its limits.
     side = chat.runtime.side
     said = await side.request_text(
         asked, purpose="review", role=Role.JUDGE, patience=PATIENCE, max_output=LONGEST
     )
     if said:
-        chat.view.note(sanitize_text(said))
+        chat.view.show_note(sanitize_text(said))
 
 
 async def hooks(chat: Conversation, argument: str) -> None:
     """Which git hooks are installed in this repository, and how to have them."""
-    from cli.hooks.install import states
+    from cli.hooks.install import list_hook_states
 
-    found = await asyncio.to_thread(lambda: list(states(chat.runtime.workspace.root)))
+    found = await asyncio.to_thread(lambda: list(list_hook_states(chat.runtime.workspace.root)))
     rows = [
         sanitize_text(f"  {name:<20}{'not installed' if state == '-' else state}") for name, state in found
     ]
     more = "  put in place, taken away: !patchwright hook install [NAME…], !patchwright hook uninstall"
-    chat.view.note("\n".join([*rows, more]))
+    chat.view.show_note("\n".join([*rows, more]))
 
 
-def _commits(chat: Conversation) -> Iterator[tuple[str, str]]:
+def _list_commits(chat: Conversation) -> Iterator[tuple[str, str]]:
     """Branches and the latest commits."""
     from tools.plumbing import Git
 
@@ -81,7 +81,7 @@ COMMANDS = (
         argument="[COMMIT]",
         help="review what is not committed, or a commit",
         run=review,
-        choices=_commits,
+        choices=_list_commits,
     ),
     Command(name="/hooks", argument="", help="the git hooks of this repository", run=hooks),
 )

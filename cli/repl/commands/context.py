@@ -21,7 +21,7 @@ DIFF_LINES = 200
 async def context(chat: Conversation, argument: str) -> None:
     """What fills the window; what a compaction changed; take one back."""
     word, _, which = argument.partition(" ")
-    acts = {"": _overview, "diff": _diff, "undo": _undo}
+    acts = {"": _show_overview, "diff": _show_diff, "undo": _undo_compaction}
     if word not in acts:
         raise UserError(
             Fault.USAGE,
@@ -37,18 +37,18 @@ async def compact(chat: Conversation, argument: str) -> None:
     async for event in compressor.compact_on_request(argument):
         made = chat.runtime.session.append(event)
     if made is None:
-        chat.tell("there is no past to shorten yet")
+        chat.show_message("there is no past to shorten yet")
 
 
 async def state(chat: Conversation, argument: str) -> None:
     """The ledger that stands at the end of each request."""
-    chat.tell(
+    chat.show_message(
         chat.runtime.loop.compressor.render_full_state()
         or "nothing to say yet: no plan, no change, no test run"
     )
 
 
-async def _overview(chat: Conversation, which: str) -> None:
+async def _show_overview(chat: Conversation, which: str) -> None:
     from agent.context.usage import list_active_compactions, measure_usage
 
     found = measure_usage(chat.runtime.loop.compressor)
@@ -63,42 +63,42 @@ async def _overview(chat: Conversation, which: str) -> None:
         bar = ("█" if terminal.unicode else "#") * round(share * room)
         lines.append(f"  {kind:<{wide}} {tokens:>8,} {share:>4.0%} {bar}".rstrip())
     made = await asyncio.to_thread(list_active_compactions, chat.runtime.session.replayed)
-    lines += [_line(event) for event in made[-SHOWN_COMPACTIONS:]]
+    lines += [_format_compaction(event) for event in made[-SHOWN_COMPACTIONS:]]
     lines += (
         ["  /context diff ID shows what one changed, /context undo takes the last one back"] if made else []
     )
-    chat.view.note(sanitize_text("\n".join(lines)))
+    chat.view.show_note(sanitize_text("\n".join(lines)))
 
 
-async def _diff(chat: Conversation, which: str) -> None:
+async def _show_diff(chat: Conversation, which: str) -> None:
     from agent.context.usage import iter_replacements
-    from cli.render.diffs import painted
-    from cli.render.paint import painter
+    from cli.render.diffs import paint_diff
+    from cli.render.paint import make_painter
     from tools.text import format_unified_diff
 
-    event = await _chosen(chat, which)
-    paint = painter(colour=chat.front.terminal.colour)
-    lines = [_line(event)]
+    event = await _find_compaction(chat, which)
+    paint = make_painter(colour=chat.front.terminal.colour)
+    lines = [_format_compaction(event)]
     for where, old, new in iter_replacements(event, chat.runtime.past, chat.runtime.session.replayed):
-        lines += painted(
+        lines += paint_diff(
             format_unified_diff(where, old, new),
             paint,
             limit=DIFF_LINES,
             width=chat.front.terminal.columns if chat.front.redraws else 0,
         )
-    chat.view.note("\n".join(lines))
+    chat.view.show_note("\n".join(lines))
 
 
-async def _undo(chat: Conversation, which: str) -> None:
+async def _undo_compaction(chat: Conversation, which: str) -> None:
     from agent.context.replay import undo_compaction
 
-    event = await _chosen(chat, which)
+    event = await _find_compaction(chat, which)
     undo_compaction(chat.runtime.session, chat.runtime.projection, event)
     chat.runtime.loop.compressor.postpone_compaction()
-    chat.tell(f"compaction {event.id} is taken back: what it left out is sent again")
+    chat.show_message(f"compaction {event.id} is taken back: what it left out is sent again")
 
 
-async def _chosen(chat: Conversation, which: str) -> Compaction:
+async def _find_compaction(chat: Conversation, which: str) -> Compaction:
     from agent.context.usage import list_active_compactions
 
     made = await asyncio.to_thread(list_active_compactions, chat.runtime.session.replayed)
@@ -110,7 +110,7 @@ async def _chosen(chat: Conversation, which: str) -> Compaction:
     raise UserError(Fault.USAGE, "nothing was shortened", "/context says what fills the window")
 
 
-def _line(event: Compaction) -> str:
+def _format_compaction(event: Compaction) -> str:
     return f"  {event.id}  {event.stage}: {event.tokens_before:,} to {event.tokens_after:,} tokens ({event.reason})"
 
 

@@ -22,7 +22,7 @@ async def trace(chat: Conversation, argument: str) -> None:
     pages = Transcript(
         chat.runtime.session, width=terminal.columns, colour=terminal.colour, unicode=terminal.unicode
     )
-    await chat.front.view(f"session {chat.runtime.session.id}", pages)
+    await chat.front.show_pages(f"session {chat.runtime.session.id}", pages)
 
 
 async def export(chat: Conversation, argument: str) -> None:
@@ -32,26 +32,28 @@ async def export(chat: Conversation, argument: str) -> None:
     path = Path(argument or f"session-{chat.runtime.session.id}.md").expanduser()
     path = path if path.is_absolute() else chat.runtime.workspace.root / path
     await asyncio.to_thread(export_session, chat.runtime.session.folder, path, replace=not argument)
-    chat.tell(f"written: {sanitize_text(str(path))}")
+    chat.show_message(f"written: {sanitize_text(str(path))}")
 
 
 async def settings(chat: Conversation, argument: str) -> None:
     """Each setting with where its value comes from, or set one."""
-    from cli.config import explained, store
+    from cli.config import explain_settings, store_setting
 
     if not argument:
         root, flags = chat.runtime.workspace.root, chat.settings.flags
-        rows = await asyncio.to_thread(lambda: explained(chat.home, root, flags=flags))
-        changed = [f"{row.key} = {row.shown}  ({row.source})" for row in rows if row.source != "built-in"]
+        rows = await asyncio.to_thread(lambda: explain_settings(chat.home, root, flags=flags))
+        changed = [
+            f"{row.key} = {row.formatted_value}  ({row.source})" for row in rows if row.source != "built-in"
+        ]
         rest = f"{len(rows) - len(changed)} more" if changed else f"all {len(rows)}"
         more = f"{rest} are as built in: !patchwright config lists them"
-        chat.tell("\n".join([*changed, more, "set one: /settings KEY VALUE"]))
+        chat.show_message("\n".join([*changed, more, "set one: /settings KEY VALUE"]))
         return
     key, _, value = argument.partition(" ")
     if not value.strip():
         raise UserError(Fault.USAGE, "which value?", "Like this: /settings terminal.theme dark")
-    path = await asyncio.to_thread(store, chat.home, key.rstrip("= "), value.strip().lstrip("= "))
-    chat.tell(f"{key} is stored in {path}; a new session uses it")
+    path = await asyncio.to_thread(store_setting, chat.home, key.rstrip("= "), value.strip().lstrip("= "))
+    chat.show_message(f"{key} is stored in {path}; a new session uses it")
 
 
 COMMANDS = (

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from agent.bill import UsageItem
 from agent.events import Signal
-from cli.render.amounts import duration, price, tokens
+from cli.render.amounts import format_duration, format_price, format_tokens
 from cli.repl.commands.base import Command
 from tools.text import format_count
 
@@ -19,7 +19,9 @@ if TYPE_CHECKING:
 async def model(chat: Conversation, argument: str) -> None:
     """Show the model, or use another one from now on."""
     if not argument:
-        chat.tell(f"model: {chat.runtime.model.name}\nswitch: /model PROVIDER/NAME, or /model offline")
+        chat.show_message(
+            f"model: {chat.runtime.model.name}\nswitch: /model PROVIDER/NAME, or /model offline"
+        )
         return
     await chat.switch_model(argument)
     chat.runtime.session.append(Signal(name="model", detail=f"model: {chat.runtime.model.name}"))
@@ -27,46 +29,54 @@ async def model(chat: Conversation, argument: str) -> None:
 
 async def cost(chat: Conversation, argument: str) -> None:
     """Tokens and dollars of the whole session, by role and model where there are several."""
-    bill = chat.ledger.bill
+    bill = chat.history.bill
     if not bill.total.spent.input + bill.total.spent.output:
-        chat.tell(f"{format_count(bill.total.calls, 'call')}, no tokens used")
+        chat.show_message(f"{format_count(bill.total.calls, 'call')}, no tokens used")
         return
     items = bill.items
-    lines = [f"  {each.role} ({each.model}): {_sum(each)}" for each in items] if len(items) > 1 else []
-    chat.tell("\n".join([_sum(bill.total), *lines]))
+    lines = (
+        [f"  {each.role} ({each.model}): {_format_item(each)}" for each in items] if len(items) > 1 else []
+    )
+    chat.show_message("\n".join([_format_item(bill.total), *lines]))
 
 
-def _sum(item: UsageItem) -> str:
+def _format_item(item: UsageItem) -> str:
     spent = item.spent
-    cached = f" ({tokens(spent.cached)} of them cached)" if spent.cached else ""
-    thought = f" ({tokens(spent.reasoning)} of them reasoning)" if spent.reasoning else ""
+    cached = f" ({format_tokens(spent.cached)} of them cached)" if spent.cached else ""
+    thought = f" ({format_tokens(spent.reasoning)} of them reasoning)" if spent.reasoning else ""
     return (
-        f"{format_count(item.calls, 'call')}: {tokens(spent.input)} tokens in{cached},"
-        f" {tokens(spent.output)} out{thought}; {price(spent, unpriced=item.unpriced)}; {duration(spent.seconds)}"
+        f"{format_count(item.calls, 'call')}: {format_tokens(spent.input)} tokens in{cached},"
+        f" {format_tokens(spent.output)} out{thought}; {format_price(spent, unpriced=item.unpriced)};"
+        f" {format_duration(spent.seconds)}"
     )
 
 
-def _models(chat: Conversation) -> Iterator[tuple[str, str]]:
+def _list_models(chat: Conversation) -> Iterator[tuple[str, str]]:
     """Models that can be asked here: those of the settings, those used before, those of providers with a key."""
     settings, seen = chat.settings, {chat.runtime.model.name}
     named = [settings.model, settings.models.fast, settings.models.plan, settings.models.judge]
     own = [
         (name, "in your settings") for name in (*named, *settings.models.fallback, *settings.models.catalog)
     ]
-    for name, about in (*own, *_used(chat), *_offered(chat), ("offline", "the engine that needs no model")):
+    for name, about in (
+        *own,
+        *_list_used_models(chat),
+        *_list_offered_models(chat),
+        ("offline", "the engine that needs no model"),
+    ):
         if name and name not in seen:
             seen.add(name)
             yield name, about
 
 
-def _used(chat: Conversation) -> Iterator[tuple[str, str]]:
+def _list_used_models(chat: Conversation) -> Iterator[tuple[str, str]]:
     from agent.index import load_session_summaries
 
     for each in load_session_summaries(chat.home, chat.runtime.workspace.root):
         yield each.model, "used in this project"
 
 
-def _offered(chat: Conversation) -> Iterator[tuple[str, str]]:
+def _list_offered_models(chat: Conversation) -> Iterator[tuple[str, str]]:
     """Of the catalog, for providers whose key is in the environment."""
     from agent.model.catalog import Catalog
     from agent.model.providers import BARE, ENDPOINTS
@@ -76,7 +86,7 @@ def _offered(chat: Conversation) -> Iterator[tuple[str, str]]:
         bare = next((each for start, each in BARE.items() if name.startswith(start)), "")
         provider = name.partition("/")[0] if "/" in name else bare
         if provider in there:
-            yield name if "/" in name else f"{provider}/{name}", f"window of {tokens(window)} tokens"
+            yield name if "/" in name else f"{provider}/{name}", f"window of {format_tokens(window)} tokens"
 
 
 COMMANDS = (
@@ -85,7 +95,7 @@ COMMANDS = (
         argument="[NAME]",
         help="show or switch the model",
         run=model,
-        choices=_models,
+        choices=_list_models,
         while_working=False,
     ),
     Command(name="/cost", argument="", help="tokens and dollars so far", run=cost),

@@ -16,15 +16,17 @@ async def plan(chat: Conversation, argument: str) -> None:
     """Enter plan mode, with a task or without; without one and in it already: leave it."""
     if chat.planning.on and not argument:
         await chat.planning.leave()
-        chat.tell("plan mode is off", "dim")
+        chat.show_message("plan mode is off", "dim")
         return
     if not chat.planning.on:
         if chat.runtime.policy.mode is Mode.READ_ONLY:
             raise UserError(Fault.USAGE, "the session is read-only already", "Say what you want planned.")
         await chat.planning.enter()
-        chat.tell("plan mode: nothing is changed until you agree to a plan (/plan again leaves it)", "dim")
+        chat.show_message(
+            "plan mode: nothing is changed until you agree to a plan (/plan again leaves it)", "dim"
+        )
     if argument:
-        await chat.turn(argument, shown="")
+        await chat.run_turn(argument, shown="")
 
 
 COMMANDS = (

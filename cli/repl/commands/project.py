@@ -15,26 +15,26 @@ if TYPE_CHECKING:
 
 async def tests(chat: Conversation, argument: str) -> None:
     """Run the tests now."""
-    await _act(chat, "run_tests", argument)
+    await _run_tool(chat, "run_tests", argument)
 
 
 async def localize(chat: Conversation, argument: str) -> None:
     """The lines that failing tests point at."""
-    await _act(chat, "localize", argument)
+    await _run_tool(chat, "localize", argument)
 
 
 async def repair(chat: Conversation, argument: str) -> None:
     """A turn of the offline engine, whatever model the session has."""
-    async with chat.borrowed_model("offline"):
-        await chat.turn(f"make the failing tests pass {argument}".strip())
+    async with chat.use_model("offline"):
+        await chat.run_turn(f"make the failing tests pass {argument}".strip())
 
 
 async def init(chat: Conversation, argument: str) -> None:
     """Draft AGENTS.md."""
-    from cli.init import write
+    from cli.init import write_draft
 
-    path = await asyncio.to_thread(write, chat.runtime.workspace.root, force=False)
-    chat.tell(f"{path.name} is a draft: read it, correct it, fill in what is marked, and commit it")
+    path = await asyncio.to_thread(write_draft, chat.runtime.workspace.root, force=False)
+    chat.show_message(f"{path.name} is a draft: read it, correct it, fill in what is marked, and commit it")
 
 
 async def memory(chat: Conversation, argument: str) -> None:
@@ -44,7 +44,7 @@ async def memory(chat: Conversation, argument: str) -> None:
     root = chat.runtime.workspace.root
     found = await asyncio.to_thread(read_project_instructions, root, root)
     if not found:
-        chat.tell("no AGENTS.md or CLAUDE.md here: /init drafts one, #NOTE adds a line to it")
+        chat.show_message("no AGENTS.md or CLAUDE.md here: /init drafts one, #NOTE adds a line to it")
         return
     lines = []
     for path, text in found:
@@ -52,13 +52,13 @@ async def memory(chat: Conversation, argument: str) -> None:
             f"{sanitize_text(path)} ({len(text.splitlines())} lines)",
             *(f"  {line}" for line in text.splitlines()[:20]),
         ]
-    chat.tell("\n".join([*lines, "#NOTE adds a line; a new session reads all of it"]))
+    chat.show_message("\n".join([*lines, "#NOTE adds a line; a new session reads all of it"]))
 
 
-async def _act(chat: Conversation, tool: str, argument: str) -> None:
+async def _run_tool(chat: Conversation, tool: str, argument: str) -> None:
     if chat.runtime.toolbox.get(tool) is None:
         raise UserError(Fault.USAGE, f"this session has no tool {tool!r}")
-    chat.front.busy(tool)
+    chat.front.show_activity(tool)
     await chat.runtime.run_person_action(tool, {"targets": argument.split()} if argument else {})
 
 

@@ -33,15 +33,15 @@ async def mode(chat: Conversation, argument: str) -> None:
 
     runtime = chat.runtime
     if not argument:
-        chat.tell(_shown("mode", runtime.policy.mode, MODES))
+        chat.show_message(_format_choices("mode", runtime.policy.mode, MODES))
         return
-    wanted = _chosen("mode", argument, Mode)
+    wanted = _parse_choice("mode", argument, Mode)
     before = runtime.policy.mode
     await switch_mode(runtime, wanted)
     if wanted is not before:
         chat.note = f"[The mode of this session is now {wanted}, not {before}: {MODES[wanted]}.]"
     if warning := runtime.workspace.sandbox.warning:
-        chat.tell(warning, "yellow")
+        chat.show_message(warning, "yellow")
 
 
 async def approval(chat: Conversation, argument: str) -> None:
@@ -49,28 +49,28 @@ async def approval(chat: Conversation, argument: str) -> None:
     from agent.mode_switch import switch_approval
 
     if not argument:
-        chat.tell(_shown("approval", chat.runtime.policy.approval, APPROVALS))
+        chat.show_message(_format_choices("approval", chat.runtime.policy.approval, APPROVALS))
         return
-    switch_approval(chat.runtime, _chosen("approval", argument, Approval))
+    switch_approval(chat.runtime, _parse_choice("approval", argument, Approval))
 
 
-def _shown(what: str, now: Choice, words: dict[Choice, str]) -> str:
+def _format_choices(what: str, now: Choice, words: dict[Choice, str]) -> str:
     lines = [f"{'*' if each is now else ' '} {each:<10} {text}" for each, text in words.items()]
     return "\n".join([f"{what}: {now}", *lines])
 
 
-def _chosen(what: str, word: str, kind: type[Choice]) -> Choice:
+def _parse_choice(what: str, word: str, kind: type[Choice]) -> Choice:
     try:
         return kind(word)
     except ValueError:
         raise UserError(Fault.USAGE, f"no {what} {word!r}", f"Choose one of: {', '.join(kind)}.") from None
 
 
-def _modes(chat: Conversation) -> Iterable[tuple[str, str]]:
+def _list_modes(chat: Conversation) -> Iterable[tuple[str, str]]:
     return ((str(each), text) for each, text in MODES.items())
 
 
-def _approvals(chat: Conversation) -> Iterable[tuple[str, str]]:
+def _list_approvals(chat: Conversation) -> Iterable[tuple[str, str]]:
     return ((str(each), text) for each, text in APPROVALS.items())
 
 
@@ -80,7 +80,7 @@ COMMANDS = (
         argument="[MODE]",
         help="show or change how far it reaches",
         run=mode,
-        choices=_modes,
+        choices=_list_modes,
         while_working=False,
     ),
     Command(
@@ -88,6 +88,6 @@ COMMANDS = (
         argument="[WHO]",
         help="show or change what it asks about",
         run=approval,
-        choices=_approvals,
+        choices=_list_approvals,
     ),
 )

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from cli.render.paint import mark
-from cli.render.terminal import fit
+from cli.render.paint import get_mark
+from cli.render.terminal import truncate_text
 from cli.repl.commands.base import Command
 from sandbox.errors import Fault, UserError
 from sandbox.inert import sanitize_text
@@ -27,7 +27,7 @@ async def mcp(chat: Conversation, argument: str) -> None:
     """All servers with their state, or one with what it can do; `restart NAME` ends it and starts it again."""
     servers = chat.runtime.mcp
     if servers is None:
-        chat.tell(HOW)
+        chat.show_message(HOW)
         return
     first, _, second = argument.partition(" ")
     name = second.strip() if first == "restart" else argument
@@ -38,35 +38,35 @@ async def mcp(chat: Conversation, argument: str) -> None:
         )
     if first == "restart" and server is not None:
         await server.close()
-        chat.front.busy(f"starting {server.name}")
+        chat.front.show_activity(f"starting {server.name}")
         await server.try_start()
     await chat.runtime.start_mcp_servers()
     if server is not None:
-        _one(chat, server)
+        _show_server(chat, server)
         return
-    chat.view.note("\n".join(_line(chat, each) for each in servers))
+    chat.view.show_note("\n".join(_format_server(chat, each) for each in servers))
 
 
-def _line(chat: Conversation, server: McpServer) -> str:
+def _format_server(chat: Conversation, server: McpServer) -> str:
     unicode = chat.front.terminal.unicode
     if server.why:
-        return sanitize_text(f"{mark('bad', unicode=unicode)} {server.name}: {server.why}")
+        return sanitize_text(f"{get_mark('bad', unicode=unicode)} {server.name}: {server.why}")
     state = "running" if server.alive else "not running; the next call starts it"
     return sanitize_text(
-        f"{mark('action', unicode=unicode)} {server.name}: {state}, {format_count(len(server.tools), 'tool')}"
+        f"{get_mark('action', unicode=unicode)} {server.name}: {state}, {format_count(len(server.tools), 'tool')}"
     )
 
 
-def _one(chat: Conversation, server: McpServer) -> None:
+def _show_server(chat: Conversation, server: McpServer) -> None:
     width = chat.front.terminal.columns
-    lines = [_line(chat, server)]
+    lines = [_format_server(chat, server)]
     for each in server.tools:
         about = f"  {each.name}  {each.description.partition(chr(10))[0]}"
-        lines.append(fit(sanitize_text(about.replace("\t", " ")), width))
-    chat.view.note("\n".join(lines))
+        lines.append(truncate_text(sanitize_text(about.replace("\t", " ")), width))
+    chat.view.show_note("\n".join(lines))
 
 
-def _names(chat: Conversation) -> Iterator[tuple[str, str]]:
+def _list_servers(chat: Conversation) -> Iterator[tuple[str, str]]:
     for each in chat.runtime.mcp or ():
         yield each.name, "running" if each.alive else "not running"
 
@@ -79,7 +79,7 @@ COMMANDS = (
         details="/mcp NAME: what one can do; /mcp restart NAME: end it and start it again.\n"
         "Servers are named in your settings, below [mcp].",
         run=mcp,
-        choices=_names,
+        choices=_list_servers,
         while_working=False,
     ),
 )

@@ -9,8 +9,8 @@ import time
 from typing import TYPE_CHECKING
 
 from agent.index import SessionSummary
-from cli.render.amounts import money
-from cli.render.terminal import fit
+from cli.render.amounts import format_money
+from cli.render.terminal import truncate_text
 from cli.repl.commands.base import Command
 from cli.repl.front import Choice
 from sandbox.errors import Fault, UserError
@@ -24,45 +24,51 @@ LISTED_SESSIONS = 15
 
 async def sessions(chat: Conversation, argument: str) -> None:
     """This project's sessions, the newest first."""
-    found = await asyncio.to_thread(_known, chat)
+    found = await asyncio.to_thread(_list_known_sessions, chat)
     width = chat.front.terminal.columns
     lines = []
     for each in found[:LISTED_SESSIONS]:
-        spent = money(each.cost) if each.cost is not None else ""
+        spent = format_money(each.cost) if each.cost is not None else ""
         here = "*" if each.id == chat.runtime.session.id else " "
         head = sanitize_text(f"{here} {each.id}  {each.outcome:<13} {spent:>8}")
         title = sanitize_text(each.title or "(nothing asked yet)")
         narrow = width < 70
         lines += (
-            [fit(head, width), fit(f"    {title}", width)] if narrow else [fit(f"{head}  {title}", width)]
+            [truncate_text(head, width), truncate_text(f"    {title}", width)]
+            if narrow
+            else [truncate_text(f"{head}  {title}", width)]
         )
     more = len(found) - LISTED_SESSIONS
     lines += [f"  and {more} older: patchwright sessions"] if more > 0 else []
-    chat.view.note("\n".join([*lines, "  go on with one: /resume"]))
+    chat.view.show_note("\n".join([*lines, "  go on with one: /resume"]))
 
 
 async def resume(chat: Conversation, argument: str) -> None:
     """Go on with another session, chosen from a list if it is not named."""
     if argument:
-        _check(chat, argument)
-        chat.open(argument)
+        _check_session(chat, argument)
+        chat.switch_session(argument)
         return
-    found = [each for each in await asyncio.to_thread(_known, chat) if each.id != chat.runtime.session.id]
+    found = [
+        each
+        for each in await asyncio.to_thread(_list_known_sessions, chat)
+        if each.id != chat.runtime.session.id
+    ]
     if not found:
         raise UserError(Fault.USAGE, "this project has no other session")
-    chosen = await chat.front.pick("Go on with which session?", [_choice(each) for each in found])
+    chosen = await chat.front.pick("Go on with which session?", [_make_choice(each) for each in found])
     if chosen is not None:
-        chat.open(found[chosen].id)
+        chat.switch_session(found[chosen].id)
 
 
 async def fork(chat: Conversation, argument: str) -> None:
     """A copy of this session, to try something else in."""
-    from agent.transfer import create_fork as copy
+    from agent.transfer import create_fork
 
-    made = await asyncio.to_thread(copy, chat.runtime.session.folder, title=argument)
+    made = await asyncio.to_thread(create_fork, chat.runtime.session.folder, title=argument)
     made.close()
-    chat.tell(f"this is a copy now; the original is {chat.runtime.session.id}", "dim")
-    chat.open(made.id)
+    chat.show_message(f"this is a copy now; the original is {chat.runtime.session.id}", "dim")
+    chat.switch_session(made.id)
 
 
 async def rename(chat: Conversation, argument: str) -> None:
@@ -70,43 +76,45 @@ async def rename(chat: Conversation, argument: str) -> None:
     if not argument:
         raise UserError(Fault.USAGE, "no title", "Like this: /rename the login bug")
     chat.runtime.session.rename(argument)
-    chat.tell(f"this session is called: {argument}")
+    chat.show_message(f"this session is called: {argument}")
 
 
 async def clear(chat: Conversation, argument: str) -> None:
     """A new session in the same terminal."""
-    chat.open("")
+    chat.switch_session("")
 
 
-def _known(chat: Conversation) -> list[SessionSummary]:
-    from agent.index import load_session_summaries as indexed
+def _list_known_sessions(chat: Conversation) -> list[SessionSummary]:
+    from agent.index import load_session_summaries
 
-    return indexed(chat.home, chat.runtime.workspace.root)
+    return load_session_summaries(chat.home, chat.runtime.workspace.root)
 
 
-def _choices(chat: Conversation) -> list[tuple[str, str]]:
+def _list_choices(chat: Conversation) -> list[tuple[str, str]]:
     return [
-        (each.id, sanitize_text(each.title)) for each in _known(chat) if each.id != chat.runtime.session.id
+        (each.id, sanitize_text(each.title))
+        for each in _list_known_sessions(chat)
+        if each.id != chat.runtime.session.id
     ]
 
 
-def _check(chat: Conversation, session: str) -> None:
+def _check_session(chat: Conversation, session: str) -> None:
     if not (chat.runtime.session.folder.parent / session / "log.jsonl").is_file() or "/" in session:
         raise UserError(Fault.USAGE, f"no session {session!r} in this project", "List them: /sessions")
     if session == chat.runtime.session.id:
         raise UserError(Fault.USAGE, "that is this session")
 
 
-def _choice(summary: SessionSummary) -> Choice:
+def _make_choice(summary: SessionSummary) -> Choice:
     when = time.strftime("%d %b %H:%M", time.localtime(summary.updated))
     return Choice(
         label=sanitize_text(summary.title or "(nothing asked yet)"),
         about=f"{when} · {summary.outcome}",
-        preview=lambda: _preview(summary),
+        preview=lambda: _preview_session(summary),
     )
 
 
-def _preview(summary: SessionSummary) -> str:
+def _preview_session(summary: SessionSummary) -> str:
     """Its last prompts, from the end of its log: a long one is not read for that."""
     path = summary.path / "log.jsonl"
     try:
@@ -136,7 +144,7 @@ COMMANDS = (
         argument="[ID]",
         help="go on with another session",
         run=resume,
-        choices=_choices,
+        choices=_list_choices,
         while_working=False,
     ),
     Command(

@@ -18,61 +18,60 @@ if TYPE_CHECKING:
 
 async def undo(chat: Conversation, argument: str) -> None:
     """Take back what the last changing turn did; what the user did since is kept, or it is refused."""
-    from agent.undo import undo_last_turn as take_back
+    from agent.undo import undo_last_turn
 
-    await _do(chat, take_back)
+    await _apply_action(chat, undo_last_turn)
 
 
 async def redo(chat: Conversation, argument: str) -> None:
     """Bring back what the last /undo or /rewind took away."""
-    from agent.undo import redo_last_undo as bring_back
+    from agent.undo import redo_last_undo
 
-    await _do(chat, bring_back)
+    await _apply_action(chat, redo_last_undo)
 
 
 async def rewind(chat: Conversation, argument: str) -> None:
     """List the steps that changed files, or go back to before one of them."""
-    from agent.undo import rewind_conversation
-    from agent.undo import rewind_steps as go_back
-    from cli.undo import FORGOTTEN, number_of, steps_of
+    from agent.undo import rewind_conversation, rewind_steps
+    from cli.undo import FORGOTTEN, format_steps, parse_step_number
 
-    timeline = chat.ledger.timeline
+    timeline = chat.history.timeline
     step, _, what = argument.partition(" ")
     if not step:
-        chat.view.note(sanitize_text("\n".join(steps_of(timeline))))
+        chat.view.show_note(sanitize_text("\n".join(format_steps(timeline))))
         return
     if what not in ("", "files", "conversation", "both"):
         raise UserError(Fault.USAGE, f"rewind {what!r}", "It is one of files, conversation, both.")
-    number = number_of(step, timeline)
+    number = parse_step_number(step, timeline)
     if what == "conversation":
         rewind_conversation(chat.runtime.session, timeline, number)
-        chat.tell(FORGOTTEN)
+        chat.show_message(FORGOTTEN)
         return
-    act = lambda snapshots, timeline: go_back(snapshots, timeline, number)  # noqa: E731
-    await _do(chat, act, conversation=what == "both")
+    act = lambda snapshots, timeline: rewind_steps(snapshots, timeline, number)  # noqa: E731
+    await _apply_action(chat, act, conversation=what == "both")
 
 
-async def _do(
+async def _apply_action(
     chat: Conversation, act: Callable[[Snapshots, Timeline], UndoOutcome], *, conversation: bool = False
 ) -> None:
     from agent.undo import log_outcome
-    from cli.undo import describe_uncovered, lines_of
+    from cli.undo import describe_uncovered, format_outcome
 
-    outcome = await asyncio.to_thread(act, _snapshots(chat), chat.ledger.timeline)
+    outcome = await asyncio.to_thread(act, _require_snapshots(chat), chat.history.timeline)
     log_outcome(chat.runtime.session, outcome, conversation=conversation)
     if not outcome.steps:
-        chat.tell(f"nothing to {outcome.action}: no turn of this session has changed a file since")
+        chat.show_message(f"nothing to {outcome.action}: no turn of this session has changed a file since")
     else:
-        chat.tell("\n".join(lines_of(outcome)), "yellow" if outcome.clashes else None)
+        chat.show_message("\n".join(format_outcome(outcome)), "yellow" if outcome.clashes else None)
     if outcome.action != "redo":
         runtime = chat.runtime
         for line in await asyncio.to_thread(
             describe_uncovered, runtime.workspace.root, runtime.session.folder
         ):
-            chat.tell(sanitize_text(line), "yellow")
+            chat.show_message(sanitize_text(line), "yellow")
 
 
-def _snapshots(chat: Conversation) -> Snapshots:
+def _require_snapshots(chat: Conversation) -> Snapshots:
     from sandbox.snapshots import Snapshots
 
     found = chat.runtime.snapshots

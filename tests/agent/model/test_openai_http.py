@@ -405,10 +405,10 @@ def test_the_smallest_path_to_a_model_imports_nothing_heavy(tmp_path: Path) -> N
 import asyncio, sys
 from pathlib import Path
 from agent.model.base import Request, UserMessage
-from agent.model.resolve import resolve
+from agent.model.resolve import resolve_model
 
 async def main():
-    model = resolve("openai/unknown-model", {server.url!r}, {{}}, Path({str(tmp_path)!r}))
+    model = resolve_model("openai/unknown-model", {server.url!r}, {{}}, Path({str(tmp_path)!r}))
     async for item in model.stream(Request(system="", messages=[UserMessage(text="hi")])):
         pass
     print(item.text)

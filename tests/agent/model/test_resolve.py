@@ -156,15 +156,15 @@ def test_resolving_imports_only_what_the_name_needs(tmp_path: Path) -> None:
     program = """
 import sys
 from pathlib import Path
-from agent.model.resolve import default_model, resolve
+from agent.model.resolve import choose_default_model, resolve_model
 from sandbox.errors import UserError
-default_model({})
+choose_default_model({})
 try:
-    resolve("anthropic/without-a-key", None, {}, Path(sys.argv[1]))
+    resolve_model("anthropic/without-a-key", None, {}, Path(sys.argv[1]))
 except UserError:
     pass
 light = set(sys.modules)
-resolve("openai/x", "http://localhost:1/v1", {}, Path(sys.argv[1]))
+resolve_model("openai/x", "http://localhost:1/v1", {}, Path(sys.argv[1]))
 heavy = {"litellm", "httpx", "openai", "pydantic", "yaml", "urllib.request"}
 print(sorted(heavy & set(sys.modules)), "http.client" in light)
 """

@@ -8,9 +8,9 @@ from itertools import dropwhile
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cli.render.diffs import painted
-from cli.render.paint import painter
-from cli.render.terminal import cells
+from cli.render.diffs import paint_diff
+from cli.render.paint import make_painter
+from cli.render.terminal import measure_columns
 from tools.text import format_unified_diff
 
 SGR = re.compile(r"\x1b\[[0-9;]*m")
@@ -18,14 +18,14 @@ SGR = re.compile(r"\x1b\[[0-9;]*m")
 
 def test_the_words_that_differ_are_marked() -> None:
     diff = format_unified_diff("a.py", "x = 1\nreturn sum(items) - 1\n", "x = 1\nreturn sum(items)\n")
-    lines = list(painted(diff, painter(colour=True), limit=20))
+    lines = list(paint_diff(diff, make_painter(colour=True), limit=20))
     assert "\x1b[1;4;31m - 1\x1b[0m" in lines[2]
     assert lines[3] == "\x1b[32m+\x1b[0m\x1b[32mreturn sum(items)\x1b[0m"
 
 
 def test_lines_that_have_little_in_common_are_not_marked() -> None:
     diff = format_unified_diff("a.py", "alpha beta gamma\n", "one(2, 3)\n")
-    assert not any("1;4" in line for line in painted(diff, painter(colour=True), limit=20))
+    assert not any("1;4" in line for line in paint_diff(diff, make_painter(colour=True), limit=20))
 
 
 @given(
@@ -36,17 +36,17 @@ def test_marking_changes_no_text(old: list[str], new: list[str]) -> None:
     diff = format_unified_diff(
         "a", "".join(f"{each}\n" for each in old), "".join(f"{each}\n" for each in new)
     )
-    plain = list(painted(diff, painter(colour=False), limit=100))
-    assert [SGR.sub("", line) for line in painted(diff, painter(colour=True), limit=100)] == plain
+    plain = list(paint_diff(diff, make_painter(colour=False), limit=100))
+    assert [SGR.sub("", line) for line in paint_diff(diff, make_painter(colour=True), limit=100)] == plain
 
 
 @given(st.text("ab é日 +-(.", max_size=60), st.integers(8, 30))
 def test_what_is_too_wide_goes_on_under_its_own_text(text: str, width: int) -> None:
     diff = f"@@ -1 +1 @@\n-{text}\n+{text} and more of it"
-    rows = list(painted(diff, painter(colour=True), limit=9, width=width, indent="  "))
+    rows = list(paint_diff(diff, make_painter(colour=True), limit=9, width=width, indent="  "))
     rows = list(dropwhile(lambda row: "31m-" not in row, rows))
     shown = [SGR.sub("", row) for row in rows]
-    assert max(map(cells, shown)) <= width
+    assert max(map(measure_columns, shown)) <= width
     assert all(row.startswith(("  -", "  +", "    ")) for row in shown)
     begun = [place for place, row in enumerate(shown) if row.startswith(("  -", "  +"))]
     assert (

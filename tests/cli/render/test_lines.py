@@ -28,7 +28,7 @@ from agent.events import (
 from agent.model.base import TextDelta
 from cli.render import actions
 from cli.render.lines import LineView, Texts
-from cli.render.terminal import cells
+from cli.render.terminal import measure_columns
 from tools.defaults import TOOLS, UNTOLD
 
 SGR = re.compile(r"\x1b\[[0-9;]*m")
@@ -40,7 +40,7 @@ def shown(
     written: list[str] = []
     view = LineView(written.append, colour=colour, width=width, unicode=unicode, texts=texts)
     for event in events:
-        view.event(event)
+        view.show_event(event)
     return "".join(written)
 
 
@@ -174,7 +174,7 @@ def test_no_heading_is_wider_than_the_terminal(width: int, unicode: bool) -> Non
         End(outcome="limit", summary="5 steps taken " * 10, steps=5, files=["a"] * 10, time=90.0),
     ]
     for line in shown(*events, width=width, unicode=unicode).split("\n"):
-        assert cells(line) <= width
+        assert measure_columns(line) <= width
         assert unicode or not set(line) & set("●✔✗☐▸·−…")
 
 
@@ -214,10 +214,10 @@ def test_everything_that_others_wrote_is_shown_inert() -> None:
 def test_a_text_that_was_streamed_is_not_written_again() -> None:
     written: list[str] = []
     view = LineView(written.append, colour=False, width=80, texts="all")
-    view.delta(TextDelta(text="Hel"))
-    view.delta(TextDelta(text="lo"))
-    view.event(MessageEvent(text="Hello"))
-    view.event(MessageEvent(text="Again"))
+    view.show_delta(TextDelta(text="Hel"))
+    view.show_delta(TextDelta(text="lo"))
+    view.show_event(MessageEvent(text="Hello"))
+    view.show_event(MessageEvent(text="Again"))
     assert "".join(written) == "Hello\nAgain\n"
 
 
@@ -250,4 +250,4 @@ def test_every_tool_has_words_for_what_it_is_about() -> None:
         ("git_log", {"path": "cart.py"}, "cart.py"),
         ("apply_patch", {"patch": "--- a/x\n+++ b/x\n*** Add File: y z\n"}, "x, y z"),
     ):
-        assert actions.target(tool, arguments) == words
+        assert actions.describe_target(tool, arguments) == words

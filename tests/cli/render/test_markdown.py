@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cli.render.blocks import LONGEST_BLOCK, Blocks
+from cli.render.blocks import LONGEST_BLOCK, BlockSplitter
 from cli.render.code import CodePainter
 from cli.render.markdown import MarkdownStream
 
@@ -51,13 +51,13 @@ def streamed(pieces: list[str], width: int = 60) -> str:
 def test_blocks_come_out_one_by_one_as_they_are_finished() -> None:
     stream = MarkdownStream(width=60, colour=False)
     assert stream.feed("# Title\n\nSome") == ""
-    assert stream.live(10) == "Title\n\nSome"
+    assert stream.render_live(10) == "Title\n\nSome"
     assert stream.feed(" prose\n\n") == "Title\n"
-    assert stream.live(10) == "\nSome prose"
+    assert stream.render_live(10) == "\nSome prose"
     assert stream.feed("```\ncode\nmo") == "\nSome prose\n\n  code\n"
-    assert stream.live(10) == "  mo"
+    assert stream.render_live(10) == "  mo"
     assert stream.feed("re\n```\n") == "  more\n"
-    assert stream.live(10) == ""
+    assert stream.render_live(10) == ""
     assert stream.close() == ""
 
 
@@ -97,7 +97,7 @@ def test_controls_written_as_entities_stay_inert() -> None:
 
 
 def test_each_line_of_a_code_block_is_given_out_as_it_ends() -> None:
-    blocks = Blocks()
+    blocks = BlockSplitter()
     parts = blocks.feed("```python\n" + "x = 1\n" * 500)
     assert [part.text for part in parts] == ["x = 1"] * 500
     assert [part.first for part in parts] == [True, *[False] * 499]
@@ -107,7 +107,7 @@ def test_each_line_of_a_code_block_is_given_out_as_it_ends() -> None:
 @pytest.mark.slow
 def test_what_is_held_back_is_bounded_though_no_line_and_no_paragraph_ends() -> None:
     for text in ("word " * 50_000, "a line of a paragraph\n" * 10_000, "x" * 100_000):
-        blocks = Blocks()
+        blocks = BlockSplitter()
         given = []
         for start in range(0, len(text), 7):
             given += blocks.feed(text[start : start + 7])
@@ -122,13 +122,15 @@ def test_what_is_held_back_is_bounded_though_no_line_and_no_paragraph_ends() -> 
 def test_lines_are_coloured_one_by_one_and_keep_their_text(language: str) -> None:
     code = CodePainter(language, colour=True)
     for line in ['x = """one', "two {three}", '"""  # four', "if a < b: return 'c'", "<p class='d'>e</p>"]:
-        assert re.sub(r"\x1b\[[0-9;]*m", "", code.line(line, 80)) == line
+        assert re.sub(r"\x1b\[[0-9;]*m", "", code.paint_line(line, 80)) == line
 
 
 def test_the_state_of_the_lexer_is_kept_from_line_to_line() -> None:
     code = CodePainter("python", colour=True)
-    code.line('x = """one', 80)
-    assert code.peek("def two", 80) == code.line("def two", 80) == "\x1b[32mdef two\x1b[0m", "inside a string"
+    code.paint_line('x = """one', 80)
+    assert code.preview_line("def two", 80) == code.paint_line("def two", 80) == "\x1b[32mdef two\x1b[0m", (
+        "inside a string"
+    )
 
 
 def test_colours_are_the_terminals_own_sixteen() -> None:

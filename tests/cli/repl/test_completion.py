@@ -12,7 +12,7 @@ import pytest
 from agent.home import Home
 from cli.repl.commands import COMMANDS, GROUPS
 from cli.repl.pastes import Pastes
-from cli.repl.symbols import Names
+from cli.repl.symbols import SymbolNames
 from tests.support.cli import git
 from tests.support.talking import AT_SIZES, ask, at_rest, leave, log_of, logs, prompted, talk
 
@@ -145,9 +145,9 @@ def test_only_the_path_of_a_picture_becomes_a_mention(tmp_path: Path) -> None:
     mention = (
         f'@"{picture}" ' if " " in str(picture) else f"@{picture} "
     )  # as a folder for tests may be called
-    assert pastes.folded(picture.as_uri()) == mention
+    assert pastes.fold_paste(picture.as_uri()) == mention
     escaped = str(picture).replace(" ", "\\ ").replace("a.png", "\\a.png")
-    assert pastes.folded(escaped) == mention
+    assert pastes.fold_paste(escaped) == mention
     for text in (
         f"{picture} {picture}",
         f"see {picture}",
@@ -155,19 +155,19 @@ def test_only_the_path_of_a_picture_becomes_a_mention(tmp_path: Path) -> None:
         f"{tmp_path}/a.txt",
         "it's",
     ):
-        assert pastes.folded(text) == text
+        assert pastes.fold_paste(text) == text
 
 
 def test_names_are_looked_up_behind_the_typing(tmp_path: Path) -> None:
     (tmp_path / "a.py").write_text("class Cart:\n    def total(self): ...\n\ndef tidy(): ...\n")
     arrived = threading.Event()
-    names = Names(tmp_path, tmp_path / "cache", arrived=arrived.set)
-    assert names.matching("t", 9) == []  # too much would fit
-    assert names.matching("tot", 9) == []
+    names = SymbolNames(tmp_path, tmp_path / "cache", arrived=arrived.set)
+    assert names.find_matching("t", 9) == []  # too much would fit
+    assert names.find_matching("tot", 9) == []
     assert arrived.wait(60)
-    assert [each.name for each in names.matching("tot", 9)] == ["Cart.total"]
-    assert [each.name for each in names.matching("cart.t", 9)] == ["Cart.total"]
-    assert [each.line for each in names.matching("tidy", 9)] == [4]
+    assert [each.name for each in names.find_matching("tot", 9)] == ["Cart.total"]
+    assert [each.name for each in names.find_matching("cart.t", 9)] == ["Cart.total"]
+    assert [each.line for each in names.find_matching("tidy", 9)] == [4]
 
 
 @pytest.mark.slow

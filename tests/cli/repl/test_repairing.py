@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 import pytest
 
 from agent.events import End, Prompt
 from agent.events.lines import parse_event
 from cli.render.terminal import Terminal as Screen
-from cli.repl.front import Front
-from cli.repl.view import View
+from cli.repl.view import SessionView
 from tests.support.cli import git
 from tests.support.golden import compare, settled, steady
 from tests.support.talking import SIZES, ask, at_rest, leave, logs, talk
@@ -50,13 +49,13 @@ class Paper:
 def printed(columns: int, rows: int) -> str:
     """What the events of the only session's first turn look like in a window of this size."""
     paper = Paper(columns, rows)
-    view = View(cast("Front", paper), lambda: "offline")
+    view = SessionView(cast(Any, paper), lambda: "offline")
     lines = logs()[0].read_bytes().splitlines()
     events = [parse_event(line) for line in lines]
     begun = next(place for place, event in enumerate(events) if isinstance(event, Prompt))
-    view.said("make the failing tests pass")
+    view.echo_prompt("make the failing tests pass")
     for event in events[begun:]:
-        view.event(event)
+        view.show_event(event)
         if isinstance(event, End):
             break
     return steady(paper.text.lstrip("\n"))

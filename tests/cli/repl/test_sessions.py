@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from agent.events import MessageEvent
-from cli.export import page
+from cli.export import render_html
 from tests.support.cli import call
 from tests.support.talking import ask, at_rest, leave, logs, long_session, talk
 
@@ -101,7 +101,7 @@ def test_all_of_a_session_is_shown_searched_and_exported(shop: Path) -> None:
 
 def test_a_fold_that_a_model_wrote_brings_no_markup_into_the_page() -> None:
     text = "Look:\n\n<details><summary><meta http-equiv=refresh></summary>\n\n```\n<b>\n```\n\n</details>"
-    made = page(iter([MessageEvent(text=text)]))
+    made = render_html(iter([MessageEvent(text=text)]))
     assert "<meta http-equiv=refresh>" not in made
     assert "<b>" not in made
 

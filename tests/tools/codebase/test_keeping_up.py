@@ -15,7 +15,7 @@ import pytest
 from tests.support.cli import CHECKOUT, environment, git
 from tests.tools.workspaces import put
 from tools.codebase import index as indexing
-from tools.codebase import store as storing
+from tools.codebase import store
 from tools.codebase.index import Index, ask_index
 from tools.codebase.queries import find_definitions, find_references
 
@@ -164,8 +164,8 @@ def test_branches_go_back_and_forth_without_reading_again(root: Path, database: 
 def test_many_changes_leave_few_segments_and_no_dead_texts(
     root: Path, database: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(storing, "MANY", 3)
-    monkeypatch.setattr(storing, "SPARE", 3)
+    monkeypatch.setattr(store, "MANY", 3)
+    monkeypatch.setattr(store, "SPARE", 3)
     monkeypatch.setattr(indexing, "SELDOM", 2)
     draw = random.Random(7)
     with Index(root, database) as index:
@@ -193,7 +193,7 @@ def test_a_database_that_is_damaged_or_of_another_version_is_made_again(root: Pa
     with Index(root, database) as index:
         assert index.refresh() == 2
     for damage in (b"not a database at all" * 100, b""):
-        storing.delete_database(database)
+        store.delete_database(database)
         database.write_bytes(damage)
         with Index(root, database) as index:
             assert index.refresh() == 2
@@ -229,7 +229,7 @@ def test_without_a_place_to_write_the_index_is_in_memory(root: Path, tmp_path: P
 INDEXING = """
 import sys
 from pathlib import Path
-from tools.codebase.index import Index, ask
+from tools.codebase.index import Index
 from tools.codebase import workers
 
 workers.CHUNK = 2000
@@ -292,8 +292,8 @@ def test_a_grammar_that_takes_its_process_along_costs_one_file(
 
     monkeypatch.setattr(workers, "ALONE", 0)
     dying = workers._START.replace(
-        "main(sys", "import os, tools.codebase.worker as w; real = w.decoded; "
-        "w.decoded = lambda data: os._exit(1) if b'poison' in data else real(data); main(sys",
+        "main(sys", "import os, tools.codebase.worker as w; real = w.decode_text; "
+        "w.decode_text = lambda data: os._exit(1) if b'poison' in data else real(data); main(sys",
     )  # fmt: skip
     monkeypatch.setattr(workers, "_START", dying)
     many(root, 10)
