@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from benchmarks.repair import debugbench, quixbugs, refactory
+from benchmarks.repair import debugbench, humanevalfix, quixbugs, refactory
 from benchmarks.repair.cases import Case
 from benchmarks.repair.measure import Measured, measured
 
@@ -44,12 +44,12 @@ def main() -> None:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.repair", description=__doc__)
-    parser.add_argument("set", choices=("quixbugs", "debugbench", "refactory"))
+    parser.add_argument("set", choices=("quixbugs", "debugbench", "humanevalfix", "refactory"))
     parser.add_argument("clone", type=Path, help="where the data set was cloned")
     parser.add_argument("--half", choices=("development", "held-out"), default="development")
     parser.add_argument("--double", action="store_true", help="DebugBench: programs with two faults")
     parser.add_argument(
-        "--weak", action="store_true", help="DebugBench: only the published examples as tests"
+        "--weak", action="store_true", help="DebugBench, HumanEvalFix: only the published examples as tests"
     )
     parser.add_argument("--sample", type=int, default=40)
     parser.add_argument("--seed", type=int, default=SEED)
@@ -71,6 +71,10 @@ def _cases(options: argparse.Namespace) -> Iterator[Case]:
         return iter(quixbugs.cases(options.clone))
     if options.set == "refactory":
         return refactory.cases(options.clone, half=options.half, sample=options.sample, seed=options.seed)
+    if options.set == "humanevalfix":
+        return humanevalfix.cases(
+            options.clone, half=options.half, sample=options.sample, seed=options.seed, weak=options.weak
+        )
     kinds = ("double",) if options.double else debugbench.SEMANTIC
     return debugbench.cases(
         options.clone,
