@@ -5,13 +5,11 @@ from __future__ import annotations
 import ast
 import itertools
 import math
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from tools.repair.candidates import MANY_STATEMENTS, NAMED, Candidate
 from tools.repair.result import LOW, Fix
-from tools.repair.templates import Source
 from tools.repair.templates.source import Function
 from tools.repair.turning import function_at, leaves_dead, turns_around
 
@@ -27,8 +25,6 @@ UNUSED, RIVAL, FEWEST_RIVALS = 0.6, 0.97, 0.6
 # the smallest is the right one more often than the likeliest (set on QuixBugs). Where no likelihood is known, the size
 # alone counts.
 SMALL = 0.2
-# What a text takes that the project has nowhere but in its failing tests: a change made for these alone.
-SPECIAL = 0.5
 # What is taken for each passing test that goes another way, by the root of their share: one of eight tells already.
 DISTURBED = 0.4
 # How much the trust in a change counts beside how likely it was: steps of trust alone preferred what was a hundred
@@ -40,7 +36,6 @@ ALTERED = 3.0
 # What a change of the ways through a function takes where no passing test looks on (Tan et al. 2016, anti-patterns in
 # search-based program repair), if its kind is not in doubt already.
 UNSEEN = 0.7
-_LITERAL = re.compile(r"""'([^'\\\n]+)'|"([^"\\\n]+)\"""")
 FEW_TESTS, FEW = 4, 0.75
 # Where the failing tests run so many statements, there are more ways to make them pass by chance: of changes at several
 # places all but one are wrong, and the right one may be none of them, which is worth so much. The chosen one's share
@@ -108,7 +103,7 @@ class Found:
         return -len(self.helped), tier, self.disturbed > 0, cost, each.rank
 
 
-def trust(candidate: Candidate, sources: Iterable[Source], passing: int = 1) -> float:
+def trust(candidate: Candidate, passing: int = 1) -> float:
     """The template's precision, less for a change after which something is computed for nothing, or for one test.
 
     passing: how many passing tests run the place
@@ -119,36 +114,7 @@ def trust(candidate: Candidate, sources: Iterable[Source], passing: int = 1) -> 
     for part in candidate.parts:
         if leaves_unused(part) or leaves_dead(part):
             found *= UNUSED
-        if makes_special(part, sources):
-            found *= SPECIAL
     return found
-
-
-def makes_special(candidate: Candidate, sources: Iterable[Source]) -> bool:
-    """It brings in a text that no file of the project holds: then a failing test's message is where it comes from."""
-    change = candidate.change
-    new = _literals(change.text) - _literals(candidate.source.text[change.start : change.end])
-    return any(not any(text in source.text for source in sources) for text in new)
-
-
-def special_cases(candidate: Candidate, sources: Iterable[Source]) -> bool:
-    """It compares something with such a text: an answer to these tests and to nothing else, which is no mending."""
-    if not makes_special(candidate, sources):
-        return False
-    change, text = candidate.change, candidate.source.text
-    try:
-        tree = ast.parse(text[: change.start] + change.text + text[change.end :])
-    except SyntaxError:
-        return False
-    new = _literals(change.text) - _literals(text)
-    compared = [node for node in ast.walk(tree) if isinstance(node, ast.Compare | ast.MatchValue)]
-    return any(
-        isinstance(node, ast.Constant) and node.value in new for each in compared for node in ast.walk(each)
-    )
-
-
-def _literals(text: str) -> set[str]:
-    return {one or other for one, other in _LITERAL.findall(text)}
 
 
 def leaves_unused(candidate: Candidate) -> bool:

@@ -41,26 +41,17 @@ def hints(failing: Sequence[Test]) -> Hints:
     }
     errors = {name for text in texts for name in re.findall(r"\b([A-Z]\w*(?:Error|Exception))\b", text)}
     unraised = {name for text in texts for pattern in _UNRAISED for name in pattern.findall(text)}
-    keys = {
-        key for test in failing if test.error == "KeyError" for key in re.findall(r"^'(\w+)'$", test.message)
-    }
-    words = {word for text in texts for word in re.findall(r"['\"]([A-Za-z_][\w-]{1,30})['\"]", text)}
     return Hints(
         missing_names=frozenset(names),
         missing_attributes=frozenset(attributes),
-        missing_keys=frozenset(keys),
         missing_modules=frozenset(modules),
         errors=frozenset(errors - unraised - {"AssertionError"}),
         texts=tuple(dict.fromkeys(pair for test in failing for pair in _compared(test))),
-        words=frozenset(words),
-        unraised=frozenset(unraised),
         lacking=frozenset(lacking),
         clashes=tuple(dict.fromkeys(test.message for test in failing if test.error == "TypeError")),
-        signs="".join(sorted({sign for test in failing for sign in _SIGN.findall(test.id + test.message)})),
     )
 
 
-_SIGN = re.compile(r"[^\w\s]")
 # pytest's words, older and newer, and those of unittest.
 _UNRAISED = (
     re.compile(r"DID NOT RAISE (?:any of )?\(?<class '(?:[\w.]*\.)?(\w+)'>"),

@@ -121,7 +121,7 @@ class Importing:
         if not good:
             return None
         (passed, _), best = max(good, key=lambda each: (each[0], not _unbinds(each[1]), -each[1].rank))
-        kind = trust(best, self.ask.sources.values())
+        kind = trust(best)
         return Found(candidate=best, helped=frozenset(), trust=kind, near=passed - len(self.passing))
 
     async def _sessions(self, batch: Sequence[Candidate]) -> list[tuple[tuple[int, int], Candidate]]:

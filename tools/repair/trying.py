@@ -9,7 +9,7 @@ from pathlib import Path
 
 from tools.repair.asking import Asking, Effort
 from tools.repair.candidates import Candidate
-from tools.repair.choosing import Found, special_cases, trust
+from tools.repair.choosing import Found, trust
 from tools.repair.clock import JOBS
 from tools.repair.deepening import Base, Half, got_past
 from tools.repair.edits import Edit
@@ -225,14 +225,10 @@ class Trying:
             self._cold.append(candidate)
             return
         helped = frozenset(reply["passed"]) & {test.index for test in self.wanted}
-        if (
-            reply["verdict"] == "passed"
-            and self._is_enough(candidate, helped)
-            and not special_cases(candidate, self.sources.values())
-        ):
+        if reply["verdict"] == "passed" and self._is_enough(candidate, helped):
             self.tried += 1
             passing = len(self._ask.passing_near(candidate))
-            kind = trust(candidate, self.sources.values(), passing)
+            kind = trust(candidate, passing)
             found = Found(candidate=candidate, helped=helped, trust=kind, near=passing + len(helped))
             self._good.found.append(found)
             await self._same.compare(candidate)

@@ -21,13 +21,9 @@ def made(name: str, text: str, hints: Hints) -> Iterator[str]:
 
 
 CASES = [
-    ("joined_with_own", "class A:\n    def g(self):\n        self.all = 1\n\n    def f(self, a):\n        if a:\n"
-     "            return self.all\n", "if a:", "if a and not self.all:"),
     ("joined_inside", "def f(a, b):\n    return g([a and h])\n", "a and h", "(a and not b) and h"),
     ("joined_with_call", "def g(b):\n    if b.is_open():\n        return 1\ndef f(a):\n    if a:\n        return 2\n",
      "if a:", "if a and not a.is_open():"),
-    ("moved_check", "def g(b):\n    return isinstance(b, str)\ndef f(a):\n    if a:\n        return 2\n",
-     "if a:", "if a and isinstance(a, str):"),
     ("attribute_asked_first", "def f(a):\n    if not a.b.c:\n        return 2\n",
      "if not a.b.c", 'if hasattr(a.b, "c") and not a.b.c'),
     ("nothing_for_none", "def f(a):\n    if hasattr(a, 'b'):\n        return a.b\n", "hasattr(a, 'b')",
@@ -40,35 +36,15 @@ CASES = [
     ("early_return", "def f(a):\n    return g(a)\n", "    return", "    if a is None:\n        return 0\n    return"),
     ("branch_narrowed", "def f(a, b):\n    if a:\n        return 1\n    else:\n        return b\n", "else:",
      "elif b is not None:"),
-    ("guarded_by_question", "def g(b):\n    if b.x != 'x':\n        return 1\ndef f(a):\n    h(a)\n",
-     "    h(a)\n", "    if a.x != 'x':\n        h(a)\n"),
-    ("statement_of_others", "def g(a):\n    a.reset()\ndef f(a):\n    return a.b\n", "    return a.b",
-     "    a.reset()\n    return a.b"),
-    ("sibling_statement", "def f(self, b):\n    b.x = self.x\n    return b\ndef g(self):\n    self.y = 1\n",
-     "    b.x = self.x\n", "    b.x = self.x\n    b.y = self.y\n"),
-    ("parameter_kept", "class A:\n    def __init__(self, a, b):\n        self.a = a\n", "        self.a = a\n",
-     "        self.a = a\n        self.b = b\n"),
     ("converted_before", "def f(a):\n    return g(a)\n", "    return", "    a = list(a)\n    return"),
-    ("missing_super_call", "class A(B):\n    def close(self, *, now=1):\n        self.a = 1\n",
-     "        self.a = 1\n", "        self.a = 1\n        super().close(now=now)\n"),
     ("guard_of_others", "def g(a):\n    if a is b:\n        return None\ndef f(a, b):\n    return h(a)\n",
      "    return h(a)", "    if a is b:\n        return None\n    return h(a)"),
-    ("left_early", "def f(a):\n    for b in a.c:\n        h(b)\n    return []\n", "    for b",
-     "    if not a.c:\n        return []\n    for b"),
-    ("left_early", "def g(a):\n    if a.x == 'x':\n        h(1)\ndef f(n):\n    for b in n:\n        h(b)\n",
-     "        h(b)", "        if b.x == 'x':\n            break\n        h(b)"),
     ("guard_of_others", "def g(a):\n    if a is b:\n        raise ValueError('x from y') from a\n"
      "def f(a, b):\n    return a\n", "    return a\n",
      "    if a is b:\n        raise ValueError('x from y') from a\n    return a\n"),
     ("member_of_owner", "def f(node):\n    h(node.this)\n    return node.name\n", "return node.name",
      "return node.this"),
     ("other_chain", "def f(a):\n    h(a.b)\n    return a.c.d\n", "return a.c.d", "return a.b"),
-    ("another_type", "class A:\n    pass\ndef f(a):\n    return isinstance(a, str)\n", "a, str", "a, A"),
-    ("everything_caught", "def f(a):\n    try:\n        return m.a\n    except m.Bad as e:\n        return e\n",
-     "m.Bad", "Exception"),
-    ("caught_otherwise", "def f(a):\n    try:\n        return a\n    except:\n        return 1\n", "except",
-     "except Exception"),
-    ("value_or_other", "def f(a, b):\n    h(b.name)\n    return g[a]\n", "g[a]", "g[b.name or a]"),
     ("element_of", "def f(a, b):\n    for i in b:\n        h(a)\n", "h(a)", "h(a[i])"),
     ("argument_at_end", "def f(a, b, start):\n    return a.find(b)\n", "find(b)", "find(b, start)"),
     ("alone_for_display", "def f(a):\n    return (a,)\n", "(a,)", "a"),
@@ -81,33 +57,22 @@ CASES = [
     ("identity_comparison", "def f(a, b):\n    return a is b\n", "is", "=="),
     ("bounded", "def f(a, b):\n    return a - b\n", "a - b", "max(0, a - b)"),
     ("unwrapped", "def f(a):\n    return a.strip('x')\n", "a.strip('x')", "a"),
-    ("parameter_missing", "def f(a, b=1,\n):\n    return a\n", "b=1,", "b=1, **kwargs,"),
     ("default_value", "def f(a, b=1):\n    return a\n", "b=1", "b=None"),
     ("default_value", "def f(a, b):\n    return a\n", "b)", "b=False)"),
     ("name_of_module", "TEXT = str\ndef f(a):\n    return isinstance(a, str)\n", "a, str", "a, TEXT"),
-    ("filled_if_missing", "def f(a):\n    h(a)\n", "    h(a)", "    if a is None:\n        a = []\n    h(a)"),
-    ("returned_at_end", "def f(a):\n    if a:\n        b = a\n    return 1\n", "b = a\n", "b = a\n        return b\n"),
-    ("entry_of_variable", "def f(a, b):\n    return {'a': a}\n", "'a': a", "'a': a, 'b': b"),
-    ("bound_too_late", "def f(a):\n    return [lambda x: x + i for i in a]\n", "lambda x:", "lambda x, i=i:"),
-    ("bound_too_late", "def f(a):\n    for i in a:\n        h(lambda: i)\n", "lambda:", "lambda i=i:"),
     ("await_forgotten", "async def f(a):\n    return g(a)\n", "g(a)", "await g(a)"),
     ("await_forgotten", "async def f(a):\n    return await g(a)\n", "await g(a)", "g(a)"),
     ("shared_default", "def f(a, b=[]):\n    'doc'\n    b.append(a)\n", "[]):\n    'doc'\n    b",
      "None):\n    'doc'\n    if b is None:\n        b = []\n    b"),
     ("shared_default", "def f(*, b=dict()):\n    return b\n", "dict()):\n    r",
      "None):\n    if b is None:\n        b = dict()\n    r"),
+    ("two_removed", "def f(a):\n    b()\n    c()\n    return a\n", "    b()\n    c()\n", ""),
     ("brackets_forgotten", "def f(a, b):\n    return a + b % 2\n", "a + b % 2", "(a + b) % 2"),
     ("brackets_forgotten", "def f(a, b):\n    return a - b + 1\n", "b + 1", "(b + 1)"),
     ("brackets_forgotten", "def f(a, b):\n    return a * b % 2 + 1\n", "a * b % 2 + 1", "(a * b + 1) % 2"),
     ("brackets_forgotten", "def f(a, b, c):\n    return a and b or c\n", "b or c", "(b or c)"),
     ("brackets_forgotten", "def f(a, b, c, d):\n    return a or b and c or d\n", "a or b and c or d",
      "((a or b) and c) or d"),
-    ("one_of_many", "def f(a, b):\n    return a != b[0]\n", "!= b[0]", "not in b"),
-    ("kept_apart", "def f(a, b):\n    return a or b\n", "a or b", "(a or b).copy()"),
-    ("kept_apart", "def f(a):\n    x = a.b\n", "a.b", "list(a.b)"),
-    ("two_removed", "def f(a):\n    b()\n    c()\n    return a\n", "    b()\n    c()\n", ""),
-    ("large_modulus", "def f(a):\n    return a % 1000\n", "1000", "1000000007"),
-    ("emptiness_for_none", "def f(a, b):\n    h(b.empty)\n    return a is not None\n", "is not None", "not in b.empty"),
 ]  # fmt: skip
 
 
@@ -167,20 +132,5 @@ def test_a_module_is_no_value() -> None:
 
 def test_only_names_that_the_place_can_see_are_lent() -> None:
     text = "def g(a, own):\n    if own.x:\n        a.reset(own)\ndef f(a):\n    if a:\n        return a\n"
-    for name in ("statement_of_others", "joined_with_call", "guard_of_others"):
+    for name in ("joined_with_call", "guard_of_others"):
         assert not [each for each in made(name, text, Hints()) if "own" in each.split("def f")[1]]
-
-
-def test_parameters_that_the_failures_name_are_taken() -> None:
-    text = "def f(a):\n    return a\n"
-    found = list(
-        made("parameter_missing", text, Hints(words=frozenset({"colour"}), errors=frozenset({"TypeError"})))
-    )
-    assert "def f(a, colour=None):\n    return a\n" in found
-
-
-def test_a_variable_that_is_not_always_set_gets_its_empty_value_at_the_start() -> None:
-    text = "def f(a):\n    if a:\n        b = 1\n    return b\n"
-    assert not list(made("set_beforehand", text, Hints()))
-    found = list(made("set_beforehand", text, Hints(errors=frozenset({"UnboundLocalError"}))))
-    assert text.replace("    if a:", "    b = None\n    if a:") in found

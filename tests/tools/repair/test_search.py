@@ -13,7 +13,7 @@ import pytest
 from tools.repair import finds, search, trying
 from tools.repair.baseline import Baseline
 from tools.repair.candidates import Candidate, candidates
-from tools.repair.choosing import SURE, Found, makes_special, special_cases, trust
+from tools.repair.choosing import SURE, Found
 from tools.repair.clock import Clock
 from tools.repair.engine import kept_for_last_word
 from tools.repair.finds import ALTERNATIVES
@@ -151,26 +151,6 @@ def test_where_many_statements_are_suspicious_a_doubtful_change_is_not_taken_bef
     assert not finds.Finds(1, True, [sure]).worth_trying(later)
     better = replace(sure, candidate=later)
     assert finds.Finds(1, True, [doubtful, better]).best is better
-
-
-def test_a_text_that_only_the_failing_test_holds_makes_a_change_special() -> None:
-    text = (
-        "def kind(word):\n    return word == 'as'\n\n\ndef other(word):\n    return word in ('table', 'as')\n"
-    )
-    sources = {"b.py": Source("b.py", text)}
-    failing = Test(index=0, id="t.py::0", file="t.py", standing="failed", lines={"b.py": frozenset([2])})
-    suspects = rank(sources, [failing], Spectrum(tests=[failing], imported={}, complete=True))
-    hints = Hints(words=frozenset({"col1", "table"}))
-    cases = {
-        each.change.text: each
-        for each in candidates(suspects, sources, hints)
-        if each.template == "more_cases"
-    }
-    special = {new: makes_special(each, sources.values()) for new, each in cases.items()}
-    assert special == {"word in ('as', 'col1')": True, "word in ('as', 'table')": False}
-    for new, each in cases.items():
-        assert (trust(each, sources.values()) < SURE) is special[new]
-        assert special_cases(each, sources.values()) is special[new]
 
 
 def test_the_same_changes_are_paired_whichever_ends_first(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -26,15 +26,12 @@ from tools.repair.templates import (
     operators,
     patterns,
     practice,
-    raising,
-    renamed,
     results,
     shape,
     statements,
     substitutes,
     undefined,
     values,
-    wrapping,
 )
 from tools.repair.templates.base import BUILTINS, Change, Hints, Site, Template
 from tools.repair.templates.package import Package
@@ -75,12 +72,9 @@ _MODULES = (
     substitutes,
     answers,
     imports,
-    raising,
-    renamed,
     joining,
     elsewhere,
     members,
-    wrapping,
 )
 
 _WRITTEN = [each for module in _MODULES for each in vars(module).values() if isinstance(each, Template)]

@@ -26,12 +26,9 @@ class Change:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hints:
-    """What the failing tests' messages say: names, attributes, keys, modules that do not exist, exceptions, values.
+    """What the failing tests' messages say: names, attributes, modules that do not exist, exceptions, values.
 
     texts: pairs of texts that were compared and differ, what was found and what was wanted (either may be which)
-    words: strings of the messages that look like names
-    unraised: exceptions that tests waited for in vain
-    signs: characters of the tests' names and messages that are neither letters nor digits, each once
     lacking: (type, attribute) of AttributeErrors: what was asked of an object of a type that has no such thing
     clashes: what TypeErrors say
     told: words of the failing tests (`relevance.words_of`)
@@ -39,13 +36,9 @@ class Hints:
 
     missing_names: frozenset[str] = frozenset()
     missing_attributes: frozenset[str] = frozenset()
-    missing_keys: frozenset[str] = frozenset()
     missing_modules: frozenset[str] = frozenset()
     errors: frozenset[str] = frozenset()
     texts: tuple[tuple[str, str], ...] = ()
-    words: frozenset[str] = frozenset()
-    unraised: frozenset[str] = frozenset()
-    signs: str = ""
     lacking: frozenset[tuple[str, str]] = frozenset()
     clashes: tuple[str, ...] = ()
     told: frozenset[str] = frozenset()

@@ -1,15 +1,13 @@
-"""Templates for a value of the wrong type, by what the failure says: convert it, or ask for its type before.
+"""Templates for a value of the wrong type, by what the failure says: convert it, or keep None out.
 
-PyTER (Oh and Oh 2022) compares the types of passing and failing runs; here a TypeError's or AttributeError's own words
+PyTER (Oh and Oh 2022) compares the types of passing and failing runs; here a TypeError's own words
 name the type that was met, and often the one that is wanted.
 """
 
 from __future__ import annotations
 
 import ast
-import builtins
 import re
-from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
@@ -19,9 +17,6 @@ from tools.repair.templates.practice import is_place
 from tools.repair.templates.precedence import AND, ATOM
 
 _ITERATORS = "generator|map|filter|zip|enumerate|dict_keys|dict_values|dict_items|odict_keys|odict_values|set"
-# Types that a method's name may stand for, the likeliest first.
-_KINDS = ("str", "bytes", "dict", "list", "set", "tuple", "int")
-MOST_KINDS, MOST_ASKED = 2, 12
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,55 +47,6 @@ def converted_as_said(site: Site) -> Iterator[Change]:
                     )
 
 
-@template(prior=1.6, precision=0.92)
-def asked_of_its_type(site: Site) -> Iterator[Change]:
-    """`x.m()` where x may be of a type that has no m: `isinstance(x, T) and x.m()` (PyTER, type guard)."""
-    lacking = {name: kind for kind, name in sorted(site.hints.lacking) if kind != "NoneType"}
-    conditions = list(truths(site))
-    for node in site.nodes:
-        if not (isinstance(node, ast.Attribute) and node.attr in lacking and is_place(node.value)):
-            continue
-        owner = site.text(node.value)
-        why = f"`{owner}` may be of type `{lacking[node.attr]}`, which has no `{node.attr}`"
-        checks = _checks(owner, lacking[node.attr], node.attr)
-        for test in conditions:
-            if any(each is node for each in ast.walk(test)):
-                for check in checks:
-                    yield site.replace(test, f"{check} and {site.operand(test, AND)}", why)
-        above = site.source.parents.get(node)
-        if isinstance(above, ast.Call) and above.func is node:
-            for check in checks:
-                yield site.replace(above, f"{site.text(above)} if {check} else {owner}", why)
-            if node.attr in ("encode", "decode"):
-                yield site.replace(above, owner, why)
-        for text in _converted(owner, lacking[node.attr], node.attr):
-            yield site.replace(node.value, text, why)
-
-
-@template(prior=1.2, precision=0.9)
-def asked_of_another(site: Site) -> Iterator[Change]:
-    """`x.m` where x has no m: what the file asks for m elsewhere, or one of the object's own (PyTER; TBar FP13)."""
-    lacking = {name for _, name in site.hints.lacking}
-    for node in site.nodes:
-        if not (isinstance(node, ast.Attribute) and node.attr in lacking):
-            continue
-        asked = Counter(
-            site.source.segment(each.value)
-            for each in ast.walk(site.source.tree)
-            if isinstance(each, ast.Attribute) and each.attr == node.attr and is_place(each.value)
-        )
-        owner = site.text(node.value)
-        for text, _ in asked.most_common(MOST_ASKED):
-            if text != owner and all(map(site.known, site.source.names_of(text))):
-                yield site.replace(node.value, text, f"`{owner}` has no `{node.attr}`: `{text}` is meant")
-        arguments = site.function.args.args if site.function else []
-        if arguments and arguments[0].arg == "self":
-            for name, _ in site.source.members.get("self", Counter()).most_common(MOST_ASKED):
-                text = f"self.{name}"
-                if text != owner:
-                    yield site.replace(node.value, text, f"`{owner}` has no `{node.attr}`: `{text}` is meant")
-
-
 @template(prior=1.2, precision=0.88)
 def none_kept_out(site: Site) -> Iterator[Change]:
     """None where an order or a sum is asked for: `x < y` → `x is not None and x < y`, `x or 0` (PyTER, None guard)."""
@@ -118,23 +64,6 @@ def none_kept_out(site: Site) -> Iterator[Change]:
                 yield site.replace(test, f"{text} is not None and {site.operand(test, AND)}", why)
         if not isinstance(above, ast.Compare):
             yield site.replace(node, f"{text} or 0", why)
-
-
-def _checks(owner: str, kind: str, method: str) -> list[str]:
-    having = [each for each in _KINDS if hasattr(getattr(builtins, each), method)]
-    found = [f"isinstance({owner}, {each})" for each in having[:MOST_KINDS]]
-    if isinstance(getattr(builtins, kind, None), type):
-        found.append(f"not isinstance({owner}, {kind})")
-    return [*found, f'hasattr({owner}, "{method}")']
-
-
-def _converted(owner: str, kind: str, method: str) -> list[str]:
-    if kind == "bytes" and hasattr(str, method):
-        return [f"{owner}.decode()"]
-    if kind == "str" and hasattr(bytes, method):
-        return [f"{owner}.encode()"]
-    having = [each for each in _KINDS if hasattr(getattr(builtins, each), method)]
-    return [f"{each}({owner})" for each in having[:MOST_KINDS] if kind not in ("dict", each)]
 
 
 def _is_value(node: ast.expr) -> bool:

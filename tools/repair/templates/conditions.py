@@ -46,15 +46,6 @@ def replaced_condition(site: Site) -> Iterator[Change]:
                 yield site.replace(test, text)
 
 
-@template(prior=0.3, precision=0.4)
-def constant_condition(site: Site) -> Iterator[Change]:
-    """A branch always or never taken (jKali, condition edition)."""
-    for test in _tests(site):
-        if not isinstance(test, ast.Constant):
-            yield site.replace(test, "True")
-            yield site.replace(test, "False")
-
-
 @template(prior=0.5)
 def dropped_comparison(site: Site) -> Iterator[Change]:
     """What is compared in place of the comparison: `x = f() == 0` (misused `==`; unwrapping, TBar FP11.3)."""

@@ -9,7 +9,6 @@ from itertools import combinations
 
 from tools.repair.templates import names, operators, values
 from tools.repair.templates.base import BUILTINS, Change, Site, template
-from tools.repair.templates.likeness import by_likeness
 from tools.repair.templates.precedence import ATOM
 from tools.repair.templates.source import header_nodes
 
@@ -56,21 +55,6 @@ def misspelt_everywhere(site: Site) -> Iterator[Change]:
                 yield _at_all([(end - len(node.attr), end, near) for end in ends], site, why)
 
 
-@template(prior=2.5, precision=0.9)
-def undefined_everywhere(site: Site) -> Iterator[Change]:
-    """A name that nothing binds, at all its places in the file: what the module has, the likest first (NameError)."""
-    for node in site.nodes:
-        if not (isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)) or site.known(node.id):
-            continue
-        every = [n for n in ast.walk(site.source.tree) if isinstance(n, ast.Name) and n.id == node.id]
-        if not all(_stands_alone(site, each, node.id) for each in every):
-            continue
-        spans = [site.source.span(each) for each in every]
-        for name in by_likeness(node.id, site.source.module_names)[:MOST_NAMES]:
-            why = f"there is no `{node.id}`; `{name}` is meant"
-            yield _at_all([(start, end, name) for start, end in spans], site, why)
-
-
 @template(prior=0.3)
 def exchanged_names(site: Site) -> Iterator[Change]:
     """Two variables or attributes taken for one another all over a statement and its block, or two neighbours."""
@@ -85,24 +69,6 @@ def exchanged_names(site: Site) -> Iterator[Change]:
         if (region[-1].end_lineno or 0) - region[0].lineno > LONGEST:
             continue
         yield from _exchanges(site, region)
-
-
-@template(prior=0.4)
-def comparisons_together(site: Site) -> Iterator[Change]:
-    """The same comparison at several places of one statement, all of them wrong: `a == x and b == x` (Meng 2013)."""
-    kinds: dict[type[ast.cmpop], list[ast.Compare]] = {}
-    for node in site.nodes:
-        if isinstance(node, ast.Compare) and len(node.ops) == 1:
-            kinds.setdefault(type(node.ops[0]), []).append(node)
-    for kind, nodes in kinds.items():
-        if len(nodes) < 2:
-            continue
-        for other in operators.COMPARISONS[operators.SIGNS[kind]]:
-            edits = [(*site.between(n.left, n.comparators[0]), f" {other} ") for n in nodes]
-            if not any(_has_parenthesis(site, start, end) for start, end, _ in edits):
-                yield _at_all(
-                    edits, site, f"`{operators.SIGNS[kind]}` should be `{other}` at {len(nodes)} places"
-                )
 
 
 _TOGETHER = (
@@ -146,10 +112,6 @@ def _form(statement: ast.stmt) -> str:
     """What a statement looks like when its names and numbers are left out."""
     text = ast.dump(statement)
     return re.sub(r"(id|attr|arg|value)='?[^',()]*'?", r"\1", text)
-
-
-def _has_parenthesis(site: Site, start: int, end: int) -> bool:
-    return any(sign in site.source.text[start:end] for sign in "()#\\\n")
 
 
 def _exchanges(site: Site, region: Sequence[ast.stmt]) -> Iterator[Change]:

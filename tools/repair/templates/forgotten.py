@@ -13,8 +13,6 @@ from tools.repair.templates.source import Function
 
 _DISPLAYS = ast.List | ast.Dict | ast.Set | ast.ListComp | ast.DictComp | ast.SetComp
 _MADE = ("list", "dict", "set", "defaultdict", "OrderedDict", "deque", "Counter")
-# By which answers are kept small where they would grow without end; a customary modulus.
-_LARGE, _SMALL = 10**9 + 7, 100
 
 
 @template(prior=0.9, precision=0.92)
@@ -117,30 +115,6 @@ def brackets_forgotten(site: Site) -> Iterator[Change]:
                     yield from _joined_otherwise(site, node, place, each)
 
 
-@template(prior=0.35, precision=0.85)
-def one_of_many(site: Site) -> Iterator[Change]:
-    """`x == ys[0]` where any of them will do: `x in ys` (PraPR, relational operators)."""
-    for node in site.nodes:
-        if not (isinstance(node, ast.Compare) and isinstance(node.ops[0], ast.Eq | ast.NotEq)):
-            continue
-        right = node.comparators[0]
-        if len(node.ops) == 1 and isinstance(right, ast.Subscript) and not isinstance(right.slice, ast.Slice):
-            word = "in" if isinstance(node.ops[0], ast.Eq) else "not in"
-            yield site.replace(node, f"{site.text(node.left)} {word} {site.text(right.value)}")
-
-
-@template(prior=0.2, precision=0.85)
-def kept_apart(site: Site) -> Iterator[Change]:
-    """What is stored or given back is a copy of its own: `x = a or b` → `x = (a or b).copy()` (PraPR, method call)."""
-    statement = site.statement
-    value = statement.value if isinstance(statement, ast.Assign | ast.Return | ast.AnnAssign) else None
-    if isinstance(value, ast.BoolOp | ast.IfExp):
-        yield site.replace(value, f"({site.text(value)}).copy()")
-    elif isinstance(value, ast.Name | ast.Attribute | ast.Subscript):
-        for text in (f"{site.text(value)}.copy()", f"list({site.text(value)})", f"dict({site.text(value)})"):
-            yield site.replace(value, text)
-
-
 @template(prior=0.2, precision=0.5)
 def two_removed(site: Site) -> Iterator[Change]:
     """Two statements in a row that should not be there (GenProg; Kali; several at once, so late)."""
@@ -155,15 +129,6 @@ def two_removed(site: Site) -> Iterator[Change]:
     end = min(site.source.line_start((following.end_lineno or following.lineno) + 1), len(site.source.text))
     why = f"`{site.text(site.statement).splitlines()[0]}` and what follows it should not be there"
     yield Change(start=start, end=end, text="", why=why)
-
-
-@template(prior=0.3, precision=0.9)
-def large_modulus(site: Site) -> Iterator[Change]:
-    """Another modulus than the customary one, which keeps results small."""
-    for node in site.nodes:
-        right = node.right if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mod) else None
-        if isinstance(right, ast.Constant) and type(right.value) is int and right.value >= _SMALL:
-            yield site.replace(right, str(_LARGE))
 
 
 def _regrouped(site: Site, node: ast.BinOp) -> Iterator[Change]:

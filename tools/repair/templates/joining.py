@@ -5,27 +5,12 @@ from __future__ import annotations
 import ast
 import itertools
 import re
-from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from tools.repair.templates.base import Change, Site, template
 from tools.repair.templates.precedence import AND, OR, negated
 
-MOST_CHECKS, MOST_CALLS, MOST_ASKED, MOST_QUESTIONS = 16, 8, 150, 40
-
-
-@template(prior=0.25, precision=0.64)
-def joined_with_own(site: Site) -> Iterator[Change]:
-    """`c` → `c and not self.x`, x being an attribute that the class has (ACS: Xiong 2017; TBar FP6.3)."""
-    receiver = _receiver(site)
-    used = site.source.members.get(receiver, Counter()) if receiver else Counter()
-    kept = [name for name, _ in used.most_common() if name in site.source.assigned_attributes]
-    for node in truths(site):
-        here = site.text(node)
-        for name in kept[:MOST_CHECKS]:
-            check = f"{receiver}.{name}"
-            if check not in here:
-                yield from _joined(site, node, (check, f"not {check}"))
+MOST_CHECKS, MOST_ASKED, MOST_QUESTIONS = 16, 150, 40
 
 
 @template(prior=0.25, precision=0.64)
@@ -48,20 +33,6 @@ def joined_with_call(site: Site) -> Iterator[Change]:
             yield from _joined(site, node, (text, negated(text)))
 
 
-@template(prior=0.25, precision=0.64)
-def moved_check(site: Site) -> Iterator[Change]:
-    """The type that a name is asked for: `isinstance(x, T)` beside what is asked of x already (PyTER, type guard)."""
-    for node in truths(site):
-        names = [n for n in ast.walk(node) if isinstance(n, ast.Name | ast.Attribute)]
-        places = [site.text(n) for n in names if not isinstance(site.source.parents.get(n), ast.Attribute)]
-        here = site.text(node)
-        for place in [each for each in dict.fromkeys(places) if each not in site.source.module_names][:3]:
-            for kind, _ in site.source.ways.types_asked.most_common(MOST_CALLS):
-                check = f"isinstance({place}, {kind})"
-                if check not in here and _visible(site, kind):
-                    yield from _joined(site, node, (check, f"not {check}"))
-
-
 @template(prior=0.3, precision=0.8)
 def attribute_asked_first(site: Site) -> Iterator[Change]:
     """`x.a` → `hasattr(x, "a") and x.a`, `x and x.a` where x may be something else, or nothing (PyTER, guard)."""
@@ -74,24 +45,6 @@ def attribute_asked_first(site: Site) -> Iterator[Change]:
                 yield site.replace(
                     node, f"{check} and {site.operand(node, AND)}", f"`{check}` is not asked first"
                 )
-
-
-@template(prior=0.35, precision=0.72)
-def emptiness_for_none(site: Site) -> Iterator[Change]:
-    """`x is None` where other values count as nothing too: `x in (None, "")`, `x in y.empty` (PyTER; TBar FP6.1)."""
-    chains = [text for name in site.variables for text in site.source.ways.chains.get(name, ())]
-    for node in site.nodes:
-        if (
-            not isinstance(node, ast.Compare)
-            or len(node.ops) != 1
-            or not isinstance(node.ops[0], ast.Is | ast.IsNot)
-        ):
-            continue
-        if not isinstance(node.comparators[0], ast.Constant) or node.comparators[0].value is not None:
-            continue
-        left, sign = site.text(node.left), "in" if isinstance(node.ops[0], ast.Is) else "not in"
-        for text in dict.fromkeys(['(None, "")', "(None, False)", "(None, 0)", *chains[:MOST_CHECKS]]):
-            yield site.replace(node, f"{left} {sign} {text}")
 
 
 @template(prior=0.3, precision=0.7)
@@ -112,37 +65,6 @@ def branch_narrowed(site: Site) -> Iterator[Change]:
     for check in dict.fromkeys([*checks, *itertools.islice(questions(site, ordered), MOST_QUESTIONS)]):
         why = f"what `else` does is only for `{check}`"
         yield Change(start=place, end=place + len("else"), text=f"elif {check}", why=why)
-
-
-@template(prior=0.18, precision=0.6)
-def guarded_by_question(site: Site) -> Iterator[Change]:
-    """A statement that is to run only sometimes: under what the file asks of like names (TBar FP2; ACS: Xiong 2017)."""
-    statement = site.statement
-    simple = isinstance(
-        statement, ast.Assign | ast.Expr | ast.AugAssign | ast.Delete | ast.Raise | ast.Return
-    )
-    if (
-        not simple
-        or not site.alone_on_lines
-        or site.function is None
-        or statement.lineno != statement.end_lineno
-    ):
-        return
-    margin, text = site.source.indentation(statement.lineno), site.text(statement)
-    step = "\t" if "\t" in margin else "    "
-    read = [n.id for n in site.nodes if isinstance(n, ast.Name) and n.id in site.variables]
-    places = [
-        site.text(n) for n in site.nodes if isinstance(n, ast.Attribute) and isinstance(n.ctx, ast.Load)
-    ]
-    checks = [
-        form.format(each) for each in dict.fromkeys(places) for form in ("{}", "not {}", "{} is not None")
-    ]
-    asked = itertools.islice(questions(site, list(dict.fromkeys(read))), MOST_QUESTIONS)
-    for check in dict.fromkeys(
-        [*checks[:MOST_CHECKS], *(form for each in asked for form in (each, negated(each)))]
-    ):
-        why = f"`{text[:60]}` is to run only if `{check}`"
-        yield site.rewrite(f"if {check}:\n{margin}{step}{text}", why)
 
 
 def truths(site: Site) -> list[ast.expr]:
@@ -188,9 +110,3 @@ def _joined(site: Site, node: ast.expr, checks: tuple[str, ...]) -> Iterator[Cha
 
 def _visible(site: Site, text: str) -> bool:
     return all(site.known(name) for name in site.source.names_of(text))
-
-
-def _receiver(site: Site) -> str:
-    arguments = site.function.args.args if site.function else []
-    first = arguments[0].arg if arguments else ""
-    return first if first in ("self", "cls") else ""

@@ -1,4 +1,4 @@
-"""Templates for the members of things: what else the same object has, another way down from it, another type."""
+"""Templates for the members of things: attributes of the same object, elements, defaults, displays."""
 
 from __future__ import annotations
 
@@ -11,11 +11,9 @@ from collections.abc import Iterator
 
 from tools.repair.templates.base import Change, Site, template
 from tools.repair.templates.likeness import by_likeness
-from tools.repair.templates.precedence import OR
 from tools.repair.templates.source import Function
 
-MOST_MEMBERS, MOST_CHAINS, MOST_TYPES, MOST_DEFAULTS = 16, 20, 12, 10
-_COMMON = ("TypeError", "ValueError", "AttributeError", "KeyError", "IndexError", "OSError")
+MOST_MEMBERS, MOST_CHAINS, MOST_DEFAULTS = 16, 20, 10
 _FIELD = re.compile(r"\{(\w+)[^{}]*\}")
 
 
@@ -49,80 +47,6 @@ def other_chain(site: Site) -> Iterator[Change]:
         for text, _ in site.source.ways.chains.get(root, Counter()).most_common(MOST_CHAINS):
             if text != here and all(site.known(name) for name in site.source.names_of(text)):
                 yield site.replace(node, text)
-
-
-_BUILT_IN = ("str", "bytes", "int", "float", "list", "tuple", "dict")
-
-
-@template(prior=0.5, precision=0.7)
-def another_type(site: Site) -> Iterator[Change]:
-    """The wrong class in `isinstance`: another one that the file asks for, or knows (PyTER; TBar FP1).
-
-    One more beside it leaves what was asked before as it was, so that this is taken only for want of it.
-    """
-    for node in site.nodes:
-        is_asked = isinstance(node, ast.Call) and getattr(node.func, "id", "") in ("isinstance", "issubclass")
-        if isinstance(node, ast.Call) and is_asked and len(node.args) == 2:
-            kinds = node.args[1]
-            asked = [text for text, _ in site.source.ways.types_asked.most_common(MOST_TYPES)]
-            own = [
-                n
-                for n, by in site.source.module_names.items()
-                if isinstance(by, ast.ClassDef | ast.ImportFrom)
-            ]
-            for text in dict.fromkeys([*asked, *own[:MOST_TYPES], *_BUILT_IN]):
-                if text != site.text(kinds):
-                    yield site.replace(kinds, text)
-
-
-@template(prior=0.5, precision=0.75)
-def caught_otherwise(site: Site) -> Iterator[Change]:
-    """Another exception caught, or one more: those of the failures, of the file, the usual ones (PyTER; TBar FP1)."""
-    if not isinstance(site.statement, ast.Try):
-        return
-    known = [text for text, _ in site.source.ways.exceptions.most_common(MOST_TYPES)]
-    names = list(dict.fromkeys([*sorted(site.hints.errors), *known, *_COMMON]))
-    for handler in site.statement.handlers:
-        if handler.type is None:
-            start = site.source.span(handler)[0] + len("except")
-            for name in dict.fromkeys(["Exception", *names]):
-                why = f"`except` takes everything; `{name}` is meant"
-                yield Change(start=start, end=start, text=f" {name}", why=why)
-            continue
-        held = [site.text(e) for e in handler.type.elts] if isinstance(handler.type, ast.Tuple) else []
-        for name in [
-            each for each in names if each not in [*held, "Exception"] and site.known(each.split(".")[0])
-        ]:
-            yield site.replace(handler.type, name)
-            yield site.replace(handler.type, f"({', '.join([*(held or [site.text(handler.type)]), name])})")
-
-
-@template(prior=0.3, precision=0.6)
-def everything_caught(site: Site) -> Iterator[Change]:
-    """Any exception caught: what passes tests by hiding what goes wrong, so for want of better (PyTER)."""
-    for handler in site.statement.handlers if isinstance(site.statement, ast.Try) else ():
-        if handler.type is not None:
-            yield site.replace(handler.type, "Exception")
-
-
-@template(prior=0.2, precision=0.54)
-def value_or_other(site: Site) -> Iterator[Change]:
-    """`x` → `x or y`, `y or x`, y another variable or attribute at hand (PyTER, None guard; TBar FP9)."""
-    for node in site.nodes:
-        above = site.source.parents.get(node)
-        given = isinstance(above, ast.Call | ast.keyword | ast.Assign | ast.Return | ast.Subscript)
-        if not given or node in (
-            getattr(above, "func", 0),
-            getattr(above, "value", 0) if _is_slot(above) else 0,
-        ):
-            continue
-        if isinstance(node, ast.Name | ast.Attribute | ast.Call | ast.Subscript) and not _is_stored(node):
-            inside = {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
-            names = [each for each in site.variables if each not in inside][:MOST_DEFAULTS]
-            here = site.operand(node, OR)
-            for text in [*names, *_chains(site, here)]:
-                yield site.replace(node, f"{here} or {text}")
-                yield site.replace(node, f"{text} or {here}")
 
 
 @template(prior=0.25, precision=0.64)
@@ -199,39 +123,6 @@ def default_given(site: Site) -> Iterator[Change]:
             yield Change(start=end, end=end, text=f", {value}", why=why)
 
 
-@template(prior=0.4, precision=0.85)
-def entry_of_variable(site: Site) -> Iterator[Change]:
-    """An entry missing from a dictionary: a variable under its own name (TBar FP4; plastic surgery)."""
-    for node in site.nodes:
-        if isinstance(node, ast.Dict) and node.keys and node.keys[-1] is not None:
-            keys = [each.value for each in node.keys if isinstance(each, ast.Constant)]
-            if len(keys) < len(node.keys) or not all(isinstance(each, str) for each in keys):
-                continue
-            end = site.source.span(node.values[-1])[1]
-            for name in [each for each in site.variables if each not in keys and each not in ("self", "cls")]:
-                yield Change(start=end, end=end, text=f', "{name}": {name}', why=f"`{name}` is missing")
-
-
-@template(prior=1.0, precision=0.9)
-def bound_too_late(site: Site) -> Iterator[Change]:
-    """A `lambda` that sees its loop's last value: `lambda: i` → `lambda i=i: i` (a slip of Python's own)."""
-    looped = {
-        n.id
-        for each in site.source.nodes_in(site.function)
-        if isinstance(each, ast.For | ast.comprehension)
-        for n in ast.walk(each.target)
-        if isinstance(n, ast.Name)
-    }
-    for node in site.nodes:
-        if isinstance(node, ast.Lambda) and node.args.vararg is None and node.args.kwarg is None:
-            own = [each.arg for each in node.args.args]
-            read = [n.id for n in ast.walk(node.body) if isinstance(n, ast.Name)]
-            for name in [each for each in dict.fromkeys(read) if each in looped and each not in own]:
-                head = [*map(ast.unparse, [node.args] if own else []), f"{name}={name}"]
-                text = f"lambda {', '.join(head)}: {site.text(node.body)}"
-                yield site.replace(node, text, f"`{name}` is looked up when the loop is over")
-
-
 @template(prior=0.9, precision=0.9)
 def forgotten_format(site: Site) -> Iterator[Change]:
     """A text with names in braces that is not formatted: `"{x}"` → `f"{x}"` (a slip of Python's own)."""
@@ -253,29 +144,6 @@ def _formatted(text: str) -> str:
         if _FIELD.search(token.string) and token.string[0] in "'\"":
             lines[row] = f"{lines[row][:column]}f{lines[row][column:]}"
     return "\n".join(lines)
-
-
-@template(prior=0.6, precision=0.75)
-def parameter_missing(site: Site) -> Iterator[Change]:
-    """A function that is given more than it takes: `**kwargs`, or what the failures name (PyTER; TypeError)."""
-    function = site.function if "TypeError" in site.hints.errors else None
-    function = site.statement if isinstance(site.statement, Function) else function
-    if function is None:
-        return
-    arguments = function.args
-    every = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
-    header = site.source.text[site.source.span(function)[0] : site.source.span(function.body[0])[0]]
-    close = header.find(")") if header.count(")") == 1 else -1
-    if close < 0 or arguments.kwarg is not None:
-        return
-    close = len(header[:close].rstrip().rstrip(","))  # what stands behind a last comma goes in front of it
-    at = site.source.span(function)[0] + close
-    comma = ", " if every or arguments.vararg else ""
-    own = {each.arg for each in every}
-    told = [f"{word}=None" for word in sorted(site.hints.words) if word.isidentifier() and word not in own]
-    starred = [] if arguments.vararg or arguments.kwonlyargs else ["*args, **kwargs"]
-    for text in (*told[:4], "**kwargs", *starred):
-        yield Change(start=at, end=at, text=f"{comma}{text}", why=f"`{function.name}` takes no `{text}`")
 
 
 @template(prior=0.5, precision=0.8)
@@ -323,26 +191,8 @@ def _is_callee(site: Site, node: ast.expr) -> bool:
     return isinstance(above, ast.Call) and node is above.func
 
 
-def _is_slot(above: ast.AST | None) -> bool:
-    return isinstance(above, ast.Subscript)
-
-
 def _is_stored(node: ast.expr) -> bool:
     return isinstance(getattr(node, "ctx", None), ast.Store | ast.Del)
-
-
-def _chains(site: Site, here: str) -> list[str]:
-    """What the file reads of this function's variables: first what the function itself does, then most often."""
-    found: Counter[str] = Counter()
-    for root in site.variables:
-        found.update(site.source.ways.chains.get(root, Counter()))
-    own = {
-        site.text(n)
-        for n in site.source.nodes_in(site.function)
-        if isinstance(n, ast.Attribute | ast.Subscript)
-    }
-    ordered = sorted(found, key=lambda each: (each not in own, -found[each], each))
-    return [text for text in ordered if text not in here][:MOST_CHAINS]
 
 
 def _is_inside_chain(site: Site, node: ast.expr) -> bool:

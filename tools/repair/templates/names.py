@@ -153,17 +153,6 @@ def variable_for_expression(site: Site) -> Iterator[Change]:
                     yield site.replace(node, name)
 
 
-@template(prior=0.4, precision=0.7)
-def variable_of_the_module(site: Site) -> Iterator[Change]:
-    """A module constant for a variable or another constant (TBar FP13.1)."""
-    constants = [name for name, node in site.source.module_names.items() if isinstance(node, ast.Assign)]
-    for node in site.nodes:
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and not _is_callee(site, node):
-            others = constants if node.id not in constants else [*constants, *site.variables]
-            for name in by_likeness(node.id, others)[:8]:
-                yield site.replace(node, name)
-
-
 @template(prior=0.6)
 def assigned_variable(site: Site) -> Iterator[Change]:
     """The result stored under another name (TBar FP13; QuixBugs class 6)."""

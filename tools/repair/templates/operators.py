@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from tools.repair.templates.base import Change, Site, template
-from tools.repair.templates.precedence import NOT, OR, PRODUCT, UNARY
+from tools.repair.templates.precedence import NOT, OR
 
 # Nearest mistakes first: a boundary, then a direction, then equality.
 COMPARISONS: dict[str, tuple[str, ...]] = {
@@ -26,7 +26,6 @@ COMPARISONS: dict[str, tuple[str, ...]] = {
 _IDENTITY: dict[str, tuple[str, ...]] = {"==": ("is",), "!=": ("is not",), "is": ("==",), "is not": ("!=",)}
 # Of what is not known to be a number: what changes nothing but the sense, and what makes an order of it.
 _EQUALITY: dict[str, tuple[str, ...]] = {"==": ("!=", "in"), "!=": ("==", "not in")}
-_ORDER: dict[str, tuple[str, ...]] = {"==": ("<=", ">=", "<", ">"), "!=": ("<", ">")}
 SIGNS: dict[type[ast.cmpop], str] = {
     ast.Lt: "<",
     ast.LtE: "<=",
@@ -68,16 +67,6 @@ def comparison_operator(site: Site) -> Iterator[Change]:
                 counted = _is_counted(left) or _is_counted(right)
                 kinds = COMPARISONS if counted else {**COMPARISONS, **_EQUALITY}
                 yield from _other_token(site, node, left, right, _COMPARISON_TOKEN, kinds)
-
-
-@template(prior=0.5, precision=0.7)
-def order_for_equality(site: Site) -> Iterator[Change]:
-    """`==` → `<=` of what need not be a number: tests pass by chance more often than it is right (TBar FP11.1)."""
-    for node in site.nodes:
-        if isinstance(node, ast.Compare):
-            for left, right in pairwise([node.left, *node.comparators]):
-                if not (_is_counted(left) or _is_counted(right)):
-                    yield from _other_token(site, node, left, right, _COMPARISON_TOKEN, _ORDER)
 
 
 @template(prior=0.5, precision=0.6)
@@ -123,17 +112,6 @@ def _is_counted(node: ast.expr) -> bool:
     if isinstance(node, ast.Call):
         return getattr(node.func, "id", "") in ("len", "sum", "min", "max", "abs", "int", "ord", "round")
     return isinstance(node, ast.BinOp | ast.Subscript) or (isinstance(node, ast.Name) and len(node.id) < 4)
-
-
-@template(prior=0.4, precision=0.85)
-def rounded_otherwise(site: Site) -> Iterator[Change]:
-    """A quotient rounded down where it is to be cut or rounded up: `a // b` → `int(a / b)` (PraPR, operators)."""
-    for node in site.nodes:
-        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.FloorDiv):
-            left, right = site.operand(node.left, PRODUCT), site.operand(node.right, UNARY)
-            yield site.replace(node, f"int({left} / {right})")
-            yield site.replace(node, f"-(-{site.operand(node.left, UNARY)} // {right})")
-            yield site.replace(node, f"round({left} / {right})")
 
 
 @template(prior=0.7)

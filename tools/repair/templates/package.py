@@ -20,10 +20,6 @@ class Package:
         self.sources = sources
         self._members: dict[str, Counter[str]] = {}
 
-    def keywords(self, name: str) -> Counter[str]:
-        """Keyword arguments as they are written in calls of this name."""
-        return _together(source.keywords.get(name, Counter()) for source in self.sources)
-
     def parameters(self, name: str) -> dict[str, ast.expr | None]:
         """Parameters that functions, methods or classes of this name can be given, with their defaults."""
         found: dict[str, ast.expr | None] = {}

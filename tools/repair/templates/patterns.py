@@ -54,62 +54,6 @@ def regular_expression(site: Site) -> Iterator[Change]:
             yield from _varied(start, body, raw)
 
 
-@template(prior=0.4, precision=0.8)
-def sign_of_the_tests(site: Site) -> Iterator[Change]:
-    """A class of characters that lacks a sign which the failing tests name (MutRex; constant from the oracle)."""
-    for node in site.nodes:
-        for start, body, raw in _expressions(site, node):
-            for match in re.finditer(r"(?<!\\)\[\^?((?:[^\]\\]|\\.)+)\]", body):
-                for sign in site.hints.signs:
-                    if sign not in match[1]:
-                        text = _written(f"\\{sign}", raw) if sign in "]^-\\[" else sign
-                        yield _change(start, body, match.end(1), match.end(1), text)
-
-
-@template(prior=0.5, precision=0.6)
-def expression_let_go(site: Site) -> Iterator[Change]:
-    """An anchor of a regular expression left out, or the sign at its end: it may well match too much then (MutRex)."""
-    for node in site.nodes:
-        for start, body, _ in _expressions(site, node):
-            for match in re.finditer(r"\\b|(?<![\[\\])\^|(?<!\\)\$|[^\w\s\\()[\]{}*+?^$|.]$", body):
-                yield _change(start, body, match.start(), match.end(), "")
-
-
-@template(prior=0.12, precision=0.75)
-def regular_expression_everywhere(site: Site) -> Iterator[Change]:
-    """The same at every place of the expression."""
-    for node in site.nodes:
-        for start, body, raw in _expressions(site, node):
-            for pattern, others in _EDITS:
-                if len(re.findall(pattern, body)) > 1:
-                    for other in others:
-                        literal = _written(other, raw).replace("\\", "\\\\")
-                        yield _change(start, body, 0, len(body), re.sub(pattern, literal, body))
-
-
-@template(prior=0.4, precision=0.8)
-def expression_flag(site: Site) -> Iterator[Change]:
-    """A flag of a regular expression's function missing or too many (TBar FP10.4)."""
-    for node in site.nodes:
-        if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.args):
-            continue
-        if not (isinstance(node.func.value, ast.Name) and node.func.value.id in ("re", "regex")):
-            continue
-        end = site.source.span(node)[1] - 1
-        given = site.text(node)
-        for flag in ("IGNORECASE", "DOTALL", "MULTILINE", "UNICODE", "VERBOSE"):
-            text = f"re.{flag}"
-            if text not in given:
-                named = "" if node.func.attr == "compile" and len(node.args) == 1 else "flags="
-                why = f"`{text}` is missing in `{given[:60]}`"
-                if "re." in given[len(site.text(node.func)) :]:
-                    last = [*node.args, *(each.value for each in node.keywords)][-1]
-                    at = site.source.span(last)[1]
-                    yield Change(start=at, end=at, text=f" | {text}", why=why)
-                else:
-                    yield Change(start=end, end=end, text=f", {named}{text}", why=why)
-
-
 @template(prior=2.5, precision=0.8)
 def expected_text(site: Site) -> Iterator[Change]:
     """A string that differs from what the failing assertion expects in one part (constant from the oracle: ARJA-p)."""

@@ -41,14 +41,6 @@ def swapped_operands(site: Site) -> Iterator[Change]:
                 yield _exchanged(site, node, first, second)
 
 
-@template(prior=0.5, precision=0.6)
-def swapped_membership(site: Site) -> Iterator[Change]:
-    """`a in b` → `b in a`: mostly a question that has one answer only, so that it passes by taking the check away."""
-    for node in site.nodes:
-        if isinstance(node, ast.Compare) and len(node.ops) == 1 and _asks_whether_in(node):
-            yield _exchanged(site, node, node.left, node.comparators[0])
-
-
 def _asks_whether_in(node: ast.Compare) -> bool:
     return isinstance(node.ops[0], ast.In | ast.NotIn)
 

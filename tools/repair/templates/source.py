@@ -276,31 +276,6 @@ class Source:
         return Counter(each.func.attr for each in every if isinstance(each.func, ast.Attribute))
 
     @cached_property
-    def comparisons(self) -> Counter[tuple[str, str]]:
-        """(variable, comparison that looks at its attribute), as conditions of the file hold them."""
-        found: Counter[tuple[str, str]] = Counter()
-        for node in ast.walk(self.tree):
-            if isinstance(node, ast.Compare) and isinstance(node.left, ast.Attribute) and len(node.ops) == 1:
-                text, root = self.segment(node), node.left.value
-                if isinstance(root, ast.Name) and "\n" not in text and len(text) < 80:
-                    found[root.id, text] += 1
-        return found
-
-    @cached_property
-    def compared(self) -> dict[str, Counter[str]]:
-        """Constants, by the last name of what they are compared with; those of a display one by one."""
-        found: dict[str, Counter[str]] = {}
-        for node in ast.walk(self.tree):
-            if not isinstance(node, ast.Compare) or len(node.ops) != 1:
-                continue
-            left, right = node.left, node.comparators[0]
-            name = left.attr if isinstance(left, ast.Attribute) else getattr(left, "id", "")
-            for each in right.elts if isinstance(right, ast.Tuple | ast.List | ast.Set) else [right]:
-                if name and isinstance(each, ast.Constant | ast.Attribute):
-                    found.setdefault(name, Counter())[self.segment(each)] += 1
-        return found
-
-    @cached_property
     def conditions(self) -> Counter[str]:
         """Names and attributes whose truth is asked for somewhere in the file."""
         found: Counter[str] = Counter()

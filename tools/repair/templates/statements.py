@@ -17,7 +17,6 @@ _EXCEPTIONS = (
     "ZeroDivisionError",
     "OSError",
 )
-_SIMPLE = (ast.Expr, ast.Assign, ast.AugAssign, ast.Return)
 
 
 @template(prior=0.8)
@@ -96,16 +95,6 @@ def _answers(function: Function) -> bool:
         return False
     returns = [node for node in nodes if isinstance(node, ast.Return)]
     return not returns or any(node.value is not None for node in returns)
-
-
-@template(prior=0.3, precision=0.65)
-def default_for_none(site: Site) -> Iterator[Change]:
-    """A parameter that may be None gets its empty value (PyTER, None guard)."""
-    if site.function is None or site.statement is not site.function.body[0] or not site.alone_on_lines:
-        return
-    for name in (each.arg for each in site.function.args.args):
-        for value in ("[]", "{}", '""', "0"):
-            yield site.insert_before(f"if {name} is None:\n    {name} = {value}", f"`{name}` may be None")
 
 
 @template(prior=0.3, precision=0.67)

@@ -11,20 +11,6 @@ from tools.repair.templates.practice import is_place
 from tools.repair.templates.precedence import ATOM
 
 _EMPTY = ("None", '""', "[]", "{}", "0")
-MOST_CASES = 10
-
-
-@template(prior=6.0, precision=0.97)
-def missing_key_with_care(site: Site) -> Iterator[Change]:
-    """`d["k"]` → `d.get("k")`, a key of which the failing tests say that it is missing (KeyError; PyTER)."""
-    for node in site.nodes:
-        key = node.slice if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load) else None
-        if (
-            isinstance(node, ast.Subscript)
-            and isinstance(key, ast.Constant)
-            and key.value in site.hints.missing_keys
-        ):
-            yield site.replace(node, f"{site.operand(node.value, ATOM)}.get({site.text(key)})")
 
 
 @template(prior=0.35, precision=0.85)
@@ -78,39 +64,6 @@ def value_or_empty(site: Site) -> Iterator[Change]:
 
 
 @template(prior=0.35, precision=0.8)
-def value_if_there(site: Site) -> Iterator[Change]:
-    """`f(x)` → `None if x is None else f(x)` (PyTER, None guard; TBar FP2): of the whole value of a statement."""
-    value = getattr(site.statement, "value", None)
-    if not isinstance(site.statement, ast.Assign | ast.Return | ast.AugAssign) or not isinstance(
-        value, ast.expr
-    ):
-        return
-    if isinstance(value, ast.Constant | ast.Name | ast.IfExp):
-        return
-    inside = [n for n in ast.walk(value) if is_place(n) and isinstance(n, ast.Name | ast.Attribute)]
-    heads = {id(n.func) for n in ast.walk(value) if isinstance(n, ast.Call)}
-    names = [site.text(n) for n in inside if id(n) not in heads]
-    whole = site.text(value)
-    for name in [each for each in dict.fromkeys(names) if each not in site.source.module_names]:
-        for empty in dict.fromkeys(["None", name, *_EMPTY[1:]]):
-            yield site.replace(value, f"{whole} if {name} is not None else {empty}")
-            yield site.replace(value, f"{whole} if {name} else {empty}")
-
-
-@template(prior=0.7, precision=0.9)
-def parameter_for_constant(site: Site) -> Iterator[Change]:
-    """A value written down where a parameter of the same name is at hand: `self.depth = 3` (TBar FP13, FP9)."""
-    target = site.statement.targets[0] if isinstance(site.statement, ast.Assign) else None
-    name = target.attr if isinstance(target, ast.Attribute) else ""
-    if name in site.variables and isinstance(site.statement, ast.Assign):
-        yield site.replace(site.statement.value, name)
-    for node in site.nodes:
-        for each in node.keywords if isinstance(node, ast.Call) else ():
-            if each.arg in site.variables and site.text(each.value) != each.arg:
-                yield site.replace(each.value, str(each.arg))
-
-
-@template(prior=0.35, precision=0.8)
 def variable_for_constant(site: Site) -> Iterator[Change]:
     """A variable of the function where a number or text is written down (TBar FP9; mutation operators inverted)."""
     for node in site.nodes:
@@ -119,25 +72,6 @@ def variable_for_constant(site: Site) -> Iterator[Change]:
                 # An object is no number and no text, so that a comparison with it would say nothing.
                 if node.value is None or name not in ("self", "cls"):
                     yield site.replace(node, name)
-
-
-@template(prior=0.4, precision=0.85)
-def more_cases(site: Site) -> Iterator[Change]:
-    """`x == "a"` → `x in ("a", "b")`, b being what the file compares the same with elsewhere (ACS: Xiong 2017)."""
-    for node in site.nodes:
-        if not (
-            isinstance(node, ast.Compare)
-            and len(node.ops) == 1
-            and isinstance(node.ops[0], ast.Eq | ast.NotEq)
-        ):
-            continue
-        left, right = node.left, node.comparators[0]
-        if not isinstance(right, ast.Constant | ast.Attribute):
-            continue
-        sign = "in" if isinstance(node.ops[0], ast.Eq) else "not in"
-        others = [each for each in _compared_with(site, left) if each != site.text(right)]
-        for other in others[:MOST_CASES]:
-            yield site.replace(node, f"{site.text(left)} {sign} ({site.text(right)}, {other})")
 
 
 @template(prior=0.25, precision=0.85)
@@ -157,10 +91,3 @@ def named_argument(site: Site) -> Iterator[Change]:
 
 def _is_number(node: ast.expr) -> bool:
     return isinstance(node, ast.Constant) and not isinstance(node.value, str)
-
-
-def _compared_with(site: Site, left: ast.expr) -> list[str]:
-    """What is compared elsewhere with something of the same last name, as often as it is."""
-    name = left.attr if isinstance(left, ast.Attribute) else left.id if isinstance(left, ast.Name) else ""
-    found = list(site.source.compared.get(name, ())) if name else []
-    return found + [repr(word) for word in sorted(site.hints.words) if repr(word) not in found]

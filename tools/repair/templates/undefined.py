@@ -32,24 +32,6 @@ def undefined_name(site: Site) -> Iterator[Change]:
             yield site.replace(node, text, f"{why}; `{text}` is meant")
 
 
-@template(prior=2.0)
-def undefined_part(site: Site) -> Iterator[Change]:
-    """An element or argument that names nothing, left out (NameError)."""
-    for node in _undefined(site):
-        above = site.source.parents.get(node)
-        if isinstance(above, ast.Tuple) and len(above.elts) > 1:
-            rest = [site.text(each) for each in above.elts if each is not node]
-            text = rest[0] if len(rest) == 1 else f"({', '.join(rest)})"
-            yield site.replace(above, text, f"there is no `{node.id}`")
-        elif isinstance(above, ast.Call) and node in above.args:
-            every = [
-                *map(site.text, (e for e in above.args if e is not node)),
-                *map(site.text, above.keywords),
-            ]
-            text = f"{site.text(above.func)}({', '.join(every)})"
-            yield site.replace(above, text, f"there is no `{node.id}` to pass on")
-
-
 @template(prior=3.0)
 def undefined_method(site: Site) -> Iterator[Change]:
     """A method that nothing defines: a function of that name, the argument itself, what it may stand for."""
@@ -78,42 +60,6 @@ def _may_be_inherited(site: Site, method: str) -> bool:
     own = site.source.enclosing_class(site.statement)
     of_object = own is not None and all(isinstance(b, ast.Name) and b.id == "object" for b in own.bases)
     return not of_object or method.startswith("assert") or site.package.binds(method)
-
-
-@template(prior=1.5, precision=0.85)
-def undefined_call(site: Site) -> Iterator[Change]:
-    """A call of something that nothing defines, made for its effect alone, left out (NameError, AttributeError)."""
-    statement = site.statement
-    if not isinstance(statement, ast.Expr) or not isinstance(statement.value, ast.Call):
-        return
-    function = statement.value.func
-    first = function
-    while isinstance(first, ast.Attribute):
-        first = first.value
-    named = isinstance(first, ast.Name) and not site.known(first.id)
-    lacking = isinstance(function, ast.Attribute) and function.attr in site.hints.missing_attributes
-    if not named and not lacking:
-        return
-    why = f"there is no `{site.text(function)}`"
-    if len(site.source.block(statement)) == 1 or not site.alone_on_lines:
-        yield site.rewrite("pass", why)
-    else:
-        start = site.source.line_start(statement.lineno)
-        end = min(site.source.line_start((statement.end_lineno or 0) + 1), len(site.source.text))
-        yield Change(start=start, end=end, text="", why=why)
-
-
-@template(prior=0.8, precision=0.85)
-def undefined_index(site: Site) -> Iterator[Change]:
-    """A name that is bound nowhere, in an index or a bound: a variable one off it (NameError)."""
-    for node in _undefined(site):
-        above = site.source.parents.get(node)
-        index = isinstance(above, ast.Slice) or (isinstance(above, ast.Subscript) and above.slice is node)
-        bound = isinstance(above, ast.Call) and site.text(above.func) == "range" and node in above.args
-        if index or bound:
-            for name in site.variables:
-                for text in (f"{name} - 1", f"{name} + 1") if name != node.id else ():
-                    yield site.replace(node, text, f"there is no `{node.id}`; `{text}` is meant")
 
 
 def _instead(site: Site, node: ast.Call, name: str) -> Iterator[str]:

@@ -95,14 +95,6 @@ def slice_added(site: Site) -> Iterator[Change]:
                     yield site.replace(node, f"{text}[{bound}]")
 
 
-@template(prior=0.2, precision=0.6)
-def reversed_sequence(site: Site) -> Iterator[Change]:
-    """The other way round: passes where the order alone brings luck, so late."""
-    for node in site.nodes:
-        if isinstance(node, ast.Name | ast.Attribute | ast.Subscript) and _is_sequence_place(site, node):
-            yield site.replace(node, f"{site.text(node)}[::-1]")
-
-
 @template(prior=0.3)
 def index_from_end(site: Site) -> Iterator[Change]:
     """`x[0]` for `x[-1]`, a missing element access, or one too many (TBar FP10)."""

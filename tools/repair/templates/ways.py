@@ -84,40 +84,6 @@ class Ways:
         return found
 
     @cached_property
-    def types_asked(self) -> Counter[str]:
-        """What `isinstance` asks for, as it is written."""
-        every = (n for n in ast.walk(self.source.tree) if isinstance(n, ast.Call) and len(n.args) == 2)
-        asking = (n for n in every if isinstance(n.func, ast.Name) and n.func.id == "isinstance")
-        return Counter(self.source.segment(each.args[1]) for each in asking)
-
-    @cached_property
-    def exceptions(self) -> Counter[str]:
-        """What is raised or caught, by its name as it is written."""
-        found: Counter[str] = Counter()
-        for node in ast.walk(self.source.tree):
-            if isinstance(node, ast.Raise) and node.exc is not None:
-                raised = node.exc.func if isinstance(node.exc, ast.Call) else node.exc
-                if isinstance(raised, ast.Name | ast.Attribute):
-                    found[self.source.segment(raised)] += 1
-            elif isinstance(node, ast.ExceptHandler) and node.type is not None:
-                caught = node.type.elts if isinstance(node.type, ast.Tuple) else [node.type]
-                found.update(self.source.segment(each) for each in caught)
-        return found
-
-    @cached_property
-    def plain_statements(self) -> list[tuple[ast.stmt, str]]:
-        """Calls and assignments of functions that stand on one line, each text once, with its first statement."""
-        found: dict[str, ast.stmt] = {}
-        for node in self.source.statements:
-            is_call = isinstance(node, ast.Expr) and isinstance(node.value, ast.Call)
-            if is_call or isinstance(node, ast.Assign | ast.AugAssign | ast.Delete):
-                inside = self.source.enclosing(node) is not None and node.end_lineno == node.lineno
-                text = self.source.segment(node) if inside else ""
-                if 0 < len(text) < LONGEST:
-                    found.setdefault(text, node)
-        return [(node, text) for text, node in found.items()]
-
-    @cached_property
     def guards(self) -> Counter[tuple[str, str]]:
         """(condition, what is done then) of each `if` whose body is a single jump, such as `return None`."""
         found: Counter[tuple[str, str]] = Counter()
