@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path, PurePosixPath
@@ -140,7 +140,3 @@ def _files(root: Path) -> Iterator[str]:
             path = Path(folder) / name
             if path.is_file() and not path.is_symlink():
                 yield path.relative_to(root).as_posix()
-
-
-def language_names(codes: Sequence[Code]) -> list[str]:
-    return sorted({each.language.name for each in codes})

@@ -24,7 +24,6 @@ SHORT = 0.05
 PREPARING = 15.0
 # So many tests may take longer than there is time for.
 MANY = 1000
-BAD = ("failed", "timeout", "crashed")
 
 
 class Stream:
