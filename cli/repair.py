@@ -37,17 +37,19 @@ WITHHELD = (
 
 def localize_failing_tests(folder: Path, tests: Sequence[str], *, as_json: bool) -> int:
     """Exit code: DONE, NOTHING_TO_DO if no test fails, else as for `repair`. Raises UserError."""
-    from tools.repair.engine import trace
-    from tools.repair.result import told_why
+    from tools.repair.engine import localize_faults
+    from tools.repair.result import format_failure_trace
 
     with _open_workspace(folder) as at:
-        result, _ = asyncio.run(trace(at, _select_targets(tests), LOCALIZE_SECONDS))
+        result, _ = asyncio.run(localize_faults(at, _select_targets(tests), LOCALIZE_SECONDS))
     if as_json:
         print(json.dumps(result.as_data()))
     elif result.suspects:
         print(
             sanitize_text(
-                "\n".join([f"{len(result.left)} failing", *_format_suspects(result), *told_why(result)])
+                "\n".join(
+                    [f"{len(result.left)} failing", *_format_suspects(result), *format_failure_trace(result)]
+                )
             )
         )
     else:
@@ -63,7 +65,7 @@ def repair_failing_tests(
     apply: None for what is not doubtful, True for all that is found, False for nothing
     """
     from tools.repair import engine
-    from tools.repair.choosing import sure
+    from tools.repair.choosing import select_confident_fixes
 
     seconds = _parse_seconds(budget)
     with _open_workspace(folder) as at:
@@ -71,7 +73,7 @@ def repair_failing_tests(
         result = asyncio.run(
             engine.repair(at, targets=_select_targets(tests), hint=hint, budget=seconds, on_progress=told)
         )
-        made = () if apply is False else result.fixes if apply else sure(result.fixes)
+        made = () if apply is False else result.fixes if apply else select_confident_fixes(result.fixes)
         if made:
             _write_fixes(at, made)
     withheld = apply is None and len(made) < len(result.fixes)
@@ -178,11 +180,16 @@ def _format_result(result: RepairResult, top: int, made: Sequence[Fix]) -> list[
 
 
 def _format_fix(fix: Fix, head: str) -> list[str]:
-    from tools.repair.choosing import in_words
+    from tools.repair.choosing import describe_confidence
 
     minus = [f"    - {line}" for line in fix.old.split("\n")]
     plus = [f"    + {line}" for line in fix.new.split("\n")]
-    return [head, *minus, *plus, f"    confidence: {in_words(fix.confidence)} ({fix.confidence:.2f})"]
+    return [
+        head,
+        *minus,
+        *plus,
+        f"    confidence: {describe_confidence(fix.confidence)} ({fix.confidence:.2f})",
+    ]
 
 
 def _format_suspects(result: RepairResult) -> list[str]:

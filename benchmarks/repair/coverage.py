@@ -23,10 +23,10 @@ from typing import TypeGuard
 from benchmarks.repair.history import Fix, changes, load_fixes, small_fixes
 from benchmarks.repair.kinds import kind_of
 from benchmarks.repair.mining import blob
-from tools.repair.candidates import GROUPS_FITTED, at_statement, identity, unchanged
+from tools.repair.candidates import GROUPS_FITTED, generate_at_statement, identify_change, identify_statement
 from tools.repair.likelihood import Traits
-from tools.repair.localization import own_lines, suspect_at
-from tools.repair.templates import Change, Hints, Package, Site, Source
+from tools.repair.localization import create_suspect, get_own_lines
+from tools.repair.templates import Change, Hints, ProjectSources, Site, Source
 
 # Candidates of a line that are kept to fit on, when the right one is among them.
 MOST = 3000
@@ -90,9 +90,9 @@ def _first_alike(
     first, end = span
     # What is put between two statements may be made at either of them.
     lines = set(range(first + 1, end + 1)) if end > first else {first, first + 1}
-    package = Package([source, *around.values()])
+    package = ProjectSources([source, *around.values()])
     places = [
-        (suspect_at(source, each, 1.0), Site(source=source, statement=each, around=package, hints=hints))
+        (create_suspect(source, each, 1.0), Site(source=source, statement=each, around=package, hints=hints))
         for each in source.statements
         if lines & {*_lines_of(each)}
     ]
@@ -102,7 +102,7 @@ def _first_alike(
         for group in GROUPS_FITTED
         for number, (suspect, site) in enumerate(places)
         for order, (priority, name, change, known) in enumerate(
-            at_statement(suspect, site, group, seen, True)
+            generate_at_statement(suspect, site, group, seen, True)
         )
     ]
     every.sort(key=lambda each: each[:3])
@@ -112,11 +112,11 @@ def _first_alike(
     if right is None or right >= MOST:
         return (None if right is None else every[right][4]), right, written
     # Only now those that are no Python, or that say the same once more, need be told from the others.
-    meant = {None, *(unchanged(source, suspect.statement) for suspect, _ in places)}
+    meant = {None, *(identify_statement(source, suspect.statement) for suspect, _ in places)}
     tried: list[tuple[str, Traits]] = []
     place = 0
     for number, (_, _, _, suspect, _, change, _) in enumerate(every[: MOST if keep else right + 1]):
-        meaning = identity(source, suspect.statement, change)
+        meaning = identify_change(source, suspect.statement, change)
         if number == right:
             place = len(tried)
         elif meaning in meant:
@@ -133,7 +133,7 @@ class _Alike:
         top = max(1, span[0] + 1 - _AROUND)
         bottom = min(span[1] + 1 + _AROUND, source.text.count("\n") + 1)
         self.source, self.goal = source, "\n".join(wanted)
-        self.start, self.stop = source.line_start(top), source.line_start(bottom)
+        self.start, self.stop = source.get_line_start(top), source.get_line_start(bottom)
         below = source.text.count("\n", self.stop)
         self.window = _squashed("\n".join(wanted[top - 1 : len(wanted) - 1 - below]))
 
@@ -149,7 +149,7 @@ class _Alike:
 
 def _lines_of(statement: ast.stmt) -> Iterator[int]:
     """Where a statement itself stands; its handlers and `else` are changed as part of it."""
-    yield from own_lines(statement)
+    yield from get_own_lines(statement)
     if isinstance(statement, ast.Try):
         yield from (each.lineno for each in statement.handlers)
     if isinstance(statement, ast.If) and statement.orelse:

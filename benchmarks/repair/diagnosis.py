@@ -19,11 +19,11 @@ from pathlib import Path
 
 from benchmarks.repair.measure import tested_with, workspace
 from benchmarks.repair.mining import Bug, blob, plain, unpack
-from tools.repair.candidates import Candidate, candidates
-from tools.repair.engine import MOST_SUSPECTS, Repair
-from tools.repair.failures import groups, hints
+from tools.repair.candidates import Candidate, generate_candidates
+from tools.repair.engine import MOST_SUSPECTS, RepairRun
+from tools.repair.failures import extract_hints, group_by_fault
 from tools.repair.findings import Findings
-from tools.repair.localization import Suspect, own_lines
+from tools.repair.localization import Suspect, get_own_lines
 from tools.repair.templates import Hints, Source
 
 # Candidates that are counted at most, and made at the changed lines at most.
@@ -78,24 +78,24 @@ def explain(bug: Bug, python: Path, seconds: float = 120.0) -> Diagnosis:
         unpack(bug, at.root)
         tested_with(python, at.root)
         findings = Findings(targets=bug.failing, deadline=seconds)
-        return asyncio.run(_explain(bug, Repair(at=at, findings=findings, on_progress=lambda line: None)))
+        return asyncio.run(_explain(bug, RepairRun(at=at, findings=findings, on_progress=lambda line: None)))
 
 
-async def _explain(bug: Bug, repair: Repair) -> Diagnosis:
+async def _explain(bug: Bug, repair: RepairRun) -> Diagnosis:
     async with AsyncExitStack() as stack:
-        base = await repair.baseline(stack)
-    spectrum, ended = base.spectrum, repair.findings.verdict(base)
-    wanted = next(iter(groups(repair.findings.now_failing(spectrum))), [])
+        base = await repair.trace_tests(stack)
+    spectrum, ended = base.spectrum, repair.findings.find_early_result(base)
+    wanted = next(iter(group_by_fault(repair.findings.list_failing_tests(spectrum))), [])
     suspects: list[Suspect] = []
     parts: list[Part] = []
     if ended is None:
-        sources = repair.sources(spectrum, wanted)
-        suspects = repair.suspects(sources, wanted, spectrum)
-        looking = _Look(ranked=suspects, sources=sources, hints=hints(wanted))
+        sources = repair.load_sources(spectrum, wanted)
+        suspects = repair.rank_suspects(sources, wanted, spectrum)
+        looking = _Look(ranked=suspects, sources=sources, hints=extract_hints(wanted))
         parts = [looking.up(path, lines, text) for path, lines, text in _wants(bug, sources)]
     return Diagnosis(
         name=bug.name, outcome=str(ended.outcome) if ended else "", failing=len(wanted),
-        passing=len(spectrum.standing("passed")), suspects=len(suspects), parts=parts,
+        passing=len(spectrum.select_tests("passed")), suspects=len(suspects), parts=parts,
         diff=_diff(bug), messages=[f"{test.error}: {test.message}" for test in wanted],
     )  # fmt: skip
 
@@ -149,13 +149,13 @@ class _Look:
         return Part(suspect=here[0][0] if here else None, template=found and found.template, place=place)
 
     def _first(self, suspects: Sequence[Suspect], most: int) -> Iterator[Candidate]:
-        return itertools.islice(candidates(suspects, self.sources, self.hints), most)
+        return itertools.islice(generate_candidates(suspects, self.sources, self.hints), most)
 
 
 def _lines_meant(statement: ast.stmt) -> set[int]:
     """Lines that templates change when they are asked about a statement: of a `try` its handlers' too."""
     handlers = statement.handlers if isinstance(statement, ast.Try) else []
-    return {*own_lines(statement), *(each.lineno for each in handlers)}
+    return {*get_own_lines(statement), *(each.lineno for each in handlers)}
 
 
 def _makes(candidate: Candidate, wanted: str) -> bool:

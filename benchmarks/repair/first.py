@@ -112,7 +112,7 @@ def measure(clone: Path, options: argparse.Namespace, draw: random.Random) -> Ti
         targets = sorted(own.failed - plain.failed) if options.named else ()
         result = asyncio.run(engine.repair(at, targets=targets, budget=options.budget, on_progress=told))
         whole = time.monotonic() - began
-        ranking, _ = asyncio.run(engine.trace(at, targets, options.budget))
+        ranking, _ = asyncio.run(engine.localize_faults(at, targets, options.budget))
         places = [(each.path, each.line <= fault.line <= each.end_line) for each in ranking.suspects[:10]]
     return Timed(
         name=clone.name, fault=f"{fault.path}:{fault.line}", own=round(own.seconds, 2),

@@ -29,9 +29,9 @@ from random import Random
 from typing import Any
 
 from benchmarks.repair.debugbench import PREAMBLE, SEMANTIC, half_of, records
-from tools.repair.candidates import candidates
+from tools.repair.candidates import generate_candidates
 from tools.repair.likelihood import Traits
-from tools.repair.localization import rank
+from tools.repair.localization import rank_statements
 from tools.repair.spectrum import Spectrum, Test
 from tools.repair.templates import BUILTINS, TEMPLATES, Hints, Source
 from tools.repair.templates.weights import TRAITS, WEIGHTS
@@ -208,8 +208,8 @@ def _program(record: Mapping[str, Any]) -> Program | None:
         return None
     sources = {"a.py": source}
     failing = [Test(index=0, id="t", file="t.py", standing="failed", lines={"a.py": lines})]
-    suspects = rank(sources, failing, Spectrum(tests=failing, imported={}, complete=True))
-    every = list(itertools.islice(candidates(suspects, sources, _hints(source), fitted=True), MOST))
+    suspects = rank_statements(sources, failing, Spectrum(tests=failing, imported={}, complete=True))
+    every = list(itertools.islice(generate_candidates(suspects, sources, _hints(source), fitted=True), MOST))
     changed = _changed_lines(source.text, head + right)
     correct = frozenset(
         place

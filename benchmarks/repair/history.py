@@ -17,7 +17,7 @@ from hashlib import sha256
 from pathlib import Path
 
 from benchmarks.repair.mining import SAYS_FIX, blob, plain
-from tools.repair.relevance import words_in, words_in_test
+from tools.repair.relevance import collect_function_words, split_name
 from tools.repair.spectrum import is_test_file
 from tools.repair.templates.source import Function
 
@@ -79,7 +79,7 @@ class Fix:
                     if isinstance(node, Function) and added & {
                         *range(node.lineno, (node.end_lineno or 0) + 1)
                     }:
-                        found |= words_in(node.name) | words_in_test(node)
+                        found |= split_name(node.name) | collect_function_words(node)
         return frozenset(found)
 
     def as_line(self) -> str:

@@ -23,31 +23,31 @@ _PASSED = "PASSED "
 SECONDS = 10.0
 
 
-def runs_nothing(test: Test) -> bool:
+def runs_no_project_code(test: Test) -> bool:
     """No line of the project is run in the test's own process."""
     return not any(path != test.file and not is_test_file(path) for path in test.lines)
 
 
-async def passing_when_written(
+async def find_passing_in_copy(
     at: Workspace, job: Job, tests: Sequence[Test], texts: Mapping[str, str]
 ) -> frozenset[str]:
     """Ids of those tests that pass in a copy of the project which has these texts; none when it cannot be copied."""
-    from tools.repair.anylang.trying import TooLarge, copies
+    from tools.repair.anylang.trying import TooLarge, create_copies
 
     try:
-        async with copies(at, 1) as (copy,):
+        async with create_copies(at, 1) as (copy,):
             root = copy.at.root
             for path, text in texts.items():
                 await asyncio.to_thread((root / path).write_bytes, text.encode("utf-8"))
             folders = [root / Path(each).relative_to(at.root) for each in job.python_path]
-            said = await _run(copy.at, job, folders, [test.id for test in tests])
+            said = await _run_pytest(copy.at, job, folders, [test.id for test in tests])
     except (TooLarge, OSError, UserError):
         return frozenset()
     passed = {line.removeprefix(_PASSED) for line in said.split("\n") if line.startswith(_PASSED)}
     return frozenset(test.id for test in tests if test.id in passed)
 
 
-async def _run(at: Workspace, job: Job, folders: Sequence[Path], names: Sequence[str]) -> str:
+async def _run_pytest(at: Workspace, job: Job, folders: Sequence[Path], names: Sequence[str]) -> str:
     options = ("-q", "-rp", "--tb=no", "-p", "no:cacheprovider", f"--rootdir={at.root}")
     paths = {"PYTHONPATH": os.pathsep.join(map(str, folders))} if folders else {}
     command = Command(

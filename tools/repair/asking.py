@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tools.repair.candidates import Candidate
-from tools.repair.failures import likeness
-from tools.repair.localization import covering, own_lines
-from tools.repair.server import Message, Requests
+from tools.repair.failures import measure_test_similarity
+from tools.repair.localization import get_own_lines, select_covering_tests
+from tools.repair.server import Message, RequestPipe
 from tools.repair.spectrum import Spectrum, Test
 from tools.repair.templates import Source
 
@@ -40,13 +40,13 @@ class Effort:
     ceiling: float
 
     @property
-    def slow(self) -> bool:
+    def is_slow(self) -> bool:
         """A candidate may take so long that no more of them are begun than can be at work."""
         return self.factor > 1.0
 
 
 @dataclass(slots=True, kw_only=True)
-class Asking:
+class WorkerClient:
     """Sends requests about candidates to the workers and keeps what is `open`: request → its candidates.
 
     name: tells the replies to this search from late ones to another
@@ -57,7 +57,7 @@ class Asking:
 
     name: str
     root: Path
-    workers: Mapping[str, Requests]
+    workers: Mapping[str, RequestPipe]
     spectrum: Spectrum
     sources: Mapping[str, Source]
     wanted: Sequence[Test]
@@ -69,7 +69,7 @@ class Asking:
     _near: dict[tuple[str, range], list[int]] = field(default_factory=dict)
     _alike: dict[int, float] = field(default_factory=dict)
 
-    async def brief(self) -> None:
+    async def send_context(self) -> None:
         """Tell the workers what all requests are about."""
         message: Message = {
             "texts": {str(self.root / path): source.text for path, source in self.sources.items()},
@@ -79,7 +79,7 @@ class Asking:
         for worker in self.workers.values():
             await worker.send(message)
 
-    async def screen(
+    async def request_screening(
         self, batch: list[Candidate], judges: Sequence[Sequence[Test]], effort: Effort, *, alone: bool = False
     ) -> None:
         """Each candidate by one of its tests, in one child; what is `alone` in it is not compared with the original.
@@ -87,13 +87,13 @@ class Asking:
         judges: of each candidate, the failing test that it is judged by, and those of which one will do as well
         """
         tests = [each[0] for each in judges]
-        await self._ask("warm", batch, {
+        await self._send_request("warm", batch, {
             "screen": [test.index for test in tests],
             "endless": sorted({test.index for test in tests if test.endless}),
             "wordless": sorted({test.index for test in tests if not test.worded}),
             "others": [[test.index for test in each[1:] if not test.endless] for each in judges],
-            "near": [self.quick_near(candidate) for candidate in batch],
-            "candidates": [self.edits(candidate) for candidate in batch],
+            "near": [self.find_quick_tests(candidate) for candidate in batch],
+            "candidates": [self.encode_edits(candidate) for candidate in batch],
             "alone": alone,
             "before": sorted(self.words.items()) if alone else [],
             "settled": sorted(self.words),
@@ -102,40 +102,45 @@ class Asking:
             "seconds": min(effort.ceiling, max(test.limit for test in tests) * effort.factor),
         })  # fmt: skip
 
-    async def probe(self, candidate: Candidate) -> None:
+    async def request_probe(self, candidate: Candidate) -> None:
         """How tests go with a candidate, and what they run."""
         failing, passing = MOST_PROBED
-        near = self.passing_near(candidate)[:passing]
+        near = self.find_passing_tests(candidate)[:passing]
         tests = [*(test.index for test in self.wanted[:failing]), *near]
-        await self._ask("warm", [candidate], {
+        await self._send_request("warm", [candidate], {
             "probe": tests,
-            "edits": self.edits(candidate),
+            "edits": self.encode_edits(candidate),
             "seconds": max(PROBE_SECONDS, *(self.spectrum.tests[index].limit for index in tests)),
         })  # fmt: skip
 
-    async def lines(self, candidate: Candidate | None, tests: Sequence[int], *, inputs: bool = False) -> str:
+    async def request_lines(
+        self, candidate: Candidate | None, tests: Sequence[int], *, inputs: bool = False
+    ) -> str:
         """What tests run with a candidate, or as the program is; the request's name.
 
         inputs: instead, for how many of the inputs that tests give to what is changed it does otherwise than before
         """
         least = INPUT_SECONDS if inputs else PROBE_SECONDS
-        return await self._ask("warm", [candidate] if candidate else [], {
+        return await self._send_request("warm", [candidate] if candidate else [], {
             "probe": list(tests),
-            "edits": self.edits(candidate) if candidate else [],
+            "edits": self.encode_edits(candidate) if candidate else [],
             "inputs": inputs,
             "seconds": max(least, *(self.spectrum.tests[index].limit for index in tests)),
         })  # fmt: skip
 
-    async def trial(self, candidate: Candidate, effort: Effort, mode: str) -> None:
+    async def request_trial(self, candidate: Candidate, effort: Effort, mode: str) -> None:
         """From fresh state: the failing tests, then the passing ones that run the statement.
 
         A cold trial collects the failing tests' files alone, so those of other files are left to the whole suite.
         """
-        near, files = self.passing_near(candidate), sorted({test.collected_from for test in self.wanted})
+        near, files = (
+            self.find_passing_tests(candidate),
+            sorted({test.collection_file for test in self.wanted}),
+        )
         if mode == "cold":
-            near = [index for index in near if self.spectrum.tests[index].collected_from in files]
-        await self._ask(mode, [candidate], {
-            "edits": self.edits(candidate),
+            near = [index for index in near if self.spectrum.tests[index].collection_file in files]
+        await self._send_request(mode, [candidate], {
+            "edits": self.encode_edits(candidate),
             "files": files if all(files) else [],
             "stages": [
                 {
@@ -149,7 +154,7 @@ class Asking:
             "start": self.cold_start,
         })  # fmt: skip
 
-    async def whole(
+    async def request_suite_run(
         self,
         about: Candidate,
         edits: list[list[object]],
@@ -162,7 +167,7 @@ class Asking:
 
         ceiling: CPU seconds that a test may take at most
         """
-        return await self._ask("cold", [about], {
+        return await self._send_request("cold", [about], {
             "edits": edits,
             "files": list(files),
             "stages": [stage],
@@ -172,60 +177,60 @@ class Asking:
             "start": self.cold_start,
         })  # fmt: skip
 
-    async def _ask(self, mode: str, about: list[Candidate], message: Message) -> str:
+    async def _send_request(self, mode: str, about: list[Candidate], message: Message) -> str:
         self.asked += 1
         name = f"{self.name}.{self.asked}"
         self.open[name] = about
         await self.workers[mode].send({"id": name, **message})
         return name
 
-    def edits(self, candidate: Candidate) -> list[list[object]]:
+    def encode_edits(self, candidate: Candidate) -> list[list[object]]:
         """(absolute path, start, end, text) of each."""
         return [[str(self.root / each.path), each.start, each.end, each.text] for each in candidate.edits]
 
-    def passing_near(self, candidate: Candidate) -> list[int]:
+    def find_passing_tests(self, candidate: Candidate) -> list[int]:
         """Passing tests that run what is changed, in their order."""
         found: set[int] = set()
-        for path, lines in self._changed_lines(candidate):
+        for path, lines in self._iter_changed_lines(candidate):
             if (path, lines) not in self._near:
-                passing = self.spectrum.standing("passed")
-                self._near[path, lines] = [t.index for t in covering(passing, path, lines)]
+                passing = self.spectrum.select_tests("passed")
+                self._near[path, lines] = [t.index for t in select_covering_tests(passing, path, lines)]
             found.update(self._near[path, lines])
         return sorted(found)
 
-    def quick_near(self, candidate: Candidate, most: int = MOST_NEAR, slowest: int = 0) -> list[int]:
+    def find_quick_tests(self, candidate: Candidate, most: int = MOST_NEAR, slowest: int = 0) -> list[int]:
         """The quickest passing tests that run what is changed, none slower than in step `slowest`."""
-        near = [self.spectrum.tests[index] for index in self.passing_near(candidate)]
+        near = [self.spectrum.tests[index] for index in self.find_passing_tests(candidate)]
         return [
             t.index for t in sorted(near, key=lambda t: (t.slowness, t.index))[:most] if t.slowness <= slowest
         ]
 
-    def alike_near(self, candidate: Candidate, most: int, slowest: int) -> list[int]:
+    def find_similar_tests(self, candidate: Candidate, most: int, slowest: int) -> list[int]:
         """Quick passing tests that run what is changed, those first that run most of what a failing one runs."""
-        near = (self.spectrum.tests[index] for index in self.passing_near(candidate))
+        near = (self.spectrum.tests[index] for index in self.find_passing_tests(candidate))
         quick = [test for test in near if test.slowness <= slowest]
         return [
             test.index
-            for test in sorted(quick, key=lambda t: (-self._likeness_to_failing(t), t.index))[:most]
+            for test in sorted(quick, key=lambda t: (-self._get_similarity_to_failing(t), t.index))[:most]
         ]
 
-    def changes_imports(self, candidate: Candidate) -> bool:
+    def changes_import_time_code(self, candidate: Candidate) -> bool:
         """Whether what is changed ran while modules were imported, so that other tests may be collected."""
         imported = self.spectrum.imported
         return any(
             not imported.get(path, frozenset()).isdisjoint(lines)
-            for path, lines in self._changed_lines(candidate)
+            for path, lines in self._iter_changed_lines(candidate)
         )
 
-    def _likeness_to_failing(self, test: Test) -> float:
+    def _get_similarity_to_failing(self, test: Test) -> float:
         if test.index not in self._alike:
-            self._alike[test.index] = likeness(self.wanted[0], test) if self.wanted else 0.0
+            self._alike[test.index] = measure_test_similarity(self.wanted[0], test) if self.wanted else 0.0
         return self._alike[test.index]
 
-    def _changed_lines(self, candidate: Candidate) -> Iterator[tuple[str, range]]:
+    def _iter_changed_lines(self, candidate: Candidate) -> Iterator[tuple[str, range]]:
         """The lines of the statements that are changed, counted in the text before any change."""
         first = candidate.parts[0]
-        yield first.path, own_lines(first.suspect.statement)
+        yield first.path, get_own_lines(first.suspect.statement)
         if candidate.base is not None:
             for edit in candidate.edits:
                 text = self.sources[edit.path].text

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 
-from tools.repair.server import Job, Message, Replies, Requests, Worker
-from tools.repair.spectrum import Spectrum, load
+from tools.repair.server import Job, Message, Replies, RequestPipe, WorkerProcess
+from tools.repair.spectrum import Spectrum, load_spectrum
 from tools.workspace import Workspace
 
 
@@ -26,25 +26,27 @@ class Baseline:
     collecting: float = 0.0
 
 
-async def baseline(
+async def run_baseline(
     at: Workspace, stack: AsyncExitStack, job: Job, replies: Replies, unsteady: frozenset[str] = frozenset()
-) -> tuple[Baseline, Mapping[str, Requests]]:
+) -> tuple[Baseline, Mapping[str, RequestPipe]]:
     """Start the worker and wait for the trace; the ways to its modes."""
-    worker = await stack.enter_async_context(Worker(at, job, replies))
+    worker = await stack.enter_async_context(WorkerProcess(at, job, replies))
     workers = worker.requests
     nothing = Spectrum(tests=(), imported={}, complete=False)
     begun, started = time.monotonic(), replies.clock.now()
-    collected = await replies.expect("collected", job.seconds)
+    collected = await replies.wait_for_kind("collected", job.seconds)
     if collected is None or collected["kind"] != "collected":
         problem = (collected or {}).get("message") or worker.output or "collecting the tests took too long"
         return Baseline(spectrum=nothing, problem=problem), workers
     collecting = time.monotonic() - begun
-    traced = await replies.expect("traced", job.seconds - (replies.clock.now() - started))
+    traced = await replies.wait_for_kind("traced", job.seconds - (replies.clock.now() - started))
     if traced is None or traced["kind"] != "traced":
         problem = worker.output or "tracing the tests took too long"
         return Baseline(spectrum=nothing, errors=collected["errors"], problem=problem), workers
     try:
-        spectrum = load(worker.records, collected["ids"], collected["files"], traced["imported"], unsteady)
+        spectrum = load_spectrum(
+            worker.records, collected["ids"], collected["files"], traced["imported"], unsteady
+        )
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         problem = f"what was noted of the tests cannot be read ({type(error).__name__})"
         return Baseline(spectrum=nothing, problem=problem), workers

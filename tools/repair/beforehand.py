@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import replace
 from pathlib import PurePosixPath
 
-from tools.repair.localization import own_lines
+from tools.repair.localization import get_own_lines
 from tools.repair.spectrum import Spectrum, Test, is_test_file
 from tools.repair.templates import Source
 
@@ -18,7 +18,7 @@ MOST_FILES = 60
 _IMPORTED = re.compile(r"^\s*(?:from|import)\s+([\w.]+)", re.MULTILINE)
 
 
-def with_beforehand(
+def add_import_time_lines(
     tests: Sequence[Test], spectrum: Spectrum, source: Callable[[str], Source], text: Callable[[str], str]
 ) -> list[Test]:
     """The tests as if they ran what functions ran while modules were imported, if their files import the project.
@@ -29,20 +29,20 @@ def with_beforehand(
     for path in sorted(spectrum.imported)[:MOST_FILES]:
         if not is_test_file(path):
             with suppress(OSError, ValueError, SyntaxError, RecursionError):
-                lines = frozenset(_inside_functions(source(path))) & spectrum.imported[path]
+                lines = frozenset(_iter_function_lines(source(path))) & spectrum.imported[path]
                 called.update({path: lines} if lines else {})
     known = {part for path in called for part in PurePosixPath(path).with_suffix("").parts}
-    return [replace(each, lines=called) if _imports(each, known, text) else each for each in tests]
+    return [replace(each, lines=called) if _imports_project(each, known, text) else each for each in tests]
 
 
-def _inside_functions(source: Source) -> Iterator[int]:
+def _iter_function_lines(source: Source) -> Iterator[int]:
     for function in source.functions:
         for node in ast.walk(function):
             if isinstance(node, ast.stmt) and node is not function:
-                yield from own_lines(node)
+                yield from get_own_lines(node)
 
 
-def _imports(test: Test, known: set[str], text: Callable[[str], str]) -> bool:
+def _imports_project(test: Test, known: set[str], text: Callable[[str], str]) -> bool:
     with suppress(OSError, ValueError):
         return any(not known.isdisjoint(name.split(".")) for name in _IMPORTED.findall(text(test.file)))
     return False

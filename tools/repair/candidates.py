@@ -11,9 +11,9 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from tools.repair.edits import Edit, composed
-from tools.repair.idle import is_idle
-from tools.repair.likelihood import Traits, likelihood, traits
+from tools.repair.edits import Edit, compose_edits
+from tools.repair.idle import is_redundant
+from tools.repair.likelihood import Traits, compute_likelihood, measure_traits
 from tools.repair.localization import Suspect
 from tools.repair.templates import (
     FITTED,
@@ -21,7 +21,7 @@ from tools.repair.templates import (
     TEMPLATES,
     Change,
     Hints,
-    Package,
+    ProjectSources,
     Site,
     Source,
     Template,
@@ -48,7 +48,7 @@ NAMED = 0.97
 _STEPS = (1.2, 0.65, 0.4, 0.25, 0.0)
 
 
-def grouped(templates: Sequence[Template]) -> tuple[tuple[Template, ...], ...]:
+def group_by_prior(templates: Sequence[Template]) -> tuple[tuple[Template, ...], ...]:
     """The templates, the likeliest first, in such groups."""
     ordered = sorted(templates, key=lambda each: -each.prior)
     steps = zip(_STEPS, (math.inf, *_STEPS), strict=False)
@@ -56,7 +56,7 @@ def grouped(templates: Sequence[Template]) -> tuple[tuple[Template, ...], ...]:
     return tuple(group for group in groups if group)
 
 
-GROUPS, GROUPS_FITTED = grouped(TEMPLATES), grouped(FITTED)
+GROUPS, GROUPS_FITTED = group_by_prior(TEMPLATES), group_by_prior(FITTED)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,7 +92,7 @@ class Candidate:
     @property
     def edits(self) -> list[Edit]:
         """What it changes, all offsets counting in the text before any change."""
-        return composed([(part.path, part.source.text, part.change) for part in self.parts])
+        return compose_edits([(part.path, part.source.text, part.change) for part in self.parts])
 
     @property
     def precision(self) -> float:
@@ -107,13 +107,13 @@ class Candidate:
         return "; ".join(each.change.why for each in self.parts)
 
 
-def statements_in_view(suspects: int, sources: Iterable[Source]) -> int:
+def adjust_suspect_count(suspects: int, sources: Iterable[Source]) -> int:
     """How many statements are suspicious: in a library, whose files are large, more than `MANY_STATEMENTS`."""
     large = sum(len(source.statements) for source in sources) > LARGE
     return max(suspects, MANY_STATEMENTS + 1) if large and suspects else suspects
 
 
-def candidates(
+def generate_candidates(
     suspects: Sequence[Suspect],
     sources: Mapping[str, Source],
     hints: Hints,
@@ -126,42 +126,42 @@ def candidates(
     fitted: by likelihood; None: where many statements are suspicious
     """
     if fitted is None:
-        fitted = statements_in_view(len(suspects), sources.values()) > MANY_STATEMENTS
+        fitted = adjust_suspect_count(len(suspects), sources.values()) > MANY_STATEMENTS
     groups = GROUPS_FITTED if fitted else GROUPS
     if kind is not None:
-        groups = grouped(
+        groups = group_by_prior(
             [replace(each, prior=each.prior * kind(each.name)) for group in groups for each in group]
         )
     heap: list[tuple[float, int, int, Suspect, str, Change, Traits]] = []
     written: set[str] = set()
     meant: set[tuple[str, int, str] | None] = {None}
     number = rank = 0
-    around = Package(list(sources.values()))
+    around = ProjectSources(list(sources.values()))
     sites = [
         Site(source=sources[each.path], statement=each.statement, hints=hints, around=around)
         for each in suspects
     ]
     # No candidate of a group at a statement is likelier than its score times the group's highest prior.
     turns = sorted(
-        (-_weight(suspect, fitted) * group[0].prior, place, position)
+        (-_weigh_suspect(suspect, fitted) * group[0].prior, place, position)
         for position, suspect in enumerate(suspects)
         for place, group in enumerate(groups)
     )
     for turn, (_, place, position) in enumerate(turns):
         suspect, following = suspects[position], -turns[turn + 1][0] if turn + 1 < len(turns) else 0.0
-        found = at_statement(suspect, sites[position], groups[place], written, fitted)
+        found = generate_at_statement(suspect, sites[position], groups[place], written, fitted)
         for order, (priority, name, change, known) in enumerate(found):
             heapq.heappush(heap, (-priority, number, order, suspect, name, change, known))
             number += 1
         if place == 0:
-            meant.add(unchanged(sources[suspect.path], suspect.statement))
+            meant.add(identify_statement(sources[suspect.path], suspect.statement))
         while heap and -heap[0][0] >= following:
             priority, _, _, of, name, change, known = heapq.heappop(heap)
-            meaning = identity(sources[of.path], of.statement, change)
+            meaning = identify_change(sources[of.path], of.statement, change)
             if meaning in meant:  # no Python, or said before in other words
                 continue
             meant.add(meaning)
-            size = _tokens_changed(sources[of.path].text[change.start : change.end], change.text)
+            size = _count_changed_tokens(sources[of.path].text[change.start : change.end], change.text)
             yield Candidate(
                 rank=rank,
                 suspect=of,
@@ -175,7 +175,7 @@ def candidates(
             rank += 1
 
 
-def _tokens_changed(old: str, new: str) -> int:
+def _count_changed_tokens(old: str, new: str) -> int:
     """How many words, numbers and signs come and go; an exchange counts once, as does a change of places."""
     before, after = TOKEN.findall(old), TOKEN.findall(new)
     if sorted(before) == sorted(after):
@@ -184,38 +184,38 @@ def _tokens_changed(old: str, new: str) -> int:
     return sum(max(b - a, d - c) for tag, a, b, c, d in matcher.get_opcodes() if tag != "equal")
 
 
-def at_statement(
+def generate_at_statement(
     suspect: Suspect, site: Site, templates: Sequence[Template], seen: set[str], fitted: bool
 ) -> list[tuple[float, str, Change, Traits]]:
     """(priority, template, change, traits) for what templates say of a statement and was not `seen`."""
     source, text = site.source, site.source.text
     by_template: dict[str, list[Change]] = defaultdict(list)
     for template in templates:
-        for change in _said(template, site):
+        for change in _iter_changes(template, site):
             if text[change.start : change.end] == change.text:
                 continue
-            written = _text_after(source, change)
+            written = _build_text_key(source, change)
             if written not in seen:
                 seen.add(written)
                 by_template[template.name].append(change)
     result: list[tuple[float, str, Change, Traits]] = []
     for template in templates:
         found = by_template[template.name]
-        each = _weight(suspect, fitted) * template.prior
+        each = _weigh_suspect(suspect, fitted) * template.prior
         for place, change in enumerate(found):
             if not fitted:
                 one = 1 - ORDER_DISCOUNT * min(place, 1000)
                 result.append((each * one / len(found) ** SPREAD, template.name, change, ()))
                 continue
-            known = traits(site, change, place, len(found))
-            looks = likelihood(known)
+            known = measure_traits(site, change, place, len(found))
+            looks = compute_likelihood(known)
             if template.precision >= NAMED:  # what the failure itself names need not look like anything
                 looks = max(looks, 1 / (1 + place))
             result.append((each * looks, template.name, change, known))
     return result
 
 
-def _said(template: Template, site: Site) -> Iterator[Change]:
+def _iter_changes(template: Template, site: Site) -> Iterator[Change]:
     """What a template says, and nothing more once it has lent a text that is no Python where it is put."""
     try:
         yield from template.changes(site)
@@ -223,7 +223,7 @@ def _said(template: Template, site: Site) -> Iterator[Change]:
         return
 
 
-def _weight(suspect: Suspect, fitted: bool) -> float:
+def _weigh_suspect(suspect: Suspect, fitted: bool) -> float:
     return suspect.score**SUSPICION if fitted else suspect.score
 
 
@@ -231,7 +231,7 @@ def _weight(suspect: Suspect, fitted: bool) -> float:
 _AROUND = 200
 
 
-def _text_after(source: Source, change: Change) -> str:
+def _build_text_key(source: Source, change: Change) -> str:
     """The same for changes that come to the same text, but for blanks; cheap, for many are never tried."""
     text, start, end = source.text, change.start, change.end
     line = text.rfind("\n", 0, start) + 1
@@ -244,51 +244,53 @@ def _text_after(source: Source, change: Change) -> str:
     return f"{source.path}:{first}:{lines[0]}:{written}"
 
 
-def identity(source: Source, statement: ast.stmt, change: Change) -> tuple[str, int, str] | None:
+def identify_change(source: Source, statement: ast.stmt, change: Change) -> tuple[str, int, str] | None:
     """What the statement means after the change, however it is written; None if it is no Python at all."""
-    start, end = source.span(statement)[0], _header_end(source, statement)
+    start, end = source.get_span(statement)[0], _find_header_end(source, statement)
     if start <= change.start and change.end <= end:
         changed = source.text[start : change.start] + change.text + source.text[change.end : end]
-        return _meaning(source, statement, changed)
+        return _identify_text(source, statement, changed)
     # Whole lines come, go or move: the text itself tells such changes apart.
     return source.path, change.start, f"{change.end}\n{change.text}"
 
 
-def unchanged(source: Source, statement: ast.stmt) -> tuple[str, int, str] | None:
+def identify_statement(source: Source, statement: ast.stmt) -> tuple[str, int, str] | None:
     """The identity of a statement as it is."""
-    return _meaning(
-        source, statement, source.text[source.span(statement)[0] : _header_end(source, statement)]
+    return _identify_text(
+        source, statement, source.text[source.get_span(statement)[0] : _find_header_end(source, statement)]
     )
 
 
-def _meaning(source: Source, statement: ast.stmt, chunk: str) -> tuple[str, int, str] | None:
+def _identify_text(source: Source, statement: ast.stmt, chunk: str) -> tuple[str, int, str] | None:
     if isinstance(getattr(statement, "body", None), list) and not isinstance(statement, ast.Try):
-        chunk = _completed(chunk, statement)
+        chunk = _complete_header(chunk, statement)
     elif isinstance(statement, ast.Try) and statement.col_offset:
-        chunk = f"if 1:\n{source.indentation(statement.lineno)}{chunk}"
+        chunk = f"if 1:\n{source.get_indentation(statement.lineno)}{chunk}"
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", SyntaxWarning)  # of texts such as `0or`, which nobody will see
             tree = ast.parse(chunk)
     except SyntaxError:  # a template went beyond what the grammar allows here
         return None
-    if any(map(is_idle, ast.walk(tree))) and not any(map(is_idle, ast.walk(statement))):
+    if any(map(is_redundant, ast.walk(tree))) and not any(map(is_redundant, ast.walk(statement))):
         return None
     return source.path, statement.lineno, ast.dump(tree)
 
 
-def _header_end(source: Source, statement: ast.stmt) -> int:
+def _find_header_end(source: Source, statement: ast.stmt) -> int:
     body = getattr(statement, "body", None)
     if not isinstance(body, list) or isinstance(statement, ast.Try):
-        return source.span(statement)[1]
+        return source.get_span(statement)[1]
     first = body[0]
     decorated = [each.lineno for each in getattr(first, "decorator_list", [])]
     return (
-        source.offset(first.lineno, first.col_offset) if not decorated else source.line_start(min(decorated))
+        source.to_offset(first.lineno, first.col_offset)
+        if not decorated
+        else source.get_line_start(min(decorated))
     )
 
 
-def _completed(chunk: str, statement: ast.stmt) -> str:
+def _complete_header(chunk: str, statement: ast.stmt) -> str:
     """A compound statement's header with the least body that makes it whole."""
     text = chunk.rstrip()
     if isinstance(statement, ast.If) and text.startswith("elif"):

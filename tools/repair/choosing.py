@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from tools.repair.candidates import MANY_STATEMENTS, NAMED, Candidate
 from tools.repair.result import LOW, Fix
 from tools.repair.templates.source import Function
-from tools.repair.turning import function_at, leaves_dead, turns_around
+from tools.repair.turning import find_function, leaves_dead_code, reverses_control_flow
 
 # Templates right less often than this, when the tests pass, are taken only for want of better.
 SURE = 0.75
@@ -49,7 +49,7 @@ LUCK = 0.03
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
+class PlausiblePatch:
     """A candidate that helps and breaks nothing.
 
     helped: indexes of the tests that pass with it
@@ -67,70 +67,70 @@ class Found:
     altered: float = 0.0
 
     @property
-    def sureness(self) -> float:
+    def adjusted_trust(self) -> float:
         """The trust, less for what sends tests another way that have nothing to do with the fault."""
         return self.trust * (1 - DISTURBED * math.sqrt(self.disturbed))
 
     @property
     def weight(self) -> float:
         """How likely it was before it was tried, times how sure it is now."""
-        return self.candidate.priority * self.sureness
+        return self.candidate.priority * self.adjusted_trust
 
     @property
-    def doubtful(self) -> bool:
-        return self.sureness < SURE or bool(self.candidate.traits and self.candidate.priority < LUCK)
+    def is_doubtful(self) -> bool:
+        return self.adjusted_trust < SURE or bool(self.candidate.traits and self.candidate.priority < LUCK)
 
     @property
-    def no_luck(self) -> float:
+    def probability_not_by_chance(self) -> float:
         """From 0 to 1, how likely it is that it passes for a reason; 1 where nothing is known of its likelihood."""
         return self.candidate.priority / (self.candidate.priority + LUCK) if self.candidate.traits else 1.0
 
     @property
     def tier(self) -> int:
         """0 for what is to be trusted most."""
-        return sum(self.sureness < step for step in TIERS)
+        return sum(self.adjusted_trust < step for step in TIERS)
 
     @property
     def preference(self) -> tuple[int, int, bool, float, int]:
         """Smaller is better: the most tests helped, of a kind to be trusted, the rest as it was, likely and small."""
         each = self.candidate
         if each.traits:
-            cost = SMALL * each.size - math.log(each.priority) - TRUST * math.log(self.sureness)
+            cost = SMALL * each.size - math.log(each.priority) - TRUST * math.log(self.adjusted_trust)
             cost += ALTERED * self.altered
-            tier = int(self.sureness < NAMED)
+            tier = int(self.adjusted_trust < NAMED)
         else:
             cost, tier = each.size, self.tier
         return -len(self.helped), tier, self.disturbed > 0, cost, each.rank
 
 
-def trust(candidate: Candidate, passing: int = 1) -> float:
+def estimate_trust(candidate: Candidate, passing: int = 1) -> float:
     """The template's precision, less for a change after which something is computed for nothing, or for one test.
 
     passing: how many passing tests run the place
     """
     found = candidate.precision
-    if not passing and found >= SURE and any(map(turns_around, candidate.parts)):
+    if not passing and found >= SURE and any(map(reverses_control_flow, candidate.parts)):
         found *= UNSEEN
     for part in candidate.parts:
-        if leaves_unused(part) or leaves_dead(part):
+        if leaves_unused_name(part) or leaves_dead_code(part):
             found *= UNUSED
     return found
 
 
-def leaves_unused(candidate: Candidate) -> bool:
+def leaves_unused_name(candidate: Candidate) -> bool:
     """A local name that the function read before is still bound, but nothing reads it any more."""
     source, change, statement = candidate.source, candidate.change, candidate.suspect.statement
-    function = source.enclosing(statement)
+    function = source.find_enclosing_function(statement)
     if function is None:
         return False
     text = source.text[: change.start] + change.text + source.text[change.end :]
-    after = function_at(text, function)
+    after = find_function(text, function)
     if after is None:
         return False
-    return bool((_read(function) & _bound(after)) - _read(after))
+    return bool((_collect_read_names(function) & _collect_bound_names(after)) - _collect_read_names(after))
 
 
-def confidence(found: Found, others: Iterable[Found], statements: int = 0) -> float:
+def compute_confidence(found: PlausiblePatch, others: Iterable[PlausiblePatch], statements: int = 0) -> float:
     """From 0 to 1, how likely it is that the change is right and not only fits the tests.
 
     others: what else would do
@@ -140,35 +140,35 @@ def confidence(found: Found, others: Iterable[Found], statements: int = 0) -> fl
     few = FEW if found.near < FEW_TESTS else 1.0
     rivals = [each for each in alike if each.tier <= found.tier]
     if statements > MANY_STATEMENTS:
-        few *= math.pow(_share(found, alike), SHARED) * found.no_luck
-        rivals = [each for each in rivals if _place(each) == _place(found)]
-    return round(found.sureness * few * max(FEWEST_RIVALS, RIVAL ** len(rivals)), 2)
+        few *= math.pow(_compute_share(found, alike), SHARED) * found.probability_not_by_chance
+        rivals = [each for each in rivals if _get_place(each) == _get_place(found)]
+    return round(found.adjusted_trust * few * max(FEWEST_RIVALS, RIVAL ** len(rivals)), 2)
 
 
-def _share(found: Found, alike: Iterable[Found]) -> float:
+def _compute_share(found: PlausiblePatch, alike: Iterable[PlausiblePatch]) -> float:
     """Of what all the places are worth where a change would do, what this one is."""
     places: dict[tuple[str, int], float] = {}
     for each in alike:
-        places[_place(each)] = max(places.get(_place(each), 0.0), each.weight)
-    places[_place(found)] = found.weight
+        places[_get_place(each)] = max(places.get(_get_place(each), 0.0), each.weight)
+    places[_get_place(found)] = found.weight
     return found.weight / (sum(places.values()) + NOWHERE)
 
 
-def _place(found: Found) -> tuple[str, int]:
+def _get_place(found: PlausiblePatch) -> tuple[str, int]:
     return found.candidate.path, found.candidate.suspect.line
 
 
-def in_words(value: float) -> str:
+def describe_confidence(value: float) -> str:
     """For a person."""
     return "high" if value >= 0.85 else "fair" if value >= LOW else "low"
 
 
-def sure(fixes: Sequence[Fix]) -> tuple[Fix, ...]:
+def select_confident_fixes(fixes: Sequence[Fix]) -> tuple[Fix, ...]:
     """Those before the first doubtful one; what comes after it was found with it in place."""
     return tuple(itertools.takewhile(lambda fix: fix.confidence >= LOW, fixes))
 
 
-def _read(function: Function) -> set[str]:
+def _collect_read_names(function: Function) -> set[str]:
     nodes = [n for n in ast.walk(function) if isinstance(n, ast.Name)]
     # `x += 1` reads x, whatever the syntax tree says.
     targets = [n.target for n in ast.walk(function) if isinstance(n, ast.AugAssign)]
@@ -176,6 +176,6 @@ def _read(function: Function) -> set[str]:
     return {n.id for n in nodes if isinstance(n.ctx, ast.Load)} | changed
 
 
-def _bound(function: Function) -> set[str]:
+def _collect_bound_names(function: Function) -> set[str]:
     stored = {n.id for n in ast.walk(function) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
     return stored | {each.arg for each in function.args.args}

@@ -28,7 +28,7 @@ def is_crowded() -> bool:
     return load > JOBS + 1 + (os.cpu_count() or 2) / 2
 
 
-class Clock:
+class BudgetClock:
     """Seconds of a budget spent since the start; they go by no quicker than seconds do, and at least a third as quick.
 
     time: seconds by the clock; own: CPU seconds of this process; crowded: whether CPU seconds are what counts now
@@ -47,7 +47,7 @@ class Clock:
         self._quiet = self._busy = self._worked = 0.0
         self._workers = 0.0
 
-    def workers_used(self, seconds: float) -> None:
+    def add_worker_seconds(self, seconds: float) -> None:
         """CPU seconds that workers used since they were last told of."""
         self._workers += seconds
 
@@ -65,6 +65,6 @@ class Clock:
             self._asked, self._crowded = time, self._is_crowded()
         return self._quiet + max(min(self._busy, self._worked), self._busy / LONGEST)
 
-    def longest(self, seconds: float) -> float:
+    def to_wall_seconds(self, seconds: float) -> float:
         """So many seconds of the budget by the clock, if the machine stays as it is, at most."""
         return seconds * (LONGEST if self._crowded else 1.0)

@@ -14,10 +14,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
-from tools.repair.candidates import Candidate, candidates
+from tools.repair.candidates import Candidate, generate_candidates
 from tools.repair.edits import Edit
-from tools.repair.failures import hints
-from tools.repair.localization import rank
+from tools.repair.failures import extract_hints
+from tools.repair.localization import rank_statements
 from tools.repair.server import Message
 from tools.repair.spectrum import Frame, Spectrum, Test, is_test_file
 from tools.repair.templates import Source
@@ -41,7 +41,7 @@ _ADDRESS = re.compile(r"0[xX][0-9a-fA-F]+")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Half:
+class PartialPatch:
     """A change that did not do, and in what words the failing test failed with it ("" when it passed)."""
 
     candidate: Candidate
@@ -49,7 +49,7 @@ class Half:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Base:
+class SearchBase:
     """A change to search on top of, with what its tests do.
 
     sources: the files as it leaves them
@@ -64,7 +64,7 @@ class Base:
     weight: float
 
 
-def promising(halves: Sequence[Half]) -> list[Candidate]:
+def select_promising(halves: Sequence[PartialPatch]) -> list[Candidate]:
     """Those to look at more closely: what made a test pass, then by order of trial, few of those that fail alike."""
     found: list[Candidate] = []
     words: dict[str, int] = {}
@@ -75,20 +75,24 @@ def promising(halves: Sequence[Half]) -> list[Candidate]:
     return found[:MOST_BASES]
 
 
-def based(
+def build_base(
     candidate: Candidate,
     probed: Message,
     sources: Mapping[str, Source],
     spectrum: Spectrum,
     wanted: Sequence[Test],
-) -> Base | None:
+) -> SearchBase | None:
     """What a base is worth by how tests went with it; None when it cannot be built on.
 
     wanted: how the failing tests go without it, or without the last of its changes
     """
     records: dict[int, Message] = {int(index): record for index, record in probed["tests"].items()}
-    now = {test.index: _now(test, records[test.index]) for test in spectrum.tests if test.index in records}
-    mended = _mended(candidate, sources)
+    now = {
+        test.index: _apply_record(test, records[test.index])
+        for test in spectrum.tests
+        if test.index in records
+    }
+    mended = _apply_candidate(candidate, sources)
     first = next((now[t.index] for t in wanted if t.index in now and now[t.index].standing == "failed"), None)
     broken = [
         t for t in now.values() if t.standing == "failed" and spectrum.tests[t.index].standing == "passed"
@@ -102,16 +106,16 @@ def based(
     chance = candidate.priority * candidate.precision
     first = first or broken[0]
     failing.sort(key=lambda test: test is not first)
-    return Base(
+    return SearchBase(
         candidate=candidate,
         sources=mended,
         spectrum=replace(spectrum, tests=list(now.values())),
         failing=failing,
-        weight=chance * _evidence([t for t in wanted if t.index in now], now, len(broken)),
+        weight=chance * _weigh_evidence([t for t in wanted if t.index in now], now, len(broken)),
     )
 
 
-def unlike(failing: Sequence[Test], most: int = MOST_JUDGES) -> list[Test]:
+def select_different_tests(failing: Sequence[Test], most: int = MOST_JUDGES) -> list[Test]:
     """The first test and others that run other lines: a second change may mend these, and a third one the first."""
     found: list[Test] = []
     for test in failing:
@@ -120,7 +124,7 @@ def unlike(failing: Sequence[Test], most: int = MOST_JUDGES) -> list[Test]:
     return found
 
 
-def got_past(said: str, base: Base | None) -> bool:
+def removes_exception(said: str, base: SearchBase | None) -> bool:
     """Whether a change on top of a base took the exception away that its first test ended with.
 
     said: how that test ends with both, as the screening says it ("Type: message", cut off)
@@ -133,15 +137,17 @@ def got_past(said: str, base: Base | None) -> bool:
     return stopped and not before.startswith(said)
 
 
-def before(candidate: Candidate, wanted: Sequence[Test], bases: Mapping[int, Base | None]) -> list[Test]:
+def get_base_outcomes(
+    candidate: Candidate, wanted: Sequence[Test], bases: Mapping[int, SearchBase | None]
+) -> list[Test]:
     """How the wanted tests go with what a candidate is made on top of, as far as that is known."""
     base = bases.get(candidate.base.rank) if candidate.base else None
     known = {test.index: test for test in base.spectrum.tests} if base else {}
     return [known.get(test.index, test) for test in wanted]
 
 
-def on_top(
-    bases: Sequence[Base],
+def generate_second_changes(
+    bases: Sequence[SearchBase],
     first_rank: int,
     most: int,
     seen: set[tuple[Edit, ...]],
@@ -153,7 +159,7 @@ def on_top(
     suspects: statements for which they are made on top of each base
     """
     number = 0
-    for candidate in _merged(bases, suspects):
+    for candidate in _merge_by_priority(bases, suspects):
         meaning = tuple(candidate.edits)
         if meaning in seen:
             continue
@@ -164,9 +170,9 @@ def on_top(
             return
 
 
-def _merged(bases: Sequence[Base], suspects: int) -> Iterator[Candidate]:
+def _merge_by_priority(bases: Sequence[SearchBase], suspects: int) -> Iterator[Candidate]:
     """What the bases have, the likeliest first. A base is not looked at before its turn: its candidates cost time."""
-    streams = [_seconds(base, suspects) for base in bases]
+    streams = [_generate_on_base(base, suspects) for base in bases]
     heads: list[Candidate | None] = [None] * len(bases)
     heap = [(-base.weight * USUAL, number) for number, base in enumerate(bases)]
     heapq.heapify(heap)
@@ -182,14 +188,14 @@ def _merged(bases: Sequence[Base], suspects: int) -> Iterator[Candidate]:
             heapq.heapreplace(heap, (-following.priority, number))
 
 
-def _seconds(base: Base, most: int) -> Iterator[Candidate]:
-    suspects = rank(base.sources, base.failing, base.spectrum)[:most]
-    for each in candidates(suspects, base.sources, hints(base.failing)):
+def _generate_on_base(base: SearchBase, most: int) -> Iterator[Candidate]:
+    suspects = rank_statements(base.sources, base.failing, base.spectrum)[:most]
+    for each in generate_candidates(suspects, base.sources, extract_hints(base.failing)):
         priority, size = each.priority * base.weight, each.size + base.candidate.size
         yield replace(each, base=base.candidate, priority=priority, size=size)
 
 
-def _now(test: Test, record: Message) -> Test:
+def _apply_record(test: Test, record: Message) -> Test:
     outcome = record["outcome"]
     return replace(
         test,
@@ -202,7 +208,7 @@ def _now(test: Test, record: Message) -> Test:
     )
 
 
-def _mended(candidate: Candidate, sources: Mapping[str, Source]) -> dict[str, Source] | None:
+def _apply_candidate(candidate: Candidate, sources: Mapping[str, Source]) -> dict[str, Source] | None:
     texts = {path: source.text for path, source in sources.items()}
     for part in candidate.parts:
         text = texts[part.path]
@@ -215,7 +221,7 @@ def _mended(candidate: Candidate, sources: Mapping[str, Source]) -> dict[str, So
     return None
 
 
-def _evidence(wanted: Sequence[Test], now: Mapping[int, Test], broken: int) -> float:
+def _weigh_evidence(wanted: Sequence[Test], now: Mapping[int, Test], broken: int) -> float:
     pairs = [(before, now[before.index]) for before in wanted]
     gained = sum(b.standing == "failed" and a.standing == "passed" for b, a in pairs) / len(pairs)
     further = sum(map(_is_further, *zip(*pairs, strict=True))) / len(pairs)
@@ -236,10 +242,10 @@ def _is_further(before: Test, after: Test) -> bool:
         return True
     if before.error in _UNSTOPPED or (before.error, before.message) == (after.error, after.message):
         return False
-    return after.error in _UNSTOPPED or _runs_more(before, after)
+    return after.error in _UNSTOPPED or _runs_more_lines(before, after)
 
 
-def _runs_more(before: Test, after: Test) -> bool:
+def _runs_more_lines(before: Test, after: Test) -> bool:
     """Of the program: of tests' own lines it is not known what was run before."""
     return any(
         lines - before.lines.get(path, frozenset())

@@ -22,18 +22,18 @@ class Edit:
         return len(self.text) - (self.end - self.start)
 
 
-def composed(changes: Iterable[tuple[str, str, Change]]) -> list[Edit]:
+def compose_edits(changes: Iterable[tuple[str, str, Change]]) -> list[Edit]:
     """Edits that come to the same as the changes, sorted by place; none overlaps or touches another.
 
     changes: path, the file's text as the changes before left it, and what is changed in that text
     """
     files: dict[str, list[Edit]] = {}
     for path, text, change in changes:
-        files[path] = _with(files.get(path, []), path, text, change)
+        files[path] = _add_change(files.get(path, []), path, text, change)
     return [edit for path in sorted(files) for edit in files[path]]
 
 
-def _with(edits: list[Edit], path: str, text: str, change: Change) -> list[Edit]:
+def _add_change(edits: list[Edit], path: str, text: str, change: Change) -> list[Edit]:
     """The edits with one more: those that it touches become one with it."""
     before: list[Edit] = []
     after: list[Edit] = []

@@ -18,18 +18,18 @@ ENOUGH_PASSING = 3
 MOST_WANTED = 40
 
 
-def groups(failing: Sequence[Test]) -> Iterator[list[Test]]:
+def group_by_fault(failing: Sequence[Test]) -> Iterator[list[Test]]:
     """Failing tests by likely fault: each begins with the test that runs least, and holds those that run alike."""
-    rest = sorted(failing, key=lambda test: (test.endless, test.slowness, _size(test), test.index))
+    rest = sorted(failing, key=lambda test: (test.endless, test.slowness, _count_lines(test), test.index))
     while rest:
         first = rest[0]
-        alike = [test for test in rest if test is first or likeness(first, test) >= SAME_FAULT]
+        alike = [test for test in rest if test is first or measure_test_similarity(first, test) >= SAME_FAULT]
         # The one that runs least is judged first; after it the quick ones, so that a wrong patch is found out early.
         yield alike[:MOST_WANTED]
         rest = [test for test in rest if test not in alike]
 
 
-def hints(failing: Sequence[Test]) -> Hints:
+def extract_hints(failing: Sequence[Test]) -> Hints:
     """What the failures' own words say about names, attributes and exceptions."""
     texts = [f"{test.error}: {test.message}" for test in failing]
     names = {name for text in texts for name in re.findall(r"name '(\w+)' is not defined", text)}
@@ -46,7 +46,7 @@ def hints(failing: Sequence[Test]) -> Hints:
         missing_attributes=frozenset(attributes),
         missing_modules=frozenset(modules),
         errors=frozenset(errors - unraised - {"AssertionError"}),
-        texts=tuple(dict.fromkeys(pair for test in failing for pair in _compared(test))),
+        texts=tuple(dict.fromkeys(pair for test in failing for pair in _iter_compared_texts(test))),
         lacking=frozenset(lacking),
         clashes=tuple(dict.fromkeys(test.message for test in failing if test.error == "TypeError")),
     )
@@ -60,26 +60,26 @@ _UNRAISED = (
 )
 
 
-def alone_against_all(failing: Sequence[Test], spectrum: Spectrum) -> list[Test]:
+def find_doubtful_tests(failing: Sequence[Test], spectrum: Spectrum) -> list[Test]:
     """Failing tests whose own assertion is all that speaks for a fault: enough passing tests run all that they run.
 
     What they want may be wrong as well as what they test; coverage cannot tell, but a fault that these passing tests
     do not notice is rare.
     """
     counts: Counter[tuple[str, int]] = Counter()
-    for test in spectrum.standing("passed"):
-        counts.update(_places(test))
+    for test in spectrum.select_tests("passed"):
+        counts.update(_collect_lines(test))
     return [
         test
         for test in failing
         if test.error == "AssertionError"
         and not [frame for frame in test.frames if frame.path != test.file]
-        and _places(test)
-        and all(counts[place] >= ENOUGH_PASSING for place in _places(test))
+        and _collect_lines(test)
+        and all(counts[place] >= ENOUGH_PASSING for place in _collect_lines(test))
     ]
 
 
-def _compared(test: Test) -> Iterator[tuple[str, str]]:
+def _iter_compared_texts(test: Test) -> Iterator[tuple[str, str]]:
     """Texts that an assertion compared, both ways round: which of them is wanted is a matter of custom."""
     for one, other in test.texts:
         yield one, other
@@ -87,7 +87,7 @@ def _compared(test: Test) -> Iterator[tuple[str, str]]:
     message = test.message
     for pattern in _COMPARISONS:
         for match in pattern.finditer(message):
-            one, other = (_unquoted(each) for each in match.groups())
+            one, other = (_unquote(each) for each in match.groups())
             if one != other:
                 yield one, other
                 yield other, one
@@ -104,7 +104,7 @@ _COMPARISONS = (
 )
 
 
-def _unquoted(text: str) -> str:
+def _unquote(text: str) -> str:
     try:
         value = ast.literal_eval(text)
     except (ValueError, SyntaxError):  # a line of differences, which stands as it is
@@ -112,7 +112,7 @@ def _unquoted(text: str) -> str:
     return value if isinstance(value, str) else text
 
 
-def likeness(one: Test, other: Test) -> float:
+def measure_test_similarity(one: Test, other: Test) -> float:
     """Of the project's lines that both tests run, the share that they have in common (Jaccard); 1 if there are none."""
     common = together = 0
     for path in one.lines.keys() | other.lines.keys():
@@ -124,11 +124,11 @@ def likeness(one: Test, other: Test) -> float:
     return common / together if together else 1.0
 
 
-def _places(test: Test) -> frozenset[tuple[str, int]]:
+def _collect_lines(test: Test) -> frozenset[tuple[str, int]]:
     return frozenset(
         (path, line) for path, lines in test.lines.items() if path != test.file for line in lines
     )
 
 
-def _size(test: Test) -> int:
+def _count_lines(test: Test) -> int:
     return sum(len(lines) for path, lines in test.lines.items() if path != test.file)

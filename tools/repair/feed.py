@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from tools.repair.candidates import Candidate
 
 
-class First:
+class FirstCandidates:
     """The first so many of an iterator, and those after them when `more` says that they are wanted."""
 
     def __init__(self, candidates: Iterator[Candidate], number: int, more: Callable[[], bool]) -> None:
@@ -23,14 +23,14 @@ class First:
         return next(self._candidates)
 
 
-class Feed:
+class CandidateFeed:
     """Candidates in lots; the one that was not wanted yet is kept for later."""
 
     def __init__(self, candidates: Iterator[Candidate]) -> None:
         self._candidates = candidates
         self._held: Candidate | None = None
 
-    def batch(self, size: int, wanted: Callable[[Candidate], bool]) -> list[Candidate]:
+    def next_batch(self, size: int, wanted: Callable[[Candidate], bool]) -> list[Candidate]:
         found: list[Candidate] = []
         while len(found) < size:
             self._held = self._held or next(self._candidates, None)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from tools.repair.candidates import Candidate
-from tools.repair.choosing import Found
+from tools.repair.choosing import PlausiblePatch
 
 # A patch that helps only some of the failing tests is taken when this many more candidates, and as many
 # again as it took to find it, brought none that helps them all.
@@ -26,7 +26,7 @@ MOST_COLD = 6
 
 
 @dataclass(slots=True)
-class Finds:
+class PlausiblePatches:
     """What helps and breaks nothing, in whatever order it was met.
 
     wanted: number of the tests that should pass
@@ -35,55 +35,55 @@ class Finds:
 
     wanted: int
     many: bool = False
-    found: list[Found] = field(default_factory=list)
+    found: list[PlausiblePatch] = field(default_factory=list)
 
-    def worth_trying(self, candidate: Candidate) -> bool:
+    def is_worth_trying(self, candidate: Candidate) -> bool:
         """Whether a candidate could still be chosen, given what is at hand."""
-        return self._in_reach(candidate, self.found)
+        return self._is_in_reach(candidate, self.found)
 
-    def worth_waiting(self, candidate: Candidate) -> bool:
+    def is_worth_waiting(self, candidate: Candidate) -> bool:
         """The same, when trying it takes seconds: a rival that is less likely is not worth them."""
-        leader = self._leader(self.found)
+        leader = self._find_leader(self.found)
         return leader is None or candidate.rank < leader.candidate.rank
 
-    def worth_a_session(self, candidate: Candidate, tried: int) -> bool:
+    def is_worth_session(self, candidate: Candidate, tried: int) -> bool:
         """The same, when trying it takes a test session of its own and that was done `tried` times."""
-        leader = self._leader(self.found)
+        leader = self._find_leader(self.found)
         if leader is None:
-            return self.worth_trying(candidate)
+            return self.is_worth_trying(candidate)
         return candidate.rank < leader.candidate.rank and tried < MOST_COLD
 
     @property
-    def best(self) -> Found | None:
+    def best(self) -> PlausiblePatch | None:
         """The one to take, None if there is none."""
-        return next(iter(self.in_order()), None)
+        return next(iter(self.list_ranked()), None)
 
-    def in_order(self) -> list[Found]:
+    def list_ranked(self) -> list[PlausiblePatch]:
         """The good ones, best first: those that would have been met one at a time, whoever was quicker."""
-        known: list[Found] = []
+        known: list[PlausiblePatch] = []
         for each in sorted(self.found, key=lambda each: each.candidate.rank):
-            if not self._in_reach(each.candidate, known):
+            if not self._is_in_reach(each.candidate, known):
                 break
             known.append(each)
         return sorted(known, key=lambda each: each.preference)
 
-    def _in_reach(self, candidate: Candidate, good: Sequence[Found]) -> bool:
-        leader = self._leader(good)
+    def _is_in_reach(self, candidate: Candidate, good: Sequence[PlausiblePatch]) -> bool:
+        leader = self._find_leader(good)
         if leader is not None:
-            return self._rivals(leader, candidate)
+            return self._is_rival(leader, candidate)
         first = min((each.candidate.rank for each in good), default=None)
         return first is None or candidate.rank <= PATIENCE + 2 * first
 
-    def _leader(self, good: Sequence[Found]) -> Found | None:
+    def _find_leader(self, good: Sequence[PlausiblePatch]) -> PlausiblePatch | None:
         """The likeliest that helps every wanted test; one of a kind to be trusted, if there is any."""
         full = [found for found in good if len(found.helped) == self.wanted]
-        return min(full, key=lambda each: (each.doubtful, each.candidate.rank), default=None)
+        return min(full, key=lambda each: (each.is_doubtful, each.candidate.rank), default=None)
 
-    def _rivals(self, leader: Found, candidate: Candidate) -> bool:
-        most, alike = (LONGER, LESS_ALIKE) if leader.doubtful else (ALTERNATIVES, ALIKE)
+    def _is_rival(self, leader: PlausiblePatch, candidate: Candidate) -> bool:
+        most, alike = (LONGER, LESS_ALIKE) if leader.is_doubtful else (ALTERNATIVES, ALIKE)
         first = leader.candidate
         if self.many:
             most, alike = max(most, first.rank + AGAIN), min(alike, MUCH_LESS_ALIKE)
-            if leader.doubtful:
+            if leader.is_doubtful:
                 most, alike = max(most, TIMES_IN_DOUBT * first.rank + AGAIN_IN_DOUBT), 0.0
         return candidate.rank <= first.rank + most and candidate.priority >= first.priority * alike

@@ -40,15 +40,15 @@ class Hint:
     files: Mapping[str, float] = field(default_factory=dict)
     functions: Mapping[tuple[str, str], float] = field(default_factory=dict)
 
-    def place(self, path: str, function: str) -> float:
+    def weigh_place(self, path: str, function: str) -> float:
         """What a place's suspiciousness is multiplied with."""
-        return max(self._named(path, function), self._spoken(path, function))
+        return max(self._weigh_by_name(path, function), self._weigh_by_description(path, function))
 
-    def _spoken(self, path: str, function: str) -> float:
+    def _weigh_by_description(self, path: str, function: str) -> float:
         inside = self.functions.get((path, function), 0.0)
         return 1.0 + SPOKEN_FILE * self.files.get(path, 0.0) + SPOKEN_FUNCTION * inside
 
-    def _named(self, path: str, function: str) -> float:
+    def _weigh_by_name(self, path: str, function: str) -> float:
         found = 1.0
         pure = PurePosixPath(path)
         if any(word in (path, pure.name, pure.stem) or path.endswith("/" + word) for word in self._words):
@@ -58,11 +58,11 @@ class Hint:
             found *= FUNCTION
         return found
 
-    def kind(self, template: str) -> float:
+    def weigh_template(self, template: str) -> float:
         """The same for a template's prior: the first word of its name that says something is in the hint."""
         first = next((part for part in template.split("_") if len(part) > 2), template)
-        said = {_stem(word) for word in re.findall(r"[a-z]+", self.said.lower())} if self._words else ()
-        return KIND if _stem(first) in said else 1.0
+        said = {_stem_word(word) for word in re.findall(r"[a-z]+", self.said.lower())} if self._words else ()
+        return KIND if _stem_word(first) in said else 1.0
 
     @property
     def _words(self) -> Sequence[str]:
@@ -76,7 +76,7 @@ NO_HINT = Hint()
 Key = TypeVar("Key")
 
 
-def understood(at: Workspace, said: str) -> Hint:
+def parse_hint(at: Workspace, said: str) -> Hint:
     """A hint, and what it speaks of in the workspace if it describes something."""
     if len(said.split()) < DESCRIPTION:
         return Hint(said)
@@ -88,15 +88,15 @@ def understood(at: Workspace, said: str) -> Hint:
     )
     return Hint(
         said,
-        files=_shares({each.path: each.score for each in found.files}),
-        functions=_shares({(each.path, each.symbol.name): each.score for each in found.functions}),
+        files=_normalize_scores({each.path: each.score for each in found.files}),
+        functions=_normalize_scores({(each.path, each.symbol.name): each.score for each in found.functions}),
     )
 
 
-def _shares(scores: Mapping[Key, float]) -> dict[Key, float]:
+def _normalize_scores(scores: Mapping[Key, float]) -> dict[Key, float]:
     most = max(scores.values(), default=0.0) or 1.0
     return {key: score / most for key, score in scores.items()}
 
 
-def _stem(word: str) -> str:
+def _stem_word(word: str) -> str:
     return word.rstrip("s") if len(word) > 3 else word

@@ -8,27 +8,27 @@ import re
 _SUM, _PRODUCT = (ast.Add, ast.Sub), (ast.Mult, ast.Div, ast.FloorDiv, ast.Pow)
 
 
-def is_idle(node: ast.AST) -> bool:
+def is_redundant(node: ast.AST) -> bool:
     """What another candidate says plainly: `x - 0`, `x * 1`, `x + 1 - 1`, `x += -1`, conditions that are decided."""
     if isinstance(node, ast.AugAssign):
-        return isinstance(node.op, _SUM) and _is_negative(node.value)
+        return isinstance(node.op, _SUM) and _is_negative_number(node.value)
     if isinstance(node, ast.BoolOp):
         return _is_decided(node)
     if isinstance(node, ast.If | ast.While | ast.IfExp):
-        return _is_text(node.test)
+        return _is_text_test(node.test)
     if not isinstance(node, ast.BinOp):
         return False
-    if isinstance(node.op, _SUM) and _is_negative(node.right):
+    if isinstance(node.op, _SUM) and _is_negative_number(node.right):
         return True
-    if _answers(node.left) or _answers(node.right):
+    if _is_boolean_call(node.left) or _is_boolean_call(node.right):
         return True
-    right, left = _number(node.right), node.left
+    right, left = _get_number(node.right), node.left
     if (right == 0 and isinstance(node.op, _SUM)) or (right == 1 and isinstance(node.op, _PRODUCT)):
         return True
     if not isinstance(left, ast.BinOp) or type(left.op) is type(node.op):
         return False
     sums = isinstance(node.op, _SUM) and isinstance(left.op, _SUM)
-    return sums and right is not None and _number(left.right) == right
+    return sums and right is not None and _get_number(left.right) == right
 
 
 _OPPOSITES: dict[type[ast.cmpop], type[ast.cmpop]] = {
@@ -39,10 +39,10 @@ _OPPOSITES: dict[type[ast.cmpop], type[ast.cmpop]] = {
 def _is_decided(node: ast.BoolOp) -> bool:
     """`x is None and x is not None`, `not x or x`: always false, or always true."""
     said = {ast.dump(each) for each in node.values}
-    return any(ast.dump(opposite) in said for each in node.values if (opposite := _opposite(each)))
+    return any(ast.dump(opposite) in said for each in node.values if (opposite := _negate_condition(each)))
 
 
-def _opposite(node: ast.expr) -> ast.expr | None:
+def _negate_condition(node: ast.expr) -> ast.expr | None:
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
         return node.operand
     if isinstance(node, ast.Compare) and len(node.ops) == 1 and type(node.ops[0]) in _OPPOSITES:
@@ -50,7 +50,7 @@ def _opposite(node: ast.expr) -> ast.expr | None:
     return None
 
 
-def _is_text(test: ast.expr) -> bool:
+def _is_text_test(test: ast.expr) -> bool:
     """A value made a text before it is asked for its truth: nearly always true."""
     inner = test.operand if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not) else test
     return (
@@ -64,7 +64,7 @@ _ASKED = re.compile(
 )
 
 
-def _answers(node: ast.expr) -> bool:
+def _is_boolean_call(node: ast.expr) -> bool:
     """A call that says yes or no, with which nobody calculates."""
     if not isinstance(node, ast.Call):
         return False
@@ -73,7 +73,7 @@ def _answers(node: ast.expr) -> bool:
     return _ASKED.fullmatch(name) is not None
 
 
-def _is_negative(node: ast.expr) -> bool:
+def _is_negative_number(node: ast.expr) -> bool:
     return (
         isinstance(node, ast.UnaryOp)
         and isinstance(node.op, ast.USub)
@@ -81,6 +81,6 @@ def _is_negative(node: ast.expr) -> bool:
     )
 
 
-def _number(node: ast.expr) -> int | float | None:
+def _get_number(node: ast.expr) -> int | float | None:
     value = node.value if isinstance(node, ast.Constant) else None
     return value if isinstance(value, int | float) and not isinstance(value, bool) else None

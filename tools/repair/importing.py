@@ -14,12 +14,12 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from tools.repair.asking import Asking
-from tools.repair.candidates import Candidate, candidates
-from tools.repair.choosing import Found, trust
+from tools.repair.asking import WorkerClient
+from tools.repair.candidates import Candidate, generate_candidates
+from tools.repair.choosing import PlausiblePatch, estimate_trust
 from tools.repair.clock import JOBS
-from tools.repair.failures import hints
-from tools.repair.localization import Suspect, own_lines, suspect_at
+from tools.repair.failures import extract_hints
+from tools.repair.localization import Suspect, create_suspect, get_own_lines
 from tools.repair.server import Message, Replies
 from tools.repair.spectrum import Test, is_test_file
 from tools.repair.templates import Source
@@ -40,7 +40,7 @@ _FRAME = re.compile(
 _ERROR = re.compile(r"^(?:E +)?(?:\w+\.)*(\w*(?:Error|Exception)): (.*)$", re.M)
 
 
-def failed(errors: Sequence[Message]) -> list[Test]:
+def build_failed_tests(errors: Sequence[Message]) -> list[Test]:
     """The modules that cannot be imported, as tests that fail by what they said."""
     found = []
     for index, each in enumerate(errors):
@@ -51,7 +51,7 @@ def failed(errors: Sequence[Message]) -> list[Test]:
     return found
 
 
-def frames(errors: Sequence[Message], root: Path) -> list[tuple[str, int]]:
+def parse_frames(errors: Sequence[Message], root: Path) -> list[tuple[str, int]]:
     """(path, line) in sources of the project, of each traceback the last first."""
     found: dict[tuple[str, int], None] = {}
     for each in errors:
@@ -65,7 +65,7 @@ def frames(errors: Sequence[Message], root: Path) -> list[tuple[str, int]]:
     return list(found)
 
 
-def beside(places: Iterable[tuple[str, int]], root: Path) -> list[str]:
+def list_nearby_files(places: Iterable[tuple[str, int]], root: Path) -> list[str]:
     """The files that a traceback leads through, then those in the same folders."""
     own = list(dict.fromkeys(path for path, _ in places))
     folders = dict.fromkeys((root / path).parent for path in own)
@@ -73,23 +73,25 @@ def beside(places: Iterable[tuple[str, int]], root: Path) -> list[str]:
     return list(dict.fromkeys([*own, *(path for path in near if not is_test_file(path))]))[:MOST_FILES]
 
 
-def suspects(places: Sequence[tuple[str, int]], sources: Mapping[str, Source]) -> Iterator[Suspect]:
+def find_suspects(places: Sequence[tuple[str, int]], sources: Mapping[str, Source]) -> Iterator[Suspect]:
     """The statements at which the frames stand, the last most suspicious."""
     for place, (path, line) in enumerate(places):
         source = sources.get(path)
-        at = [each for each in source.statements if line in own_lines(each)] if source else []
+        at = [each for each in source.statements if line in get_own_lines(each)] if source else []
         if source and at:
-            yield suspect_at(source, min(at, key=lambda each: len(own_lines(each))), FURTHER_UP**place)
+            yield create_suspect(
+                source, min(at, key=lambda each: len(get_own_lines(each))), FURTHER_UP**place
+            )
 
 
 @dataclass(slots=True, kw_only=True)
-class Importing:
+class ImportErrorSearch:
     """The search for a change with which more tests pass, of all those in `files` (all if empty).
 
     passing: ids of tests that pass without a change; known: how many are run without it, not skipped
     """
 
-    ask: Asking
+    ask: WorkerClient
     replies: Replies
     files: Sequence[str]
     passing: Sequence[str]
@@ -98,16 +100,18 @@ class Importing:
     on_progress: Callable[[str], None]
     tried: int = 0
 
-    async def find(self, errors: Sequence[Message]) -> Found | None:
+    async def find_change(self, errors: Sequence[Message]) -> PlausiblePatch | None:
         """The first change with which most tests pass, or else most can run; None if there is none in time.
 
         `near` is the number of tests that pass for it: with 0 nothing but the import speaks for the change.
         """
-        places = frames(errors, self.ask.root)
-        ranked = list(suspects(places, self.ask.sources))
+        places = parse_frames(errors, self.ask.root)
+        ranked = list(find_suspects(places, self.ask.sources))
         self.on_progress(f"searching: {len(errors)} modules cannot be imported, {len(ranked)} statements")
-        await self.ask.brief()
-        waiting = itertools.islice(candidates(ranked, self.ask.sources, hints(failed(errors))), MOST)
+        await self.ask.send_context()
+        waiting = itertools.islice(
+            generate_candidates(ranked, self.ask.sources, extract_hints(build_failed_tests(errors))), MOST
+        )
         good: list[tuple[tuple[int, int], Candidate]] = []
         without = len(self.passing), self.known
         while self.replies.clock.now() < self.deadline:
@@ -117,21 +121,27 @@ class Importing:
             batch = [each for each in itertools.islice(waiting, JOBS) if each.rank <= last]
             if not batch:
                 break
-            good += [(numbers, each) for numbers, each in await self._sessions(batch) if numbers > without]
+            good += [
+                (numbers, each) for numbers, each in await self._run_sessions(batch) if numbers > without
+            ]
         if not good:
             return None
-        (passed, _), best = max(good, key=lambda each: (each[0], not _unbinds(each[1]), -each[1].rank))
-        kind = trust(best)
-        return Found(candidate=best, helped=frozenset(), trust=kind, near=passed - len(self.passing))
+        (passed, _), best = max(
+            good, key=lambda each: (each[0], not _unbinds_used_name(each[1]), -each[1].rank)
+        )
+        kind = estimate_trust(best)
+        return PlausiblePatch(candidate=best, helped=frozenset(), trust=kind, near=passed - len(self.passing))
 
-    async def _sessions(self, batch: Sequence[Candidate]) -> list[tuple[tuple[int, int], Candidate]]:
+    async def _run_sessions(self, batch: Sequence[Candidate]) -> list[tuple[tuple[int, int], Candidate]]:
         """How many tests pass and how many are run with each of the candidates."""
         stage = {"stop": "whole", "must": list(self.passing), "skip": [], "watch": [], "tell": False}
         for each in batch:
-            await self.ask.whole(each, self.ask.edits(each), stage, FIRST, self.files, TEST_SECONDS)
+            await self.ask.request_suite_run(
+                each, self.ask.encode_edits(each), stage, FIRST, self.files, TEST_SECONDS
+            )
         found = []
         while self.ask.open:
-            reply = await self.replies.until(self.deadline)
+            reply = await self.replies.wait_until(self.deadline)
             if reply is None or reply["kind"] == "ended":
                 self.ask.open.clear()
                 break
@@ -143,7 +153,7 @@ class Importing:
         return sorted(found, key=lambda each: each[1].rank)
 
 
-def _unbinds(candidate: Candidate) -> bool:
+def _unbinds_used_name(candidate: Candidate) -> bool:
     """A name of the module is bound no more that is still read: its next error is made, not met."""
     change, source = candidate.change, candidate.source
     try:

@@ -14,7 +14,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 
-from tools.repair.relevance import words_in
+from tools.repair.relevance import split_name
 from tools.repair.templates import Change, Site
 from tools.repair.templates.source import TOKEN
 from tools.repair.templates.weights import TRAITS, USUAL
@@ -27,7 +27,7 @@ _KEYWORDS = frozenset(keyword.kwlist)
 _BESIDE = 40
 
 
-def traits(site: Site, change: Change, place: int, alike: int) -> Traits:
+def measure_traits(site: Site, change: Change, place: int, alike: int) -> Traits:
     """What is known of a change, in the order of `TRAITS`.
 
     place: how many changes the same template names before it, of the `alike` ones that it makes of the statement
@@ -40,15 +40,17 @@ def traits(site: Site, change: Change, place: int, alike: int) -> Traits:
     gone = [each for each in removed if _NAME.fullmatch(each) and each not in _KEYWORDS]
     inserted = not old
     return (
-        _log(sum(added.values())),
-        _log(len(names)),
-        _log(sum(each in site.own_words for each in names)),
-        _log(sum(each in site.near_words and each not in site.own_words for each in names)),
-        _log(_unseen(site, change, new)),
-        _log(sum(_is_told(each, site.hints.told) for each in names if each not in site.own_words)),
-        _log(place),
-        _log(alike),
-        _log(change.text.count("\n") + source.text.count("\n", change.start, change.end)),
+        _log_count(sum(added.values())),
+        _log_count(len(names)),
+        _log_count(sum(each in site.statement_words for each in names)),
+        _log_count(sum(each in site.nearby_words and each not in site.statement_words for each in names)),
+        _log_count(_count_unseen_triples(site, change, new)),
+        _log_count(
+            sum(_is_test_word(each, site.hints.told) for each in names if each not in site.statement_words)
+        ),
+        _log_count(place),
+        _log_count(alike),
+        _log_count(change.text.count("\n") + source.text.count("\n", change.start, change.end)),
         float(inserted and site.is_block),
         float(bool(old) and not new),
         float(bool(old) and bool(new)),
@@ -58,25 +60,25 @@ def traits(site: Site, change: Change, place: int, alike: int) -> Traits:
     )
 
 
-def likelihood(of: Traits, weights: Sequence[float] = tuple(TRAITS.values())) -> float:
+def compute_likelihood(of: Traits, weights: Sequence[float] = tuple(TRAITS.values())) -> float:
     """Relative to other changes; about 1 for what is often right."""
     return math.exp(sum(weight * each for weight, each in zip(weights, of, strict=True)) - USUAL)
 
 
-def _is_told(name: str, told: frozenset[str]) -> bool:
-    words = words_in(name)
+def _is_test_word(name: str, told: frozenset[str]) -> bool:
+    words = split_name(name)
     return bool(words) and words <= told
 
 
-def _log(number: int) -> float:
+def _log_count(number: int) -> float:
     return math.log(1 + number)
 
 
-def _unseen(site: Site, change: Change, new: Sequence[str]) -> int:
+def _count_unseen_triples(site: Site, change: Change, new: Sequence[str]) -> int:
     """Three tokens in a row, as the file has them nowhere."""
     text = site.source.text
     before = TOKEN.findall(text[max(0, change.start - _BESIDE) : change.start])[-2:]
     after = TOKEN.findall(text[change.end : change.end + _BESIDE])[:2]
     row = [*before, *new, *after]
-    known = site.source.phrases
+    known = site.source.token_triples
     return sum(each not in known for each in zip(row, row[1:], row[2:], strict=False))

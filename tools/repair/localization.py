@@ -8,10 +8,10 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from tools.repair.places import Place
+from tools.repair.places import SuspiciousPlace
 from tools.repair.spectrum import Spectrum, Test
 from tools.repair.templates import Source
-from tools.repair.templates.source import header_nodes
+from tools.repair.templates.source import list_header_nodes
 
 # A traceback names the place where it went wrong, but the cause is often a caller's: enough to order
 # statements that coverage cannot tell apart, not enough to overrule it.
@@ -28,34 +28,38 @@ OTHER_FILE = 0.8
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Suspect(Place):
+class Suspect(SuspiciousPlace):
     """A statement of Python."""
 
     statement: ast.stmt
 
 
-def rank(sources: Mapping[str, Source], failing: Sequence[Test], spectrum: Spectrum) -> list[Suspect]:
+def rank_statements(
+    sources: Mapping[str, Source], failing: Sequence[Test], spectrum: Spectrum
+) -> list[Suspect]:
     """Statements that the failing tests run, most suspicious first; ties in order of place."""
-    passing = spectrum.standing("passed")
+    passing = spectrum.select_tests("passed")
     suspects: list[Suspect] = []
     for path, source in sources.items():
-        table = statement_lines(source)
-        ef, ep = _counts(failing, path, table), _counts(passing, path, table)
-        frames = _frame_bonus(failing, path, table)
+        table = index_statement_lines(source)
+        ef, ep = _count_covering_tests(failing, path, table), _count_covering_tests(passing, path, table)
+        frames = _compute_frame_bonus(failing, path, table)
         imported = spectrum.imported.get(path, frozenset())
         scores: dict[ast.stmt, float] = {}
         for statement, hits in ef.items():
-            scores[statement] = suspicion(hits, ep[statement], len(failing)) + frames.get(
+            scores[statement] = compute_suspiciousness(hits, ep[statement], len(failing)) + frames.get(
                 statement, 0.0
             ) / len(failing)
-            if not imported.isdisjoint(own_lines(statement)):
+            if not imported.isdisjoint(get_own_lines(statement)):
                 scores[statement] *= IMPORTED
-        suspects += [_suspect(source, each, score, ef[each], ep[each]) for each, score in scores.items()]
-    suspects += _behind_all(sources, suspects)
+        suspects += [
+            _build_suspect(source, each, score, ef[each], ep[each]) for each, score in scores.items()
+        ]
+    suspects += _iter_indirect_suspects(sources, suspects)
     return sorted(suspects, key=lambda each: (-each.score, each.path, each.line, each.statement.col_offset))
 
 
-def suspicion(failing: int, passing: int, all_failing: int) -> float:
+def compute_suspiciousness(failing: int, passing: int, all_failing: int) -> float:
     """From 0 to 1: the mean of Ochiai and DStar (Wong 2014) for a statement that so many tests run.
 
     DStar, d = failing² / (passing + failing tests that do not run it), has no bound; as √(d / (1 + d)) it is what
@@ -66,34 +70,34 @@ def suspicion(failing: int, passing: int, all_failing: int) -> float:
     return (ochiai + dstar) / 2
 
 
-def suspect_at(source: Source, statement: ast.stmt, score: float) -> Suspect:
+def create_suspect(source: Source, statement: ast.stmt, score: float) -> Suspect:
     """A statement that something else than coverage speaks of."""
-    return _suspect(source, statement, score, 1, 0)
+    return _build_suspect(source, statement, score, 1, 0)
 
 
 Table = Mapping[int, Sequence[ast.stmt]]
 
 
-def statement_lines(source: Source) -> Table:
+def index_statement_lines(source: Source) -> Table:
     """Line → the statements whose own text (of a compound statement: its header) stands there."""
     table: dict[int, list[ast.stmt]] = {}
     for statement in source.statements:
-        for line in own_lines(statement):
+        for line in get_own_lines(statement):
             table.setdefault(line, []).append(statement)
     return table
 
 
-def covering(tests: Iterable[Test], path: str, lines: Iterable[int]) -> list[Test]:
+def select_covering_tests(tests: Iterable[Test], path: str, lines: Iterable[int]) -> list[Test]:
     """Tests that run any of the lines."""
     wanted = frozenset(lines)
     return [test for test in tests if not wanted.isdisjoint(test.lines.get(path, frozenset()))]
 
 
-def own_lines(statement: ast.stmt) -> range:
-    return range(statement.lineno, _last_own_line(statement) + 1)
+def get_own_lines(statement: ast.stmt) -> range:
+    return range(statement.lineno, _find_last_own_line(statement) + 1)
 
 
-def _last_own_line(statement: ast.stmt) -> int:
+def _find_last_own_line(statement: ast.stmt) -> int:
     body = getattr(statement, "body", None) or getattr(statement, "cases", None)
     if not isinstance(body, list):
         return statement.end_lineno or statement.lineno
@@ -102,14 +106,14 @@ def _last_own_line(statement: ast.stmt) -> int:
     return max(statement.lineno, start - 1)
 
 
-def _counts(tests: Iterable[Test], path: str, table: Table) -> Counter[ast.stmt]:
+def _count_covering_tests(tests: Iterable[Test], path: str, table: Table) -> Counter[ast.stmt]:
     counts: Counter[ast.stmt] = Counter()
     for test in tests:
         counts.update({each for line in test.lines.get(path, ()) for each in table.get(line, ())})
     return counts
 
 
-def _behind_all(sources: Mapping[str, Source], suspects: Sequence[Suspect]) -> Iterator[Suspect]:
+def _iter_indirect_suspects(sources: Mapping[str, Source], suspects: Sequence[Suspect]) -> Iterator[Suspect]:
     """Statements that ran at import and whose values suspicious ones use, as suspicious as the most of these."""
     constants: dict[str, list[tuple[Source, ast.stmt]]] = {}
     for source in sources.values():
@@ -121,30 +125,30 @@ def _behind_all(sources: Mapping[str, Source], suspects: Sequence[Suspect]) -> I
     for _ in range(LEVELS):
         found: dict[ast.stmt, tuple[Source, float]] = {}
         for here, statement, base in todo:
-            for source, behind in _behind(here, statement, constants):
+            for source, behind in _iter_value_sources(here, statement, constants):
                 score = base * INDIRECT * (1.0 if source is here else OTHER_FILE)
                 if behind not in known and score > scores.get(behind, (source, 0.0))[1]:
                     found[behind] = scores[behind] = source, score
         todo = [(source, statement, score) for statement, (source, score) in found.items()]
     for statement, (source, score) in scores.items():
-        yield _suspect(source, statement, score, 0, 0)
+        yield _build_suspect(source, statement, score, 0, 0)
 
 
-def _behind(
+def _iter_value_sources(
     source: Source, statement: ast.stmt, constants: Mapping[str, Sequence[tuple[Source, ast.stmt]]]
 ) -> Iterator[tuple[Source, ast.stmt]]:
     """Defaults of the function; constants of modules and classes by the name under which they are read."""
-    function = source.enclosing(statement)
+    function = source.find_enclosing_function(statement)
     if function and (function.args.defaults or any(function.args.kw_defaults)):
         yield source, function
-    for node in header_nodes(statement):
+    for node in list_header_nodes(statement):
         name = node.id if isinstance(node, ast.Name) else node.attr if isinstance(node, ast.Attribute) else ""
         found = constants.get(name, ())
         here = [each for each in found if each[0] is source]
         yield from here or found
 
 
-def _frame_bonus(failing: Iterable[Test], path: str, table: Table) -> dict[ast.stmt, float]:
+def _compute_frame_bonus(failing: Iterable[Test], path: str, table: Table) -> dict[ast.stmt, float]:
     bonus: dict[ast.stmt, float] = {}
     for test in failing:
         inside = [frame for frame in test.frames if frame.path != test.file]
@@ -158,16 +162,16 @@ def _frame_bonus(failing: Iterable[Test], path: str, table: Table) -> dict[ast.s
     return bonus
 
 
-def _suspect(source: Source, statement: ast.stmt, score: float, failing: int, passing: int) -> Suspect:
-    function = source.enclosing(statement)
-    owner = source.enclosing_class(function) if function else None
+def _build_suspect(source: Source, statement: ast.stmt, score: float, failing: int, passing: int) -> Suspect:
+    function = source.find_enclosing_function(statement)
+    owner = source.find_enclosing_class(function) if function else None
     name = f"{owner.name}.{function.name}" if owner and function else function.name if function else ""
     return Suspect(
         path=source.path,
         line=statement.lineno,
-        end_line=_last_own_line(statement),
+        end_line=_find_last_own_line(statement),
         function=name,
-        code=source.segment(statement).split("\n")[0].strip(),
+        code=source.get_text(statement).split("\n")[0].strip(),
         score=round(score, 4),
         failing=failing,
         passing=passing,
@@ -175,7 +179,7 @@ def _suspect(source: Source, statement: ast.stmt, score: float, failing: int, pa
     )
 
 
-def weighed(suspects: Sequence[Suspect], factors: Sequence[float]) -> list[Suspect]:
+def reweigh_suspects(suspects: Sequence[Suspect], factors: Sequence[float]) -> list[Suspect]:
     """The suspects in the order of their scores times these factors."""
     raised = [each.score * by for each, by in zip(suspects, factors, strict=True)]
     # The highest stays what it was: a score above one would mean nothing to a reader.

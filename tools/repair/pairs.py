@@ -13,7 +13,7 @@ from tools.repair.edits import Edit
 SINGLES, MOST = 160, 6000
 
 
-def pairs(
+def generate_pairs(
     singles: Sequence[Candidate],
     first_rank: int,
     single: int = SINGLES,
@@ -36,7 +36,7 @@ def pairs(
         if j + 1 < len(best):
             heapq.heappush(heap, (-best[i].priority * best[j + 1].priority, i, j + 1))
         one, other = best[i], best[j]
-        if apart(one, other):
+        if is_disjoint(one, other):
             size = one.size + other.size
             # The later place is changed first, so that the earlier one stays where it is.
             base, last = sorted((one, other), key=lambda each: (each.path, each.change.start), reverse=True)
@@ -48,7 +48,7 @@ def pairs(
                 found += 1
 
 
-def apart(one: Candidate, other: Candidate) -> bool:
+def is_disjoint(one: Candidate, other: Candidate) -> bool:
     """Neither changes what the other changes, nor what touches it."""
     if one.path != other.path:
         return True

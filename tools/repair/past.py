@@ -13,7 +13,7 @@ from pathlib import Path
 from sandbox.errors import UserError
 from sandbox.repository import find_root
 from tools.plumbing import Git
-from tools.repair.localization import Suspect, own_lines, weighed
+from tools.repair.localization import Suspect, get_own_lines, reweigh_suspects
 from tools.repair.templates import Source
 from tools.repair.templates.source import Hunk
 
@@ -25,7 +25,7 @@ MOST_HUNKS, MOST_LINES = 20, 30
 UNCOMMITTED, LATE = 1.3, 1.1
 
 
-def remember(root: Path, sources: Mapping[str, Source]) -> None:
+def attach_past_hunks(root: Path, sources: Mapping[str, Source]) -> None:
     """Give each source the hunks by which it differs from what it was. Without a repository there are none."""
     if find_root(root) is None or not sources:
         return
@@ -33,19 +33,19 @@ def remember(root: Path, sources: Mapping[str, Source]) -> None:
     git = Git(root, alone=True)
     try:
         versions = [(path, f"HEAD:./{path}", "") for path in paths]
-        late = _late(git, paths)
+        late = _list_recent_changes(git, paths)
         versions += [(path, f"{commit}^:./{path}", commit[:10]) for commit, path in late[:MOST_VERSIONS]]
-        texts = _texts(git, [name for _, name, _ in versions])
+        texts = _read_versions(git, [name for _, name, _ in versions])
     except UserError:  # no commit yet, or a repository that git itself refuses
         return
     for (path, _, since), text in zip(versions, texts, strict=True):
         if text is not None and text != sources[path].text:
             known = {(each.start, each.end, each.text) for each in sources[path].hunks}
-            found = hunks(sources[path].text, text, since)
+            found = compute_revert_hunks(sources[path].text, text, since)
             sources[path].hunks += [each for each in found if (each.start, each.end, each.text) not in known]
 
 
-def hunks(now: str, before: str, since: str) -> list[Hunk]:
+def compute_revert_hunks(now: str, before: str, since: str) -> list[Hunk]:
     """What to put in the place of what, so that one change since is taken back; none if too much is other."""
     new, old = now.splitlines(keepends=True), before.splitlines(keepends=True)
     starts = [0]
@@ -69,7 +69,7 @@ def hunks(now: str, before: str, since: str) -> list[Hunk]:
     ]
 
 
-def with_past(suspects: Sequence[Suspect], sources: Mapping[str, Source]) -> list[Suspect]:
+def boost_recent_changes(suspects: Sequence[Suspect], sources: Mapping[str, Source]) -> list[Suspect]:
     """The suspects, those first, of what tests cannot tell apart, that were changed lately."""
     lines: dict[str, dict[int, float]] = {}
     for path, source in sources.items():
@@ -80,13 +80,13 @@ def with_past(suspects: Sequence[Suspect], sources: Mapping[str, Source]) -> lis
     if not lines:
         return list(suspects)
     factors = [
-        max((lines.get(each.path, {}).get(line, 1.0) for line in own_lines(each.statement)), default=1.0)
+        max((lines.get(each.path, {}).get(line, 1.0) for line in get_own_lines(each.statement)), default=1.0)
         for each in suspects
     ]
-    return weighed(suspects, factors)
+    return reweigh_suspects(suspects, factors)
 
 
-def _late(git: Git, paths: Collection[str]) -> list[tuple[str, str]]:
+def _list_recent_changes(git: Git, paths: Collection[str]) -> list[tuple[str, str]]:
     """(commit, path) of what the last commits changed, the newest first."""
     # git is not asked for the paths: where they changed last long ago, it would go through all of a long history.
     told = git.run(
@@ -105,7 +105,7 @@ def _late(git: Git, paths: Collection[str]) -> list[tuple[str, str]]:
     return found
 
 
-def _texts(git: Git, names: Sequence[str]) -> list[str | None]:
+def _read_versions(git: Git, names: Sequence[str]) -> list[str | None]:
     """The text of each version; None for what is not there or no text. No filter of the repository's is run."""
     data = git.run("cat-file", "--batch", stdin="".join(f"{name}\n" for name in names).encode())
     found: list[str | None] = []
@@ -116,12 +116,12 @@ def _texts(git: Git, names: Sequence[str]) -> list[str | None]:
             found.append(None)
             continue
         size = int(kind[2])
-        found.append(_decoded(data[:size]))
+        found.append(_decode_text(data[:size]))
         data = data[size + 1 :]
     return found
 
 
-def _decoded(data: bytes) -> str | None:
+def _decode_text(data: bytes) -> str | None:
     try:
         return data.decode("utf-8-sig").replace("\r\n", "\n")
     except UnicodeDecodeError:

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tools.repair.choosing import Found, confidence
+from tools.repair.choosing import PlausiblePatch, compute_confidence
 from tools.repair.result import Fix
 from tools.repair.spectrum import Spectrum
 
 
-def described(
-    found: Found, texts: dict[str, str], others: Sequence[Found], spectrum: Spectrum, statements: int
+def build_fixes(
+    found: PlausiblePatch,
+    texts: dict[str, str],
+    others: Sequence[PlausiblePatch],
+    spectrum: Spectrum,
+    statements: int,
 ) -> list[Fix]:
     """A patch as the edits that make it, each fit to be made after the one before; `texts` are brought up to date.
 
@@ -22,7 +26,7 @@ def described(
     for part in found.candidate.parts:
         change, before = part.change, texts[part.path]
         after = before[: change.start] + change.text + before[change.end :]
-        old, new = unique_pair(before, after)
+        old, new = extract_unique_lines(before, after)
         where = part.suspect.function or part.path
         fixes.append(
             Fix(
@@ -34,14 +38,14 @@ def described(
                 template=part.template,
                 why=f"{change.why} in {where}, line {part.suspect.line}",
                 tests=tuple(names[index] for index in sorted(found.helped)),
-                confidence=confidence(found, others, statements),
+                confidence=compute_confidence(found, others, statements),
             )
         )
         texts[part.path] = after
     return fixes
 
 
-def unique_pair(before: str, after: str) -> tuple[str, str]:
+def extract_unique_lines(before: str, after: str) -> tuple[str, str]:
     """Whole lines around the one change, old and new, with as much around them as makes each unique in its text.
 
     Unique both ways, so that the change can be taken back by the same means.

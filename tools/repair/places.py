@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
+class SuspiciousPlace:
     """A statement, or in other languages than Python a function, and how suspicious it is, from 0 to a little over 1.
 
     failing, passing: how many tests of each kind run it

@@ -18,7 +18,7 @@ from functools import lru_cache
 
 from tools.repair.localization import Suspect
 from tools.repair.spectrum import Test
-from tools.repair.templates.source import Function, header_nodes
+from tools.repair.templates.source import Function, list_header_nodes
 
 # How much more suspicious a statement is that shares all of its words with the tests, and one whose function does:
 # the best of seven pairs on fifteen bugs of the development half (the place of the fault fell from 14 to 12 on average,
@@ -47,16 +47,17 @@ _COMMON = frozenset(
 )
 
 
-def reordered(suspects: Sequence[Suspect], words: frozenset[str]) -> list[Suspect]:
+def rerank_by_words(suspects: Sequence[Suspect], words: frozenset[str]) -> list[Suspect]:
     """The suspects, more suspicious for what they have in common with the tests, in their new order."""
     if not words:
         return list(suspects)
-    own = [_words(_texts(each.statement)) for each in suspects]
-    named = [_words([each.function]) for each in suspects]
+    own = [_split_words(_iter_texts(each.statement)) for each in suspects]
+    named = [_split_words([each.function]) for each in suspects]
     counts = Counter(word for one, two in zip(own, named, strict=True) for word in one | two)
     weight = {word: math.log(1 + len(suspects) / number) for word, number in counts.items()}
     scores = [
-        each.score * (1 + STATEMENT * _share(one, words, weight) + FUNCTION * _share(two, words, weight))
+        each.score
+        * (1 + STATEMENT * _compute_share(one, words, weight) + FUNCTION * _compute_share(two, words, weight))
         for each, one, two in zip(suspects, own, named, strict=True)
     ]
     # The highest stays what coverage made it: a score above one would mean nothing to a reader.
@@ -67,29 +68,29 @@ def reordered(suspects: Sequence[Suspect], words: frozenset[str]) -> list[Suspec
     return sorted(found, key=lambda each: (-each.score, each.path, each.line, each.statement.col_offset))
 
 
-def words_of(failing: Sequence[Test], files: Mapping[str, str]) -> frozenset[str]:
+def collect_test_words(failing: Sequence[Test], files: Mapping[str, str]) -> frozenset[str]:
     """The words of failing tests. files: path → text of the files that they stand in, as far as they can be read."""
     found: set[str] = set()
     for test in failing:
         name = test.id.partition("[")[0].split("::")[-1].split(".")[-1]
-        found |= _words([name, test.id.partition("[")[2], test.message])
-        for function in _functions(files.get(test.file, ""), name):
-            found |= words_in_test(function)
+        found |= _split_words([name, test.id.partition("[")[2], test.message])
+        for function in _find_functions(files.get(test.file, ""), name):
+            found |= collect_function_words(function)
     return frozenset(found)
 
 
-def words_in_test(function: Function) -> frozenset[str]:
+def collect_function_words(function: Function) -> frozenset[str]:
     """The words of what a test calls, hands over and compares."""
-    return _words(_texts(function))
+    return _split_words(_iter_texts(function))
 
 
 @lru_cache(maxsize=50_000)
-def words_in(name: str) -> frozenset[str]:
+def split_name(name: str) -> frozenset[str]:
     """The words that a name is made of."""
-    return _words([name])
+    return _split_words([name])
 
 
-def _functions(text: str, name: str) -> Iterator[Function]:
+def _find_functions(text: str, name: str) -> Iterator[Function]:
     try:
         tree = ast.parse(text)
     except (SyntaxError, ValueError):  # written for another Python
@@ -97,9 +98,9 @@ def _functions(text: str, name: str) -> Iterator[Function]:
     yield from (node for node in ast.walk(tree) if isinstance(node, Function) and node.name == name)
 
 
-def _texts(node: ast.stmt) -> Iterator[str]:
+def _iter_texts(node: ast.stmt) -> Iterator[str]:
     """Names, attributes and strings: of a test all of them, of a compound statement its header's."""
-    inside: Iterable[ast.AST] = ast.walk(node) if isinstance(node, Function) else header_nodes(node)
+    inside: Iterable[ast.AST] = ast.walk(node) if isinstance(node, Function) else list_header_nodes(node)
     for each in inside:
         if isinstance(each, ast.Name):
             yield each.id
@@ -111,11 +112,11 @@ def _texts(node: ast.stmt) -> Iterator[str]:
             yield each.value
 
 
-def _words(texts: Iterable[str]) -> frozenset[str]:
+def _split_words(texts: Iterable[str]) -> frozenset[str]:
     every = (word.lower() for text in texts for word in _WORD.findall(text[:2000]))
     return frozenset(word for word in every if word not in _COMMON and len(word) > 1)
 
 
-def _share(words: frozenset[str], told: frozenset[str], weight: Mapping[str, float]) -> float:
+def _compute_share(words: frozenset[str], told: frozenset[str], weight: Mapping[str, float]) -> float:
     whole = sum(weight[word] for word in words)
     return sum(weight[word] for word in words & told) / whole if whole else 0.0

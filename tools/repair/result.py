@@ -7,8 +7,8 @@ from dataclasses import asdict, dataclass
 from enum import StrEnum
 from typing import Any
 
-from tools.repair.places import Place
-from tools.repair.spectrum import Step
+from tools.repair.places import SuspiciousPlace
+from tools.repair.spectrum import SliceStep
 
 # What is less sure than this is doubtful: it may only fit the tests. `patchwright repair` shows it and does not write
 # it, the offline model does not commit it.
@@ -79,8 +79,8 @@ class RepairResult:
     failing: tuple[str, ...] = ()
     left: tuple[str, ...] = ()
     messages: Mapping[str, str]
-    suspects: Sequence[Place] = ()
-    why: tuple[str, tuple[Step, ...]] = ("", ())
+    suspects: Sequence[SuspiciousPlace] = ()
+    why: tuple[str, tuple[SliceStep, ...]] = ("", ())
     checked: int = 0
     unsteady: tuple[str, ...] = ()
     tried: int = 0
@@ -96,8 +96,8 @@ class RepairResult:
             "alternatives": [[fix.as_data() for fix in each] for each in self.alternatives],
             "failing": list(self.failing),
             "left": list(self.left),
-            "why": why_data(self),
-            "suspects": [suspect_data(each) for each in self.suspects[:10]],
+            "why": failure_trace_to_data(self),
+            "suspects": [suspect_to_data(each) for each in self.suspects[:10]],
             "checked": self.checked,
             "unsteady": list(self.unsteady),
             "tried": self.tried,
@@ -105,12 +105,12 @@ class RepairResult:
         }
 
 
-def why_data(result: RepairResult) -> dict[str, Any]:
+def failure_trace_to_data(result: RepairResult) -> dict[str, Any]:
     test, steps = result.why
     return {"test": test, "steps": [asdict(each) for each in steps]}
 
 
-def told_why(result: RepairResult) -> list[str]:
+def format_failure_trace(result: RepairResult) -> list[str]:
     """The trace of a failure in lines, from where it failed back to what made the values."""
     test, steps = result.why
     if not steps:
@@ -122,6 +122,6 @@ def told_why(result: RepairResult) -> list[str]:
     return lines
 
 
-def suspect_data(suspect: Place) -> dict[str, Any]:
+def suspect_to_data(suspect: SuspiciousPlace) -> dict[str, Any]:
     names = ("path", "line", "end_line", "function", "code", "score", "failing", "passing")
     return {name: getattr(suspect, name) for name in names}

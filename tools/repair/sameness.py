@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from tools.repair.asking import Asking
+from tools.repair.asking import WorkerClient
 from tools.repair.candidates import Candidate
-from tools.repair.choosing import Found
+from tools.repair.choosing import PlausiblePatch
 from tools.repair.edits import Edit
 from tools.repair.server import Message
 
@@ -25,14 +25,14 @@ Lines = Mapping[str, frozenset[int]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Told:
+class ComparisonResult:
     """What of a change is known by an answer, in the terms of `choosing.Found`; None for what it says nothing of."""
 
     candidate: Candidate
     disturbed: float | None = None
     altered: float | None = None
 
-    def of(self, found: Found) -> Found:
+    def apply_to(self, found: PlausiblePatch) -> PlausiblePatch:
         if found.candidate is not self.candidate:
             return found
         disturbed = found.disturbed if self.disturbed is None else self.disturbed
@@ -41,10 +41,10 @@ class Told:
 
 
 @dataclass(slots=True, kw_only=True)
-class Sameness:
+class BehaviourComparison:
     """Asks what passing tests and their inputs come to with good changes and without any."""
 
-    ask: Asking
+    ask: WorkerClient
     _plain: dict[tuple[int, ...], Mapping[int, Lines]] = field(default_factory=dict)
     _asked: dict[str, tuple[int, ...]] = field(default_factory=dict)
     _about: dict[str, tuple[Candidate, tuple[int, ...]]] = field(default_factory=dict)
@@ -52,22 +52,24 @@ class Sameness:
     _waiting: list[tuple[Candidate, tuple[int, ...], Mapping[int, Lines]]] = field(default_factory=list)
     _compared: int = 0
 
-    async def compare(self, candidate: Candidate) -> None:
+    async def request_comparison(self, candidate: Candidate) -> None:
         """Ask about a change, unless no quick passing test runs its place or enough were compared."""
-        tests = tuple(sorted(self.ask.alike_near(candidate, MOST_TESTS, SLOWEST)))
+        tests = tuple(sorted(self.ask.find_similar_tests(candidate, MOST_TESTS, SLOWEST)))
         if not tests or self._compared == MOST_COMPARED:
             return
         self._compared += 1
         if tests not in self._plain and tests not in self._asked.values():
-            self._asked[await self.ask.lines(None, tests)] = tests
-        self._about[await self.ask.lines(candidate, tests)] = candidate, tests
-        self._inputs[await self.ask.lines(candidate, tests, inputs=True)] = candidate
+            self._asked[await self.ask.request_lines(None, tests)] = tests
+        self._about[await self.ask.request_lines(candidate, tests)] = candidate, tests
+        self._inputs[await self.ask.request_lines(candidate, tests, inputs=True)] = candidate
 
-    def note(self, reply: Message) -> list[Told]:
+    def handle_reply(self, reply: Message) -> list[ComparisonResult]:
         """What is known now of changes."""
         if reply["id"] in self._inputs:
-            return [Told(candidate=self._inputs.pop(reply["id"]), altered=_altered(reply))]
-        lines = _lines(reply)
+            return [
+                ComparisonResult(candidate=self._inputs.pop(reply["id"]), altered=_measure_alteration(reply))
+            ]
+        lines = _parse_lines(reply)
         if reply["id"] in self._asked:
             self._plain[self._asked[reply["id"]]] = lines
         else:
@@ -75,26 +77,32 @@ class Sameness:
         ready = [each for each in self._waiting if each[1] in self._plain]
         self._waiting = [each for each in self._waiting if each[1] not in self._plain]
         return [
-            Told(candidate=candidate, disturbed=self._share(candidate, self._plain[tests], after))
+            ComparisonResult(
+                candidate=candidate, disturbed=self._measure_disturbance(candidate, self._plain[tests], after)
+            )
             for candidate, tests, after in ready
         ]
 
-    def forget(self) -> None:
+    def clear_requests(self) -> None:
         """No more answers come to what is asked."""
         self._asked.clear()
         self._about.clear()
         self._inputs.clear()
         self._waiting.clear()
 
-    def _share(self, candidate: Candidate, before: Mapping[int, Lines], after: Mapping[int, Lines]) -> float:
+    def _measure_disturbance(
+        self, candidate: Candidate, before: Mapping[int, Lines], after: Mapping[int, Lines]
+    ) -> float:
         """Of the tests, those that go another way; 0 if it cannot be tried in a running process."""
         both = sorted(before.keys() & after.keys())
         texts = {path: source.text for path, source in self.ask.sources.items()}
-        other = sum(not same(before[index], after[index], candidate.edits, texts) for index in both)
+        other = sum(
+            not runs_same_lines(before[index], after[index], candidate.edits, texts) for index in both
+        )
         return other / len(both) if both else 0.0
 
 
-def same(before: Lines, after: Lines, edits: Sequence[Edit], texts: Mapping[str, str]) -> bool:
+def runs_same_lines(before: Lines, after: Lines, edits: Sequence[Edit], texts: Mapping[str, str]) -> bool:
     """The same lines are run before and after, those left out that are changed themselves.
 
     edits: what is changed, each counted in the text before all of them
@@ -105,13 +113,13 @@ def same(before: Lines, after: Lines, edits: Sequence[Edit], texts: Mapping[str,
         old, new = before.get(path, frozenset()), after.get(path, frozenset())
         own = [edit for edit in edits if edit.path == path]
         if own:
-            old, new = _kept(old, new, own, texts[path])
+            old, new = _map_unchanged_lines(old, new, own, texts[path])
         if old != new:
             return False
     return True
 
 
-def _kept(
+def _map_unchanged_lines(
     old: Iterable[int], new: Iterable[int], edits: Sequence[Edit], text: str
 ) -> tuple[frozenset[int], frozenset[int]]:
     """Both without the lines that are changed, the new ones as they were numbered before; what is moved counts."""
@@ -128,9 +136,9 @@ def _kept(
         known.update({each + shift: each for each in range(line, first)})
         before = lines[first - 1 : final]
         after = edit.text.split("\n")[: -1 if whole else None]
-        for text_of, place in _once(after).items():
-            if text_of in _once(before):
-                known[first + shift + place] = first + _once(before)[text_of]
+        for text_of, place in _find_single_lines(after).items():
+            if text_of in _find_single_lines(before):
+                known[first + shift + place] = first + _find_single_lines(before)[text_of]
         shift += edit.text.count("\n") - within
         line = final + 1
     known.update({each + shift: each for each in range(line, len(lines) + 1)})
@@ -140,20 +148,20 @@ def _kept(
     )
 
 
-def _once(lines: Sequence[str]) -> dict[str, int]:
+def _find_single_lines(lines: Sequence[str]) -> dict[str, int]:
     """The lines that stand there once, however they are indented, and where."""
     bare = [each.strip() for each in lines]
     return {each: place for place, each in enumerate(bare) if each and bare.count(each) == 1}
 
 
-def _altered(reply: Message) -> float:
+def _measure_alteration(reply: Message) -> float:
     """Of the inputs with which the changed function worked before, the share with which it does otherwise."""
     counts = [record["inputs"] for record in reply["tests"].values() if "inputs" in record]
     worked, other = (sum(each) for each in zip(*counts, strict=True)) if counts else (0, 0)
     return other / worked if worked else 0.0
 
 
-def _lines(reply: Message) -> dict[int, Lines]:
+def _parse_lines(reply: Message) -> dict[int, Lines]:
     records: Mapping[str, Message] = reply["tests"]
     return {
         int(index): {path: frozenset(lines) for path, lines in record.get("lines", {}).items()}

@@ -16,7 +16,7 @@ from typing import Any
 from sandbox.errors import UserError
 from sandbox.process import Command, Completed, Limits
 from tools.environment import python_environment
-from tools.repair.clock import JOBS, LONGEST, Clock
+from tools.repair.clock import JOBS, LONGEST, BudgetClock
 from tools.workspace import Workspace
 
 Message = dict[str, Any]
@@ -62,8 +62,8 @@ class Replies:
     clock: what deadlines count in; it is told of what the workers use
     """
 
-    def __init__(self, clock: Clock | None = None) -> None:
-        self.clock = clock or Clock()
+    def __init__(self, clock: BudgetClock | None = None) -> None:
+        self.clock = clock or BudgetClock()
         self._queue: asyncio.Queue[Message] = asyncio.Queue()
         self._spent: dict[str, float] = {}
 
@@ -76,7 +76,7 @@ class Replies:
         if "spent" in message:
             before = self._spent.get(message["from"], 0.0)
             self._spent[message["from"]] = message["spent"]
-            self.clock.workers_used(message["spent"] - before)
+            self.clock.add_worker_seconds(message["spent"] - before)
         self._queue.put_nowait(message)
 
     async def next(self, seconds: float) -> Message | None:
@@ -86,7 +86,7 @@ class Replies:
         except TimeoutError:  # the caller's budget is spent
             return None
 
-    async def until(self, deadline: float) -> Message | None:
+    async def wait_until(self, deadline: float) -> Message | None:
         """The next message; None when the clock stands at the deadline."""
         while (left := deadline - self.clock.now()) > 0:
             message = await self.next(max(left, _SHORTEST_WAIT))
@@ -94,16 +94,16 @@ class Replies:
                 return message
         return None
 
-    async def expect(self, kind: str, seconds: float) -> Message | None:
+    async def wait_for_kind(self, kind: str, seconds: float) -> Message | None:
         """The next message of this kind, or the one that says why none will come; seconds of the clock."""
         deadline = self.clock.now() + seconds
-        while (message := await self.until(deadline)) is not None:
+        while (message := await self.wait_until(deadline)) is not None:
             if message["kind"] in (kind, "failed", "ended"):
                 return message
         return None
 
 
-class Requests:
+class RequestPipe:
     """The way to one mode of a worker: a named pipe, open from start to close."""
 
     def __init__(self, path: Path) -> None:
@@ -127,7 +127,7 @@ class Requests:
         os.close(self._pipe)
 
 
-class Worker:
+class WorkerProcess:
     """A worker process, from start to close. It serves both modes: one process starts, the other is its child."""
 
     def __init__(self, at: Workspace, job: Job, replies: Replies) -> None:
@@ -135,16 +135,16 @@ class Worker:
         self._replies = replies
         self._rest = b""
         self._task: asyncio.Task[None] | None = None
-        self.requests: dict[str, Requests] = {}
+        self.requests: dict[str, RequestPipe] = {}
         self.output = ""
 
-    async def __aenter__(self) -> Worker:
+    async def __aenter__(self) -> WorkerProcess:
         # The cache folder is ours, outside the workspace; a fresh folder in it for each worker.
         await asyncio.to_thread(self._at.settings.cache.mkdir, parents=True, exist_ok=True)
         self.folder = Path(tempfile.mkdtemp(prefix="repair-", dir=self._at.settings.cache))
-        self.requests = {mode: Requests(self.folder / mode) for mode in MODES}
+        self.requests = {mode: RequestPipe(self.folder / mode) for mode in MODES}
         self._write_config()
-        self._task = asyncio.create_task(self._run())
+        self._task = asyncio.create_task(self._run_process())
         return self
 
     async def __aexit__(self, *_: object) -> None:
@@ -179,11 +179,11 @@ class Worker:
         }
         (self.folder / "config").write_text(json.dumps(config), encoding="utf-8")
 
-    async def _run(self) -> None:
+    async def _run_process(self) -> None:
         command = Command(
             argv=(self._job.python, str(WORKER), str(self.folder / "config")),
             cwd=self._at.root,
-            env={**python_environment(), "PYTHONHASHSEED": "0", **self._hypothesis()},
+            env={**python_environment(), "PYTHONHASHSEED": "0", **self._build_hypothesis_variables()},
             timeout=self._job.seconds * LONGEST,
             stderr="separate",
             scope="read-only",
@@ -192,7 +192,7 @@ class Worker:
             limits=Limits(),
         )
         try:
-            done = await self._at.sandbox.run(command, self._arrived)
+            done = await self._at.sandbox.run(command, self._receive_output)
             self._note_end(done)
         except UserError as error:  # the interpreter cannot be started
             self.output = error.message
@@ -201,13 +201,13 @@ class Worker:
                 each.ended = True
             self._replies.put({"kind": "ended", "from": "warm"})
 
-    def _hypothesis(self) -> dict[str, str]:
+    def _build_hypothesis_variables(self) -> dict[str, str]:
         """A folder for what Hypothesis keeps, if the project has none: else its tables take seconds each time."""
         if (self._at.root / ".hypothesis").exists():
             return {}
         return {"HYPOTHESIS_STORAGE_DIRECTORY": str(self.folder / "hypothesis")}
 
-    def _arrived(self, data: bytes) -> None:
+    def _receive_output(self, data: bytes) -> None:
         *lines, self._rest = (self._rest + data).split(b"\n")
         for line in lines:
             self._replies.put(json.loads(line))

@@ -37,13 +37,13 @@ RETRIES_AT_LAST = (Retry(most=24, effort=PATIENT),)
 
 
 @dataclass(slots=True)
-class SlowOnes:
+class SlowCandidates:
     """What was too slow, by the number of the effort that was not enough."""
 
     _known: list[tuple[int, bool, Candidate]] = field(default_factory=list)
     _at_once: set[tuple[str, int, int, str]] = field(default_factory=set)
 
-    def deserves(self, candidate: Candidate, *, passed: int, failed: int) -> bool:
+    def should_retry_now(self, candidate: Candidate, *, passed: int, failed: int) -> bool:
         """Whether it is tried again at once: the first few that mend every test but one, which is slow."""
         change = candidate.change
         known = candidate.path, change.start, change.end, change.text
@@ -54,11 +54,11 @@ class SlowOnes:
         self._at_once.add(known)
         return True
 
-    def note(self, candidate: Candidate, effort: Effort, *, helped: bool) -> None:
+    def add_candidate(self, candidate: Candidate, effort: Effort, *, helped: bool) -> None:
         """helped: a failing test passed with it"""
         self._known.append((effort.number, helped, candidate))
 
-    def take(self, retry: Retry) -> list[Candidate]:
+    def take_retries(self, retry: Retry) -> list[Candidate]:
         """Those to try again now, in the order of their ranks; they are forgotten until they are slow again."""
         known = sorted(self._known, key=lambda each: each[2].rank)
         fit = [each for each in known if each[0] < retry.effort.number and (each[1] or not retry.promising)]

@@ -68,17 +68,17 @@ class Test:
     cpu: float = 0.0
 
     @property
-    def collected_from(self) -> str:
+    def collection_file(self) -> str:
         """The file that a session must be given to have this test; empty where nothing tells."""
         return self.file or (self.id.partition("::")[0] if "::" in self.id else "")
 
     @property
-    def wants_network(self) -> bool:
+    def needs_network(self) -> bool:
         """It failed for want of a network, by what its exception says (resolver and socket errors of libc)."""
         return self.standing == "failed" and bool(_NO_NETWORK.search(f"{self.error}: {self.message}"))
 
     @property
-    def wants_to_write(self) -> bool:
+    def needs_write_access(self) -> bool:
         """It failed as it was not let write: in a search tests may write to folders of their own only."""
         return self.standing == "failed" and bool(_NO_WRITING.search(f"{self.error}: {self.message}"))
 
@@ -97,7 +97,7 @@ class Test:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Step:
+class SliceStep:
     """A statement that made a value, with the plain values that were there after it."""
 
     path: str
@@ -118,12 +118,12 @@ class Spectrum:
     tests: Sequence[Test]
     imported: Mapping[str, frozenset[int]]
     complete: bool
-    why: tuple[str, tuple[Step, ...]] = ("", ())
+    why: tuple[str, tuple[SliceStep, ...]] = ("", ())
 
-    def standing(self, *standings: Standing) -> list[Test]:
+    def select_tests(self, *standings: Standing) -> list[Test]:
         return [test for test in self.tests if test.standing in standings]
 
-    def sources(self) -> list[str]:
+    def list_sources(self) -> list[str]:
         """Source files that tests ran, test files left out, sorted."""
         found = {path for test in self.tests for path in test.lines}
         own_tests = {test.file for test in self.tests}
@@ -143,7 +143,7 @@ def is_test_file(path: str) -> bool:
     )
 
 
-def load(
+def load_spectrum(
     records: Path,
     ids: Sequence[str],
     files: Sequence[str],
@@ -154,13 +154,15 @@ def load(
 
     Raises OSError, ValueError, KeyError, TypeError or AttributeError when that was tampered with.
     """
-    runs = _read(records)
+    runs = _read_records(records)
     quick = [
-        _cpu(runs, index) for index in runs.get("trace", {}) if _outcome(runs, "trace", index) == "passed"
+        _get_cpu_seconds(runs, index)
+        for index in runs.get("trace", {})
+        if _get_outcome(runs, "trace", index) == "passed"
     ]
     usual = max(quick, default=0.0)
     tests = [
-        _test(runs, index, name, file, usual)
+        _build_test(runs, index, name, file, usual)
         for index, (name, file) in enumerate(zip(ids, files, strict=True))
     ]
     tests = [replace(test, standing="unsteady") if test.id in unsteady else test for test in tests]
@@ -170,7 +172,7 @@ def load(
         complete=len(runs.get("trace", {})) == len(ids),
         why=next(
             (
-                (ids[index], tuple(Step(**each) for each in record.get("steps", ())))
+                (ids[index], tuple(SliceStep(**each) for each in record.get("steps", ())))
                 for index, record in runs.get("why", {}).items()
             ),
             ("", ()),
@@ -181,7 +183,7 @@ def load(
 Runs = dict[str, dict[int, dict[str, Any]]]
 
 
-def _read(records: Path) -> Runs:
+def _read_records(records: Path) -> Runs:
     """Run name → test index → what was noted of it. The tests themselves could have put anything there."""
     runs: Runs = {}
     descriptor = os.open(records, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
@@ -194,23 +196,23 @@ def _read(records: Path) -> Runs:
     return runs
 
 
-def _outcome(runs: Runs, run: str, index: int) -> str:
+def _get_outcome(runs: Runs, run: str, index: int) -> str:
     return str(runs.get(run, {}).get(index, {}).get("outcome", ""))
 
 
-def _cpu(runs: Runs, index: int) -> float:
+def _get_cpu_seconds(runs: Runs, index: int) -> float:
     """CPU seconds without tracing, where that is known."""
     record = runs.get("check", {}).get(index) or runs.get("trace", {}).get(index, {})
     return float(record.get("cpu", 0.0))
 
 
-def _test(runs: Runs, index: int, name: str, file: str, usual: float) -> Test:
+def _build_test(runs: Runs, index: int, name: str, file: str, usual: float) -> Test:
     record = runs.get("trace", {}).get(index)
     if record is None:
         return Test(index=index, id=name, file=file, standing="unknown")
-    standing = _standing(runs, index)
+    standing = _determine_standing(runs, index)
     endless = record["outcome"] == "timeout"
-    cpu = usual if endless else _cpu(runs, index)
+    cpu = usual if endless else _get_cpu_seconds(runs, index)
     frames = tuple(
         Frame(path=path, line=line, function=name) for path, line, name in record.get("frames", ())
     )
@@ -223,7 +225,7 @@ def _test(runs: Runs, index: int, name: str, file: str, usual: float) -> Test:
         error=record.get("type", "") or ("crash" if record["outcome"] == "crashed" else ""),
         message=record.get("message", ""),
         texts=tuple((str(one), str(other)) for one, other in record.get("texts", ())),
-        worded=_words(record) == _words(runs.get("check", {}).get(index, record)),
+        worded=_normalize_message(record) == _normalize_message(runs.get("check", {}).get(index, record)),
         frames=frames,
         lines={path: frozenset(lines) for path, lines in record.get("lines", {}).items()},
         seconds=float(record.get("wall", 0.0)),
@@ -232,7 +234,7 @@ def _test(runs: Runs, index: int, name: str, file: str, usual: float) -> Test:
     )
 
 
-def _words(record: dict[str, Any]) -> str:
+def _normalize_message(record: dict[str, Any]) -> str:
     """What a failure said, but for addresses of objects."""
     return re.sub(r"0[xX][0-9a-fA-F]+", "0x", record.get("message", ""))
 
@@ -240,31 +242,35 @@ def _words(record: dict[str, Any]) -> str:
 _BAD = frozenset({"failed", "timeout", "crashed"})
 
 
-def _standing(runs: Runs, index: int) -> Standing:
-    traced = _outcome(runs, "trace", index)
+def _determine_standing(runs: Runs, index: int) -> Standing:
+    traced = _get_outcome(runs, "trace", index)
     if traced == "skipped":
         return "skipped"
     if traced == "timeout":  # a plain run tells whether tracing alone made it slow
-        slow = _outcome(runs, "slow", index)
+        slow = _get_outcome(runs, "slow", index)
         return "unsteady" if slow and slow not in _BAD else "failed"
-    others = [_outcome(runs, run, index) for run in ("check", "alone")]
+    others = [_get_outcome(runs, run, index) for run in ("check", "alone")]
     if any(other == "skipped" or (other in _BAD) != (traced in _BAD) for other in others if other):
         return "unsteady"
     return "failed" if traced in _BAD else "passed"
 
 
-def matching(tests: Iterable[Test], targets: Sequence[str]) -> list[Test]:
+def select_by_targets(tests: Iterable[Test], targets: Sequence[str]) -> list[Test]:
     """Tests that the targets name: a file, a folder, a test id or the beginning of one; all without targets."""
-    wanted = [_dotted(target) for target in targets]
-    return [test for test in tests if not wanted or any(_named(_dotted(test.id), each) for each in wanted)]
+    wanted = [_to_dotted_name(target) for target in targets]
+    return [
+        test
+        for test in tests
+        if not wanted or any(_matches_target(_to_dotted_name(test.id), each) for each in wanted)
+    ]
 
 
-def _dotted(name: str) -> str:
+def _to_dotted_name(name: str) -> str:
     """One spelling for what pytest writes with slashes and colons and unittest with dots."""
     head, bracket, parameters = name.partition("[")
     head = head.removeprefix("./").rstrip("/").replace(".py::", "::").removesuffix(".py")
     return head.replace("::", ".").replace("/", ".") + bracket + parameters
 
 
-def _named(test: str, target: str) -> bool:
+def _matches_target(test: str, target: str) -> bool:
     return test == target or (test.startswith(target) and test[len(target)] in ".[")

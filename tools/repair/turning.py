@@ -24,24 +24,28 @@ _TURNED: dict[type[ast.cmpop], type[ast.cmpop]] = {
 }  # fmt: skip
 
 
-def turns_around(candidate: Candidate) -> bool:
+def reverses_control_flow(candidate: Candidate) -> bool:
     """A whole condition becomes its opposite, or ways out of the function or of its loops come, go or move."""
-    before, after = _both(candidate)
+    before, after = _get_function_versions(candidate)
     if before is None or after is None:
         return False
-    if _ways(before.body) != _ways(after.body):
+    if _collect_control_flow(before.body) != _collect_control_flow(after.body):
         return True
-    pairs = zip(_conditions(before), _conditions(after), strict=False)
-    return any(_opposite(old, new) or _opposite(new, old) for old, new in pairs)
+    pairs = zip(_list_conditions(before), _list_conditions(after), strict=False)
+    return any(_is_opposite(old, new) or _is_opposite(new, old) for old, new in pairs)
 
 
-def leaves_dead(candidate: Candidate) -> bool:
+def leaves_dead_code(candidate: Candidate) -> bool:
     """A statement follows one that leaves its block, and did not before."""
-    before, after = _both(candidate)
-    return before is not None and after is not None and _dead(after) > _dead(before)
+    before, after = _get_function_versions(candidate)
+    return (
+        before is not None
+        and after is not None
+        and _count_dead_statements(after) > _count_dead_statements(before)
+    )
 
 
-def function_at(text: str, function: Function) -> Function | None:
+def find_function(text: str, function: Function) -> Function | None:
     """The function of that name that begins nearest to where it began; None when the text does not parse."""
     try:
         tree = ast.parse(text)
@@ -51,25 +55,25 @@ def function_at(text: str, function: Function) -> Function | None:
     return min(alike, key=lambda n: abs(n.lineno - function.lineno), default=None)
 
 
-def _both(candidate: Candidate) -> tuple[Function | None, Function | None]:
+def _get_function_versions(candidate: Candidate) -> tuple[Function | None, Function | None]:
     """The function that is changed, before and after."""
     source, change = candidate.source, candidate.change
-    function = source.enclosing(candidate.suspect.statement)
+    function = source.find_enclosing_function(candidate.suspect.statement)
     if function is None:
         return None, None
-    return function, function_at(
+    return function, find_function(
         source.text[: change.start] + change.text + source.text[change.end :], function
     )
 
 
-def _dead(function: Function) -> int:
+def _count_dead_statements(function: Function) -> int:
     blocks = (
         getattr(node, name, None) for node in ast.walk(function) for name in ("body", "orelse", "finalbody")
     )
     return sum(isinstance(each, _EXITS) for block in blocks if isinstance(block, list) for each in block[:-1])
 
 
-def _ways(body: Iterable[ast.AST]) -> list[object]:
+def _collect_control_flow(body: Iterable[ast.AST]) -> list[object]:
     """The forks and exits of a body, each fork with its own."""
     found: list[object] = []
     for each in body:
@@ -79,15 +83,15 @@ def _ways(body: Iterable[ast.AST]) -> list[object]:
             blocks = (
                 getattr(each, name, ()) for name in ("body", "handlers", "cases", "orelse", "finalbody")
             )
-            found.append([type(each), *(_ways(block) for block in blocks)])
+            found.append([type(each), *(_collect_control_flow(block) for block in blocks)])
     return found
 
 
-def _conditions(function: Function) -> list[ast.expr]:
+def _list_conditions(function: Function) -> list[ast.expr]:
     return [each.test for each in ast.walk(function) if isinstance(each, ast.If | ast.While)]
 
 
-def _opposite(old: ast.expr, new: ast.expr) -> bool:
+def _is_opposite(old: ast.expr, new: ast.expr) -> bool:
     """The new condition holds where the old one does not, or looks the other way."""
     if isinstance(new, ast.UnaryOp) and isinstance(new.op, ast.Not):
         return ast.dump(new.operand) == ast.dump(old)

@@ -6,17 +6,17 @@ import ast
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from tools.repair.localization import Suspect, statement_lines, suspect_at
+from tools.repair.localization import Suspect, create_suspect, index_statement_lines
 from tools.repair.templates import Source
-from tools.repair.templates.source import header_nodes
-from tools.repair.templates.wording import rewordings
+from tools.repair.templates.source import list_header_nodes
+from tools.repair.templates.wording import find_rewordings
 
 # Characters of what was found that a literal must have to be taken for where it comes from, and how many such places
 # are believed: what stands in more is no sign.
 LONG, MOST_PLACES = 12, 3
 
 
-def with_wording(
+def promote_literal_suspects(
     suspects: Sequence[Suspect], sources: Mapping[str, Source], texts: Sequence[tuple[str, str]]
 ) -> list[Suspect]:
     """The suspects, led by the statements whose literals have most of a text that was found and not wanted.
@@ -26,7 +26,7 @@ def with_wording(
     places = [
         (known, source, statement)
         for source in sources.values()
-        for known, statement in _written(source, texts)
+        for known, statement in _iter_matching_literals(source, texts)
     ]
     longest = max((known for known, _, _ in places), default=0)
     meant = {statement: source for known, source, statement in places if known == longest}
@@ -35,30 +35,32 @@ def with_wording(
     top = max((each.score for each in suspects), default=1.0)
     known = {each.statement: each for each in suspects}
     led = [
-        replace(known[statement], score=top) if statement in known else suspect_at(source, statement, top)
+        replace(known[statement], score=top) if statement in known else create_suspect(source, statement, top)
         for statement, source in meant.items()
     ]
     return [*led, *(each for each in suspects if each.statement not in meant)]
 
 
-def _written(source: Source, texts: Sequence[tuple[str, str]]) -> Iterator[tuple[int, ast.stmt]]:
+def _iter_matching_literals(
+    source: Source, texts: Sequence[tuple[str, str]]
+) -> Iterator[tuple[int, ast.stmt]]:
     """(characters as they were found, statement) for each literal of a statement, but for docstrings."""
     table = None
-    for each in rewordings(source.text, texts, LONG):
-        table = table or statement_lines(source)
+    for each in find_rewordings(source.text, texts, LONG):
+        table = table or index_statement_lines(source)
         line = source.text.count("\n", 0, each.start) + 1
         for statement in table.get(line, ()):
             if each.known >= LONG and any(
                 first < each.start and each.end < last
-                for first, last in map(source.span, _literals(statement))
+                for first, last in map(source.get_span, _iter_literals(statement))
             ):
                 yield each.known, statement
 
 
-def _literals(statement: ast.stmt) -> Iterator[ast.expr]:
+def _iter_literals(statement: ast.stmt) -> Iterator[ast.expr]:
     if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant):
         return
-    for node in header_nodes(statement):
+    for node in list_header_nodes(statement):
         if isinstance(node, ast.JoinedStr) or (
             isinstance(node, ast.Constant) and isinstance(node.value, str)
         ):

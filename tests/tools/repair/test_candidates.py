@@ -12,14 +12,14 @@ from textwrap import dedent
 
 import pytest
 
-from tools.repair.candidates import GROUPS_FITTED, Candidate, at_statement, candidates
-from tools.repair.failures import groups, hints
-from tools.repair.localization import rank, suspect_at
-from tools.repair.pairs import pairs
-from tools.repair.patches import unique_pair
-from tools.repair.spectrum import Spectrum, Standing, Test, is_test_file, matching
+from tools.repair.candidates import GROUPS_FITTED, Candidate, generate_at_statement, generate_candidates
+from tools.repair.failures import extract_hints, group_by_fault
+from tools.repair.localization import create_suspect, rank_statements
+from tools.repair.pairs import generate_pairs
+from tools.repair.patches import extract_unique_lines
+from tools.repair.spectrum import Spectrum, Standing, Test, is_test_file, select_by_targets
 from tools.repair.templates import TEMPLATES, Change, Hints, Site, Source, Template
-from tools.repair.templates.precedence import negated
+from tools.repair.templates.precedence import negate_condition
 
 PROGRAM = dedent('''\
     import math
@@ -81,7 +81,7 @@ def everything(text: str, hints: Hints = NO_HINTS, beside: str = "") -> list[Can
     failing = [test(0, "failed", every)]
     spectrum = Spectrum(tests=failing, imported={}, complete=True)
     sources = {"a.py": source, "b.py": Source("b.py", beside)}
-    return list(candidates(rank(sources, failing, spectrum), sources, hints))
+    return list(generate_candidates(rank_statements(sources, failing, spectrum), sources, hints))
 
 
 def results(text: str, hints: Hints = NO_HINTS) -> list[str]:
@@ -115,8 +115,8 @@ def test_candidates_come_by_falling_priority() -> None:
 def test_where_likelihood_counts_the_likeliest_come_first_though_not_all_templates_were_asked() -> None:
     source = Source("a.py", PROGRAM)
     failing = [Test(index=0, id="t", file="t.py", standing="failed", lines={"a.py": frozenset(range(1, 99))})]
-    suspects = rank({"a.py": source}, failing, Spectrum(tests=failing, imported={}, complete=True))
-    found = list(candidates(suspects, {"a.py": source}, NO_HINTS, fitted=True))
+    suspects = rank_statements({"a.py": source}, failing, Spectrum(tests=failing, imported={}, complete=True))
+    found = list(generate_candidates(suspects, {"a.py": source}, NO_HINTS, fitted=True))
     for statement in {id(each.suspect.statement) for each in found}:
         for group in GROUPS_FITTED:
             names = {template.name for template in group}
@@ -167,7 +167,7 @@ def test_a_comparison_is_turned_by_its_operator_not_by_a_word_before_it() -> Non
     ],
 )
 def test_the_opposite_of_a_condition_is_as_one_would_write_it(condition: str, opposite: str) -> None:
-    assert negated(condition) == opposite
+    assert negate_condition(condition) == opposite
 
 
 @pytest.mark.parametrize(
@@ -211,14 +211,14 @@ def test_a_question_about_a_name_that_begins_a_literal_as_well_is_lent() -> None
 
 def test_a_template_that_lends_what_is_no_python_stops_nothing() -> None:
     def broken(site: Site) -> Iterator[Change]:
-        yield site.rewrite("return 7", "")
+        yield site.rewrite_statement("return 7", "")
         ast.parse("1 2")
 
     lending = Template(name="lending", prior=1.0, precision=0.9, changes=broken)
     source = Source("a.py", "def f(a):\n    return a\n")
     site = Site(source=source, statement=source.functions[0].body[0])
-    suspect = suspect_at(source, site.statement, 1.0)
-    found = at_statement(suspect, site, [lending, *TEMPLATES[:3]], set(), False)
+    suspect = create_suspect(source, site.statement, 1.0)
+    found = generate_at_statement(suspect, site, [lending, *TEMPLATES[:3]], set(), False)
     assert [change.text for _, name, change, _ in found if name == "lending"] == ["return 7"]
 
 
@@ -430,7 +430,7 @@ def test_the_fix_is_among_the_candidates_and_leaves_the_rest_as_it_was(before: s
 def test_pairs_come_by_the_product_of_their_priorities_and_never_overlap() -> None:
     source = "def f(a, b):\n    c = a - b\n    return c * 3\n"
     singles = everything(source)
-    found = list(itertools.islice(pairs(singles, 1000), 3000))
+    found = list(itertools.islice(generate_pairs(singles, 1000), 3000))
     priorities = [each.priority for each in found]
     assert all(first >= second for first, second in itertools.pairwise(priorities))
     assert [each.rank for each in found] == list(range(1000, 1000 + len(found)))
@@ -466,7 +466,7 @@ def test_an_object_does_not_stand_for_a_number_of_its_own_method() -> None:
 def test_lines_that_only_failing_tests_run_come_first() -> None:
     source = Source("a.py", "def f(a):\n    b = a\n    if a:\n        b = 2\n    return b\n")
     tests = [test(0, "failed", {2, 3, 4, 5}), test(1, "passed", {2, 3, 5}), test(2, "passed", {2, 3, 5})]
-    suspects = rank({"a.py": source}, tests[:1], Spectrum(tests=tests, imported={}, complete=True))
+    suspects = rank_statements({"a.py": source}, tests[:1], Spectrum(tests=tests, imported={}, complete=True))
     assert [s.line for s in suspects] == [4, 2, 3, 5]
     assert suspects[0].score == 1.0
     assert (suspects[1].failing, suspects[1].passing) == (1, 2)
@@ -474,7 +474,7 @@ def test_lines_that_only_failing_tests_run_come_first() -> None:
 
 def test_failing_tests_that_run_the_same_lines_are_searched_together() -> None:
     tests = [test(0, "failed", {1, 2, 3}), test(1, "failed", {1, 2, 3, 4}), test(2, "failed", {9})]
-    assert [[t.index for t in group] for group in groups(tests)] == [[2], [0, 1]]
+    assert [[t.index for t in group] for group in group_by_fault(tests)] == [[2], [0, 1]]
 
 
 def test_failures_tell_what_is_missing() -> None:
@@ -486,15 +486,15 @@ def test_failures_tell_what_is_missing() -> None:
         error="AttributeError",
         message="'C' object has no attribute 'nme'",
     )
-    assert hints([failed]).missing_attributes == frozenset({"nme"})
-    assert "AttributeError" in hints([failed]).errors
+    assert extract_hints([failed]).missing_attributes == frozenset({"nme"})
+    assert "AttributeError" in extract_hints([failed]).errors
 
 
 def test_old_text_grows_until_it_stands_at_one_place() -> None:
     before = "def f():\n    x = 1\n    return x\n\n\ndef g():\n    x = 1\n    return x\n"
     place = before.rindex("1")
     after = before[:place] + "2" + before[place + 1 :]
-    old, new = unique_pair(before, after)
+    old, new = extract_unique_lines(before, after)
     assert before.count(old) == 1
     assert before.replace(old, new) == after
 
@@ -505,7 +505,7 @@ def test_lines_that_are_only_added_or_removed_have_a_unique_pair_too(place: int)
     shorter = "".join(lines)
     longer = "".join([*lines[:place], "new\n", *lines[place:]])
     for before, after in ((shorter, longer), (longer, shorter)):
-        old, new = unique_pair(before, after)
+        old, new = extract_unique_lines(before, after)
         assert before.count(old) == 1
         assert before.replace(old, new) == after
 
@@ -547,4 +547,4 @@ def test_files_of_tests_are_known_by_their_place_and_name(path: str, expected: b
 def test_targets_are_understood_in_every_spelling(target: str) -> None:
     one = Test(index=0, id="tests/test_a.py::T::test_x[1/2]", file="tests/test_a.py", standing="failed")
     other = Test(index=1, id="tests2/test_a.py::T::test_y", file="tests2/test_a.py", standing="failed")
-    assert matching([one, other], [target]) == [one]
+    assert select_by_targets([one, other], [target]) == [one]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tools.repair.clock import JOBS, LONGEST, Clock, is_crowded
+from tools.repair.clock import JOBS, LONGEST, BudgetClock, is_crowded
 
 
 class Machine:
@@ -13,13 +13,13 @@ class Machine:
     def __init__(self, *, crowded: bool) -> None:
         self.time = self.own = 0.0
         self.crowded = crowded
-        self.clock = Clock(time=lambda: self.time, own=lambda: self.own, crowded=lambda: self.crowded)
+        self.clock = BudgetClock(time=lambda: self.time, own=lambda: self.own, crowded=lambda: self.crowded)
 
     def passes(self, seconds: float, *, own: float = 0.0, worker: float = 0.0) -> float:
         """CPU seconds of this process and of each worker."""
         self.time += seconds
         self.own += own
-        self.clock.workers_used(worker * JOBS)
+        self.clock.add_worker_seconds(worker * JOBS)
         return self.clock.now()
 
 
@@ -28,7 +28,7 @@ def test_on_a_quiet_machine_seconds_are_what_a_clock_says() -> None:
     assert quiet.passes(10, worker=10) == pytest.approx(10)
     assert quiet.passes(10, own=3) == pytest.approx(20)  # one waits for the other
     assert quiet.passes(10) == pytest.approx(30)  # tests that sleep
-    assert quiet.clock.longest(7) == pytest.approx(7)
+    assert quiet.clock.to_wall_seconds(7) == pytest.approx(7)
 
 
 def test_on_a_crowded_machine_cpu_seconds_count_but_no_more_than_the_clock_and_no_less_than_a_third() -> None:
@@ -36,7 +36,7 @@ def test_on_a_crowded_machine_cpu_seconds_count_but_no_more_than_the_clock_and_n
     assert crowded.passes(10, own=1, worker=4) == pytest.approx(5)
     assert crowded.passes(10) == pytest.approx(20 / LONGEST)  # what was not used counts as well
     assert crowded.passes(10, worker=40) == pytest.approx(30)
-    assert crowded.clock.longest(7) == pytest.approx(7 * LONGEST)
+    assert crowded.clock.to_wall_seconds(7) == pytest.approx(7 * LONGEST)
 
 
 def test_what_was_spent_stays_so_when_the_machine_fills_and_empties() -> None:

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from tests.tools.workspaces import workspace
-from tools.repair.engine import repair, trace
-from tools.repair.patchwright_worker.naming import renamed
+from tools.repair.engine import localize_faults, repair
+from tools.repair.patchwright_worker.naming import restore_earlier_names
 from tools.repair.result import Outcome, RepairResult
 
 # A decorator that compiles its function anew from the file's text, as type checkers at run time do.
@@ -96,8 +96,8 @@ def test_what_an_example_gave_and_what_was_wanted_is_said(tmp_path: Path) -> Non
             return row[0] + row[1] + row[2]
         '''
     files = {"pytest.ini": "[pytest]\naddopts = --doctest-modules\n", "greeting.py": module}
-    ranking, spectrum = asyncio.run(trace(workspace(tmp_path, files), (), 120.0))
-    said = {test.id.rpartition(".")[2]: test.reason for test in spectrum.standing("failed")}
+    ranking, spectrum = asyncio.run(localize_faults(workspace(tmp_path, files), (), 120.0))
+    said = {test.id.rpartition(".")[2]: test.reason for test in spectrum.select_tests("failed")}
     assert said["greeting"] == "DocTestFailure: `greeting(\"Ann\")` gives 'hullo Ann' != 'hello Ann'"
     assert said["first"] == "IndexError: list index out of range"
     assert {each.line for each in ranking.suspects} == {6, 14}, "no line of an example"
@@ -153,7 +153,7 @@ def test_a_test_that_prepares_something_for_seconds_is_not_taken_for_endless(tmp
             assert twice(0) == 0
         """
     files = {"twice.py": "def twice(n):\n    return n * 3\n", "test_twice.py": tests}
-    _, spectrum = asyncio.run(trace(workspace(tmp_path, files), (), 120.0))
+    _, spectrum = asyncio.run(localize_faults(workspace(tmp_path, files), (), 120.0))
     slow, quick = spectrum.tests
     assert (slow.standing, slow.endless, slow.reason) == ("failed", False, "AssertionError: assert 6 == 4")
     assert quick.standing == "passed"
@@ -268,6 +268,6 @@ def test_properties_are_asked_the_same_questions_each_time(tmp_path: Path, optio
 def test_names_are_given_back_only_where_as_many_are_new_as_are_missing() -> None:
     earlier = ["a.py::t[1]", "a.py::t[12:00]", "a.py::u[x]", "a.py::u[y]", "a.py::v", "a.py::w[z]"]
     now = ["a.py::t[12:01]", "a.py::t[1]", "a.py::u[x]", "a.py::u[p]", "a.py::u[q]", "a.py::n", "b.py::w[z2]"]
-    assert renamed(now, earlier) == ["a.py::t[12:00]", *now[1:]]
-    assert renamed(earlier, earlier) == earlier
-    assert renamed(now, []) == now
+    assert restore_earlier_names(now, earlier) == ["a.py::t[12:00]", *now[1:]]
+    assert restore_earlier_names(earlier, earlier) == earlier
+    assert restore_earlier_names(now, []) == now

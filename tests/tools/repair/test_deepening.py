@@ -6,9 +6,19 @@ from typing import Any
 
 import pytest
 
-from tools.repair.candidates import Candidate, candidates
-from tools.repair.deepening import ALIKE, MOST_JUDGES, Base, Half, based, got_past, on_top, promising, unlike
-from tools.repair.localization import rank
+from tools.repair.candidates import Candidate, generate_candidates
+from tools.repair.deepening import (
+    ALIKE,
+    MOST_JUDGES,
+    PartialPatch,
+    SearchBase,
+    build_base,
+    generate_second_changes,
+    removes_exception,
+    select_different_tests,
+    select_promising,
+)
+from tools.repair.localization import rank_statements
 from tools.repair.spectrum import Spectrum, Test
 from tools.repair.templates import Hints, Source
 
@@ -26,7 +36,7 @@ SPECTRUM = Spectrum(tests=[*FAILING, made(2, "passed", "")], imported={}, comple
 
 
 def singles() -> list[Candidate]:
-    return list(candidates(rank(SOURCES, FAILING, SPECTRUM), SOURCES, Hints()))
+    return list(generate_candidates(rank_statements(SOURCES, FAILING, SPECTRUM), SOURCES, Hints()))
 
 
 def meant(text: str) -> Candidate:
@@ -45,16 +55,16 @@ HUNG = {"outcome": "timeout"}
 
 
 def weight(candidate: Candidate, *tests: dict[str, Any]) -> float:
-    found = based(candidate, probed(*tests), SOURCES, SPECTRUM, FAILING)
+    found = build_base(candidate, probed(*tests), SOURCES, SPECTRUM, FAILING)
     assert found is not None
     return found.weight
 
 
 def test_what_made_a_test_pass_comes_first_and_few_of_those_that_fail_alike() -> None:
     every = singles()
-    halves = [Half(candidate=each, said="ValueError: x") for each in every[: ALIKE + 3]]
-    helped = Half(candidate=every[-1], said="")
-    found = promising([*halves, helped])
+    halves = [PartialPatch(candidate=each, said="ValueError: x") for each in every[: ALIKE + 3]]
+    helped = PartialPatch(candidate=every[-1], said="")
+    found = select_promising([*halves, helped])
     assert found == [every[-1], *every[:ALIKE]]
 
 
@@ -79,29 +89,31 @@ def test_another_exception_counts_for_further_only_when_more_was_run_before_it()
     assert weight(one, later, later, PASSED) == weight(one, elsewhere, elsewhere, PASSED) > nothing
 
 
-def test_a_second_change_got_past_its_base_when_the_exception_is_gone(base: Base) -> None:
-    stopped = based(meant("b"), probed(NO_NAME, NO_NAME, PASSED), SOURCES, SPECTRUM, FAILING)
-    assert got_past("TypeError: 3", stopped)
-    assert got_past("AssertionError: assert 1 == 2", stopped)
-    assert not got_past("NameError: ", stopped)
+def test_a_second_change_got_past_its_base_when_the_exception_is_gone(base: SearchBase) -> None:
+    stopped = build_base(meant("b"), probed(NO_NAME, NO_NAME, PASSED), SOURCES, SPECTRUM, FAILING)
+    assert removes_exception("TypeError: 3", stopped)
+    assert removes_exception("AssertionError: assert 1 == 2", stopped)
+    assert not removes_exception("NameError: ", stopped)
     # a test that came to its end fails with other values with any change at all
-    assert not got_past("TypeError: 3", base)
+    assert not removes_exception("TypeError: 3", base)
 
 
 def test_a_change_that_mends_everything_or_is_no_program_is_no_base() -> None:
-    assert based(meant("b"), probed(PASSED, PASSED, PASSED), SOURCES, SPECTRUM, FAILING) is None
-    assert based(meant("b"), probed(HUNG), SOURCES, SPECTRUM, FAILING) is not None
+    assert build_base(meant("b"), probed(PASSED, PASSED, PASSED), SOURCES, SPECTRUM, FAILING) is None
+    assert build_base(meant("b"), probed(HUNG), SOURCES, SPECTRUM, FAILING) is not None
 
 
 @pytest.fixture
-def base() -> Base:
-    found = based(meant("b"), probed(WRONG, WRONG, PASSED), SOURCES, SPECTRUM, FAILING)
+def base() -> SearchBase:
+    found = build_base(meant("b"), probed(WRONG, WRONG, PASSED), SOURCES, SPECTRUM, FAILING)
     assert found is not None
     return found
 
 
-def test_second_changes_are_made_of_what_the_first_leaves_and_each_outcome_comes_once(base: Base) -> None:
-    found = list(on_top([base, base], first_rank=500, most=100, seen=set()))
+def test_second_changes_are_made_of_what_the_first_leaves_and_each_outcome_comes_once(
+    base: SearchBase,
+) -> None:
+    found = list(generate_second_changes([base, base], first_rank=500, most=100, seen=set()))
     assert [each.rank for each in found] == list(range(500, 600))
     outcomes = [tuple(each.edits) for each in found]
     assert len(set(outcomes)) == len(outcomes)
@@ -124,4 +136,4 @@ def test_second_changes_are_judged_by_few_tests_that_run_other_lines() -> None:
         Test(index=i, id=f"t{i}", file="t.py", standing="failed", lines={"a.py": frozenset(lines)})
         for i, lines in enumerate(runs)
     ]
-    assert [test.index for test in unlike(failing)] == [0, 2, 4][:MOST_JUDGES]
+    assert [test.index for test in select_different_tests(failing)] == [0, 2, 4][:MOST_JUDGES]

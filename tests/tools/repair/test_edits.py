@@ -7,7 +7,7 @@ import itertools
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tools.repair.edits import Edit, composed
+from tools.repair.edits import Edit, compose_edits
 from tools.repair.templates import Change
 
 
@@ -36,14 +36,14 @@ def test_the_edits_come_to_the_same_text_and_never_touch(
     chain: tuple[str, list[tuple[str, str, Change]], str],
 ) -> None:
     before, changes, after = chain
-    edits = composed(changes)
+    edits = compose_edits(changes)
     assert applied(before, edits) == after
     assert all(one.end < other.start for one, other in itertools.pairwise(edits))
 
 
 def test_changes_of_several_files_stay_apart() -> None:
     change = Change(start=1, end=2, text="xx", why="")
-    edits = composed([("b.py", "abc", change), ("a.py", "abc", change), ("b.py", "axxc", change)])
+    edits = compose_edits([("b.py", "abc", change), ("a.py", "abc", change), ("b.py", "axxc", change)])
     assert edits == [
         Edit(path="a.py", start=1, end=2, text="xx"),
         Edit(path="b.py", start=1, end=2, text="xxx"),

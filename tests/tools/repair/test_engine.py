@@ -12,7 +12,7 @@ import pytest
 from tests.tools.workspaces import workspace
 from tools.repair import engine
 from tools.repair.baseline import Baseline
-from tools.repair.engine import repair, trace
+from tools.repair.engine import localize_faults, repair
 from tools.repair.findings import Findings
 from tools.repair.result import Fix, Outcome, RepairResult
 from tools.repair.spectrum import Spectrum, Test
@@ -376,9 +376,9 @@ def test_source_that_our_own_python_cannot_parse_is_left_out(tmp_path: Path) -> 
     lines = {path: frozenset({1}) for path in ("new.py", "odd.py", "old.py", "gone.py")}
     failing = Test(index=0, id="t", file="t.py", standing="failed", lines=lines)
     findings = Findings(targets=(), deadline=0.0)
-    state = engine.Repair(at=at, findings=findings, on_progress=print)
+    state = engine.RepairRun(at=at, findings=findings, on_progress=print)
     spectrum = Spectrum(tests=[failing], imported={}, complete=True)
-    assert list(state.sources(spectrum, [failing])) == ["old.py"]
+    assert list(state.load_sources(spectrum, [failing])) == ["old.py"]
 
 
 def test_changes_at_once_that_leave_tests_of_their_fault_failing_are_taken_back(tmp_path: Path) -> None:
@@ -396,12 +396,12 @@ def test_changes_at_once_that_leave_tests_of_their_fault_failing_are_taken_back(
         for name in ("sure", "one", "other", "later")
     ]  # fmt: skip
     findings = Findings(targets=(), deadline=0.0, fixes=list(fixes))
-    state = engine.Repair(at=at, findings=findings, on_progress=print, overlay={"a.py": "x = 4\n"})
+    state = engine.RepairRun(at=at, findings=findings, on_progress=print, overlay={"a.py": "x = 4\n"})
     whole = Baseline(spectrum=Spectrum(tests=before, imported={}, complete=True))
-    state.held = engine.Held(
+    state.held = engine.HeldChanges(
         number=1, tests=frozenset({"t0", "t1", "t2"}), base=whole, overlay={"a.py": "x = 2\n"}
     )
-    result = state.last_word(Baseline(spectrum=Spectrum(tests=after, imported={}, complete=True)))
+    result = state.report_without_held(Baseline(spectrum=Spectrum(tests=after, imported={}, complete=True)))
     assert (result.outcome, result.fixes) == (Outcome.PARTLY_FIXED, tuple(fixes[:1]))
     assert result.alternatives == (tuple(fixes[1:]),)
     assert (result.left, state.overlay) == (("t0", "t1", "t2"), {"a.py": "x = 2\n"})
@@ -413,11 +413,13 @@ def test_what_was_found_is_told_when_the_tests_cannot_be_looked_at_again() -> No
     )  # fmt: skip
     nothing = Spectrum(tests=(), imported={}, complete=False)
     found = Findings(targets=(), deadline=0.0, fixes=[fix], failing=("t0", "t1"))
-    result = found.verdict(Baseline(spectrum=nothing, problem="tracing the tests took too long"))
+    result = found.find_early_result(Baseline(spectrum=nothing, problem="tracing the tests took too long"))
     assert result is not None
     assert (result.outcome, result.fixes, result.left) == (Outcome.PARTLY_FIXED, (fix,), ("t1",))
     nothing_found = Findings(targets=(), deadline=0.0)
-    result = nothing_found.verdict(Baseline(spectrum=nothing, problem="tracing the tests took too long"))
+    result = nothing_found.find_early_result(
+        Baseline(spectrum=nothing, problem="tracing the tests took too long")
+    )
     assert result is not None
     assert result.outcome is Outcome.CANNOT_RUN
 
@@ -427,7 +429,7 @@ def test_where_no_python_can_run_the_tests_a_ranking_says_so(
 ) -> None:
     at = workspace(tmp_path, {"test_a.py": "def test_a(): pass\n"})
     monkeypatch.setattr("tools.testing.python.list_interpreter_paths", lambda root: ())
-    result, spectrum = asyncio.run(engine.trace(at, (), 30.0))
+    result, spectrum = asyncio.run(engine.localize_faults(at, (), 30.0))
     assert result.outcome is Outcome.CANNOT_RUN
     assert "any Python here" in result.reason
     assert not spectrum.tests
@@ -596,8 +598,8 @@ def test_unittest_projects_are_repaired_by_their_dotted_names_too(tmp_path: Path
     assert result.outcome is Outcome.FIXED
     assert result.fixes[0].function == "Stack.pop"
     (tmp_path / "again").mkdir()
-    _, spectrum = asyncio.run(trace(workspace(tmp_path / "again", files), (), 120.0))
-    (failing,) = spectrum.standing("failed")
+    _, spectrum = asyncio.run(localize_faults(workspace(tmp_path / "again", files), (), 120.0))
+    (failing,) = spectrum.select_tests("failed")
     assert (failing.error, failing.message) == ("AssertionError", "1 != 3")
     assert failing.frames[-1].path == "test_stack.py"
 

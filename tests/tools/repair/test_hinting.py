@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from tests.tools.repair.test_search import FAILING, SOURCES, SPECTRUM
-from tools.repair.candidates import candidates
+from tools.repair.candidates import generate_candidates
 from tools.repair.hinting import FILE, FUNCTION, KIND, NO_HINT, SPOKEN_FILE, SPOKEN_FUNCTION, Hint
-from tools.repair.localization import rank
+from tools.repair.localization import rank_statements
 from tools.repair.templates import Hints
 
 
@@ -26,7 +26,7 @@ from tools.repair.templates import Hints
 def test_a_place_is_named_by_its_file_or_its_function(
     said: str, path: str, function: str, weight: float
 ) -> None:
-    assert Hint(said).place(path, function) == weight
+    assert Hint(said).weigh_place(path, function) == weight
 
 
 @pytest.mark.parametrize(
@@ -42,25 +42,25 @@ def test_a_place_is_named_by_its_file_or_its_function(
 def test_a_kind_of_change_is_named_by_the_first_word_of_its_name(
     said: str, template: str, weight: float
 ) -> None:
-    assert Hint(said).kind(template) == weight
+    assert Hint(said).weigh_template(template) == weight
 
 
 def test_the_kind_that_is_named_comes_first_and_the_others_after_it() -> None:
     hint = Hint("swapped arguments")
-    suspects = rank(SOURCES, [FAILING], SPECTRUM)
-    plain = list(candidates(suspects, SOURCES, Hints()))
-    hinted = list(candidates(suspects, SOURCES, Hints(), hint.kind))
+    suspects = rank_statements(SOURCES, [FAILING], SPECTRUM)
+    plain = list(generate_candidates(suspects, SOURCES, Hints()))
+    hinted = list(generate_candidates(suspects, SOURCES, Hints(), hint.weigh_template))
     changes = [(each.change.start, each.change.text) for each in plain]
     assert {(each.change.start, each.change.text) for each in hinted} == set(changes)
     first = [next(e.rank for e in found if e.template == "swapped_arguments") for found in (plain, hinted)]
     assert first[1] < first[0]
-    assert NO_HINT.kind("swapped_arguments") == 1.0
+    assert NO_HINT.weigh_template("swapped_arguments") == 1.0
 
 
 def test_a_long_text_is_a_description_and_its_words_are_no_names() -> None:
     report = "swapped total " + "and so on " * 12
     hint = Hint(report, files={"src/cart.py": 1.0, "b.py": 0.5}, functions={("src/cart.py", "Cart.sum"): 1.0})
-    assert hint.kind("swapped_arguments") == 1.0
-    assert hint.place("src/total.py", "total") == 1.0
-    assert hint.place("src/cart.py", "Cart.sum") == 1 + SPOKEN_FILE + SPOKEN_FUNCTION
-    assert hint.place("b.py", "Cart.sum") == 1 + SPOKEN_FILE / 2
+    assert hint.weigh_template("swapped_arguments") == 1.0
+    assert hint.weigh_place("src/total.py", "total") == 1.0
+    assert hint.weigh_place("src/cart.py", "Cart.sum") == 1 + SPOKEN_FILE + SPOKEN_FUNCTION
+    assert hint.weigh_place("b.py", "Cart.sum") == 1 + SPOKEN_FILE / 2

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 
 import pytest
 
-from tools.repair.candidates import Candidate, candidates
-from tools.repair.localization import rank
+from tools.repair.candidates import Candidate, generate_candidates
+from tools.repair.localization import rank_statements
 from tools.repair.spectrum import Spectrum, Test
 from tools.repair.templates import Hints, Source
 
@@ -21,8 +21,8 @@ def every(
     sources = {"a.py": Source("a.py", text)} | {p: Source(p, t) for p, t in (others or {}).items()}
     lines = {"a.py": frozenset(node.lineno for node in sources["a.py"].statements)}
     failing = [Test(index=0, id="t.py::t", file="t.py", standing="failed", lines=lines)]
-    suspects = rank(sources, failing, Spectrum(tests=failing, imported={}, complete=True))
-    return (c for c in candidates(suspects, sources, hints or Hints()) if c.path == "a.py")
+    suspects = rank_statements(sources, failing, Spectrum(tests=failing, imported={}, complete=True))
+    return (c for c in generate_candidates(suspects, sources, hints or Hints()) if c.path == "a.py")
 
 
 def results(text: str, others: Mapping[str, str] | None = None, hints: Hints | None = None) -> list[str]:

@@ -14,34 +14,40 @@ import pytest
 
 from tests.tools.repair.test_sameness import made
 from tests.tools.workspaces import workspace
-from tools.repair.choosing import ALTERED, LUCK, Found
+from tools.repair.choosing import ALTERED, LUCK, PlausiblePatch
 from tools.repair.engine import repair
 from tools.repair.patchwright_worker.functions import Outside, Program
-from tools.repair.patchwright_worker.inputs import MOST_CALLS, MOST_NEAR, MOST_OBJECTS, Differing, told
-from tools.repair.sameness import Sameness, Told
+from tools.repair.patchwright_worker.inputs import (
+    MOST_CALLS,
+    MOST_NEAR,
+    MOST_OBJECTS,
+    InputComparison,
+    describe_value,
+)
+from tools.repair.sameness import BehaviourComparison, ComparisonResult
 
 
-def differing(text: str, old: str, new: str) -> tuple[Differing, dict[str, Any]]:
+def differing(text: str, old: str, new: str) -> tuple[InputComparison, dict[str, Any]]:
     """The comparison of a program's function before and after a change, and the program's names."""
     text = dedent(text)
     start = text.index(old)
     program = Program("a.py", text)
-    outer = program.outer(start, start + len(old))
+    outer = program.find_outer(start, start + len(old))
     names: dict[str, Any] = {}
     exec(compile(text, "a.py", "exec"), names)
     scope: Any = types.SimpleNamespace(**names)
     for each in outer.classes:
         scope = getattr(scope, each.name)
     function = getattr(scope, outer.node.name)
-    changed = program.changed(outer, [[start, start + len(old), new]], True)
-    return Differing(function, program.original(outer, fuelled=True), changed), names
+    changed = program.compile_changed(outer, [[start, start + len(old), new]], True)
+    return InputComparison(function, program.compile_original(outer, fuelled=True), changed), names
 
 
 def counts(text: str, old: str, new: str, call: str) -> tuple[int, int]:
     """Inputs with which the function worked, and those with which it does otherwise, for what a call comes to."""
     found, names = differing(text, old, new)
     try:
-        sys.setprofile(found.look)
+        sys.setprofile(found.profile_call)
         exec(call, names)
     finally:
         sys.setprofile(None)
@@ -112,7 +118,7 @@ def test_the_program_goes_on_as_if_nobody_had_looked() -> None:
     found, names = differing("def f(items):\n    items.append(len(items))\n    return items\n", "len", "sum")
     given: list[int] = [5]
     try:
-        sys.setprofile(found.look)
+        sys.setprofile(found.profile_call)
         assert names["f"](given) == [5, 1]
     finally:
         sys.setprofile(None)
@@ -123,13 +129,13 @@ def test_the_program_goes_on_as_if_nobody_had_looked() -> None:
 def test_few_calls_are_looked_at_and_each_only_once() -> None:
     found, names = differing("def f(n):\n    return n\n", "return n", "return n + 1")
     try:
-        sys.setprofile(found.look)
+        sys.setprofile(found.profile_call)
         for number in [*range(50), *range(50)]:
             names["f"](number)
     finally:
         sys.setprofile(None)
     assert found.counts[0] <= MOST_CALLS * (MOST_NEAR + 1)
-    found.begin()
+    found.start_test()
     assert found.counts == [0, 0]
 
 
@@ -153,37 +159,37 @@ def test_equal_values_are_told_by_the_same_words() -> None:
         def __init__(self, x: int) -> None:
             self.x = x
 
-    assert told(Point(1)) == told(Point(1)) != told(Point(2))
-    assert told({"b", "a"}) == told({"a", "b"})
-    assert told([1, (2,)]) != told([1, [2]])
+    assert describe_value(Point(1)) == describe_value(Point(1)) != describe_value(Point(2))
+    assert describe_value({"b", "a"}) == describe_value({"a", "b"})
+    assert describe_value([1, (2,)]) != describe_value([1, [2]])
     endless: list[Any] = []
     endless.append(endless)
-    assert told(endless)
+    assert describe_value(endless)
 
 
 def test_what_alters_less_is_preferred_and_what_is_known_is_kept() -> None:
     candidate = replace(made('has(items, "rev")', 'has(items, "last")'), traits=(0.0,))
-    found = Found(candidate=candidate, helped=frozenset({0}), trust=0.9, near=4)
-    calm = Told(candidate=candidate, altered=0.1).of(found)
-    wild = Told(candidate=candidate, altered=0.6).of(found)
+    found = PlausiblePatch(candidate=candidate, helped=frozenset({0}), trust=0.9, near=4)
+    calm = ComparisonResult(candidate=candidate, altered=0.1).apply_to(found)
+    wild = ComparisonResult(candidate=candidate, altered=0.6).apply_to(found)
     assert calm.preference < wild.preference
-    assert Told(candidate=candidate, disturbed=0.5).of(calm) == replace(calm, disturbed=0.5)
-    other = Told(candidate=replace(candidate), altered=1.0)
-    assert other.of(found) is found
+    assert ComparisonResult(candidate=candidate, disturbed=0.5).apply_to(calm) == replace(calm, disturbed=0.5)
+    other = ComparisonResult(candidate=replace(candidate), altered=1.0)
+    assert other.apply_to(found) is found
     assert ALTERED > 0
 
 
 def test_what_was_no_likelier_than_chance_is_doubtful() -> None:
     likely = replace(made('has(items, "rev")', 'has(items, "last")'), traits=(0.0,), priority=LUCK * 9)
-    found = Found(candidate=likely, helped=frozenset({0}), trust=0.9, near=4)
+    found = PlausiblePatch(candidate=likely, helped=frozenset({0}), trust=0.9, near=4)
     chance = replace(found, candidate=replace(likely, priority=LUCK / 9))
-    assert chance.doubtful
-    assert not found.doubtful
-    assert (found.no_luck, chance.no_luck) == pytest.approx((0.9, 0.1))
+    assert chance.is_doubtful
+    assert not found.is_doubtful
+    assert (found.probability_not_by_chance, chance.probability_not_by_chance) == pytest.approx((0.9, 0.1))
     assert found.preference < chance.preference
     unknown = replace(found, candidate=replace(likely, traits=(), priority=LUCK / 9))
-    assert not unknown.doubtful
-    assert unknown.no_luck == 1.0
+    assert not unknown.is_doubtful
+    assert unknown.probability_not_by_chance == 1.0
 
 
 SHOP = {
@@ -222,15 +228,15 @@ SHOP = {
 @pytest.mark.slow
 @pytest.mark.timeout(240)
 def test_the_engine_asks_what_changes_alter(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    told: list[Told] = []
-    note = Sameness.note
+    told: list[ComparisonResult] = []
+    note = BehaviourComparison.handle_reply
 
-    def noted(self: Sameness, reply: Any) -> list[Told]:
+    def noted(self: BehaviourComparison, reply: Any) -> list[ComparisonResult]:
         found = note(self, reply)
         told.extend(found)
         return found
 
-    monkeypatch.setattr(Sameness, "note", noted)
+    monkeypatch.setattr(BehaviourComparison, "handle_reply", noted)
     result = asyncio.run(repair(workspace(tmp_path, SHOP), budget=40))
     assert result.outcome == "fixed"
     assert "width == limit:" in result.fixes[0].new

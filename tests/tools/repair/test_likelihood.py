@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from tools.repair.likelihood import likelihood, traits
+from tools.repair.likelihood import compute_likelihood, measure_traits
 from tools.repair.templates import Change, Site, Source
 from tools.repair.templates.weights import TRAITS
 
@@ -30,12 +30,12 @@ def site(line: int) -> Site:
 
 
 def changed(old: str, new: str, line: int) -> Change:
-    start = PROGRAM.index(old, Source("a.py", PROGRAM).line_start(line))
+    start = PROGRAM.index(old, Source("a.py", PROGRAM).get_line_start(line))
     return Change(start=start, end=start + len(old), text=new, why="")
 
 
 def known(old: str, new: str, line: int, place: int = 0, alike: int = 1) -> dict[str, float]:
-    return dict(zip(TRAITS, traits(site(line), changed(old, new, line), place, alike), strict=True))
+    return dict(zip(TRAITS, measure_traits(site(line), changed(old, new, line), place, alike), strict=True))
 
 
 def test_words_that_stand_together_nowhere_are_counted() -> None:
@@ -56,8 +56,8 @@ def test_names_are_told_apart_by_where_they_stand() -> None:
 
 
 def test_what_is_put_before_a_block_or_taken_away_is_known() -> None:
-    start = Source("a.py", PROGRAM).line_start(8)
-    inserted = traits(site(8), Change(start=start, end=start, text="    limit = 1\n", why=""), 3, 7)
+    start = Source("a.py", PROGRAM).get_line_start(8)
+    inserted = measure_traits(site(8), Change(start=start, end=start, text="    limit = 1\n", why=""), 3, 7)
     by_name = dict(zip(TRAITS, inserted, strict=True))
     assert by_name["inserted before a block"] == 1.0
     assert (by_name["removes"], by_name["replaces"]) == (0.0, 0.0)
@@ -71,7 +71,7 @@ def test_what_the_file_does_elsewhere_is_likelier() -> None:
     place, old = 8, "len(items) > limit"
     here = site(place)
     seen, unseen = (
-        likelihood(traits(here, changed(old, new, place), 0, 1))
+        compute_likelihood(measure_traits(here, changed(old, new, place), 0, 1))
         for new in ("items is None or len(items) > limit", "limit is None or len(items) > limit")
     )
     assert seen > 1.5 * unseen

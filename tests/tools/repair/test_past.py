@@ -11,8 +11,15 @@ import pytest
 
 from tests.tools.workspaces import workspace
 from tools.repair.engine import repair
-from tools.repair.localization import suspect_at
-from tools.repair.past import MOST_HUNKS, MOST_LINES, UNCOMMITTED, hunks, remember, with_past
+from tools.repair.localization import create_suspect
+from tools.repair.past import (
+    MOST_HUNKS,
+    MOST_LINES,
+    UNCOMMITTED,
+    attach_past_hunks,
+    boost_recent_changes,
+    compute_revert_hunks,
+)
 from tools.repair.templates import Source
 
 GOOD = dedent("""\
@@ -62,7 +69,7 @@ def committed(folder: Path, text: str, message: str = "work") -> None:
 
 
 def taken_back(now: str, before: str) -> list[str]:
-    return [now[: each.start] + each.text + now[each.end :] for each in hunks(now, before, "")]
+    return [now[: each.start] + each.text + now[each.end :] for each in compute_revert_hunks(now, before, "")]
 
 
 def test_each_change_is_taken_back_alone() -> None:
@@ -84,18 +91,22 @@ def test_another_program_is_no_past_of_this_one() -> None:
     lines = [f"x{number} = {number}\n" for number in range(200)]
     others = [line.replace("=", "= 1 +") if number % 2 else line for number, line in enumerate(lines)]
     assert len(lines) > 2 * MOST_HUNKS
-    assert hunks("".join(lines), "".join(others), "") == []
-    assert hunks("x = 1\n", "".join(lines[: MOST_LINES + 2]), "") == []
+    assert compute_revert_hunks("".join(lines), "".join(others), "") == []
+    assert compute_revert_hunks("x = 1\n", "".join(lines[: MOST_LINES + 2]), "") == []
 
 
 def test_what_is_not_committed_is_more_suspicious(tmp_path: Path) -> None:
     committed(tmp_path, GOOD)
     source = Source("shop.py", BAD)
-    remember(tmp_path, {"shop.py": source})
+    attach_past_hunks(tmp_path, {"shop.py": source})
     assert [each.since for each in source.hunks] == [""]
-    changed = next(each for each in source.statements if "90210" in source.segment(each) and each.lineno == 7)
+    changed = next(
+        each for each in source.statements if "90210" in source.get_text(each) and each.lineno == 7
+    )
     alike = next(each for each in source.statements if each.lineno == 5)
-    suspects = with_past([suspect_at(source, each, 0.5) for each in (alike, changed)], {"shop.py": source})
+    suspects = boost_recent_changes(
+        [create_suspect(source, each, 0.5) for each in (alike, changed)], {"shop.py": source}
+    )
     assert [each.line for each in suspects] == [7, 5]
     assert suspects[0].score == 0.5 == pytest.approx(suspects[1].score * UNCOMMITTED, abs=0.001)
 
@@ -111,7 +122,7 @@ def test_without_a_past_nothing_is_taken_back(tmp_path: Path, how: str) -> None:
         committed(tmp_path, BAD)
         (tmp_path / "shop.py").rename(tmp_path / "store.py")
     source = Source("store.py" if how == "file is new" else "shop.py", BAD)
-    remember(tmp_path, {source.path: source})
+    attach_past_hunks(tmp_path, {source.path: source})
     assert source.hunks == []
 
 
@@ -124,7 +135,7 @@ def test_names_are_those_below_the_folder_that_is_worked_in(tmp_path: Path) -> N
         git(tmp_path, "add", "-A")
         git(tmp_path, "commit", "-qm", "work")
     source = Source("shop.py", BAD)
-    remember(below, {"shop.py": source})
+    attach_past_hunks(below, {"shop.py": source})
     assert [BAD[: each.start] + each.text + BAD[each.end :] for each in source.hunks] == [GOOD]
     assert source.hunks[0].since
 

@@ -55,7 +55,7 @@ def _program(tmp_path: Path) -> Iterator[Any]:
 
 def swap(program: Any, old: str, new: str) -> None:
     path = Path(program.__file__)
-    Swapper(str(path.parent)).swap(str(path), TEXT, TEXT.replace(old, new), set())
+    Swapper(str(path.parent)).swap_functions(str(path), TEXT, TEXT.replace(old, new), set())
 
 
 def test_what_stands_behind_a_change_of_several_lines_counts_in_the_new_text(program: Any) -> None:

@@ -12,7 +12,7 @@ from textwrap import dedent
 import pytest
 
 from tools.repair.patchwright_worker.functions import Outside, Program
-from tools.repair.patchwright_worker.placing import Placed, Unplaceable
+from tools.repair.patchwright_worker.placing import InPlaceChange, NotPlaceable
 
 TEXT = dedent("""\
     import re
@@ -56,10 +56,10 @@ def _module(tmp_path: Path) -> Iterator[types.ModuleType]:
         del sys.modules[name]
 
 
-def placed(module: types.ModuleType, old: str, new: str) -> Placed:
+def placed(module: types.ModuleType, old: str, new: str) -> InPlaceChange:
     assert module.__file__ is not None
     start = TEXT.index(old)
-    return Placed(Program(module.__file__, TEXT), [[start, start + len(old), new]])
+    return InPlaceChange(Program(module.__file__, TEXT), [[start, start + len(old), new]])
 
 
 @pytest.mark.parametrize(
@@ -88,11 +88,11 @@ def test_a_value_is_another_one_as_long_as_it_is_placed(
     ("old", "new"), [("import re", "import os"), ("LIMIT = 10\n", "LIMIT = 10\nMORE = 1\n")]
 )
 def test_what_needs_a_new_import_is_said_to(module: types.ModuleType, old: str, new: str) -> None:
-    with pytest.raises((Unplaceable, Outside)):
+    with pytest.raises((NotPlaceable, Outside)):
         placed(module, old, new)
 
 
 def test_a_statement_that_fails_leaves_everything_as_it_was(module: types.ModuleType) -> None:
-    with pytest.raises(Unplaceable), placed(module, 'PATTERN = r"a+"', 'PATTERN = r"(a"'):
+    with pytest.raises(NotPlaceable), placed(module, 'PATTERN = r"a+"', 'PATTERN = r"(a"'):
         pytest.fail("the matcher cannot be compiled")
     assert module.PATTERN == "a+"

@@ -7,7 +7,7 @@ import ast
 import pytest
 
 from tests.tools.repair.test_candidates import results
-from tools.repair.failures import hints
+from tools.repair.failures import extract_hints
 from tools.repair.spectrum import Test
 from tools.repair.templates import Hints
 
@@ -99,7 +99,7 @@ def failed(message: str, error: str = "AssertionError") -> Test:
     ],
 )
 def test_texts_that_an_assertion_compared_are_known(message: str) -> None:
-    assert ("an old text", "a new text") in hints([failed(message)]).texts
+    assert ("an old text", "a new text") in extract_hints([failed(message)]).texts
 
 
 def test_arguments_of_other_calls_may_be_written_with_blanks_and_over_several_lines() -> None:

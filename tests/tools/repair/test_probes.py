@@ -14,8 +14,8 @@ from textwrap import dedent
 import pytest
 
 from tests.tools.workspaces import workspace
-from tools.repair.engine import trace
-from tools.repair.patchwright_worker.probes import File
+from tools.repair.engine import localize_faults
+from tools.repair.patchwright_worker.probes import ProbedFile
 from tools.repair.spectrum import Spectrum
 
 PROGRAMS = {
@@ -199,11 +199,11 @@ def traced(text: str) -> tuple[object, set[int]]:
 
 
 def probed(text: str, monkeypatch: pytest.MonkeyPatch) -> tuple[object, set[int]]:
-    file, tree = File("program.py", "__patchwright_ran_t__"), ast.parse(text)
-    file.instrument(tree)
+    file, tree = ProbedFile("program.py", "__patchwright_ran_t__"), ast.parse(text)
+    file.instrument_tree(tree)
     monkeypatch.setattr(builtins, file.variable, file.ran, raising=False)
-    found = run(compile(tree, "program.py", "exec", dont_inherit=True), lambda: file.take() and None)
-    return found, set(file.take())
+    found = run(compile(tree, "program.py", "exec", dont_inherit=True), lambda: file.take_lines() and None)
+    return found, set(file.take_lines())
 
 
 def statements(text: str) -> list[int]:
@@ -236,26 +236,26 @@ def test_probes_tell_the_same_of_every_statement_as_a_tracer(
 
 def test_what_ran_is_told_once_and_then_anew(monkeypatch: pytest.MonkeyPatch) -> None:
     file, tree = (
-        File("a.py", "__patchwright_ran_t__"),
+        ProbedFile("a.py", "__patchwright_ran_t__"),
         ast.parse("def f(a):\n    if a:\n        return 1\n    return 2\n"),
     )
-    file.instrument(tree)
+    file.instrument_tree(tree)
     monkeypatch.setattr(builtins, file.variable, file.ran, raising=False)
     space: dict[str, Callable[[int], int]] = {}
     exec(compile(tree, "a.py", "exec"), space)
-    file.take()
+    file.take_lines()
     assert space["f"](1) == 1
-    assert file.take() == [2, 3]
-    assert file.take() == []
+    assert file.take_lines() == [2, 3]
+    assert file.take_lines() == []
     assert space["f"](0) == 2
-    assert file.take() == [2, 4]
+    assert file.take_lines() == [2, 4]
     assert space["f"](1) == 1
-    assert file.take() == [2, 3]
+    assert file.take_lines() == [2, 3]
 
 
 def spectrum(folder: Path, files: dict[str, str]) -> Spectrum:
     folder.mkdir(exist_ok=True)
-    return asyncio.run(trace(workspace(folder, files), (), 100))[1]
+    return asyncio.run(localize_faults(workspace(folder, files), (), 100))[1]
 
 
 TEST = "from low import low\n\n\ndef test_low():\n    assert low(3) == 4\n\n\ndef test_none():\n    assert True\n"

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tools.repair.candidates import MANY_STATEMENTS, candidates
-from tools.repair.choosing import NOWHERE, SHARED, Found, confidence
-from tools.repair.localization import Suspect, rank
-from tools.repair.relevance import reordered, words_of
+from tools.repair.candidates import MANY_STATEMENTS, generate_candidates
+from tools.repair.choosing import NOWHERE, SHARED, PlausiblePatch, compute_confidence
+from tools.repair.localization import Suspect, rank_statements
+from tools.repair.relevance import collect_test_words, rerank_by_words
 from tools.repair.spectrum import Spectrum, Test
 from tools.repair.templates import Hints, Source
 
@@ -30,31 +30,38 @@ FAILING = Test(
 
 
 def ranked(test: Test = FAILING) -> list[Suspect]:
-    return rank(SOURCES, [test], Spectrum(tests=[test], imported={}, complete=True))
+    return rank_statements(SOURCES, [test], Spectrum(tests=[test], imported={}, complete=True))
 
 
 def test_of_statements_that_the_same_tests_run_those_that_share_their_words_come_first() -> None:
     assert [each.line for each in ranked()] == [2, 6, 10]
     files = {"t.py": "def test_all():\n    assert tool.parse('create as select') == []\n"}
-    found = reordered(ranked(), words_of([FAILING], files))
+    found = rerank_by_words(ranked(), collect_test_words([FAILING], files))
     assert [each.line for each in found] == [6, 2, 10]
     assert found[0].score == ranked()[0].score > found[1].score
 
 
 def test_the_name_of_a_test_and_what_it_said_count_where_its_file_cannot_be_read() -> None:
     named = replace(FAILING, id="t.py::test_render_tree")
-    assert reordered(ranked(named), words_of([named], {}))[0].function == "render"
+    assert rerank_by_words(ranked(named), collect_test_words([named], {}))[0].function == "render"
     said = replace(FAILING, message="no such path")
-    assert reordered(ranked(said), words_of([said], {"t.py": "def broken(:"}))[0].function == "load"
+    assert (
+        rerank_by_words(ranked(said), collect_test_words([said], {"t.py": "def broken(:"}))[0].function
+        == "load"
+    )
 
 
 def test_without_words_in_common_coverage_alone_decides() -> None:
-    assert reordered(ranked(), words_of([replace(FAILING, id="t.py::test_x")], {})) == ranked()
+    assert (
+        rerank_by_words(ranked(), collect_test_words([replace(FAILING, id="t.py::test_x")], {})) == ranked()
+    )
 
 
 def test_a_fix_among_many_suspicious_statements_is_less_sure() -> None:
-    candidate = next(iter(candidates(ranked(), SOURCES, Hints())))
-    found = Found(candidate=replace(candidate, priority=NOWHERE), helped=frozenset({0}), trust=0.8, near=10)
-    assert confidence(found, (), MANY_STATEMENTS) == confidence(found, ()) == 0.8
+    candidate = next(iter(generate_candidates(ranked(), SOURCES, Hints())))
+    found = PlausiblePatch(
+        candidate=replace(candidate, priority=NOWHERE), helped=frozenset({0}), trust=0.8, near=10
+    )
+    assert compute_confidence(found, (), MANY_STATEMENTS) == compute_confidence(found, ()) == 0.8
     share = found.weight / (found.weight + NOWHERE)
-    assert confidence(found, (), MANY_STATEMENTS + 1) == round(0.8 * share**SHARED, 2) < 0.8
+    assert compute_confidence(found, (), MANY_STATEMENTS + 1) == round(0.8 * share**SHARED, 2) < 0.8

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from tools.repair.candidates import Candidate, candidates
+from tools.repair.candidates import Candidate, generate_candidates
 from tools.repair.choosing import (
     FEW,
     MANY_STATEMENTS,
@@ -16,16 +16,16 @@ from tools.repair.choosing import (
     SURE,
     UNSEEN,
     UNUSED,
-    Found,
-    confidence,
-    trust,
+    PlausiblePatch,
+    compute_confidence,
+    estimate_trust,
 )
 from tools.repair.edits import Edit
-from tools.repair.localization import rank
-from tools.repair.sameness import same
+from tools.repair.localization import rank_statements
+from tools.repair.sameness import runs_same_lines
 from tools.repair.spectrum import Spectrum, Test
 from tools.repair.templates import Change, Hints, Source
-from tools.repair.turning import leaves_dead, turns_around
+from tools.repair.turning import leaves_dead_code, reverses_control_flow
 
 TEXT = """\
 def last(items):
@@ -48,7 +48,7 @@ def lines(*numbers: int) -> dict[str, frozenset[int]]:
 
 
 def unchanged(change: Edit, before: tuple[int, ...], after: tuple[int, ...]) -> bool:
-    return same(lines(*before), lines(*after), [change], {"a.py": TEXT})
+    return runs_same_lines(lines(*before), lines(*after), [change], {"a.py": TEXT})
 
 
 def test_a_line_that_is_changed_does_not_count_and_those_after_it_keep_their_names() -> None:
@@ -72,16 +72,18 @@ def test_lines_that_come_or_go_leave_those_behind_them_as_they_were() -> None:
     assert unchanged(gone, (2, 4, 7), (2, 3, 6))
     come = edit("    return deep", "    note()\n    return deep")
     assert unchanged(come, (2, 4), (2, 4, 5))
-    assert same(lines(1), lines(1), [], {"a.py": TEXT})
-    assert not same(lines(1), {"b.py": frozenset({1})}, [], {"a.py": TEXT})
+    assert runs_same_lines(lines(1), lines(1), [], {"a.py": TEXT})
+    assert not runs_same_lines(lines(1), {"b.py": frozenset({1})}, [], {"a.py": TEXT})
 
 
 SOURCES = {"a.py": Source("a.py", TEXT)}
 FAILING = Test(index=0, id="t.py::0", file="t.py", standing="failed", lines=lines(1, 2, 3, 4))
 FIRST = next(
     iter(
-        candidates(
-            rank(SOURCES, [FAILING], Spectrum(tests=[FAILING], imported={}, complete=True)), SOURCES, Hints()
+        generate_candidates(
+            rank_statements(SOURCES, [FAILING], Spectrum(tests=[FAILING], imported={}, complete=True)),
+            SOURCES,
+            Hints(),
         )
     )
 )
@@ -104,39 +106,41 @@ def made(old: str, new: str, line: int = 2) -> Candidate:
     ],
 )
 def test_what_turns_the_ways_through_a_function_around(old: str, new: str, turned: bool, dead: bool) -> None:
-    assert turns_around(made(old, new)) is turned
-    assert leaves_dead(made(old, new)) is dead
+    assert reverses_control_flow(made(old, new)) is turned
+    assert leaves_dead_code(made(old, new)) is dead
 
 
 def test_a_reversed_condition_is_doubted_where_no_passing_test_looks_on() -> None:
     reversed_ = made('has(items, "rev")', 'not has(items, "rev")')
     assert reversed_.precision >= SURE
-    assert trust(reversed_, 3) == reversed_.precision
-    assert trust(reversed_, 0) == reversed_.precision * UNSEEN
-    assert trust(made("    return deep(items)\n", "    return deep(items)\n    note()\n"), 3) < SURE
+    assert estimate_trust(reversed_, 3) == reversed_.precision
+    assert estimate_trust(reversed_, 0) == reversed_.precision * UNSEEN
+    assert estimate_trust(made("    return deep(items)\n", "    return deep(items)\n    note()\n"), 3) < SURE
     assert UNUSED < SURE
 
 
 def test_what_sends_other_tests_another_way_is_trusted_less_and_comes_later() -> None:
     candidate = made('"rev"', '"last"')
-    calm = Found(candidate=candidate, helped=frozenset({0}), trust=0.95, near=9)
+    calm = PlausiblePatch(candidate=candidate, helped=frozenset({0}), trust=0.95, near=9)
     few, all_of_them = replace(calm, disturbed=1 / 8), replace(calm, disturbed=1.0)
     assert calm.preference < few.preference < all_of_them.preference
-    assert (calm.doubtful, few.doubtful, all_of_them.doubtful) == (False, False, True)
+    assert (calm.is_doubtful, few.is_doubtful, all_of_them.is_doubtful) == (False, False, True)
 
 
 def test_in_a_large_project_a_rival_at_another_place_takes_more_from_the_confidence() -> None:
-    found = Found(candidate=made('"rev"', '"last"'), helped=frozenset({0}), trust=0.9, near=9)
+    found = PlausiblePatch(candidate=made('"rev"', '"last"'), helped=frozenset({0}), trust=0.9, near=9)
     beside = replace(found, candidate=made('"rev"', '"first"'))
     elsewhere = replace(
         found, candidate=replace(beside.candidate, suspect=replace(beside.candidate.suspect, path="b.py"))
     )
     doubtful, many = replace(elsewhere, disturbed=1.0), MANY_STATEMENTS + 1
-    assert confidence(found, []) == 0.9
-    assert confidence(found, [beside]) == confidence(found, [elsewhere]) == round(0.9 * RIVAL, 2)
+    assert compute_confidence(found, []) == 0.9
+    assert (
+        compute_confidence(found, [beside]) == compute_confidence(found, [elsewhere]) == round(0.9 * RIVAL, 2)
+    )
     alone, shared = (found.weight / (found.weight * places + NOWHERE) for places in (1, 2))
-    assert confidence(found, [], many) == round(0.9 * alone**SHARED, 2)
-    assert confidence(found, [elsewhere], many) == round(0.9 * shared**SHARED, 2)
-    assert confidence(found, [elsewhere], many) < confidence(found, [doubtful], many)
-    assert confidence(found, [doubtful], many) < confidence(found, [beside], many)
-    assert confidence(replace(found, near=1), []) == round(0.9 * FEW, 2)
+    assert compute_confidence(found, [], many) == round(0.9 * alone**SHARED, 2)
+    assert compute_confidence(found, [elsewhere], many) == round(0.9 * shared**SHARED, 2)
+    assert compute_confidence(found, [elsewhere], many) < compute_confidence(found, [doubtful], many)
+    assert compute_confidence(found, [doubtful], many) < compute_confidence(found, [beside], many)
+    assert compute_confidence(replace(found, near=1), []) == round(0.9 * FEW, 2)

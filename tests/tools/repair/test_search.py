@@ -12,14 +12,14 @@ import pytest
 
 from tools.repair import finds, search, trying
 from tools.repair.baseline import Baseline
-from tools.repair.candidates import Candidate, candidates
-from tools.repair.choosing import SURE, Found
-from tools.repair.clock import Clock
-from tools.repair.engine import kept_for_last_word
+from tools.repair.candidates import Candidate, generate_candidates
+from tools.repair.choosing import SURE, PlausiblePatch
+from tools.repair.clock import BudgetClock
+from tools.repair.engine import compute_suite_reserve
 from tools.repair.finds import ALTERNATIVES
-from tools.repair.localization import Suspect, rank
-from tools.repair.search import Search
-from tools.repair.server import Message, Replies, Requests
+from tools.repair.localization import Suspect, rank_statements
+from tools.repair.search import PatchSearch
+from tools.repair.server import Message, Replies
 from tools.repair.spectrum import Spectrum, Test
 from tools.repair.templates import Hints, Source
 
@@ -83,13 +83,13 @@ class Answers(Replies):
 
 
 def every() -> list[Candidate]:
-    suspects: list[Suspect] = rank(SOURCES, [FAILING], SPECTRUM)
-    return list(candidates(suspects, SOURCES, Hints()))
+    suspects: list[Suspect] = rank_statements(SOURCES, [FAILING], SPECTRUM)
+    return list(generate_candidates(suspects, SOURCES, Hints()))
 
 
-def searching(answers: Answers) -> Search:
-    worker = cast("Requests", answers)
-    return Search(
+def searching(answers: Answers) -> PatchSearch:
+    worker = cast(Any, answers)
+    return PatchSearch(
         name="0",
         root=Path("/nowhere"),
         workers={"warm": worker, "cold": worker},
@@ -117,7 +117,7 @@ def test_what_is_found_does_not_depend_on_which_trial_ends_first() -> None:
     found = []
     for newest_first in (False, True):
         looking = searching(Answers(good, newest_first=newest_first))
-        best = asyncio.run(looking.run(iter(all_of_them)))
+        best = asyncio.run(looking.try_single_changes(iter(all_of_them)))
         assert best is not None
         found.append((best.candidate.rank, [each.candidate.rank for each in looking.others]))
     assert found[0] == found[1] == (sure[1].rank, [])
@@ -131,9 +131,10 @@ def test_where_many_statements_are_suspicious_a_smaller_change_that_comes_much_l
     first = replace(longest, rank=later.rank - ALTERNATIVES - 1, priority=later.priority * 1.5)
     met = []
     for many in (False, True):
-        good = finds.Finds(1, many)
+        good = finds.PlausiblePatches(1, many)
         good.found += [
-            Found(candidate=each, helped=frozenset([0]), trust=0.95, near=4) for each in (first, later)
+            PlausiblePatch(candidate=each, helped=frozenset([0]), trust=0.95, near=4)
+            for each in (first, later)
         ]
         assert good.best is not None
         met.append(good.best.candidate)
@@ -142,15 +143,15 @@ def test_where_many_statements_are_suspicious_a_smaller_change_that_comes_much_l
 
 def test_where_many_statements_are_suspicious_a_doubtful_change_is_not_taken_before_thousands_more() -> None:
     first, *rest = every()
-    doubtful = Found(candidate=first, helped=frozenset({0}), trust=SURE - 0.2, near=4)
+    doubtful = PlausiblePatch(candidate=first, helped=frozenset({0}), trust=SURE - 0.2, near=4)
     later = replace(rest[0], rank=first.rank + 5000, priority=first.priority / 1000)
     for many in (False, True):
-        good = finds.Finds(1, many, [doubtful])
-        assert good.worth_trying(later) is many
+        good = finds.PlausiblePatches(1, many, [doubtful])
+        assert good.is_worth_trying(later) is many
     sure = replace(doubtful, trust=SURE)
-    assert not finds.Finds(1, True, [sure]).worth_trying(later)
+    assert not finds.PlausiblePatches(1, True, [sure]).is_worth_trying(later)
     better = replace(sure, candidate=later)
-    assert finds.Finds(1, True, [doubtful, better]).best is better
+    assert finds.PlausiblePatches(1, True, [doubtful, better]).best is better
 
 
 def test_the_same_changes_are_paired_whichever_ends_first(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -159,8 +160,8 @@ def test_the_same_changes_are_paired_whichever_ends_first(monkeypatch: pytest.Mo
     for newest_first in (False, True):
         answers = Answers([], newest_first=newest_first)
         looking = searching(answers)
-        assert asyncio.run(looking.run(iter(every()))) is None
-        assert asyncio.run(looking.run_pairs()) is None
+        assert asyncio.run(looking.try_single_changes(iter(every()))) is None
+        assert asyncio.run(looking.try_pairs()) is None
         paired.append(answers.pairs)
     assert paired[0]
     assert paired[0] == paired[1]
@@ -176,7 +177,7 @@ def test_the_search_for_a_better_one_goes_on_after_the_first_singles(monkeypatch
     found = []
     for newest_first in (False, True):
         looking = searching(Answers([doubtful, better], newest_first=newest_first))
-        best = asyncio.run(looking.find(iter(all_of_them)))
+        best = asyncio.run(looking.find_patch(iter(all_of_them)))
         assert best is not None
         found.append(best.candidate.rank)
     assert found == [better.rank, better.rank]
@@ -186,18 +187,18 @@ def test_two_changes_are_not_tried_when_so_few_tests_would_pass_by_chance() -> N
     answers = Answers([], newest_first=False)
     looking = searching(answers)
     looking.spectrum = Spectrum(tests=[FAILING, *OTHERS[:2]], imported={}, complete=True)
-    assert asyncio.run(looking.find(iter(every()))) is None
+    assert asyncio.run(looking.find_patch(iter(every()))) is None
     assert looking.tried == len(every())
     assert answers.pairs == []
 
 
 def test_what_mends_half_is_kept_when_nothing_better_is_met_in_half_of_the_time() -> None:
     all_of_them = every()
-    part = Found(candidate=all_of_them[3], helped=frozenset([0]), trust=0.9, near=2)
+    part = PlausiblePatch(candidate=all_of_them[3], helped=frozenset([0]), trust=0.9, near=2)
     answers = Answers([], newest_first=False)
     looking = searching(answers)
     kept = looking.others = [part]
-    assert asyncio.run(looking._whole_or(part, iter(all_of_them[:10]))) is part
+    assert asyncio.run(looking._improve_partial(part, iter(all_of_them[:10]))) is part
     assert answers.pairs  # two changes at once were tried as well
     assert looking.tried == 10 + len(answers.pairs)
     assert (looking.others, looking.deadline) == (kept, 1e6)
@@ -209,7 +210,7 @@ class Stuck(Answers):
     def __init__(self, good: Sequence[Candidate]) -> None:
         super().__init__(good, newest_first=True)
         self.time = 0.0
-        self.clock = Clock(time=lambda: self.time, own=lambda: 0.0, crowded=lambda: False)
+        self.clock = BudgetClock(time=lambda: self.time, own=lambda: 0.0, crowded=lambda: False)
 
     async def next(self, seconds: float) -> Message | None:
         assert seconds > 0
@@ -229,7 +230,7 @@ def test_what_is_at_hand_is_judged_before_the_time_is_over() -> None:
     stuck = Stuck([all_of_them[0]])
     looking = searching(stuck)
     looking.deadline = 100.0
-    best = asyncio.run(looking.run(iter(all_of_them)))
+    best = asyncio.run(looking.try_single_changes(iter(all_of_them)))
     assert best is not None
     assert best.candidate.rank == 0
     assert stuck.time < 100.0
@@ -261,7 +262,7 @@ def test_the_suite_has_its_word_even_when_the_time_for_one_of_several_faults_is_
         slow = SlowSuite([all_of_them[0]])
         looking = searching(slow)
         looking.deadline, looking.latest = 100.0, latest
-        best = asyncio.run(looking.run(iter(all_of_them[:50])))
+        best = asyncio.run(looking.try_single_changes(iter(all_of_them[:50])))
         assert (best is not None) is expected
 
 
@@ -289,7 +290,7 @@ class Sometimes(Answers):
 @pytest.mark.parametrize(("failures", "taken"), [(0, True), (1, True), (2, False)])
 def test_a_test_that_fails_once_in_the_whole_suite_has_a_second_chance(failures: int, taken: bool) -> None:
     answers = Sometimes([every()[0]], failures)
-    found = asyncio.run(searching(answers).run(iter(every()[:20])))
+    found = asyncio.run(searching(answers).try_single_changes(iter(every()[:20])))
     assert (found is not None) is taken
     assert answers.asked == (["whole", "those", "whole"] if failures else ["whole"])
 
@@ -325,7 +326,7 @@ def test_where_many_statements_are_suspicious_sessions_do_not_keep_quick_changes
     monkeypatch.setattr(search, "FIRST_IN_PART", 50)
     answers = Sessions()
     looking = searching(answers)
-    asyncio.run(looking.find(iter(every()[:100]), suspects))
+    asyncio.run(looking.find_patch(iter(every()[:100]), suspects))
     hundredth = [place for place, each in enumerate(answers.asked) if each == "quick"][99]
     assert answers.asked[:hundredth].count("session") == sessions
     assert answers.asked.count("session") >= 30
@@ -343,4 +344,4 @@ def test_where_many_statements_are_suspicious_sessions_do_not_keep_quick_changes
 def test_time_is_kept_for_the_whole_suite(budget: float, known: float, files: list[str], kept: float) -> None:
     tests = [replace(each, seconds=known / 6) for each in OTHERS]
     base = Baseline(spectrum=replace(SPECTRUM, tests=tests), collecting=known / 2)
-    assert kept_for_last_word(budget, base, files) == pytest.approx(kept)
+    assert compute_suite_reserve(budget, base, files) == pytest.approx(kept)

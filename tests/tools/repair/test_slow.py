@@ -3,39 +3,39 @@
 from __future__ import annotations
 
 from tests.tools.repair.test_search import FAILING, SOURCES, SPECTRUM
-from tools.repair.candidates import Candidate, candidates
-from tools.repair.localization import rank
-from tools.repair.slow import AT_ONCE, MENDED, PATIENT, RETRIES, RETRIES_AT_LAST, SlowOnes
+from tools.repair.candidates import Candidate, generate_candidates
+from tools.repair.localization import rank_statements
+from tools.repair.slow import AT_ONCE, MENDED, PATIENT, RETRIES, RETRIES_AT_LAST, SlowCandidates
 from tools.repair.templates import Hints
 from tools.repair.trying import FIRST
 
 
 def some(number: int) -> list[Candidate]:
-    found = candidates(rank(SOURCES, [FAILING], SPECTRUM), SOURCES, Hints())
+    found = generate_candidates(rank_statements(SOURCES, [FAILING], SPECTRUM), SOURCES, Hints())
     return [next(found) for _ in range(number)]
 
 
 def test_what_mends_a_test_before_it_is_slow_comes_first_and_what_mends_none_comes_last() -> None:
-    slow, (endless, late, early) = SlowOnes(), some(3)
-    slow.note(early, FIRST, helped=True)
-    slow.note(late, FIRST, helped=True)
-    slow.note(endless, FIRST, helped=False)
-    assert slow.take(RETRIES[0]) == [late, early]  # by rank
-    assert slow.take(RETRIES[1]) == [endless]
-    slow.note(endless, RETRIES[1].effort, helped=False)
-    assert slow.take(RETRIES[2]) == []
-    assert slow.take(RETRIES_AT_LAST[0]) == [endless]
+    slow, (endless, late, early) = SlowCandidates(), some(3)
+    slow.add_candidate(early, FIRST, helped=True)
+    slow.add_candidate(late, FIRST, helped=True)
+    slow.add_candidate(endless, FIRST, helped=False)
+    assert slow.take_retries(RETRIES[0]) == [late, early]  # by rank
+    assert slow.take_retries(RETRIES[1]) == [endless]
+    slow.add_candidate(endless, RETRIES[1].effort, helped=False)
+    assert slow.take_retries(RETRIES[2]) == []
+    assert slow.take_retries(RETRIES_AT_LAST[0]) == [endless]
 
 
 def test_what_had_all_the_time_there_is_does_not_come_again() -> None:
-    slow, (candidate,) = SlowOnes(), some(1)
-    slow.note(candidate, PATIENT, helped=True)
-    assert all(slow.take(retry) == [] for retry in (*RETRIES, *RETRIES_AT_LAST))
+    slow, (candidate,) = SlowCandidates(), some(1)
+    slow.add_candidate(candidate, PATIENT, helped=True)
+    assert all(slow.take_retries(retry) == [] for retry in (*RETRIES, *RETRIES_AT_LAST))
 
 
 def test_only_the_first_few_that_fail_one_test_by_its_time_are_tried_again_at_once() -> None:
-    slow, every = SlowOnes(), some(AT_ONCE + 3)
-    assert not slow.deserves(every[0], passed=MENDED - 1, failed=1)
-    assert not slow.deserves(every[0], passed=3, failed=2)
-    given = [each for each in every for _ in range(2) if slow.deserves(each, passed=3, failed=1)]
+    slow, every = SlowCandidates(), some(AT_ONCE + 3)
+    assert not slow.should_retry_now(every[0], passed=MENDED - 1, failed=1)
+    assert not slow.should_retry_now(every[0], passed=3, failed=2)
+    given = [each for each in every for _ in range(2) if slow.should_retry_now(each, passed=3, failed=1)]
     assert given == every[:AT_ONCE]

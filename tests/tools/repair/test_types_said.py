@@ -6,13 +6,15 @@ import pytest
 
 from tests.tools.repair.test_candidates import results
 from tests.tools.repair.test_lending import made
-from tools.repair.failures import hints
+from tools.repair.failures import extract_hints
 from tools.repair.spectrum import Test
 from tools.repair.templates import Hints
 
 
 def said(error: str, message: str) -> Hints:
-    return hints([Test(index=0, id="t.py::t", file="t.py", standing="failed", error=error, message=message)])
+    return extract_hints(
+        [Test(index=0, id="t.py::t", file="t.py", standing="failed", error=error, message=message)]
+    )
 
 
 def clash(message: str) -> Hints:

@@ -9,8 +9,8 @@ import pytest
 
 from tests.tools.workspaces import call, refused, workspace
 from tools.repair import why_failing
-from tools.repair.engine import trace
-from tools.repair.result import told_why
+from tools.repair.engine import localize_faults
+from tools.repair.result import format_failure_trace
 
 SHOP = {
     "cart.py": """\
@@ -55,7 +55,7 @@ SHOP = {
 @pytest.mark.slow
 @pytest.mark.timeout(180)
 def test_a_failure_is_traced_back_to_what_made_its_values(tmp_path: Path) -> None:
-    result, _ = asyncio.run(trace(workspace(tmp_path, SHOP), [], 120))
+    result, _ = asyncio.run(localize_faults(workspace(tmp_path, SHOP), [], 120))
     test, steps = result.why
     assert test == "test_cart.py::test_total"
     codes = [step.code for step in steps]
@@ -70,7 +70,7 @@ def test_a_failure_is_traced_back_to_what_made_its_values(tmp_path: Path) -> Non
     )
     assert not {"unrelated = len(self.notes)", "other = Cart([1]).total()"} & set(codes)
     assert steps[codes.index("cut = amount // 10")].values == {"cut": "5"}
-    told = told_why(result)
+    told = format_failure_trace(result)
     assert told[0] == "why test_cart.py::test_total fails, from the failure back:"
     assert told[1].endswith("assert paid == 45   (paid = 40)")
 

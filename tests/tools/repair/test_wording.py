@@ -10,12 +10,12 @@ import pytest
 
 from tests.tools.workspaces import workspace
 from tools.repair.engine import repair
-from tools.repair.localization import rank
+from tools.repair.localization import rank_statements
 from tools.repair.result import Outcome
 from tools.repair.spectrum import Spectrum, Test
 from tools.repair.templates import Source
-from tools.repair.templates.wording import rewordings
-from tools.repair.worded import with_wording
+from tools.repair.templates.wording import find_rewordings
+from tools.repair.worded import promote_literal_suspects
 
 FOUND, WANTED = "it must be in [HH:[MM:]]ss format", "it must be in [[HH:]MM:]ss format"
 # The message is looked up by its name, so that no statement which the test runs reads it.
@@ -35,7 +35,7 @@ FAILING = Test(index=0, id="t.py::test", file="t.py", standing="failed", lines={
 
 
 def made(written: str, found: str, wanted: str) -> list[str]:
-    every = rewordings(written, [(found, wanted)])
+    every = find_rewordings(written, [(found, wanted)])
     return [written[: each.start] + each.text + written[each.end :] for each in every]
 
 
@@ -69,8 +69,8 @@ def test_what_a_literal_does_not_say_is_left(written: str, found: str, wanted: s
 
 def suspects(text: str) -> list[str]:
     sources = {"a.py": Source("a.py", text)}
-    ranked = rank(sources, [FAILING], Spectrum(tests=[FAILING], imported={}, complete=True))
-    found = with_wording(ranked, sources, [(FOUND, WANTED), (WANTED, FOUND)])
+    ranked = rank_statements(sources, [FAILING], Spectrum(tests=[FAILING], imported={}, complete=True))
+    found = promote_literal_suspects(ranked, sources, [(FOUND, WANTED), (WANTED, FOUND)])
     assert found[0].score == ranked[0].score
     assert [each for each in found if each in ranked] == ranked
     return [each.code for each in found]

@@ -23,7 +23,7 @@ from tools.repair.patchwright_worker.children import Child
 from tools.repair.patchwright_worker.functions import Fuel, Outside, Program
 from tools.repair.patchwright_worker.trials import Trial
 from tools.repair.result import Outcome
-from tools.repair.server import MODES, Job, Message, Replies, Worker
+from tools.repair.server import MODES, Job, Message, Replies, WorkerProcess
 
 TEXT = textwrap.dedent('''\
     """A file."""
@@ -62,29 +62,29 @@ def span(part: str) -> tuple[int, int]:
 @pytest.mark.parametrize("part", ["a -= 1", "super().size", "return inner"])
 def test_a_function_compiled_alone_is_the_one_that_its_file_holds(part: str) -> None:
     program = Program("file.py", TEXT)
-    outer = program.outer(*span(part))
+    outer = program.find_outer(*span(part))
 
     def codes(code: object) -> list[object]:
         inside = [each for each in getattr(code, "co_consts", ()) if hasattr(each, "co_code")]
         return [*inside, *(deeper for each in inside for deeper in codes(each))]
 
     whole = compile(TEXT, "file.py", "exec", dont_inherit=True)
-    assert program.original(outer) in codes(whole)
+    assert program.compile_original(outer) in codes(whole)
 
 
 def test_a_change_of_a_function_is_compiled_with_its_own_lines_and_fuel() -> None:
     program = Program("file.py", TEXT)
     start, end = span("a -= 1")
-    outer = program.outer(start, end)
-    code = program.changed(outer, [[start, end, "pass"]], fuelled=True)
+    outer = program.find_outer(start, end)
+    code = program.compile_changed(outer, [[start, end, "pass"]], fuelled=True)
     assert code.co_firstlineno == outer.first_line == 1 + TEXT[: TEXT.index("def plain")].count("\n")
     namespace: dict[str, object] = {}
     function = types.FunctionType(code, namespace)
     fuel = Fuel(1000)
-    fuel.fill()
+    fuel.refill()
     with pytest.raises(StopIteration):
         function(1, 2)  # would never end
-    assert fuel.used_up
+    assert fuel.is_used_up
 
 
 @pytest.mark.parametrize(
@@ -101,7 +101,7 @@ def test_what_is_no_change_inside_a_function_is_left_to_a_new_import(part: str, 
     program = Program("file.py", TEXT)
     start, end = span(part)
     with pytest.raises(Outside):
-        program.changed(program.outer(start, end), [[start, end, text]], fuelled=False)
+        program.compile_changed(program.find_outer(start, end), [[start, end, text]], fuelled=False)
 
 
 @pytest.mark.slow
@@ -250,9 +250,9 @@ async def screened(
     )  # fmt: skip
     replies = Replies()
     async with AsyncExitStack() as stack:
-        worker = await stack.enter_async_context(Worker(at, job, replies))
+        worker = await stack.enter_async_context(WorkerProcess(at, job, replies))
         warm = worker.requests["warm"]
-        assert (await replies.expect("traced", 200) or {})["kind"] == "traced", worker.output
+        assert (await replies.wait_for_kind("traced", 200) or {})["kind"] == "traced", worker.output
         whole = str(at.root.resolve() / path)
         await warm.send({"texts": {whole: at.files.read_text(path).text}, "ids": ["t"], "limits": [5.0]})
         request = {
@@ -270,7 +270,7 @@ async def screened(
             "seconds": 5.0,
         }
         await warm.send({**request, "candidates": [[[whole, *edit]] for edit in edits]})
-        reply = await replies.expect("screened", 200)
+        reply = await replies.wait_for_kind("screened", 200)
     assert reply is not None
     return reply
 
@@ -312,10 +312,10 @@ def test_of_a_second_change_that_mends_some_tests_only_the_passing_ones_decide(
     trial = Trial({"id": "1", "stages": stages})
     child = cast("Child", None)  # asked for more time when a test starts only
     for test, outcome in ((0, "failed"), (1, "passed")):
-        trial.line(child, {"kind": "test", "test": test, "outcome": outcome})
-    trial.line(child, {"kind": "over"})
-    assert trial.ended(killed=False)
-    trial.line(child, {"kind": "test", "test": 2, "outcome": "passed"})
-    trial.line(child, {"kind": "over"})
-    assert not trial.ended(killed=False)
+        trial.handle_message(child, {"kind": "test", "test": test, "outcome": outcome})
+    trial.handle_message(child, {"kind": "over"})
+    assert trial.handle_child_end(killed=False)
+    trial.handle_message(child, {"kind": "test", "test": 2, "outcome": "passed"})
+    trial.handle_message(child, {"kind": "over"})
+    assert not trial.handle_child_end(killed=False)
     assert (trial.reply["verdict"], trial.reply["passed"]) == (verdict, [1, 2])

@@ -41,7 +41,7 @@ def is_test_file(path: str) -> bool:
 
 
 @dataclass(frozen=True)
-class Code:
+class ParsedFile:
     """One file. Offsets count its `source`, which is its text in UTF-8."""
 
     path: str
@@ -76,9 +76,9 @@ class Code:
     @cached_property
     def members(self) -> frozenset[str]:
         """Names of the members of its enumerations."""
-        everything = self.nodes(1, self.text.count("\n") + 1)
+        everything = self.iter_nodes(1, self.text.count("\n") + 1)
         named = [n.child_by_field_name("name") for n in everything if n.type in _MEMBERS]
-        return frozenset(text(each) for each in named if each is not None)
+        return frozenset(get_text(each) for each in named if each is not None)
 
     def is_test(self, definition: Definition) -> bool:
         """A test, or a helper of tests, in a file of either kind."""
@@ -88,7 +88,7 @@ class Code:
         above = lines[definition.first - 1 : definition.own_first]
         return any(re.search(r"#\[(\w+::)*test\b|@Test\b", line) for line in above)
 
-    def nodes(self, first: int, last: int) -> Iterator[Node]:
+    def iter_nodes(self, first: int, last: int) -> Iterator[Node]:
         """The nodes that begin in these lines, outer ones first."""
         left = [self.root]
         while left:
@@ -100,12 +100,12 @@ class Code:
                 yield node
             left.extend(reversed(node.children))
 
-    def words(self, first: int, last: int) -> set[str]:
+    def collect_names(self, first: int, last: int) -> set[str]:
         """The names that stand in these lines."""
-        return {text(node) for node in self.nodes(first, last) if is_name(node)}
+        return {get_text(node) for node in self.iter_nodes(first, last) if is_name(node)}
 
 
-def text(node: Node) -> str:
+def get_text(node: Node) -> str:
     return (node.text or b"").decode("utf-8", "replace")
 
 
@@ -113,10 +113,10 @@ def is_name(node: Node) -> bool:
     return node.is_named and node.child_count == 0 and node.type.endswith("identifier")
 
 
-def sources(root: Path, overlay: dict[str, str]) -> list[Code]:
+def load_sources(root: Path, overlay: dict[str, str]) -> list[ParsedFile]:
     """The project's files in the languages that can be repaired, in order of path; `overlay` stands in for some."""
-    found: list[Code] = []
-    for path in _files(root):
+    found: list[ParsedFile] = []
+    for path in _iter_files(root):
         languages = [each for each in detect_languages(path) if each.name in SUPPORTED]
         if not languages:
             continue
@@ -127,13 +127,13 @@ def sources(root: Path, overlay: dict[str, str]) -> list[Code]:
             text = overlay.get(path) or content.decode("utf-8")
         except (OSError, UnicodeDecodeError):  # gone, or in no encoding that could be written back
             continue
-        found.append(Code(path, text, languages[0]))
+        found.append(ParsedFile(path, text, languages[0]))
         if len(found) == MOST_FILES:
             break
     return found
 
 
-def _files(root: Path) -> Iterator[str]:
+def _iter_files(root: Path) -> Iterator[str]:
     for folder, folders, names in os.walk(root):
         folders[:] = sorted(each for each in folders if each not in SKIPPED and not each.startswith("."))
         for name in sorted(names):

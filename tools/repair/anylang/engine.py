@@ -11,14 +11,14 @@ from pathlib import Path
 
 from sandbox.repository import find_inner_repository
 from tools.repair.anylang.changes import RULES
-from tools.repair.anylang.code import Code, sources
-from tools.repair.anylang.reach import Doubt, rank
+from tools.repair.anylang.code import ParsedFile, load_sources
+from tools.repair.anylang.reach import SuspectFunction, rank_functions
 from tools.repair.anylang.scope import Change, Rule, Scope
-from tools.repair.anylang.trying import Copy, TooLarge, copies
+from tools.repair.anylang.trying import ProjectCopy, TooLarge, create_copies
 from tools.repair.choosing import FEW, FEW_TESTS, FEWEST_RIVALS, RIVAL, SURE, TIERS
 from tools.repair.hinting import NO_HINT, Hint
-from tools.repair.patches import unique_pair
-from tools.repair.places import Place
+from tools.repair.patches import extract_unique_lines
+from tools.repair.places import SuspiciousPlace
 from tools.repair.result import Fix, Outcome, RepairResult
 from tools.syntax.trees import find_tree_problems
 from tools.testing.report import TestReport
@@ -47,7 +47,7 @@ class Candidate:
     """One change of one file, before it was tried. rank: its place in the order of trial"""
 
     rank: int
-    doubt: Doubt
+    doubt: SuspectFunction
     rule: Rule
     change: Change
     priority: float
@@ -60,7 +60,7 @@ class Candidate:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Good:
+class PlausibleChange:
     """A candidate that helps and breaks nothing. helped: ids of the tests that pass with it"""
 
     candidate: Candidate
@@ -83,8 +83,8 @@ async def repair(
     deadline = time.monotonic() + budget
     started = time.monotonic()
     try:
-        async with copies(at, JOBS) as places:
-            state = _Mending(
+        async with create_copies(at, JOBS) as places:
+            state = _RepairRun(
                 root=at.root,
                 places=places,
                 targets=targets,
@@ -95,16 +95,16 @@ async def repair(
             )
             result = await state.run()
     except TooLarge as reason:
-        return _ended(Outcome.CANNOT_RUN, str(reason))
-    return _timed(result, time.monotonic() - started)
+        return _build_end_result(Outcome.CANNOT_RUN, str(reason))
+    return _set_duration(result, time.monotonic() - started)
 
 
-async def trace(at: Workspace, targets: Sequence[str], seconds: float) -> RepairResult:
+async def localize_faults(at: Workspace, targets: Sequence[str], seconds: float) -> RepairResult:
     """Only the ranking."""
     started = time.monotonic()
     try:
-        async with copies(at, 1) as places:
-            state = _Mending(
+        async with create_copies(at, 1) as places:
+            state = _RepairRun(
                 root=at.root,
                 places=places,
                 targets=targets,
@@ -112,15 +112,15 @@ async def trace(at: Workspace, targets: Sequence[str], seconds: float) -> Repair
                 budget=seconds,
                 on_progress=lambda line: None,
             )
-            ended = await state.begin()
-            result = ended or state.result()
+            ended = await state.run_baseline()
+            result = ended or state.build_result()
     except TooLarge as reason:
-        return _ended(Outcome.CANNOT_RUN, str(reason))
-    return _timed(result, time.monotonic() - started)
+        return _build_end_result(Outcome.CANNOT_RUN, str(reason))
+    return _set_duration(result, time.monotonic() - started)
 
 
 @dataclass(slots=True, kw_only=True)
-class _Mending:
+class _RepairRun:
     """One repair under way.
 
     root: of the workspace that the copies were made of
@@ -128,7 +128,7 @@ class _Mending:
     """
 
     root: Path
-    places: Sequence[Copy]
+    places: Sequence[ProjectCopy]
     targets: Sequence[str]
     deadline: float
     budget: float
@@ -140,43 +140,43 @@ class _Mending:
     failing: tuple[str, ...] = ()
     unsteady: tuple[str, ...] = ()
     report: TestReport = field(init=False)
-    doubts: list[Doubt] = field(default_factory=list)
+    doubts: list[SuspectFunction] = field(default_factory=list)
     tried: int = 0
 
     async def run(self) -> RepairResult:
-        ended = await self.begin()
+        ended = await self.run_baseline()
         if ended is not None:
             return ended
-        while self._wanted(self.report):
-            found = await self._search()
+        while self._list_wanted_ids(self.report):
+            found = await self._find_change()
             if found is None:
                 break
-            self._keep(found)
-            self._rank()
-        return self.result()
+            self._keep_change(found)
+            self._rank_functions()
+        return self.build_result()
 
-    async def begin(self) -> RepairResult | None:
+    async def run_baseline(self) -> RepairResult | None:
         """Run the tests twice and rank; a result when there is nothing to search for."""
-        self.report = await self.places[0].test({}, self.budget / 3)
-        ended = self._verdict()
+        self.report = await self.places[0].run_tests({}, self.budget / 3)
+        ended = self._find_early_result()
         if ended is not None:
             return ended
-        again = await self.places[0].test({}, self.budget / 3)
-        first, second = _ids(self.report), _ids(again)
+        again = await self.places[0].run_tests({}, self.budget / 3)
+        first, second = _collect_failed_ids(self.report), _collect_failed_ids(again)
         self.unsteady = tuple(sorted(first ^ second))
         if not first & second:
             names = ", ".join(self.unsteady[:5])
-            return _ended(
+            return _build_end_result(
                 Outcome.UNSTEADY,
                 f"no test fails steadily; these do not come out the same each time: {names}",
                 unsteady=self.unsteady,
             )
         self.report = again if again.duration < self.report.duration else self.report
-        self.failing = tuple(sorted(self._wanted(self.report)))
-        self._rank()
-        return None if self.doubts else self.result()
+        self.failing = tuple(sorted(self._list_wanted_ids(self.report)))
+        self._rank_functions()
+        return None if self.doubts else self.build_result()
 
-    def _verdict(self) -> RepairResult | None:
+    def _find_early_result(self) -> RepairResult | None:
         report = self.report
         said = report.note or f"{report.runner} ended with no result"
         known = {
@@ -188,15 +188,15 @@ class _Mending:
         }
         if report.outcome in known:
             outcome, reason = known[report.outcome]
-            return _ended(outcome, reason)
-        if not self._wanted(report):
+            return _build_end_result(outcome, reason)
+        if not self._list_wanted_ids(report):
             names = ", ".join(self.targets)
-            return _ended(Outcome.ALL_PASS, f"no test that fails is called {names}")
+            return _build_end_result(Outcome.ALL_PASS, f"no test that fails is called {names}")
         return None
 
-    def _wanted(self, report: TestReport) -> frozenset[str]:
+    def _list_wanted_ids(self, report: TestReport) -> frozenset[str]:
         """Failing tests that are to be repaired."""
-        ids = _ids(report) - set(self.unsteady)
+        ids = _collect_failed_ids(report) - set(self.unsteady)
         places = {each.id: each.file for each in report.failures}
         return frozenset(
             name
@@ -205,12 +205,12 @@ class _Mending:
             or any(name == t or name.startswith(t) or places.get(name) == t for t in self.targets)
         )
 
-    def _rank(self) -> None:
-        codes = sources(self.places[0].at.root, self.overlay)
-        wanted = [each for each in self.report.failures if each.id in self._wanted(self.report)]
-        found = rank(codes, wanted, self.report.output)
+    def _rank_functions(self) -> None:
+        codes = load_sources(self.places[0].at.root, self.overlay)
+        wanted = [each for each in self.report.failures if each.id in self._list_wanted_ids(self.report)]
+        found = rank_functions(codes, wanted, self.report.output)
         weighed = [
-            replace(each, score=each.score * self.hint.place(each.code.path, each.function.name))
+            replace(each, score=each.score * self.hint.weigh_place(each.code.path, each.function.name))
             for each in found
             if not find_inner_repository(self.root, each.code.path)
         ]
@@ -218,49 +218,52 @@ class _Mending:
 
     # ── the search ───────────────────────────────────────────────────────────────────────────────
 
-    async def _search(self) -> Good | None:
+    async def _find_change(self) -> PlausibleChange | None:
         """The best change that is found in time."""
         self.on_progress(
-            f"searching: {len(self._wanted(self.report))} failing tests, {len(self.doubts)} suspicious functions"
+            f"searching: {len(self._list_wanted_ids(self.report))} failing tests,"
+            f" {len(self.doubts)} suspicious functions"
         )
-        waiting = candidates(self.doubts[:MOST_DOUBTS], self.hint)
-        good: list[Good] = []
+        waiting = generate_candidates(self.doubts[:MOST_DOUBTS], self.hint)
+        good: list[PlausibleChange] = []
         async with asyncio.TaskGroup() as group:
             for place in self.places:
-                group.create_task(self._try(place, waiting, good))
-        good = self._met(good)
+                group.create_task(self._try_candidates(place, waiting, good))
+        good = self._select_reachable(good)
         best = min(good, key=lambda each: each.preference, default=None)
         if best is not None:
             self.others += [
-                (self._fix(each, len(good) - 1),)
+                (self._build_fix(each, len(good) - 1),)
                 for each in sorted(good, key=lambda each: each.preference)
                 if each is not best and len(each.helped) == len(best.helped)
             ]
         return best
 
-    async def _try(self, place: Copy, waiting: Iterator[Candidate], good: list[Good]) -> None:
+    async def _try_candidates(
+        self, place: ProjectCopy, waiting: Iterator[Candidate], good: list[PlausibleChange]
+    ) -> None:
         """Take candidates until there is nothing better to come."""
-        wanted = self._wanted(self.report)
+        wanted = self._list_wanted_ids(self.report)
         seconds = self.report.duration * SLOWER + SLACK
         for candidate in waiting:
             left = self.deadline - time.monotonic()
-            if left <= 0 or not self._in_reach(candidate, good, len(wanted)):
+            if left <= 0 or not self._is_in_reach(candidate, good, len(wanted)):
                 return
             self.tried += 1
             texts = {**self.overlay, candidate.doubt.code.path: candidate.after}
-            report = await place.test(texts, min(seconds, left))
-            helped = wanted - _ids(report)
+            report = await place.run_tests(texts, min(seconds, left))
+            helped = wanted - _collect_failed_ids(report)
             if helped and self._breaks_nothing(report):
-                good.append(Good(candidate=candidate, helped=helped, report=report))
+                good.append(PlausibleChange(candidate=candidate, helped=helped, report=report))
                 self.on_progress(
                     f"{candidate.doubt.code.path}:{candidate.change.line}: {candidate.change.why}"
                 )
 
-    def _met(self, good: Sequence[Good]) -> list[Good]:
+    def _select_reachable(self, good: Sequence[PlausibleChange]) -> list[PlausibleChange]:
         """Those that would have been met one at a time, whichever copy was quicker."""
-        wanted, known = len(self._wanted(self.report)), list[Good]()
+        wanted, known = len(self._list_wanted_ids(self.report)), list[PlausibleChange]()
         for each in sorted(good, key=lambda each: each.candidate.rank):
-            if self._in_reach(each.candidate, known, wanted):
+            if self._is_in_reach(each.candidate, known, wanted):
                 known.append(each)
         return known
 
@@ -269,7 +272,7 @@ class _Mending:
             return report.outcome == "passed"
         if report.outcome not in ("passed", "failed") or report.errors > self.report.errors:
             return False
-        new = _ids(report) - _ids(self.report) - set(self.unsteady)
+        new = _collect_failed_ids(report) - _collect_failed_ids(self.report) - set(self.unsteady)
         lost = self.report.passed - report.passed
         return (
             not new
@@ -278,7 +281,7 @@ class _Mending:
             and report.collected >= self.report.collected
         )
 
-    def _in_reach(self, candidate: Candidate, good: Sequence[Good], wanted: int) -> bool:
+    def _is_in_reach(self, candidate: Candidate, good: Sequence[PlausibleChange], wanted: int) -> bool:
         """Whether it could still be chosen."""
         full = [each.candidate for each in good if len(each.helped) == wanted]
         if full:
@@ -290,14 +293,14 @@ class _Mending:
 
     # ── what came of it ──────────────────────────────────────────────────────────────────────────
 
-    def _keep(self, found: Good) -> None:
-        self.fixes.append(self._fix(found, len(self.others)))
+    def _keep_change(self, found: PlausibleChange) -> None:
+        self.fixes.append(self._build_fix(found, len(self.others)))
         self.overlay[found.candidate.doubt.code.path] = found.candidate.after
         self.report = found.report
 
-    def _fix(self, found: Good, rivals: int) -> Fix:
+    def _build_fix(self, found: PlausibleChange, rivals: int) -> Fix:
         candidate, code = found.candidate, found.candidate.doubt.code
-        old, new = unique_pair(code.text, candidate.after)
+        old, new = extract_unique_lines(code.text, candidate.after)
         few = FEW if found.report.passed < FEW_TESTS else 1.0
         sure = candidate.rule.precision * few * max(FEWEST_RIVALS, RIVAL**rivals)
         name = candidate.doubt.function.name
@@ -313,8 +316,8 @@ class _Mending:
             confidence=round(sure, 2),
         )
 
-    def result(self) -> RepairResult:
-        left = sorted(self._wanted(self.report)) if self.report.outcome != "passed" else []
+    def build_result(self) -> RepairResult:
+        left = sorted(self._list_wanted_ids(self.report)) if self.report.outcome != "passed" else []
         if not left:
             outcome, reason = Outcome.FIXED, "every failing test passes with these changes"
         elif self.fixes:
@@ -332,16 +335,16 @@ class _Mending:
             failing=self.failing,
             left=tuple(left),
             messages={name: messages.get(name, "failed") for name in left},
-            suspects=[_place(each) for each in self.doubts[:10]] if left else (),
+            suspects=[_build_place(each) for each in self.doubts[:10]] if left else (),
             checked=self.report.passed,
             unsteady=self.unsteady,
             tried=self.tried,
         )
 
 
-def candidates(doubts: Sequence[Doubt], hint: Hint = NO_HINT) -> Iterator[Candidate]:
+def generate_candidates(doubts: Sequence[SuspectFunction], hint: Hint = NO_HINT) -> Iterator[Candidate]:
     """Every change once, by falling suspiciousness × prior ÷ number of like ones in the line; no syntax errors."""
-    found: list[tuple[float, int, Doubt, Rule, Change]] = []
+    found: list[tuple[float, int, SuspectFunction, Rule, Change]] = []
     for doubt in doubts:
         scope = Scope(doubt.code, doubt.function)
         for rule in RULES:
@@ -351,12 +354,12 @@ def candidates(doubts: Sequence[Doubt], hint: Hint = NO_HINT) -> Iterator[Candid
                 alike[change.line] = alike.get(change.line, 0) + 1
             for change in changes:
                 score = doubt.score * (IN_TRACE if change.line in doubt.lines else 1.0)
-                priority = score * rule.prior * hint.kind(rule.name) / alike[change.line] ** SPREAD
+                priority = score * rule.prior * hint.weigh_template(rule.name) / alike[change.line] ** SPREAD
                 found.append((priority, len(found), doubt, rule, change))
     seen: set[tuple[str, str]] = set()
     number = 0
     for priority, _, doubt, rule, change in sorted(found, key=lambda each: (-each[0], each[1])):
-        after = _changed(doubt.code, change)
+        after = _apply_change(doubt.code, change)
         key = doubt.code.path, "".join(after.split())
         if after == doubt.code.text or key in seen:
             continue
@@ -367,22 +370,22 @@ def candidates(doubts: Sequence[Doubt], hint: Hint = NO_HINT) -> Iterator[Candid
         number += 1
 
 
-def _changed(code: Code, change: Change) -> str:
+def _apply_change(code: ParsedFile, change: Change) -> str:
     source = code.source
     return (source[: change.start] + change.text.encode() + source[change.end :]).decode("utf-8", "replace")
 
 
-def _ids(report: TestReport) -> frozenset[str]:
+def _collect_failed_ids(report: TestReport) -> frozenset[str]:
     """What failed; the command itself where it does not say which tests did."""
     if report.outcome == "passed":
         return frozenset()
     return frozenset(each.id for each in report.failures) or frozenset({report.command})
 
 
-def _place(doubt: Doubt) -> Place:
+def _build_place(doubt: SuspectFunction) -> SuspiciousPlace:
     function, text = doubt.function, doubt.code.text.split("\n")
     line = min(doubt.lines, default=function.own_first)
-    return Place(
+    return SuspiciousPlace(
         path=doubt.code.path,
         line=line,
         end_line=line if doubt.lines else function.last,
@@ -394,9 +397,9 @@ def _place(doubt: Doubt) -> Place:
     )
 
 
-def _ended(outcome: Outcome, reason: str, unsteady: tuple[str, ...] = ()) -> RepairResult:
+def _build_end_result(outcome: Outcome, reason: str, unsteady: tuple[str, ...] = ()) -> RepairResult:
     return RepairResult(outcome=outcome, reason=reason, messages={}, unsteady=unsteady)
 
 
-def _timed(result: RepairResult, seconds: float) -> RepairResult:
+def _set_duration(result: RepairResult, seconds: float) -> RepairResult:
     return replace(result, seconds=seconds)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from tools.repair.anylang.code import text
+from tools.repair.anylang.code import get_text
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -31,12 +31,12 @@ STATEMENTS = ASSIGNMENTS - {
 }
 
 
-def operator(node: Node) -> Node | None:
+def get_operator(node: Node) -> Node | None:
     """The sign of a binary expression."""
     return node.child_by_field_name("operator")
 
 
-def condition_of(node: Node) -> Node | None:
+def get_condition(node: Node) -> Node | None:
     """The condition of a branch or a loop, without its parentheses."""
     found = node.child_by_field_name("condition")
     while found is not None and found.type in ("parenthesized_expression", "expression_statement"):
@@ -44,7 +44,7 @@ def condition_of(node: Node) -> Node | None:
     return found
 
 
-def arguments_of(call: Node) -> list[Node]:
+def get_arguments(call: Node) -> list[Node]:
     given = call.child_by_field_name("arguments")
     return given.named_children if given is not None else []
 
@@ -99,7 +99,7 @@ def is_value(node: Node) -> bool:
     if parent.type in _HOLDERS:
         return True
     if parent.type == "binary_expression":
-        return text(operator(parent) or parent) in COMPARING
+        return get_text(get_operator(parent) or parent) in COMPARING
     if parent.type in ("index_expression", "subscript_expression", "array_access"):
         return parent.named_children[-1].start_byte == node.start_byte
     right = parent.child_by_field_name("right") or parent.child_by_field_name("value")
@@ -118,7 +118,7 @@ def is_statement(node: Node) -> bool:
     return node.type.endswith("statement") or node.type.endswith("declaration") or node.type in STATEMENTS
 
 
-def owner_of(node: Node) -> Node | None:
+def get_owner(node: Node) -> Node | None:
     """What a field or a method is asked of."""
     if node.type not in (
         "selector_expression", "member_expression", "field_access", "field_expression", "method_invocation",
@@ -131,7 +131,7 @@ def owner_of(node: Node) -> Node | None:
     return None
 
 
-def below(node: Node) -> Iterator[Node]:
+def iter_descendants(node: Node) -> Iterator[Node]:
     left = [node]
     while left:
         each = left.pop()
@@ -139,15 +139,15 @@ def below(node: Node) -> Iterator[Node]:
         left.extend(each.children)
 
 
-def grouped(node: Node) -> str:
+def parenthesize(node: Node) -> str:
     """In parentheses where another sign beside it could take it apart."""
-    return f"({text(node)})" if "binary" in node.type or "ternary" in node.type else text(node)
+    return f"({get_text(node)})" if "binary" in node.type or "ternary" in node.type else get_text(node)
 
 
-def shortened(node: Node) -> str:
-    said = " ".join(text(node).split())
+def format_short(node: Node) -> str:
+    said = " ".join(get_text(node).split())
     return f"`{said[:LONGEST]}…`" if len(said) > LONGEST else f"`{said}`"
 
 
-def line_of(node: Node) -> int:
+def get_line(node: Node) -> int:
     return node.start_point[0] + 1

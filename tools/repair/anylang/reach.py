@@ -12,7 +12,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from tools.repair.anylang.code import Code, is_test_file, text
+from tools.repair.anylang.code import ParsedFile, get_text, is_test_file
 from tools.symbols import Definition
 from tools.testing.report import TestFailure
 
@@ -24,14 +24,14 @@ _PLACE = re.compile(r"([\w./-]+\.\w+):(\d+)")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Doubt:
+class SuspectFunction:
     """A function and how suspicious it is, from 0 to about 1.5.
 
     lines: those that frames of failures name
     failing, passing: how many tests of each kind reach it
     """
 
-    code: Code
+    code: ParsedFile
     function: Definition
     score: float
     failing: int
@@ -50,22 +50,24 @@ class _Test:
     words: frozenset[str]
 
 
-def rank(codes: Sequence[Code], failures: Sequence[TestFailure], output: str) -> list[Doubt]:
+def rank_functions(
+    codes: Sequence[ParsedFile], failures: Sequence[TestFailure], output: str
+) -> list[SuspectFunction]:
     """Functions that the failing tests reach, the most suspicious first; all of the project's if they name none."""
-    places = _places(codes, failures, output)
-    tests = [each for code in codes for each in _tests(code)]
-    failing = [each for each in tests if _fails(each, failures, places)] or [
+    places = _find_failure_places(codes, failures, output)
+    tests = [each for code in codes for each in _iter_tests(code)]
+    failing = [each for each in tests if _is_failing(each, failures, places)] or [
         each for each in tests if is_test_file(each.path)
     ]
     passing = [each for each in tests if each not in failing]
-    named: dict[str, list[tuple[Code, Definition]]] = defaultdict(list)
+    named: dict[str, list[tuple[ParsedFile, Definition]]] = defaultdict(list)
     for code in codes:
         for function in code.functions:
-            named[_simple(function)].append((code, function))
-    calls = _Calls(named)
-    near = [calls.reached(each.words) for each in failing]
-    far = [calls.reached(each.words) for each in passing]
-    at_once = _names_in(codes, places)
+            named[_get_simple_name(function)].append((code, function))
+    calls = _CallGraph(named)
+    near = [calls.find_reached(each.words) for each in failing]
+    far = [calls.find_reached(each.words) for each in passing]
+    at_once = _collect_failing_names(codes, places)
     found = []
     for code, function in [each for several in named.values() for each in several]:
         key = code.path, function.own_first
@@ -77,19 +79,21 @@ def rank(codes: Sequence[Code], failures: Sequence[TestFailure], output: str) ->
             continue
         depth = min((each[key] for each in near if key in each), default=0)
         score = FARTHER[depth] * ef / math.sqrt(max(1, len(failing)) * max(1, ef + ep))
-        score += FRAME * bool(lines) + NAMED * (_simple(function) in at_once)
-        found.append(Doubt(code=code, function=function, score=score, failing=ef, passing=ep, lines=lines))
+        score += FRAME * bool(lines) + NAMED * (_get_simple_name(function) in at_once)
+        found.append(
+            SuspectFunction(code=code, function=function, score=score, failing=ef, passing=ep, lines=lines)
+        )
     return sorted(found, key=lambda each: (-each.score, each.code.path, each.function.own_first))
 
 
-class _Calls:
+class _CallGraph:
     """Who names whom."""
 
-    def __init__(self, named: Mapping[str, Sequence[tuple[Code, Definition]]]) -> None:
+    def __init__(self, named: Mapping[str, Sequence[tuple[ParsedFile, Definition]]]) -> None:
         self._named = named
         self._words: dict[tuple[str, int], set[str]] = {}
 
-    def reached(self, words: frozenset[str]) -> dict[tuple[str, int], int]:
+    def find_reached(self, words: frozenset[str]) -> dict[tuple[str, int], int]:
         """Function → calls between it and these names, at least."""
         found: dict[tuple[str, int], int] = {}
         border = set(words)
@@ -100,22 +104,26 @@ class _Calls:
                     key = code.path, function.own_first
                     if key not in found:
                         found[key] = depth
-                        following |= self._of(code, function)
+                        following |= self._get_called_names(code, function)
             border = following
         return found
 
-    def _of(self, code: Code, function: Definition) -> set[str]:
+    def _get_called_names(self, code: ParsedFile, function: Definition) -> set[str]:
         key = code.path, function.own_first
         if key not in self._words:
-            self._words[key] = code.words(function.own_first, function.last) - {_simple(function)}
+            self._words[key] = code.collect_names(function.own_first, function.last) - {
+                _get_simple_name(function)
+            }
         return self._words[key]
 
 
-def _simple(function: Definition) -> str:
+def _get_simple_name(function: Definition) -> str:
     return function.name.rpartition(".")[2]
 
 
-def _places(codes: Sequence[Code], failures: Sequence[TestFailure], output: str) -> set[tuple[str, int]]:
+def _find_failure_places(
+    codes: Sequence[ParsedFile], failures: Sequence[TestFailure], output: str
+) -> set[tuple[str, int]]:
     """Files and lines that failures speak of, by the end of a path where it is not told whole."""
     said = [output, *(f"{each.detail}\n{each.message}" for each in failures)]
     found = {(each.file, each.line) for each in failures if each.file and each.line}
@@ -127,45 +135,47 @@ def _places(codes: Sequence[Code], failures: Sequence[TestFailure], output: str)
     return found
 
 
-def _tests(code: Code) -> Iterator[_Test]:
+def _iter_tests(code: ParsedFile) -> Iterator[_Test]:
     """Functions that are tests, calls such as `test("adds", () => …)`; what else a file of tests has, as one piece."""
     taken: list[tuple[int, int]] = []
     for each in code.definitions:
         if code.is_test(each):
             taken.append((each.own_first, each.last))
-            yield _piece(code, each.name, each.own_first, each.last)
+            yield _build_test(code, each.name, each.own_first, each.last)
     if not is_test_file(code.path):
         return
-    for node in code.nodes(1, code.text.count("\n") + 1):
+    for node in code.iter_nodes(1, code.text.count("\n") + 1):
         if node.type != "call_expression":
             continue
         given = node.child_by_field_name("arguments")
         first = given.named_children[0] if given is not None and given.named_children else None
-        called = text(node.child_by_field_name("function") or node)
+        called = get_text(node.child_by_field_name("function") or node)
         if first is None or "string" not in first.type or not re.match(r"(it|test|specify)\b", called):
             continue
         start, end = node.start_point[0] + 1, node.end_point[0] + 1
         taken.append((start, end))
-        yield _piece(code, text(first).strip("\"'`"), start, end)
+        yield _build_test(code, get_text(first).strip("\"'`"), start, end)
     if not taken:
-        yield _piece(code, code.path, 1, code.text.count("\n") + 1)
+        yield _build_test(code, code.path, 1, code.text.count("\n") + 1)
 
 
-def _piece(code: Code, name: str, first: int, last: int) -> _Test:
-    return _Test(name=name, path=code.path, first=first, last=last, words=frozenset(code.words(first, last)))
+def _build_test(code: ParsedFile, name: str, first: int, last: int) -> _Test:
+    return _Test(
+        name=name, path=code.path, first=first, last=last, words=frozenset(code.collect_names(first, last))
+    )
 
 
-def _fails(test: _Test, failures: Sequence[TestFailure], places: set[tuple[str, int]]) -> bool:
+def _is_failing(test: _Test, failures: Sequence[TestFailure], places: set[tuple[str, int]]) -> bool:
     simple = test.name.rpartition(".")[2]
     by_name = any(re.search(rf"(^|\W){re.escape(simple)}(\W|$)", each.id) for each in failures)
     return by_name or any(path == test.path and test.first <= line <= test.last for path, line in places)
 
 
-def _names_in(codes: Sequence[Code], places: set[tuple[str, int]]) -> set[str]:
+def _collect_failing_names(codes: Sequence[ParsedFile], places: set[tuple[str, int]]) -> set[str]:
     """Names in the lines of tests at which they failed."""
     known = {code.path: code for code in codes}
     found: set[str] = set()
     for path, line in places:
         if path in known and is_test_file(path):
-            found |= known[path].words(line, line)
+            found |= known[path].collect_names(line, line)
     return found

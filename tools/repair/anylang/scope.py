@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from tools.repair.anylang.code import Code, text
-from tools.repair.anylang.nodes import CALLS, condition_of, is_callee, is_value, line_of, operator
+from tools.repair.anylang.code import ParsedFile, get_text
+from tools.repair.anylang.nodes import CALLS, get_condition, get_line, get_operator, is_callee, is_value
 from tools.symbols import Definition
 
 if TYPE_CHECKING:
@@ -39,19 +39,21 @@ class Rule:
 class Scope:
     """A function that may be at fault, with what stands in it."""
 
-    def __init__(self, code: Code, function: Definition) -> None:
+    def __init__(self, code: ParsedFile, function: Definition) -> None:
         self.code, self.function = code, function
-        self.nodes = list(code.nodes(function.own_first, function.last))
-        self.binaries = [n for n in self.nodes if n.type == "binary_expression" and operator(n) is not None]
+        self.nodes = list(code.iter_nodes(function.own_first, function.last))
+        self.binaries = [
+            n for n in self.nodes if n.type == "binary_expression" and get_operator(n) is not None
+        ]
         self.calls = [n for n in self.nodes if n.type in CALLS]
-        self.conditions = [c for n in self.nodes if (c := condition_of(n)) is not None]
+        self.conditions = [c for n in self.nodes if (c := get_condition(n)) is not None]
         self.values = [n for n in self.nodes if is_value(n)]
 
     @property
     def variables(self) -> list[str]:
         """Names that are read or written here, those used most in front."""
-        counted = Counter(text(n) for n in self.nodes if n.type == "identifier" and not is_callee(n))
+        counted = Counter(get_text(n) for n in self.nodes if n.type == "identifier" and not is_callee(n))
         return [name for name, _ in sorted(counted.items(), key=lambda each: (-each[1], each[0]))]
 
-    def change(self, node: Node, new: str, why: str) -> Change:
-        return Change(start=node.start_byte, end=node.end_byte, text=new, why=why, line=line_of(node))
+    def create_change(self, node: Node, new: str, why: str) -> Change:
+        return Change(start=node.start_byte, end=node.end_byte, text=new, why=why, line=get_line(node))

@@ -28,12 +28,12 @@ class TooLarge(Exception):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Copy:
+class ProjectCopy:
     """One of them. `at` runs tests in it, and may write there and nowhere else."""
 
     at: Workspace
 
-    async def test(self, texts: Mapping[str, str], seconds: float) -> TestReport:
+    async def run_tests(self, texts: Mapping[str, str], seconds: float) -> TestReport:
         """What the tests say with these files changed; they are as before afterwards."""
         before = {path: (self.at.root / path).read_bytes() for path in texts}
         try:
@@ -46,7 +46,7 @@ class Copy:
 
 
 @asynccontextmanager
-async def copies(at: Workspace, number: int) -> AsyncIterator[list[Copy]]:
+async def create_copies(at: Workspace, number: int) -> AsyncIterator[list[ProjectCopy]]:
     """So many copies of the workspace as it is, uncommitted changes included; gone afterwards. Raises TooLarge."""
     await asyncio.to_thread(at.settings.cache.mkdir, parents=True, exist_ok=True)
     folder = Path(await asyncio.to_thread(tempfile.mkdtemp, prefix="copies-", dir=at.settings.cache))
@@ -54,17 +54,17 @@ async def copies(at: Workspace, number: int) -> AsyncIterator[list[Copy]]:
         found = []
         for each in range(number):
             root = folder / str(each) / at.root.name
-            await asyncio.to_thread(_copied, at.root.resolve(), root)
-            found.append(Copy(at=replace(at, root=root, files=Tree(root), changed={}, facts={})))
+            await asyncio.to_thread(_copy_tree, at.root.resolve(), root)
+            found.append(ProjectCopy(at=replace(at, root=root, files=Tree(root), changed={}, facts={})))
         yield found
     finally:
         await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
 
 
-def _copied(root: Path, target: Path) -> None:
+def _copy_tree(root: Path, target: Path) -> None:
     left, files = LARGEST, MOST
 
-    def skipped(folder: str, names: list[str]) -> list[str]:
+    def select_ignored(folder: str, names: list[str]) -> list[str]:
         nonlocal left, files
         gone = [name for name in names if name in _LEFT_OUT]
         for path in (Path(folder) / name for name in names if name not in gone):
@@ -77,7 +77,7 @@ def _copied(root: Path, target: Path) -> None:
             raise TooLarge(f"{root.name}/ is too large to be copied for each trial")
         return gone
 
-    shutil.copytree(root, target, symlinks=True, ignore=skipped)
+    shutil.copytree(root, target, symlinks=True, ignore=select_ignored)
     for name in LINKED:
         if (root / name).is_dir() and not os.path.lexists(target / name):
             (target / name).symlink_to(root / name, target_is_directory=True)

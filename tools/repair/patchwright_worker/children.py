@@ -35,17 +35,17 @@ class Child:
         self._on_line, self._buffer = on_line, b""
         self.killed = False
         self.cpu = 0.0
-        self.allow(seconds)
+        self.extend_deadline(seconds)
         self.descriptor, writing = os.pipe()
         self.pid = os.fork()
         if self.pid == 0:
-            _live_as_child(work, writing)
+            _run_as_child(work, writing)
         os.close(writing)
 
-    def allow(self, seconds: float) -> None:
+    def extend_deadline(self, seconds: float) -> None:
         self.deadline = time.monotonic() + seconds
 
-    def read(self) -> bool:
+    def read_messages(self) -> bool:
         """Take what has arrived; False when the child has said its last word."""
         data = os.read(self.descriptor, 1 << 16)
         self._buffer += data
@@ -54,37 +54,37 @@ class Child:
             self._on_line(json.loads(line))
         return bool(data) and not any(b'"kind": "over"' in line for line in lines)
 
-    def end(self) -> None:
+    def kill(self) -> None:
         """Kill the child's whole process group, so that nothing it started lives on."""
         try:
             os.killpg(self.pid, signal.SIGKILL)
         except (ProcessLookupError, PermissionError):  # gone already, or not yet leader of its group
-            _kill(self.pid)
-        self.cpu = _cpu(os.wait4(self.pid, 0)[2])
+            _kill_process(self.pid)
+        self.cpu = _sum_cpu_seconds(os.wait4(self.pid, 0)[2])
         os.close(self.descriptor)
 
 
-def _cpu(usage: resource.struct_rusage) -> float:
+def _sum_cpu_seconds(usage: resource.struct_rusage) -> float:
     return usage.ru_utime + usage.ru_stime
 
 
-def _kill(pid: int) -> None:
+def _kill_process(pid: int) -> None:
     with suppress(ProcessLookupError):  # it ended by itself
         os.kill(pid, signal.SIGKILL)
 
 
-def _live_as_child(work: Callable[[Send], None], writing: int) -> None:
+def _run_as_child(work: Callable[[Send], None], writing: int) -> None:
     """Do the work and leave at once: no exit handler of the project may run in a copy of it."""
     try:
         os.setsid()
-        _limit()
+        _set_limits()
         work(lambda message: write_all(writing, json.dumps(message).encode() + b"\n"))
         write_all(writing, b'{"kind": "over"}\n')
     finally:
         os._exit(0)
 
 
-def _limit() -> None:
+def _set_limits() -> None:
     with open("/proc/self/statm") if os.path.exists("/proc/self/statm") else open(os.devnull) as file:
         pages = file.read().split()
     used = int(pages[0]) * resource.getpagesize() if pages else 0
@@ -96,7 +96,7 @@ def _limit() -> None:
         resource.setrlimit(which, (value if hard == resource.RLIM_INFINITY else min(value, hard), hard))
 
 
-class Patience:
+class CpuLimit:
     """The CPU seconds that a test may use: a limit, or as much as all before it have used if that is more.
 
     spent: what was used before; None for the limit alone
@@ -105,10 +105,10 @@ class Patience:
     def __init__(self, limit: float, spent: float | None = None) -> None:
         self._limit, self._spent = limit, spent
 
-    def now(self, index: int) -> float:
+    def get_seconds(self, index: int) -> float:
         return self._limit if self._spent is None else max(self._limit, self._spent)
 
-    def used(self, seconds: float) -> None:
+    def add_used(self, seconds: float) -> None:
         if self._spent is not None:
             self._spent += seconds
 
@@ -122,9 +122,9 @@ class TestClock:
         self._send, self._limit_of, self._at_limit = send, limit_of, at_limit
         self._index = -1
         self._started = (0.0, 0.0)
-        signal.signal(signal.SIGPROF, self._over)
+        signal.signal(signal.SIGPROF, self._handle_timeout)
 
-    def before(self, index: int) -> None:
+    def start_test(self, index: int) -> None:
         self._index = index
         limit = self._limit_of(index)
         wall = limit * WALL_FACTOR - max(0.0, limit - LONG) * WALL_FACTOR / 2 + WALL_SLACK
@@ -132,11 +132,11 @@ class TestClock:
         signal.setitimer(signal.ITIMER_PROF, limit)
         self._started = (time.monotonic(), time.process_time())
 
-    def after(self) -> Json:
+    def stop_test(self) -> Json:
         signal.setitimer(signal.ITIMER_PROF, 0)
         return {"wall": time.monotonic() - self._started[0], "cpu": time.process_time() - self._started[1]}
 
-    def _over(self, number: int, frame: types.FrameType | None) -> None:
+    def _handle_timeout(self, number: int, frame: types.FrameType | None) -> None:
         summary = traceback.StackSummary.extract(traceback.walk_stack(frame), limit=60)
         frames = [[f.filename, f.lineno, f.name] for f in reversed(summary)]
         record = {

@@ -14,10 +14,10 @@ MOST_TEXTS, LONGEST, MOST_VALUES = 4, 2000, 2000
 _UNITTEST = os.path.join("unittest", "case.py")
 
 
-def differing(found: Any, wanted: Any) -> list[list[str]]:
+def find_differing_texts(found: Any, wanted: Any) -> list[list[str]]:
     """Pairs of texts that stand at the same place of two values made of built-in types, and are not the same."""
     pairs = []
-    for one, other in _leaves(found, wanted):
+    for one, other in _iter_text_pairs(found, wanted):
         if one != other and max(len(one), len(other)) <= LONGEST:
             pairs.append([one, other])
             if len(pairs) == MOST_TEXTS:
@@ -25,7 +25,7 @@ def differing(found: Any, wanted: Any) -> list[list[str]]:
     return pairs
 
 
-def _leaves(found: Any, wanted: Any) -> Iterator[tuple[str, str]]:
+def _iter_text_pairs(found: Any, wanted: Any) -> Iterator[tuple[str, str]]:
     waiting, seen = [(found, wanted)], 0
     while waiting and seen < MOST_VALUES:
         one, other = waiting.pop(0)
@@ -39,13 +39,13 @@ def _leaves(found: Any, wanted: Any) -> Iterator[tuple[str, str]]:
             waiting.extend([(one[key], other[key]) for key in keys])
 
 
-def in_unittest(trace: types.TracebackType | None) -> list[list[str]]:
+def find_unittest_texts(trace: types.TracebackType | None) -> list[list[str]]:
     """What `assertEqual` and its like were given, in the traceback of their failure."""
     while trace is not None:
         frame = trace.tb_frame
         if frame.f_code.co_filename.endswith(_UNITTEST) and frame.f_code.co_name.startswith("assert"):
             values = frame.f_locals
             if "first" in values and "second" in values:
-                return differing(values["first"], values["second"])
+                return find_differing_texts(values["first"], values["second"])
         trace = trace.tb_next
     return []

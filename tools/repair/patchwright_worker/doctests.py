@@ -15,7 +15,7 @@ def is_doctest(item: Any) -> bool:
 
 
 @contextmanager
-def names_kept(item: Any) -> Iterator[None]:
+def preserve_namespace(item: Any) -> Iterator[None]:
     """For examples that are to be run again: the names that they see are thrown away when they have been run."""
     if not is_doctest(item):
         yield
@@ -29,21 +29,23 @@ def names_kept(item: Any) -> Iterator[None]:
         names.update(kept)
 
 
-def first_failure(error: BaseException) -> BaseException:
+def get_first_failure(error: BaseException) -> BaseException:
     """Of the failures of several examples the first; what an example raised, for what tells of it."""
     first = next(iter(getattr(error, "failures", ())), error)
     raised = getattr(first, "exc_info", None)
     return raised[1] if raised else first
 
 
-def told(error: BaseException) -> str | None:
+def format_example_failure(error: BaseException) -> str | None:
     """What an example gave and what was wanted, as an assertion would say it; None of another failure."""
     example, got = getattr(error, "example", None), getattr(error, "got", None)
     if example is None or got is None:
         return None
-    return f"`{example.source.strip()}` gives {_quoted(got.strip())} != {_quoted(example.want.strip())}"
+    return (
+        f"`{example.source.strip()}` gives {_quote_text(got.strip())} != {_quote_text(example.want.strip())}"
+    )
 
 
-def _quoted(text: str) -> str:
+def _quote_text(text: str) -> str:
     """As a literal of Python, which what is printed of a text mostly is."""
     return text if len(text) > 1 and text[0] == text[-1] and text[0] in "'\"" else repr(text)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from .frameworks import Framework
 from .modes import Cold, Warm
 from .patching import Overlay
-from .trials import Server
+from .trials import RequestServer
 from .wire import Channel
 
 if TYPE_CHECKING:
@@ -32,10 +32,10 @@ def main() -> None:
         sys.path.insert(0, extra)
     Overlay.texts.update(config["overlay"])
     sys.meta_path.insert(0, Overlay())
-    framework = Framework.choose(config["arguments"])
+    framework = Framework.choose_framework(config["arguments"])
     if UNPREPARED not in sys.argv:
         framework.prepare()
-        if _imported_own(config["root"]):
+        if _has_imported_project(config["root"]):
             # A plugin of the framework that the project itself is: it must be imported with each change anew.
             os.dup2(channel, 1)
             os.execv(sys.executable, [sys.executable, *sys.argv, UNPREPARED])
@@ -45,8 +45,8 @@ def main() -> None:
     send = Channel(channel, lock, "warm").send
     send({"kind": "hello", "framework": framework.name, "python": sys.version.split()[0]})
     warm = Warm(config["root"])
-    framework.session(
-        lambda suite: warm.take_over(suite, Server(requests["warm"], send, config, warm, alive))
+    framework.run_session(
+        lambda suite: warm.take_over(suite, RequestServer(requests["warm"], send, config, warm, alive))
     )
     if not warm.served:
         send({"kind": "failed", "message": framework.problem or "the test session ended before it began"})
@@ -61,12 +61,12 @@ def _start_cold(framework: Framework, requests: int, channel: Channel, config: J
     os.close(alive)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # it ends when its pipe does
     try:
-        Server(requests, channel.send, config, Cold(framework)).serve()
+        RequestServer(requests, channel.send, config, Cold(framework)).serve()
     finally:
         os._exit(0)
 
 
-def _imported_own(root: str) -> bool:
+def _has_imported_project(root: str) -> bool:
     """Whether a module of the project is imported already; what is installed below it is not the project's own."""
     files = (str(getattr(module, "__file__", None) or "") for module in list(sys.modules.values()))
     return any(file.startswith(root + os.sep) and "-packages" + os.sep not in file for file in files)

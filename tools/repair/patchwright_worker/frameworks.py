@@ -12,8 +12,8 @@ import types
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any
 
-from .compared import differing, in_unittest
-from .doctests import first_failure, is_doctest, names_kept, told
+from .compared import find_differing_texts, find_unittest_texts
+from .doctests import format_example_failure, get_first_failure, is_doctest, preserve_namespace
 from .wire import MESSAGE
 
 if TYPE_CHECKING:
@@ -39,11 +39,11 @@ class Suite(ABC):
     ) -> None:
         """Calls `before` with a test's index when it starts, `after` with its outcome when it has ended."""
 
-    def is_short(self, index: int) -> bool:
+    def can_skip_hooks(self, index: int) -> bool:
         """Whether `once` leaves the framework's hooks out, which few tests need."""
         return False
 
-    def once(self, index: int, *, hooks: bool = False) -> Json:
+    def run_once(self, index: int, *, hooks: bool = False) -> Json:
         """Run one test and say how it went, as quickly as the framework allows, or with its hooks."""
         found: Json = {}
         self.run([index], lambda _: None, lambda _, record: found.update(record))
@@ -63,11 +63,11 @@ class Framework(ABC):
         """Import what every session imports, but nothing of the project's own."""
 
     @abstractmethod
-    def session(self, take_over: Callable[[Suite], None]) -> None:
+    def run_session(self, take_over: Callable[[Suite], None]) -> None:
         """Collect, hand the tests over, and clean up when `take_over` returns."""
 
     @staticmethod
-    def choose(arguments: list[str]) -> Framework:
+    def choose_framework(arguments: list[str]) -> Framework:
         if importlib.util.find_spec("pytest"):
             return Pytest(arguments)
         return Unittest(arguments)
@@ -77,14 +77,14 @@ class Framework(ABC):
 UNKNOWN_OPTION = 4
 
 
-class Said:
+class StderrCapture:
     """What is written to standard error until the tests are collected: why they cannot be, as a rule."""
 
     def __init__(self) -> None:
         self._kept, self._file = os.dup(2), tempfile.TemporaryFile()  # noqa: SIM115 - open until all is collected
         os.dup2(self._file.fileno(), 2)
 
-    def end(self) -> str:
+    def restore_stderr(self) -> str:
         """The last of it; from now on it goes where it went before."""
         if self._file.closed:
             return ""
@@ -122,7 +122,7 @@ class Pytest(Framework):
         finally:
             os.environ.update(kept)
 
-    def session(self, take_over: Callable[[Suite], None]) -> None:
+    def run_session(self, take_over: Callable[[Suite], None]) -> None:
         # The plainest tracebacks: nobody reads them, and the others cost more than most tests do.
         options = ["-q", "-s", "--tb=native", "-p", "no:cacheprovider", "--continue-on-collection-errors"]
         options.append("--rootdir=" + os.getcwd())  # the same names, whichever files are collected
@@ -130,27 +130,27 @@ class Pytest(Framework):
             flag for module, flags in self.NEUTRAL if importlib.util.find_spec(module) for flag in flags
         ]
         # A plugin that is installed and not loaded knows no options.
-        if self._run([*options, *neutral], take_over) == UNKNOWN_OPTION and neutral:
-            self._run(options, take_over)
+        if self._run_pytest([*options, *neutral], take_over) == UNKNOWN_OPTION and neutral:
+            self._run_pytest(options, take_over)
 
-    def _run(self, options: list[str], take_over: Callable[[Suite], None]) -> int:
-        said = Said()
+    def _run_pytest(self, options: list[str], take_over: Callable[[Suite], None]) -> int:
+        said = StderrCapture()
 
-        def collected(suite: Suite) -> None:
-            said.end()
+        def hand_over(suite: Suite) -> None:
+            said.restore_stderr()
             take_over(suite)
 
-        plugin = _pytest_plugin(collected)
+        plugin = _create_pytest_plugin(hand_over)
         try:
             status = self._main([*options, *self.arguments], plugins=[plugin])
         except SystemExit as stop:  # a conftest that gives up
             status = stop.code if isinstance(stop.code, int) else 1
         stopped = "pytest stopped with status %d before any test ran" % int(status)
-        self.problem = plugin.problem or "\n".join(filter(None, [stopped, said.end()]))
+        self.problem = plugin.problem or "\n".join(filter(None, [stopped, said.restore_stderr()]))
         return int(status)
 
 
-def _pytest_plugin(take_over: Callable[[Suite], None]) -> Any:
+def _create_pytest_plugin(take_over: Callable[[Suite], None]) -> Any:
     import pytest
 
     class Plugin(Suite):
@@ -184,13 +184,13 @@ def _pytest_plugin(take_over: Callable[[Suite], None]) -> Any:
             # What a unittest.TestCase raised is put aside, for a hook that comes after this one.
             raised = call.excinfo or next(iter(getattr(item, "_excinfo", None) or ()), None)
             if raised is not None:
-                self._now.update(failure(raised.value, raised.tb))
+                self._now.update(describe_failure(raised.value, raised.tb))
                 if self._texts and isinstance(raised.value, AssertionError):
                     self._now["texts"] = self._texts
 
         @pytest.hookimpl(tryfirst=True)
         def pytest_assertrepr_compare(self, op: str, left: Any, right: Any) -> None:
-            self._texts = differing(left, right) if op == "==" else []
+            self._texts = find_differing_texts(left, right) if op == "==" else []
 
         def pytest_runtest_logreport(self, report: Any) -> None:
             if report.failed:
@@ -210,21 +210,21 @@ def _pytest_plugin(take_over: Callable[[Suite], None]) -> Any:
                 item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
                 after(index, self._now)
 
-        def is_short(self, index: int) -> bool:
+        def can_skip_hooks(self, index: int) -> bool:
             item = self._items[index]
             known = getattr(item, "_initrequest", None) and hasattr(item.session._setupstate, "setup")
             # A hook holds the log for `caplog`, and hooks know what an expected failure is.
             logged = "caplog" in getattr(item, "fixturenames", ())
             return bool(known) and not logged and not list(item.iter_markers("xfail"))
 
-        def once(self, index: int, *, hooks: bool = False) -> Json:
-            short = not hooks and self.is_short(index)
-            return _without_hooks(self._items[index]) if short else super().once(index)
+        def run_once(self, index: int, *, hooks: bool = False) -> Json:
+            short = not hooks and self.can_skip_hooks(index)
+            return _run_without_hooks(self._items[index]) if short else super().run_once(index)
 
     return Plugin()
 
 
-def _without_hooks(item: Any) -> Json:
+def _run_without_hooks(item: Any) -> Json:
     """What pytest does for one test, but for the reports: set up, run, take down (pytest 7 and later)."""
     import pytest
 
@@ -234,9 +234,9 @@ def _without_hooks(item: Any) -> Json:
     item.__dict__.pop("_excinfo", None)
     parameters = getattr(getattr(item, "callspec", None), "params", {})
     kept = dict(parameters)
-    parameters.update(_fresh(kept))
+    parameters.update(_copy_parameters(kept))
     try:
-        with names_kept(item):
+        with preserve_namespace(item):
             state.setup(item)
             item.runtest()
     except (Exception, SystemExit, KeyboardInterrupt, pytest.fail.Exception, pytest.skip.Exception) as raised:
@@ -253,13 +253,13 @@ def _without_hooks(item: Any) -> Json:
         error = noted[0].value
     if error is None or isinstance(error, pytest.skip.Exception):
         return {"outcome": "skipped" if error else "passed"}
-    return {"outcome": "failed", **failure(error, None)}
+    return {"outcome": "failed", **describe_failure(error, None)}
 
 
 _PLAIN = (int, float, str, bytes, bool, type(None), complex)
 
 
-def _fresh(parameters: Json) -> Json:
+def _copy_parameters(parameters: Json) -> Json:
     """Copies of lists and the like, which a program may change in place: the next run is to see what this one saw."""
     return {name: copy.deepcopy(value) for name, value in parameters.items() if _is_plain(value)}
 
@@ -273,44 +273,44 @@ def _is_plain(value: Any) -> bool:
     return type(value) in _PLAIN
 
 
-def failure(error: BaseException, trace: types.TracebackType | None) -> Json:
-    first = first_failure(error)
+def describe_failure(error: BaseException, trace: types.TracebackType | None) -> Json:
+    first = get_first_failure(error)
     if first is not error:
         error, trace = first, first.__traceback__ if trace else None
     frames = [[f.filename, f.lineno, f.name] for f in traceback.extract_tb(trace, limit=-60)] if trace else []
     try:
-        message = told(error) or str(error)
+        message = format_example_failure(error) or str(error)
     except Exception as broken:  # a project's own exception whose text cannot be made
         message = "(no text: %r)" % type(broken).__name__
-    texts = in_unittest(trace)
+    texts = find_unittest_texts(trace)
     return {"type": type(error).__name__, "message": message[:MESSAGE], "frames": frames, "texts": texts}
 
 
 class Unittest(Framework):
     name = "unittest"
 
-    def session(self, take_over: Callable[[Suite], None]) -> None:
+    def run_session(self, take_over: Callable[[Suite], None]) -> None:
         import unittest
 
         loader = unittest.TestLoader()
         tests: list[Any] = []
-        for start in self.arguments or _unittest_folders(os.getcwd()):
+        for start in self.arguments or _list_unittest_folders(os.getcwd()):
             folder, name = (start, "test*.py") if os.path.isdir(start) else os.path.split(start)
             top = os.getcwd() if os.path.exists(os.path.join(folder, "__init__.py")) else None
-            tests.extend(_flatten(loader.discover(folder or ".", pattern=name, top_level_dir=top)))
+            tests.extend(_iter_tests(loader.discover(folder or ".", pattern=name, top_level_dir=top)))
         suite = UnittestSuite([t for t in tests if type(t).__name__ != "_FailedTest"])
         suite.errors = [{"where": "", "message": str(text)[-MESSAGE:]} for text in loader.errors]
         take_over(suite)
 
 
-def _unittest_folders(root: str) -> list[str]:
+def _list_unittest_folders(root: str) -> list[str]:
     return [root] + [os.path.join(root, f) for f in ("tests", "test") if os.path.isdir(os.path.join(root, f))]
 
 
-def _flatten(suite: Any) -> Iterator[Any]:
+def _iter_tests(suite: Any) -> Iterator[Any]:
     for each in suite:
         if hasattr(each, "__iter__"):
-            yield from _flatten(each)
+            yield from _iter_tests(each)
         else:
             yield each
 
@@ -349,18 +349,18 @@ class UnittestSuite(Suite):
                 waiting.pop(places[test.id()], None)
                 after(places[test.id()], self.now)
 
-            def _failed(self, error: Any) -> None:
-                self.now.update({"outcome": "failed", **failure(error[1], error[2])})
+            def _record_failure(self, error: Any) -> None:
+                self.now.update({"outcome": "failed", **describe_failure(error[1], error[2])})
 
             def addError(self, test: Any, err: Any) -> None:
-                self._failed(err)
+                self._record_failure(err)
 
             def addFailure(self, test: Any, err: Any) -> None:
-                self._failed(err)
+                self._record_failure(err)
 
             def addSubTest(self, test: Any, subtest: Any, err: Any) -> None:
                 if err is not None:
-                    self._failed(err)
+                    self._record_failure(err)
 
             def addSkip(self, test: Any, reason: str) -> None:
                 if not isinstance(test, unittest.TestCase):
@@ -378,13 +378,13 @@ class UnittestSuite(Suite):
         unittest.TestSuite(tests).run(Result())
         for index in list(waiting):  # a class or module fixture failed, so its tests never started
             before(index)
-            if skipped & _setups(self._tests[index]):
+            if skipped & _list_fixture_names(self._tests[index]):
                 after(index, {"outcome": "skipped"})
             else:
                 after(index, {"outcome": "failed", "message": "set-up of the class or module failed"})
 
 
-def _setups(test: Any) -> set[str]:
+def _list_fixture_names(test: Any) -> set[str]:
     """What unittest calls the fixtures of a test's class and module."""
     kind = type(test)
     return {

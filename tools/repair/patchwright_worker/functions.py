@@ -26,7 +26,7 @@ class Outside(Exception):
     """The change is not inside the body of one function."""
 
 
-class Outer:
+class OuterFunction:
     """A function that no other function surrounds, with the classes around it, outermost first.
 
     start, end: offsets of the lines that its body takes, where changes are served
@@ -39,7 +39,7 @@ class Outer:
         self.first_line = min([node.lineno] + [each.lineno for each in node.decorator_list])
         self.begin = starts[self.first_line - 1]
         self.end = starts[node.end_lineno] if node.end_lineno < len(starts) else size
-        own_line = min([first.lineno, *decorated]) > header_end(node)
+        own_line = min([first.lineno, *decorated]) > find_header_end(node)
         self.start = starts[min([first.lineno, *decorated]) - 1] if own_line else -1
         self.key = (self.first_line, node.name)
 
@@ -50,20 +50,20 @@ class Program:
     def __init__(self, path: str, text: str) -> None:
         self.path, self.text = path, text
         self._tree = ast.parse(text)
-        self._flags = _future_flags(self._tree)
+        self._flags = _compute_future_flags(self._tree)
         self._starts = [0]
         for line in text.split("\n"):
             self._starts.append(self._starts[-1] + len(line) + 1)
-        self._outers = list(_outers(self._tree, [], self._starts, len(text)))
+        self._outers = list(_iter_outer_functions(self._tree, [], self._starts, len(text)))
 
-    def outer(self, start: int, end: int) -> Outer:
+    def find_outer(self, start: int, end: int) -> OuterFunction:
         """The function whose body holds the span. Raises Outside."""
         for each in self._outers:
             if each.start != -1 and each.start <= start and end <= each.end:
                 return each
         raise Outside
 
-    def top_statement(self, start: int, end: int) -> tuple[Any, int, int]:
+    def find_top_statement(self, start: int, end: int) -> tuple[Any, int, int]:
         """The module's own statement that holds the span, with the offsets of its lines. Raises Outside."""
         for each in self._tree.body:
             decorated = [node.lineno for node in getattr(each, "decorator_list", ())]
@@ -73,14 +73,16 @@ class Program:
                 return each, begin, stop
         raise Outside
 
-    def after(self, statement: Any) -> list[Any]:
+    def list_following(self, statement: Any) -> list[Any]:
         """The module's own statements after one of them."""
         return self._tree.body[self._tree.body.index(statement) + 1 :]
 
-    def original(self, outer: Outer, fuelled: bool = False) -> types.CodeType:
-        return self._compiled(outer, outer.node, fuelled)
+    def compile_original(self, outer: OuterFunction, fuelled: bool = False) -> types.CodeType:
+        return self._compile_function(outer, outer.node, fuelled)
 
-    def changed(self, outer: Outer, edits: Sequence[Sequence[Any]], fuelled: bool) -> types.CodeType:
+    def compile_changed(
+        self, outer: OuterFunction, edits: Sequence[Sequence[Any]], fuelled: bool
+    ) -> types.CodeType:
         """The function with the edits made. Raises Outside when more than its body changed, or SyntaxError."""
         lines = self.text[outer.begin : outer.end]
         for start, end, text in sorted(edits, key=lambda edit: edit[0], reverse=True):
@@ -92,12 +94,12 @@ class Program:
         body = tree.body[0].body if indented and isinstance(tree.body[0], ast.If) else tree.body
         if len(body) != 1 or len(tree.body) != 1 or not isinstance(body[0], _FUNCTIONS):
             raise Outside  # something was moved out of the function
-        return self._compiled(outer, body[0], fuelled)
+        return self._compile_function(outer, body[0], fuelled)
 
-    def _compiled(self, outer: Outer, function: Any, fuelled: bool) -> types.CodeType:
+    def _compile_function(self, outer: OuterFunction, function: Any, fuelled: bool) -> types.CodeType:
         if fuelled:
             function = copy.deepcopy(function) if function is outer.node else function
-            _fuelled([function])
+            _insert_fuel([function])
         node: ast.stmt = function
         for each in reversed(outer.classes):
             shell = copy.copy(each)
@@ -106,8 +108,8 @@ class Program:
         module = ast.Module(body=[node], type_ignores=[])
         code: types.CodeType = compile(module, self.path, "exec", flags=self._flags, dont_inherit=True)
         for each in outer.classes:
-            code = _child(code, each.name)
-        return _child(code, outer.node.name)
+            code = _find_code(code, each.name)
+        return _find_code(code, outer.node.name)
 
 
 class Fuel:
@@ -117,16 +119,16 @@ class Fuel:
         self._amount = amount
         self._left: Any = iter(())
 
-    def fill(self) -> None:
+    def refill(self) -> None:
         self._left = itertools.repeat(None, self._amount)
         setattr(builtins, FUEL, self._left.__next__)
 
     @property
-    def used_up(self) -> bool:
+    def is_used_up(self) -> bool:
         return int(self._left.__length_hint__()) == 0
 
 
-def _fuelled(statements: list[Any]) -> None:
+def _insert_fuel(statements: list[Any]) -> None:
     """Put a use of fuel at the head of each function and each loop, however deep; statements are changed in place.
 
     Only statements are looked at, and nodes get their places when they are made: this is done for every candidate,
@@ -136,30 +138,32 @@ def _fuelled(statements: list[Any]) -> None:
         for name in _BODIES:
             inside = getattr(each, name, None)
             if isinstance(inside, list) and inside:
-                _fuelled(inside)
+                _insert_fuel(inside)
         if isinstance(each, _BURNING):
             first = each.body[0]
             place = {key: getattr(first, key) for key in _PLACE}
             call = ast.Call(ast.Name(FUEL, ast.Load(), **place), [], [], **place)
-            after_text = isinstance(each, _FUNCTIONS) and _is_text(first)
+            after_text = isinstance(each, _FUNCTIONS) and _is_constant_statement(first)
             each.body.insert(1 if after_text else 0, ast.Expr(call, **place))
 
 
-def _is_text(statement: ast.stmt) -> bool:
+def _is_constant_statement(statement: ast.stmt) -> bool:
     return isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
 
 
-def _outers(node: Any, classes: list[ast.ClassDef], starts: list[int], size: int) -> Iterator[Outer]:
+def _iter_outer_functions(
+    node: Any, classes: list[ast.ClassDef], starts: list[int], size: int
+) -> Iterator[OuterFunction]:
     for each in ast.iter_child_nodes(node):
         if isinstance(each, _FUNCTIONS):
-            yield Outer(each, classes, starts, size)
+            yield OuterFunction(each, classes, starts, size)
         elif isinstance(each, ast.ClassDef):
-            yield from _outers(each, [*classes, each], starts, size)
+            yield from _iter_outer_functions(each, [*classes, each], starts, size)
         elif isinstance(each, ast.stmt) or type(each).__name__ == "ExceptHandler":
-            yield from _outers(each, classes, starts, size)
+            yield from _iter_outer_functions(each, classes, starts, size)
 
 
-def header_end(node: Any) -> int:
+def find_header_end(node: Any) -> int:
     """The last line of a function's parameters and what it says to return."""
     arguments = node.args
     every = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs, *arguments.defaults]
@@ -169,7 +173,7 @@ def header_end(node: Any) -> int:
     return last
 
 
-def _child(code: types.CodeType, name: str) -> types.CodeType:
+def _find_code(code: types.CodeType, name: str) -> types.CodeType:
     """The function or class of that name that a shell was compiled around."""
     for each in code.co_consts:
         if isinstance(each, types.CodeType) and each.co_name == name:
@@ -177,7 +181,7 @@ def _child(code: types.CodeType, name: str) -> types.CodeType:
     raise Outside  # it stands in a scope of its own, as one with type parameters does
 
 
-def _future_flags(tree: ast.Module) -> int:
+def _compute_future_flags(tree: ast.Module) -> int:
     import __future__
 
     flags = 0

@@ -39,24 +39,27 @@ class Call:
     def __init__(self, positional: Sequence[Any], named: dict[str, Any]) -> None:
         self.positional, self.named = list(positional), dict(named)
 
-    def near(self, constants: Sequence[Any]) -> Iterator[Call]:
+    def iter_nearby_calls(self, constants: Sequence[Any]) -> Iterator[Call]:
         """Calls that differ in one argument, from each in turn; the object that a method belongs to stays as it is."""
         ways = [
-            [self._with(place, each) for each in _near(value, constants)]
+            [self._replace_argument(place, each) for each in _iter_nearby_values(value, constants)]
             for place, value in enumerate(self.positional)
         ]
         ways += [
-            [Call(self.positional, {**self.named, name: each}) for each in _near(value, constants)]
+            [
+                Call(self.positional, {**self.named, name: each})
+                for each in _iter_nearby_values(value, constants)
+            ]
             for name, value in self.named.items()
         ]
         for row in itertools.zip_longest(*ways):
             yield from (each for each in row if each is not None)
 
-    def _with(self, place: int, value: Any) -> Call:
+    def _replace_argument(self, place: int, value: Any) -> Call:
         return Call([*self.positional[:place], value, *self.positional[place + 1 :]], self.named)
 
 
-class Differing:
+class InputComparison:
     """Counts, of one test after the other, the inputs for which the function worked and does otherwise now.
 
     function: a live one, whose globals, defaults and closure both forms share. Raises Outside if it is no use
@@ -65,15 +68,18 @@ class Differing:
     def __init__(self, function: types.FunctionType, old: types.CodeType, new: types.CodeType) -> None:
         self._code = function.__code__
         if self._code.co_flags & _COROUTINE or not (
-            old.co_freevars == new.co_freevars == self._code.co_freevars and _takes(old) == _takes(new)
+            old.co_freevars == new.co_freevars == self._code.co_freevars
+            and _describe_signature(old) == _describe_signature(new)
         ):
             raise Outside
-        self._forms = [self._form(function, code) for code in (old, new)]
-        self._constants = _constants(old) + [each for each in _constants(new) if each not in _constants(old)]
+        self._forms = [self._create_form(function, code) for code in (old, new)]
+        self._constants = _collect_constants(old) + [
+            each for each in _collect_constants(new) if each not in _collect_constants(old)
+        ]
         self._fuel = Fuel(FUEL)
-        self.begin()
+        self.start_test()
 
-    def begin(self) -> None:
+    def start_test(self) -> None:
         """Another test begins."""
         self._seen: set[str] = set()
         self._counts = [0, 0]
@@ -84,16 +90,16 @@ class Differing:
         """Inputs for which the function worked before, and how many of them come out otherwise."""
         return self._counts
 
-    def look(self, frame: types.FrameType, event: str, argument: object) -> None:
+    def profile_call(self, frame: types.FrameType, event: str, argument: object) -> None:
         """To be called by `sys.setprofile`."""
         wanted = event == "call" and frame.f_code is self._code and len(self._seen) < MOST_CALLS
         if wanted and time.process_time() < self._until:
-            self._compare(_call(frame))
+            self._compare_call(_read_call(frame))
 
-    def _compare(self, call: Call) -> None:
+    def _compare_call(self, call: Call) -> None:
         objects: dict[int, Any] = {}
         try:
-            said = told((call.positional, call.named))
+            said = describe_value((call.positional, call.named))
             if said in self._seen:
                 return
             copy.deepcopy((call.positional, call.named), objects)
@@ -102,35 +108,41 @@ class Differing:
         if len(objects) > MOST_OBJECTS:
             return
         self._seen.add(said)
-        for each in itertools.chain([call], itertools.islice(call.near(self._constants), MOST_NEAR)):
+        for each in itertools.chain(
+            [call], itertools.islice(call.iter_nearby_calls(self._constants), MOST_NEAR)
+        ):
             if time.process_time() > self._until:
                 return
-            before = self._outcome(0, each)
+            before = self._run_form(0, each)
             if before is not None:
-                after = self._outcome(1, each)
+                after = self._run_form(1, each)
                 self._counts[0] += 1
                 self._counts[1] += after != before
 
-    def _outcome(self, form: int, call: Call) -> str | None:
+    def _run_form(self, form: int, call: Call) -> str | None:
         """What is returned and what became of the arguments, or what is raised on purpose; None if it does not work."""
-        self._fuel.fill()
+        self._fuel.refill()
         try:
             positional, named = copy.deepcopy((call.positional, call.named))
             result = self._forms[form](*positional, **named)
             if self._code.co_flags & _GENERATOR:
                 result = list(itertools.islice(result, MOST_ITEMS))
-            return None if self._fuel.used_up else told((result, positional, named))
+            return None if self._fuel.is_used_up else describe_value((result, positional, named))
         except BaseException as error:  # whatever the project's code raises, a SystemExit too
-            return f"raises {type(error).__name__}" if _on_purpose(error) and not self._fuel.used_up else None
+            return (
+                f"raises {type(error).__name__}"
+                if _is_raised_on_purpose(error) and not self._fuel.is_used_up
+                else None
+            )
 
     @staticmethod
-    def _form(function: types.FunctionType, code: types.CodeType) -> types.FunctionType:
+    def _create_form(function: types.FunctionType, code: types.CodeType) -> types.FunctionType:
         made = types.FunctionType(code, function.__globals__, function.__name__, None, function.__closure__)
         made.__kwdefaults__ = function.__kwdefaults__
         return made
 
 
-def _on_purpose(error: BaseException) -> bool:
+def _is_raised_on_purpose(error: BaseException) -> bool:
     """A `raise` statement of Python code is where it comes from."""
     trace = error.__traceback__
     while trace is not None and trace.tb_next is not None:
@@ -138,7 +150,7 @@ def _on_purpose(error: BaseException) -> bool:
     return trace is not None and trace.tb_frame.f_code.co_code[trace.tb_lasti] == _RAISE
 
 
-def _call(frame: types.FrameType) -> Call:
+def _read_call(frame: types.FrameType) -> Call:
     code, values = frame.f_code, frame.f_locals
     names = list(code.co_varnames[: code.co_argcount + code.co_kwonlyargcount])
     positional = [values.get(name) for name in names[: code.co_argcount]]
@@ -152,17 +164,17 @@ def _call(frame: types.FrameType) -> Call:
     return Call(positional, named)
 
 
-def _takes(code: types.CodeType) -> tuple[Any, ...]:
+def _describe_signature(code: types.CodeType) -> tuple[Any, ...]:
     number = code.co_argcount + code.co_kwonlyargcount
     return code.co_argcount, code.co_varnames[:number], code.co_flags & (_VARARGS | _VARKEYWORDS | _GENERATOR)
 
 
-def _constants(code: types.CodeType) -> list[Any]:
+def _collect_constants(code: types.CodeType) -> list[Any]:
     """Short texts and numbers that the function writes down."""
     found: list[Any] = []
     for each in code.co_consts:
         if isinstance(each, types.CodeType):
-            found += _constants(each)
+            found += _collect_constants(each)
         elif isinstance(each, tuple):
             found += [part for part in each if type(part) in (int, str)]
         elif type(each) in (int, str):
@@ -170,7 +182,7 @@ def _constants(code: types.CodeType) -> list[Any]:
     return [each for each in dict.fromkeys(found) if type(each) is int or 0 < len(each) <= 10]
 
 
-def _near(value: Any, constants: Sequence[Any]) -> Iterator[Any]:
+def _iter_nearby_values(value: Any, constants: Sequence[Any]) -> Iterator[Any]:
     """Values near one, of the same type; none for objects of which nothing is known."""
     kind = type(value)
     if kind is bool:
@@ -192,18 +204,21 @@ def _near(value: Any, constants: Sequence[Any]) -> Iterator[Any]:
     elif kind in (list, tuple):
         yield from (value[:-1], value + value[-1:], kind(), value[::-1])
         for place, each in enumerate(value[:3]):
-            for other in itertools.islice(_near(each, constants), 3):
+            for other in itertools.islice(_iter_nearby_values(each, constants), 3):
                 yield kind([*value[:place], other, *value[place + 1 :]])
     elif kind is dict:
         yield {}
         for key in list(value)[:3]:
             yield {name: each for name, each in value.items() if name != key}
-            yield from ({**value, key: other} for other in itertools.islice(_near(value[key], constants), 3))
+            yield from (
+                {**value, key: other}
+                for other in itertools.islice(_iter_nearby_values(value[key], constants), 3)
+            )
     elif kind is set:
         yield from (set(), set(list(value)[1:]))
 
 
-def told(value: Any, depth: int = DEEPEST) -> str:
+def describe_value(value: Any, depth: int = DEEPEST) -> str:
     """A value in words that are the same for equal values."""
     kind = type(value)
     if kind in _PLAIN:
@@ -211,15 +226,19 @@ def told(value: Any, depth: int = DEEPEST) -> str:
     if depth == 0:
         return kind.__name__
     if isinstance(value, (list, tuple)):
-        inside = [told(each, depth - 1) for each in value[:MOST_ITEMS]]
+        inside = [describe_value(each, depth - 1) for each in value[:MOST_ITEMS]]
     elif isinstance(value, (set, frozenset)):
-        inside = sorted(told(each, depth - 1) for each in itertools.islice(value, MOST_ITEMS))
+        inside = sorted(describe_value(each, depth - 1) for each in itertools.islice(value, MOST_ITEMS))
     elif isinstance(value, dict):
         pairs = itertools.islice(value.items(), MOST_ITEMS)
-        inside = [f"{told(key, depth - 1)}: {told(each, depth - 1)}" for key, each in pairs]
+        inside = [
+            f"{describe_value(key, depth - 1)}: {describe_value(each, depth - 1)}" for key, each in pairs
+        ]
     else:
         own = getattr(value, "__dict__", None)
-        inside = [told(own, depth - 1)] if isinstance(own, dict) and not isinstance(value, type) else []
+        inside = (
+            [describe_value(own, depth - 1)] if isinstance(own, dict) and not isinstance(value, type) else []
+        )
         if isinstance(value, (type, types.FunctionType)):
             inside = [value.__qualname__]
     size = len(value) if isinstance(value, (list, tuple, set, frozenset, dict)) else ""

@@ -8,17 +8,17 @@ import sys
 from typing import TYPE_CHECKING
 
 from .baseline import Baseline
-from .children import Patience, TestClock
+from .children import CpuLimit, TestClock
 from .frameworks import Framework, Suite
 from .functions import Outside
-from .inputs import Differing
-from .naming import renamed
+from .inputs import InputComparison
+from .naming import restore_earlier_names
 from .patching import NeedsImport, Overlay, Swapper, apply_edits, compile_source
 from .probes import Probes, TracerWanted
 from .recorder import Recorder
 from .screening import Screener
-from .slicing import Trail, steps
-from .trials import Server, spent
+from .slicing import ExecutionTrace, compute_slice
+from .trials import RequestServer, measure_cpu_seconds
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -35,7 +35,7 @@ WORDING = (
 )
 
 
-class Knowledge:
+class ModeContext:
     """What the other side has told us: the files' texts, the tests' names and their limits in CPU seconds."""
 
     def __init__(self) -> None:
@@ -48,22 +48,22 @@ class Knowledge:
         self.ids = message.get("ids", self.ids)
         self.limits = message.get("limits", self.limits)
 
-    def patched(self, request: Json) -> dict[str, str]:
+    def build_patched_texts(self, request: Json) -> dict[str, str]:
         by_path: dict[str, list[Any]] = {}
         for path, *edit in request["edits"]:
             by_path.setdefault(path, []).append(edit)
         return {path: apply_edits(self.texts[path], edits) for path, edits in by_path.items()}
 
-    def run(self, suite: Suite, indexes: Sequence[int], request: Json, stop: str, send: Send) -> None:
+    def run_tests(self, suite: Suite, indexes: Sequence[int], request: Json, stop: str, send: Send) -> None:
         factor: float = request.get("factor", 1.0)
         ceiling: float = request.get("ceiling", 60.0)
         floor: float = request.get("floor", 0.0)
         clock = TestClock(send, lambda index: max(floor, min(ceiling, self.limits[index] * factor)), dict)
         passed = False
 
-        def after(index: int, record: Json) -> None:
+        def finish_test(index: int, record: Json) -> None:
             nonlocal passed
-            spent = clock.after()
+            spent = clock.stop_test()
             send({"kind": "test", "test": index, "outcome": record["outcome"], **spent})
             good, skipped = record["outcome"] == "passed", record["outcome"] == "skipped"
             passed = passed or good
@@ -71,10 +71,10 @@ class Knowledge:
                 send({"kind": "over"})
                 os._exit(0)
 
-        suite.run(indexes, clock.before, after)
+        suite.run(indexes, clock.start_test, finish_test)
 
 
-class Cold(Knowledge):
+class Cold(ModeContext):
     """Children collect anew, with the patched files served by the import hook."""
 
     def __init__(self, framework: Framework) -> None:
@@ -83,7 +83,7 @@ class Cold(Knowledge):
 
     def work(self, request: Json, stage: Json) -> Callable[[Send], None]:
         def run(send: Send) -> None:
-            texts = self.patched(request)
+            texts = self.build_patched_texts(request)
             try:
                 for path, text in texts.items():
                     compile_source(text, path)
@@ -91,18 +91,18 @@ class Cold(Knowledge):
                 send({"kind": "verdict", "verdict": "invalid"})
                 return
             Overlay.texts.update(texts)
-            judge = self._judge_whole if stage["stop"] == "whole" else self._judge
+            judge = self._run_whole_suite if stage["stop"] == "whole" else self._run_stage
             self._framework.arguments = request.get("files", [])
 
             def take_over(suite: Suite) -> None:
-                suite.ids = renamed(suite.ids, self.ids)
+                suite.ids = restore_earlier_names(suite.ids, self.ids)
                 judge(suite, request, stage, send)
 
-            self._framework.session(take_over)
+            self._framework.run_session(take_over)
 
         return run
 
-    def _judge_whole(self, suite: Suite, request: Json, stage: Json, send: Send) -> None:
+    def _run_whole_suite(self, suite: Suite, request: Json, stage: Json, send: Send) -> None:
         """Run every test but those to `skip`, or only `those`; the first `must` that does not pass ends it.
 
         In the end those to `watch` are run, which may fail: one that is skipped now is not mended.
@@ -119,8 +119,8 @@ class Cold(Knowledge):
         ceiling: float = request["ceiling"]
         clock = TestClock(send, lambda index: limits.get(suite.ids[index], ceiling), dict)
 
-        def after(index: int, record: Json) -> None:
-            name, spent = suite.ids[index], clock.after()
+        def finish_test(index: int, record: Json) -> None:
+            name, spent = suite.ids[index], clock.stop_test()
             send({"kind": "test", "test": name, "outcome": record["outcome"], **spent})
             if name in must and record["outcome"] != "passed":
                 send({"kind": "over"})
@@ -129,40 +129,40 @@ class Cold(Knowledge):
         wanted = [
             i for i, name in enumerate(suite.ids) if name not in skip and (those is None or name in those)
         ]
-        suite.run(wanted, clock.before, after)
+        suite.run(wanted, clock.start_test, finish_test)
         watched = set(stage["watch"])
-        self._watch(suite, [i for i, name in enumerate(suite.ids) if name in watched], send)
+        self._watch_skips(suite, [i for i, name in enumerate(suite.ids) if name in watched], send)
         send({"kind": "over"})
         os._exit(0)
 
-    def _watch(self, suite: Suite, indexes: Sequence[int], send: Send) -> None:
+    def _watch_skips(self, suite: Suite, indexes: Sequence[int], send: Send) -> None:
         """Run tests of which only that matters, whether they are skipped. One that comes to no end ends it."""
 
-        def tell(message: Json) -> None:
+        def forward_start(message: Json) -> None:
             if message["kind"] == "start":
                 send({"kind": "watch", "wall": message["wall"]})
 
         limits = dict(zip(self.ids, self.limits))
-        clock = TestClock(tell, lambda index: limits[suite.ids[index]], dict)
+        clock = TestClock(forward_start, lambda index: limits[suite.ids[index]], dict)
 
-        def after(index: int, record: Json) -> None:
-            clock.after()
+        def finish_test(index: int, record: Json) -> None:
+            clock.stop_test()
             if record["outcome"] == "skipped":
                 send({"kind": "test", "test": suite.ids[index], "outcome": "skipped"})
                 send({"kind": "over"})
                 os._exit(0)
 
         if indexes:
-            suite.run(indexes, clock.before, after)
+            suite.run(indexes, clock.start_test, finish_test)
 
-    def _judge(self, suite: Suite, request: Json, stage: Json, send: Send) -> None:
+    def _run_stage(self, suite: Suite, request: Json, stage: Json, send: Send) -> None:
         places = {name: place for place, name in enumerate(suite.ids)}
         numbers = [index for index in stage["tests"] if self.ids[index] in places]
         if len(numbers) < len(stage["tests"]):  # the patch keeps a test module from being imported
             send({"kind": "verdict", "verdict": "failed"})
             return
-        self.run(
-            Renumbered(suite, {i: places[self.ids[i]] for i in numbers}),
+        self.run_tests(
+            RenumberedSuite(suite, {i: places[self.ids[i]] for i in numbers}),
             numbers,
             request,
             stage["stop"],
@@ -173,7 +173,7 @@ class Cold(Knowledge):
         os._exit(0)
 
 
-class Renumbered(Suite):
+class RenumberedSuite(Suite):
     """A suite whose tests are called by the numbers of an earlier collection."""
 
     def __init__(self, suite: Suite, places: dict[int, int]) -> None:
@@ -189,7 +189,7 @@ class Renumbered(Suite):
         self.suite.run(there, lambda i: before(back[i]), lambda i, record: after(back[i], record))
 
 
-class Warm(Knowledge):
+class Warm(ModeContext):
     """Children start from collected tests and imported modules; functions get new code in place."""
 
     def __init__(self, root: str) -> None:
@@ -202,82 +202,88 @@ class Warm(Knowledge):
         self.traces_quickly = sys.version_info >= (3, 12)
         self._imported: dict[str, list[int]] = {}
 
-    def take_over(self, suite: Suite, server: Server) -> None:
+    def take_over(self, suite: Suite, server: RequestServer) -> None:
         """Look at the tests as they are, then serve to the end. Does not return: the end of a session is for people."""
         self.served = True
         send = server.send
-        self._imported = self._recorder.imported()
+        self._imported = self._recorder.take_import_lines()
         self.suite = suite
         self._swapper = Swapper(self._root)
-        self._screener = Screener(suite, self._swapper, self._ran_at_import)
+        self._screener = Screener(suite, self._swapper, self._get_import_lines)
         gc.collect()
         gc.freeze()  # children share these pages as long as no collector touches them
-        files = [self._recorder.name(path) for path in suite.files]
+        files = [self._recorder.get_relative_path(path) for path in suite.files]
         send(
-            {"kind": "collected", "ids": suite.ids, "files": files, "errors": suite.errors, "spent": spent()}
+            {
+                "kind": "collected",
+                "ids": suite.ids,
+                "files": files,
+                "errors": suite.errors,
+                "spent": measure_cpu_seconds(),
+            }
         )
         Baseline(self, suite, server.config).run()
-        send({"kind": "traced", "imported": self._imported, "spent": spent()})
+        send({"kind": "traced", "imported": self._imported, "spent": measure_cpu_seconds()})
         server.serve()
         os._exit(0)
 
     def screen(self, request: Json, done: int) -> Callable[[Send], None]:
         """Judge many candidates by one test, one after the other in one child, from the one numbered `done` on."""
         screener = self._screener
-        screener.know(self.texts, {edit[0] for edits in request["candidates"] for edit in edits})
+        screener.parse_programs(self.texts, {edit[0] for edits in request["candidates"] for edit in edits})
         return lambda send: screener.run(request, done, send)
 
     def work(self, request: Json, stage: Json) -> Callable[[Send], None]:
-        return self._swapped(
-            request, lambda send: self.run(self.suite, stage["tests"], request, stage["stop"], send)
+        return self._create_swapped_work(
+            request, lambda send: self.run_tests(self.suite, stage["tests"], request, stage["stop"], send)
         )
 
     def probe(self, request: Json, indexes: Sequence[int]) -> Callable[[Send], None]:
         """How tests go with a candidate, and what they run; or what it alters for their `inputs`."""
         if request.get("inputs"):
-            return self._compare(request, indexes)
+            return self._compare_inputs(request, indexes)
 
         def run(send: Send) -> None:
-            def named(message: Json) -> None:
+            def send_named(message: Json) -> None:
                 if message["kind"] == "test":
                     self.name_frames(message)
                 send(message)
 
-            self.trace(indexes, Patience(request["seconds"]), named)
+            self.trace_patched(indexes, CpuLimit(request["seconds"]), send_named)
 
-        return self._swapped(request, run)
+        return self._create_swapped_work(request, run)
 
-    def _compare(self, request: Json, indexes: Sequence[int]) -> Callable[[Send], None]:
+    def _compare_inputs(self, request: Json, indexes: Sequence[int]) -> Callable[[Send], None]:
         """What the changed function does with the inputs that tests give it, beside what it did."""
-        self._screener.know(self.texts, {edit[0] for edit in request["edits"]})
+        self._screener.parse_programs(self.texts, {edit[0] for edit in request["edits"]})
 
         def run(send: Send) -> None:
             try:
-                differing = Differing(*self._screener.forms(request["edits"]))
+                differing = InputComparison(*self._screener.compile_forms(request["edits"]))
             except (NeedsImport, Outside, SyntaxError, ValueError):
                 send({"kind": "verdict", "verdict": "module"})
                 return
-            clock = TestClock(send, Patience(request["seconds"]).now, dict)
+            clock = TestClock(send, CpuLimit(request["seconds"]).get_seconds, dict)
 
-            def before(index: int) -> None:
-                differing.begin()
-                clock.before(index)
-                sys.setprofile(differing.look)
+            def start_test(index: int) -> None:
+                differing.start_test()
+                clock.start_test(index)
+                sys.setprofile(differing.profile_call)
 
-            def after(index: int, record: Json) -> None:
+            def finish_test(index: int, record: Json) -> None:
                 sys.setprofile(None)
                 told = {"outcome": record["outcome"], "inputs": differing.counts}
-                send({"kind": "test", "test": index, **told, **clock.after()})
+                send({"kind": "test", "test": index, **told, **clock.stop_test()})
 
-            self.suite.run(indexes, before, after)
+            self.suite.run(indexes, start_test, finish_test)
 
         return run
 
-    def _swapped(self, request: Json, then: Callable[[Send], None]) -> Callable[[Send], None]:
+    def _create_swapped_work(self, request: Json, then: Callable[[Send], None]) -> Callable[[Send], None]:
         def run(send: Send) -> None:
             try:
-                for path, text in self.patched(request).items():
-                    self._swapper.swap(path, self.texts[path], text, self._ran_at_import(path))
+                for path, text in self.build_patched_texts(request).items():
+                    self._swapper.swap_functions(path, self.texts[path], text, self._get_import_lines(path))
             except NeedsImport as reason:
                 send({"kind": "verdict", "verdict": "module", "reason": str(reason)})
                 return
@@ -290,84 +296,92 @@ class Warm(Knowledge):
 
     def instrument(self) -> None:
         """Compile the code with probes for `trace_all`, where that is quicker than a tracer."""
-        probes = Probes(self._recorder.name, self._swapper)
+        probes = Probes(self._recorder.get_relative_path, self._swapper)
         try:
             probes.prepare()
         except TracerWanted:
             return
         self._coverage, self.traces_quickly = probes, True
 
-    def trace_all(self, indexes: Sequence[int], patience: Patience, send: Send) -> None:
+    def trace_original(self, indexes: Sequence[int], patience: CpuLimit, send: Send) -> None:
         """In a child: run tests as they are, each with its own coverage."""
-        self._trace(indexes, patience, send, self._coverage)
+        self._trace_tests(indexes, patience, send, self._coverage)
 
-    def trace(self, indexes: Sequence[int], patience: Patience, send: Send) -> None:
+    def trace_patched(self, indexes: Sequence[int], patience: CpuLimit, send: Send) -> None:
         """In a child whose code may be changed: run tests, each with its own coverage."""
-        self._trace(indexes, patience, send, self._recorder)
+        self._trace_tests(indexes, patience, send, self._recorder)
 
-    def _trace(
-        self, indexes: Sequence[int], patience: Patience, send: Send, coverage: Recorder | Probes
+    def _trace_tests(
+        self, indexes: Sequence[int], patience: CpuLimit, send: Send, coverage: Recorder | Probes
     ) -> None:
-        clock = TestClock(send, patience.now, lambda: {"lines": coverage.take()})
+        clock = TestClock(send, patience.get_seconds, lambda: {"lines": coverage.take_lines()})
 
-        def before(index: int) -> None:
-            coverage.take()
-            clock.before(index)
+        def start_test(index: int) -> None:
+            coverage.take_lines()
+            clock.start_test(index)
 
-        def after(index: int, record: Json) -> None:
-            spent = clock.after()
-            patience.used(spent["cpu"])
-            send({"kind": "test", "test": index, **record, **spent, "lines": coverage.take()})
+        def finish_test(index: int, record: Json) -> None:
+            spent = clock.stop_test()
+            patience.add_used(spent["cpu"])
+            send({"kind": "test", "test": index, **record, **spent, "lines": coverage.take_lines()})
 
         coverage.start()
         for module, name in WORDING:
             told = getattr(sys.modules.get(module), name, None)
             if told is not None:
-                setattr(sys.modules[module], name, coverage.without(told))
-        self.suite.run(indexes, before, after)
+                setattr(sys.modules[module], name, coverage.wrap_unrecorded(told))
+        self.suite.run(indexes, start_test, finish_test)
 
-    def explain(self, indexes: Sequence[int], patience: Patience, send: Send) -> None:
+    def explain_failure(self, indexes: Sequence[int], patience: CpuLimit, send: Send) -> None:
         """In a child: run a failing test once more and say what led to the values at which it fails."""
-        trail = Trail(self._recorder.name)
-        clock = TestClock(send, patience.now, dict)
+        trail = ExecutionTrace(self._recorder.get_relative_path)
+        clock = TestClock(send, patience.get_seconds, dict)
 
-        def before(index: int) -> None:
-            clock.before(index)
+        def start_test(index: int) -> None:
+            clock.start_test(index)
             trail.start()
 
-        def after(index: int, record: Json) -> None:
+        def finish_test(index: int, record: Json) -> None:
             trail.stop()
             self.name_frames(record)
             found: list[Json] = []
             if record["frames"]:
                 path, line, _ = record["frames"][-1]
-                found = steps(trail.events, (path, line), self._text)
+                found = compute_slice(trail.events, (path, line), self._read_text)
             send(
-                {"kind": "test", "test": index, "outcome": record["outcome"], "steps": found, **clock.after()}
+                {
+                    "kind": "test",
+                    "test": index,
+                    "outcome": record["outcome"],
+                    "steps": found,
+                    **clock.stop_test(),
+                }
             )
 
-        self.suite.run(indexes, before, after)
+        self.suite.run(indexes, start_test, finish_test)
 
-    def _text(self, path: str) -> str:
+    def _read_text(self, path: str) -> str:
         whole = os.path.join(self._root, path)
         with open(whole, encoding="utf-8") as file:
             return Overlay.texts.get(whole) or file.read()
 
-    def check(self, indexes: Sequence[int], patience: Patience, send: Send) -> None:
+    def check_tests(self, indexes: Sequence[int], patience: CpuLimit, send: Send) -> None:
         """In a child: run tests as they are, untraced, to learn how long they take and whether they are steady."""
-        clock = TestClock(send, patience.now, dict)
+        clock = TestClock(send, patience.get_seconds, dict)
 
-        def after(index: int, record: Json) -> None:
+        def finish_test(index: int, record: Json) -> None:
             said = {"outcome": record["outcome"], "message": record.get("message", "")}
-            spent = clock.after()
-            patience.used(spent["cpu"])
+            spent = clock.stop_test()
+            patience.add_used(spent["cpu"])
             send({"kind": "test", "test": index, **said, **spent})
 
-        self.suite.run(indexes, clock.before, after)
+        self.suite.run(indexes, clock.start_test, finish_test)
 
-    def _ran_at_import(self, path: str) -> set[int]:
-        return set(self._imported.get(self._recorder.name(path), ()))
+    def _get_import_lines(self, path: str) -> set[int]:
+        return set(self._imported.get(self._recorder.get_relative_path(path), ()))
 
     def name_frames(self, record: Json) -> None:
-        frames = [[self._recorder.name(f), line, name] for f, line, name in record.get("frames", ())]
+        frames = [
+            [self._recorder.get_relative_path(f), line, name] for f, line, name in record.get("frames", ())
+        ]
         record["frames"] = [frame for frame in frames if frame[0]]

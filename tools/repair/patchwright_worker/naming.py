@@ -8,14 +8,14 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
-def renamed(names: Sequence[str], earlier: Sequence[str]) -> list[str]:
+def restore_earlier_names(names: Sequence[str], earlier: Sequence[str]) -> list[str]:
     """The names of an earlier collection for those tests that had other ones then.
 
     A test that nobody knew stands for one that is missing when they are parameters of the same function, and as many
     are missing there as are new: in the order in which they were collected.
     """
-    missing = _by_function(earlier, set(names))
-    new = _by_function(names, set(earlier))
+    missing = _group_new_names(earlier, set(names))
+    new = _group_new_names(names, set(earlier))
     other: dict[str, str] = {}
     for function, found in new.items():
         if len(found) == len(missing.get(function, ())):
@@ -23,7 +23,7 @@ def renamed(names: Sequence[str], earlier: Sequence[str]) -> list[str]:
     return [other.get(name, name) for name in names]
 
 
-def _by_function(names: Sequence[str], known: set[str]) -> dict[str, list[str]]:
+def _group_new_names(names: Sequence[str], known: set[str]) -> dict[str, list[str]]:
     """Of the names that are not known, those with parameters."""
     found: dict[str, list[str]] = {}
     for name in names:

@@ -12,7 +12,7 @@ import sys
 import types
 from typing import TYPE_CHECKING, ClassVar
 
-from .recorder import lines_of
+from .recorder import get_code_lines
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Sequence
@@ -31,7 +31,7 @@ class Overlay(importlib.abc.MetaPathFinder):
     def find_spec(self, name: str, path: Any, target: Any = None) -> importlib.machinery.ModuleSpec | None:
         if not Overlay.texts and Overlay.instrumented is None:
             return None
-        spec = importlib.machinery.PathFinder.find_spec(name, path) or _within(name, path)
+        spec = importlib.machinery.PathFinder.find_spec(name, path) or _find_package_spec(name, path)
         if spec is None or spec.origin is None:
             return None
         instrumented = (
@@ -46,7 +46,7 @@ class Overlay(importlib.abc.MetaPathFinder):
         )
 
 
-def _within(name: str, path: Any) -> importlib.machinery.ModuleSpec | None:
+def _find_package_spec(name: str, path: Any) -> importlib.machinery.ModuleSpec | None:
     """A package that is looked for in its own folder, as pytest does with `--import-mode=importlib`."""
     parent, _, last = name.rpartition(".")
     for folder in path or ():
@@ -104,81 +104,81 @@ class Swapper:
                 place = (code.co_filename, code.co_firstlineno, code.co_name)
                 self._places.setdefault(place, []).append(each)
 
-    def paths(self) -> set[str]:
+    def list_paths(self) -> set[str]:
         """Files whose functions exist."""
         return {path for path, _, _ in self._places}
 
-    def count(self, paths: Collection[str]) -> int:
+    def count_functions(self, paths: Collection[str]) -> int:
         """How many functions of some files exist."""
         return sum(len(functions) for (path, _, _), functions in self._places.items() if path in paths)
 
-    def live(self, path: str, first_line: int, name: str) -> list[types.FunctionType]:
+    def find_functions(self, path: str, first_line: int, name: str) -> list[types.FunctionType]:
         """The function objects that were made from the definition at that line."""
         return self._places.get((path, first_line, name), [])
 
-    def swap(self, path: str, old_text: str, new_text: str, imported_lines: set[int]) -> None:
+    def swap_functions(self, path: str, old_text: str, new_text: str, imported_lines: set[int]) -> None:
         """Raises SyntaxError if the new text does not compile, NeedsImport if swapping cannot serve it."""
         old, new = compile_source(old_text, path), compile_source(new_text, path)
-        for before, after in self._changed(old, new):
-            if any(line in imported_lines for line in lines_of(before) - {before.co_firstlineno}):
+        for before, after in self._iter_changed(old, new):
+            if any(line in imported_lines for line in get_code_lines(before) - {before.co_firstlineno}):
                 raise NeedsImport("it ran while modules were imported, so its results may be stored")
             live = self._functions.get((path, before), [])
             if not live:
                 raise NeedsImport("nothing refers to that function")
             for function in live:
-                exchange(function, after)
+                exchange_code(function, after)
         # What stands behind a change of several lines is the same, and its lines are counted in the new text as well.
-        for before, after in _moved(old, new):
+        for before, after in _iter_moved(old, new):
             for function in self._functions.get((path, before), []):
-                exchange(function, after)
+                exchange_code(function, after)
 
-    def _changed(
+    def _iter_changed(
         self, old: types.CodeType, new: types.CodeType
     ) -> Iterator[tuple[types.CodeType, types.CodeType]]:
         """Pairs of function codes that differ, found below module and class bodies that do not."""
-        before, after = _children(old), _children(new)
-        if not _same_shell(old, new) or len(before) != len(after):
+        before, after = _list_child_codes(old), _list_child_codes(new)
+        if not _has_same_shell(old, new) or len(before) != len(after):
             raise NeedsImport("module or class level code changed")
         for first, second in zip(before, after):
-            if _same(first, second):
+            if _is_same_code(first, second):
                 continue
             if first.co_flags & 0x1 or first.co_name.startswith("<"):  # CO_OPTIMIZED: a function, not a class
                 yield first, second
             else:
-                yield from self._changed(first, second)
+                yield from self._iter_changed(first, second)
 
 
-def _moved(old: types.CodeType, new: types.CodeType) -> Iterator[tuple[types.CodeType, types.CodeType]]:
+def _iter_moved(old: types.CodeType, new: types.CodeType) -> Iterator[tuple[types.CodeType, types.CodeType]]:
     """Pairs of function codes that are equal but for the lines at which they stand, however deep."""
-    for first, second in zip(_children(old), _children(new)):
-        if first.co_firstlineno != second.co_firstlineno and _same(first, second):
+    for first, second in zip(_list_child_codes(old), _list_child_codes(new)):
+        if first.co_firstlineno != second.co_firstlineno and _is_same_code(first, second):
             yield first, second
-        yield from _moved(first, second)
+        yield from _iter_moved(first, second)
 
 
-def exchange(function: types.FunctionType, code: types.CodeType) -> None:
+def exchange_code(function: types.FunctionType, code: types.CodeType) -> None:
     """Put new code into a function. Raises NeedsImport when it closes over other variables than the old."""
     if function.__code__.co_freevars != code.co_freevars:
         raise NeedsImport("it closes over other variables")
     function.__code__ = code
 
 
-def _children(code: types.CodeType) -> list[types.CodeType]:
+def _list_child_codes(code: types.CodeType) -> list[types.CodeType]:
     return [each for each in code.co_consts if isinstance(each, types.CodeType)]
 
 
-def _same_shell(a: types.CodeType, b: types.CodeType) -> bool:
-    def facts(code: types.CodeType) -> tuple[Any, ...]:
+def _has_same_shell(a: types.CodeType, b: types.CodeType) -> bool:
+    def collect_facts(code: types.CodeType) -> tuple[Any, ...]:
         constants = [repr(c) for c in code.co_consts if not isinstance(c, types.CodeType)]
         table = getattr(code, "co_exceptiontable", b"")
         names = (code.co_names, code.co_varnames, code.co_cellvars, code.co_freevars)
         counts = (code.co_argcount, code.co_posonlyargcount, code.co_kwonlyargcount, code.co_flags)
         return (code.co_name, code.co_code, constants, table, names, counts)
 
-    return facts(a) == facts(b)
+    return collect_facts(a) == collect_facts(b)
 
 
-def _same(a: types.CodeType, b: types.CodeType) -> bool:
+def _is_same_code(a: types.CodeType, b: types.CodeType) -> bool:
     """Equal but for line numbers."""
-    first, second = _children(a), _children(b)
-    return _same_shell(a, b) and len(first) == len(second) and all(map(_same, first, second))
+    first, second = _list_child_codes(a), _list_child_codes(b)
+    return _has_same_shell(a, b) and len(first) == len(second) and all(map(_is_same_code, first, second))

@@ -35,11 +35,11 @@ _SHARED = (
 )
 
 
-class Unplaceable(Exception):
+class NotPlaceable(Exception):
     """The change cannot be made without a new import."""
 
 
-class Placed:
+class InPlaceChange:
     """A changed statement of a module or class body, in force inside the `with` block.
 
     Raises Unplaceable, or SyntaxError when the new text is no program.
@@ -47,15 +47,15 @@ class Placed:
 
     def __init__(self, program: Program, edits: Sequence[Sequence[Any]]) -> None:
         self._undo: list[tuple[Any, str, Any]] = []
-        self._path, self._module = program.path, _module(program.path)
+        self._path, self._module = program.path, _find_module(program.path)
         first, last = min(edit[0] for edit in edits), max(edit[1] for edit in edits)
-        old, begin, end = program.top_statement(first, last)
+        old, begin, end = program.find_top_statement(first, last)
         text = program.text[begin:end]
         for start, stop, new in sorted(edits, key=lambda edit: edit[0], reverse=True):
             text = text[: start - begin] + new + text[stop - begin :]
-        self._changes = list(_changed([old], ast.parse(text).body, [], program.after(old)))
+        self._changes = list(_iter_changed([old], ast.parse(text).body, [], program.list_following(old)))
         if not self._changes:
-            raise Unplaceable
+            raise NotPlaceable
 
     def __enter__(self) -> None:
         try:
@@ -63,15 +63,15 @@ class Placed:
                 owner: Any = self._module
                 for name in classes:
                     owner = owner.__dict__[name]
-                self._execute(owner, statement)
-                changed = set(_targets(statement))
+                self._execute_statement(owner, statement)
+                changed = set(_list_target_names(statement))
                 for each in following if changed else ():  # what is computed from it in the same body
-                    if _targets(each) and changed & _read(each):
-                        self._execute(owner, each)
-                        changed.update(_targets(each))
+                    if _list_target_names(each) and changed & _collect_read_names(each):
+                        self._execute_statement(owner, each)
+                        changed.update(_list_target_names(each))
         except BaseException as error:  # whatever the statement raises, alone in the wrong place
             self.__exit__()
-            raise Unplaceable from error
+            raise NotPlaceable from error
 
     def __exit__(self, *_: object) -> None:
         while self._undo:
@@ -81,7 +81,7 @@ class Placed:
             else:
                 setattr(owner, name, old)
 
-    def _execute(self, owner: Any, statement: Any) -> None:
+    def _execute_statement(self, owner: Any, statement: Any) -> None:
         space = dict(owner.__dict__)
         definition = isinstance(statement, _DEFINITIONS)
         if definition:
@@ -90,16 +90,16 @@ class Placed:
         code = compile(ast.Module(body=[statement], type_ignores=[]), self._path, "exec", dont_inherit=True)
         exec(code, self._module.__dict__ if owner is not self._module else space, space)
         if definition:
-            self._redefine(owner, statement.name, space[statement.name])
+            self._redefine_function(owner, statement.name, space[statement.name])
             return
-        for name in _targets(statement):
+        for name in _list_target_names(statement):
             old, new = owner.__dict__[name], space[name]
-            self._set(owner, name, old, new)
+            self._set_attribute(owner, name, old, new)
             if not isinstance(old, _SHARED):
-                for holder in _holders(name, old):
-                    self._set(holder, name, old, new)
+                for holder in _iter_holders(name, old):
+                    self._set_attribute(holder, name, old, new)
 
-    def _redefine(self, owner: Any, name: str, new: Any) -> None:
+    def _redefine_function(self, owner: Any, name: str, new: Any) -> None:
         live = owner.__dict__[name]
         live = getattr(live, "__func__", live)  # of a class or static method
         while not isinstance(live, types.FunctionType) or live.__code__.co_name != name:
@@ -110,47 +110,47 @@ class Placed:
         self._undo.append((live, "__code__", live.__code__))
         live.__code__ = new.__code__
 
-    def _set(self, owner: Any, name: str, old: Any, new: Any) -> None:
+    def _set_attribute(self, owner: Any, name: str, old: Any, new: Any) -> None:
         self._undo.append((owner, name, old))
         setattr(owner, name, new)
 
 
-def _module(path: str) -> types.ModuleType:
+def _find_module(path: str) -> types.ModuleType:
     for module in list(sys.modules.values()):
         if getattr(module, "__file__", None) == path:
             return module
-    raise Unplaceable
+    raise NotPlaceable
 
 
-def _holders(name: str, value: object) -> Iterator[types.ModuleType]:
+def _iter_holders(name: str, value: object) -> Iterator[types.ModuleType]:
     """Other modules that imported the value by its name."""
     for module in list(sys.modules.values()):
         if getattr(module, "__dict__", {}).get(name) is value:
             yield module
 
 
-def _changed(
+def _iter_changed(
     before: Sequence[Any], after: Sequence[Any], classes: list[str], following: Sequence[Any] = ()
 ) -> Iterator[tuple[list[str], Any, Sequence[Any]]]:
     """(names of the classes around it, new statement, those after it) for all that differ. Raises Unplaceable."""
     if len(before) != len(after):
-        raise Unplaceable
+        raise NotPlaceable
     for place, (old, new) in enumerate(zip(before, after)):
         if ast.dump(old) == ast.dump(new):
             continue
         if isinstance(old, ast.ClassDef) and isinstance(new, ast.ClassDef) and old.name == new.name:
-            yield from _changed(old.body, new.body, [*classes, old.name])
-        elif type(old) is type(new) and (_targets(new) or isinstance(new, _DEFINITIONS)):
+            yield from _iter_changed(old.body, new.body, [*classes, old.name])
+        elif type(old) is type(new) and (_list_target_names(new) or isinstance(new, _DEFINITIONS)):
             yield classes, new, [*after[place + 1 :], *following]
         else:
-            raise Unplaceable
+            raise NotPlaceable
 
 
-def _read(statement: Any) -> set[str]:
+def _collect_read_names(statement: Any) -> set[str]:
     return {n.id for n in ast.walk(statement) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}
 
 
-def _targets(statement: Any) -> list[str]:
+def _list_target_names(statement: Any) -> list[str]:
     """Names that an assignment binds; none when it binds anything else."""
     targets = statement.targets if isinstance(statement, ast.Assign) else [getattr(statement, "target", None)]
     names = [each.id for each in targets if isinstance(each, ast.Name)]

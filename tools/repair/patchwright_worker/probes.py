@@ -14,8 +14,8 @@ import sys
 import types
 from typing import TYPE_CHECKING
 
-from .functions import header_end
-from .patching import NeedsImport, Overlay, exchange
+from .functions import find_header_end
+from .patching import NeedsImport, Overlay, exchange_code
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -48,22 +48,22 @@ class Probes:
 
     def __init__(self, name: Callable[[str], str], swapper: Swapper) -> None:
         self._name, self._swapper = name, swapper
-        self._files: list[File] = []
+        self._files: list[ProbedFile] = []
         self._exchanges: list[tuple[types.FunctionType, types.CodeType]] = []
 
     def prepare(self) -> None:
         """Compile what is imported with probes; children then start at once. Raises TracerWanted."""
-        paths = sorted({path for path in self._swapper.paths() if self._is_ours(path)})
+        paths = sorted({path for path in self._swapper.list_paths() if self._is_own_file(path)})
         if sum(os.path.getsize(path) for path in paths if os.path.exists(path)) > LARGEST:
             raise TracerWanted
         for path in paths:
-            code = self.compiled(path)
+            code = self.compile_with_probes(path)
             if code is not None:
-                self._match(path, code)
-        if len(self._exchanges) < (1 - MOST_UNKNOWN) * self._swapper.count(paths):
+                self._match_functions(path, code)
+        if len(self._exchanges) < (1 - MOST_UNKNOWN) * self._swapper.count_functions(paths):
             raise TracerWanted
 
-    def compiled(self, path: str) -> types.CodeType | None:
+    def compile_with_probes(self, path: str) -> types.CodeType | None:
         """A file's code with probes; None when it cannot be read or compiled."""
         try:
             text = Overlay.texts.get(path)
@@ -72,8 +72,8 @@ class Probes:
                     tree = ast.parse(stream.read(), path)
             else:
                 tree = ast.parse(text, path)
-            file = File(self._name(path), RAN % len(self._files))
-            file.instrument(tree)
+            file = ProbedFile(self._name(path), RAN % len(self._files))
+            file.instrument_tree(tree)
             code: types.CodeType = compile(tree, path, "exec", dont_inherit=True)
         except (
             OSError,
@@ -90,23 +90,23 @@ class Probes:
         """In a child: exchange the code of all functions, and of what is imported from now on."""
         for function, code in self._exchanges:
             try:
-                exchange(function, code)
+                exchange_code(function, code)
             except NeedsImport:
                 continue
-        Overlay.instrumented = lambda path: self.compiled(path) if self._name(path) else None
+        Overlay.instrumented = lambda path: self.compile_with_probes(path) if self._name(path) else None
 
-    def take(self) -> dict[str, list[int]]:
+    def take_lines(self) -> dict[str, list[int]]:
         found: dict[str, list[int]] = {}
         for file in self._files:
-            lines = file.take()
+            lines = file.take_lines()
             if lines:  # a module may have been imported twice
                 found[file.name] = sorted({*found[file.name], *lines}) if file.name in found else lines
         return found
 
-    def without(self, function: Callable[..., Any]) -> Callable[..., Any]:
+    def wrap_unrecorded(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """The function, but what it runs is not recorded: the words of a failure are not what failed."""
 
-        def unrecorded(*arguments: Any, **options: Any) -> Any:
+        def call_unrecorded(*arguments: Any, **options: Any) -> Any:
             kept = [(file.ran, file.ran[:]) for file in self._files]
             try:
                 return function(*arguments, **options)
@@ -114,21 +114,21 @@ class Probes:
                 for ran, before in kept:
                     ran[:] = before
 
-        return unrecorded
+        return call_unrecorded
 
-    def _is_ours(self, path: str) -> bool:
-        return bool(self._name(path)) and path not in _rewritten()
+    def _is_own_file(self, path: str) -> bool:
+        return bool(self._name(path)) and path not in _list_rewritten_files()
 
-    def _match(self, path: str, code: types.CodeType) -> None:
-        for (first_line, name), codes in _functions(code).items():
+    def _match_functions(self, path: str, code: types.CodeType) -> None:
+        for (first_line, name), codes in _group_functions(code).items():
             if len(codes) > 1:
                 continue  # two lambdas on one line: nobody knows which is which
-            for function in self._swapper.live(path, first_line, name):
-                if _same_call(function.__code__, codes[0]) and _sees_builtins(function):
+            for function in self._swapper.find_functions(path, first_line, name):
+                if _has_same_signature(function.__code__, codes[0]) and _sees_builtins(function):
                     self._exchanges.append((function, codes[0]))
 
 
-class File:
+class ProbedFile:
     """The probes of one file: `ran` has a 1 for each that was passed."""
 
     def __init__(self, name: str, variable: str) -> None:
@@ -137,7 +137,7 @@ class File:
         self._lines: list[range] = []
         self._known: dict[bytes, list[int]] = {}
 
-    def take(self) -> list[int]:
+    def take_lines(self) -> list[int]:
         """The lines that ran since the last time."""
         if 1 not in self.ran:
             return []
@@ -149,56 +149,56 @@ class File:
             known = self._known[key] = sorted(set(itertools.chain.from_iterable(passed)))
         return known
 
-    def instrument(self, tree: ast.Module) -> None:
+    def instrument_tree(self, tree: ast.Module) -> None:
         """Put a probe before every statement; the tree is changed in place."""
         for node in ast.walk(tree):
             if isinstance(node, ast.Lambda):
-                node.body = self._before(node.body, node.body)
+                node.body = self._create_probe_expression(node.body, node.body)
             elif isinstance(node, ast.ExceptHandler) and node.type is not None:
-                node.type = self._before(node.type, node.type)
-        self._fill(tree.body, documented=True)
+                node.type = self._create_probe_expression(node.type, node.type)
+        self._insert_probes(tree.body, documented=True)
 
-    def _fill(self, body: list[Any], documented: bool) -> None:
+    def _insert_probes(self, body: list[Any], documented: bool) -> None:
         filled: list[Any] = []
         for place, each in enumerate(body):
-            if not (documented and place == 0 and _is_text(each)) and not _is_future(each):
-                filled.append(self._noted(each))
+            if not (documented and place == 0 and _is_constant_statement(each)) and not _is_future(each):
+                filled.append(self._create_probe(each))
             filled.append(each)
             holds_text = isinstance(each, (*_FUNCTIONS, ast.ClassDef))
-            for inside in _bodies(each):
-                self._fill(inside, holds_text)
+            for inside in _iter_bodies(each):
+                self._insert_probes(inside, holds_text)
         body[:] = filled
 
-    def _noted(self, statement: Any) -> ast.Assign:
+    def _create_probe(self, statement: Any) -> ast.Assign:
         place = {key: getattr(statement, key) for key in _PLACE}
-        index: Any = ast.Constant(self._probe(_own_lines(statement)), **place)
+        index: Any = ast.Constant(self._add_probe(_get_own_lines(statement)), **place)
         if sys.version_info < (3, 9):
             index = ast.Index(index, **place)
         ran = ast.Subscript(ast.Name(self.variable, ast.Load(), **place), index, ast.Store(), **place)
         return ast.Assign([ran], ast.Constant(1, **place), **place)
 
-    def _before(self, value: Any, at: Any) -> ast.BoolOp:
+    def _create_probe_expression(self, value: Any, at: Any) -> ast.BoolOp:
         """An expression that notes that it is asked for: storing gives None, so the value decides."""
         place = {key: getattr(at, key) for key in _PLACE}
         store = ast.Attribute(
             ast.Name(self.variable, ast.Load(), **place), "__setitem__", ast.Load(), **place
         )
-        index = self._probe(range(at.lineno, (at.end_lineno or at.lineno) + 1))
+        index = self._add_probe(range(at.lineno, (at.end_lineno or at.lineno) + 1))
         arguments: list[ast.expr] = [ast.Constant(index, **place), ast.Constant(1, **place)]
         return ast.BoolOp(ast.Or(), [ast.Call(store, arguments, [], **place), value], **place)
 
-    def _probe(self, lines: range) -> int:
+    def _add_probe(self, lines: range) -> int:
         self._lines.append(lines)
         self.ran.append(0)
         return len(self.ran) - 1
 
 
-def _own_lines(node: Any) -> range:
+def _get_own_lines(node: Any) -> range:
     """The lines of a statement without those of the statements inside it."""
     first, last = node.lineno, node.end_lineno or node.lineno
     if isinstance(node, (*_FUNCTIONS, ast.ClassDef)):
         first = min([first, *[each.lineno for each in node.decorator_list]])
-        last = header_end(node) if isinstance(node, _FUNCTIONS) else node.lineno
+        last = find_header_end(node) if isinstance(node, _FUNCTIONS) else node.lineno
     elif isinstance(node, _CONDITIONS):
         last = node.test.end_lineno or last
     elif isinstance(node, _LOOPS):
@@ -212,7 +212,7 @@ def _own_lines(node: Any) -> range:
     return range(first, last + 1)
 
 
-def _bodies(node: Any) -> Iterator[list[Any]]:
+def _iter_bodies(node: Any) -> Iterator[list[Any]]:
     for name in ("body", "orelse", "finalbody"):
         inside = getattr(node, name, None)
         if isinstance(inside, list) and inside:
@@ -222,7 +222,7 @@ def _bodies(node: Any) -> Iterator[list[Any]]:
             yield each.body
 
 
-def _is_text(node: Any) -> bool:
+def _is_constant_statement(node: Any) -> bool:
     return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
 
 
@@ -230,7 +230,7 @@ def _is_future(node: Any) -> bool:
     return isinstance(node, ast.ImportFrom) and node.module == "__future__"
 
 
-def _functions(code: types.CodeType) -> dict[tuple[int, str], list[types.CodeType]]:
+def _group_functions(code: types.CodeType) -> dict[tuple[int, str], list[types.CodeType]]:
     """All functions in a module's code, by their first line and name."""
     found: dict[tuple[int, str], list[types.CodeType]] = {}
     waiting = [code]
@@ -242,7 +242,7 @@ def _functions(code: types.CodeType) -> dict[tuple[int, str], list[types.CodeTyp
     return found
 
 
-def _same_call(a: types.CodeType, b: types.CodeType) -> bool:
+def _has_same_signature(a: types.CodeType, b: types.CodeType) -> bool:
     """Both are called in the same way, and close over the same: one definition made both, as far as can be told."""
     return all(
         getattr(a, name) == getattr(b, name)
@@ -255,7 +255,7 @@ def _sees_builtins(function: types.FunctionType) -> bool:
     return own is builtins or own is builtins.__dict__
 
 
-def _rewritten() -> set[str]:
+def _list_rewritten_files() -> set[str]:
     """Files of the modules whose assertions pytest has rewritten: those of tests, and what belongs to them."""
     found = set()
     for module in list(sys.modules.values()):

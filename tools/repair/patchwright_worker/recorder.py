@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 FOREIGN = {"site-packages", "dist-packages", "node_modules", "__pycache__", "venv", "env"}
 
 
-def lines_of(code: types.CodeType) -> set[int]:
+def get_code_lines(code: types.CodeType) -> set[int]:
     return {line for _, line in dis.findlinestarts(code) if line}
 
 
@@ -33,7 +33,7 @@ class Recorder:
         self._on = False
         self._waiting = False
 
-    def name(self, path: str) -> str:
+    def get_relative_path(self, path: str) -> str:
         """A source file's path relative to the root, "" for files that are not the workspace's own."""
         known = self._names.get(path)
         if known is None:
@@ -54,34 +54,38 @@ class Recorder:
             return
         self._waiting = True
 
-        def executed(event: str, arguments: Any) -> None:
-            if self._waiting and event == "exec" and self.name(getattr(arguments[0], "co_filename", "")):
+        def handle_audit_event(event: str, arguments: Any) -> None:
+            if (
+                self._waiting
+                and event == "exec"
+                and self.get_relative_path(getattr(arguments[0], "co_filename", ""))
+            ):
                 self._waiting = False
                 self.start()
 
-        sys.addaudithook(executed)
+        sys.addaudithook(handle_audit_event)
 
-    def imported(self) -> dict[str, list[int]]:
+    def take_import_lines(self) -> dict[str, list[int]]:
         """What ran since `start_with_own_code`; recording stops."""
-        lines = self.take()
+        lines = self.take_lines()
         if not self._waiting:  # some module was the workspace's own
             self.stop()
         self._waiting = False
         return lines
 
-    def without(self, function: Callable[..., Any]) -> Callable[..., Any]:
+    def wrap_unrecorded(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """The function, but what it runs is not recorded: the words of a failure are not what failed."""
 
-        def unrecorded(*arguments: Any, **options: Any) -> Any:
+        def call_unrecorded(*arguments: Any, **options: Any) -> Any:
             self._pause()
             try:
                 return function(*arguments, **options)
             finally:
                 self._restart()
 
-        return unrecorded
+        return call_unrecorded
 
-    def take(self) -> dict[str, list[int]]:
+    def take_lines(self) -> dict[str, list[int]]:
         lines = {name: sorted(seen) for name, seen in self._seen.items() if seen}
         self._seen.clear()
         self._tracers.clear()
@@ -109,7 +113,7 @@ class Recorder:
                 sys.monitoring.set_events(self._TOOL, sys.monitoring.events.LINE)
             sys.monitoring.restart_events()
 
-        def _line(self, code: types.CodeType, line: int) -> Any:
+        def _record_line(self, code: types.CodeType, line: int) -> Any:
             name = self.name(code.co_filename)
             if name:
                 self._seen.setdefault(name, set()).add(line)
@@ -133,27 +137,30 @@ class Recorder:
         def _restart(self) -> None:
             """The interpreter drops a tracer in which the stack overflows, so it is set anew for each test."""
             if self._on:
-                threading.settrace(self._call)
-                sys.settrace(self._call)
+                threading.settrace(self._trace_call)
+                sys.settrace(self._trace_call)
 
-        def _call(self, frame: types.FrameType, event: str, argument: Any) -> Any:
+        def _trace_call(self, frame: types.FrameType, event: str, argument: Any) -> Any:
             key = id(frame.f_code)
             try:
                 return self._tracers[key]
             except KeyError:  # first call in this test
-                tracer = self._tracers[key] = self._tracer(frame.f_code)
+                tracer = self._tracers[key] = self._create_tracer(frame.f_code)
                 return tracer
 
-        def _tracer(self, code: types.CodeType) -> Any:
-            name = self.name(code.co_filename)
+        def _create_tracer(self, code: types.CodeType) -> Any:
+            name = self.get_relative_path(code.co_filename)
             if not name:
                 return None
             key = id(code)
             if key not in self._codes:
-                self._codes[key] = (code, lines_of(code))  # kept alive, so that the identity stays its own
+                self._codes[key] = (
+                    code,
+                    get_code_lines(code),
+                )  # kept alive, so that the identity stays its own
             seen, left = self._seen.setdefault(name, set()), set(self._codes[key][1])
 
-            def line(frame: types.FrameType, event: str, argument: Any) -> Any:
+            def trace_line(frame: types.FrameType, event: str, argument: Any) -> Any:
                 if event == "line":
                     number = frame.f_lineno
                     seen.add(number)
@@ -161,6 +168,6 @@ class Recorder:
                     if not left:  # nothing more to learn here: the code runs at full speed from now on
                         self._tracers[key] = None
                         frame.f_trace_lines = False
-                return line
+                return trace_line
 
-            return line
+            return trace_line

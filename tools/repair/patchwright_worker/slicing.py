@@ -27,33 +27,33 @@ _PLAIN = (int, float, complex, str, bytes, bool, type(None))
 _COMPOUND = ("body", "orelse", "finalbody", "handlers", "cases", "decorator_list")
 
 
-class Event:
+class LineEvent:
     """A line of the workspace that is about to run in a frame; `call` is the caller's event for a frame's first."""
 
     __slots__ = ("call", "frame", "line", "path", "values")
 
-    def __init__(self, path: str, line: int, frame: int, call: Event | None) -> None:
+    def __init__(self, path: str, line: int, frame: int, call: LineEvent | None) -> None:
         self.path, self.line, self.frame, self.call = path, line, frame, call
         self.values: dict[str, str] = {}
 
 
-class Trail:
+class ExecutionTrace:
     """The lines that run, with the plain values that they leave behind."""
 
     def __init__(self, name: Callable[[str], str]) -> None:
         self._name = name
-        self._frames: dict[types.FrameType, Event] = {}
+        self._frames: dict[types.FrameType, LineEvent] = {}
         self._count = 0
-        self.events: deque[Event] = deque(maxlen=MOST_EVENTS)
+        self.events: deque[LineEvent] = deque(maxlen=MOST_EVENTS)
 
     def start(self) -> None:
-        sys.settrace(self._call)
+        sys.settrace(self._trace_call)
 
     def stop(self) -> None:
         sys.settrace(None)
         self._frames.clear()
 
-    def _call(self, frame: types.FrameType, event: str, argument: Any) -> Any:
+    def _trace_call(self, frame: types.FrameType, event: str, argument: Any) -> Any:
         path = self._name(frame.f_code.co_filename)
         if not path:
             return None
@@ -63,22 +63,24 @@ class Trail:
             above = above.f_back
         call = self._frames[above] if above is not None else None
 
-        def line(frame: types.FrameType, event: str, argument: Any) -> Any:
+        def trace_line(frame: types.FrameType, event: str, argument: Any) -> Any:
             last = self._frames.get(frame)
             if last is not None:
-                last.values = _plain_values(frame)
+                last.values = _describe_plain_values(frame)
             if event == "line":
-                here = Event(path, frame.f_lineno, number, call)
+                here = LineEvent(path, frame.f_lineno, number, call)
                 self._frames[frame] = here
                 self.events.append(here)
             elif event == "return":
                 self._frames.pop(frame, None)
-            return line
+            return trace_line
 
-        return line
+        return trace_line
 
 
-def steps(events: Sequence[Event], place: tuple[str, int], text: Callable[[str], str]) -> list[Json]:
+def compute_slice(
+    events: Sequence[LineEvent], place: tuple[str, int], text: Callable[[str], str]
+) -> list[Json]:
     """What led to the values at `place` (path, line), last first: path, line, code, and the values that it left."""
     files: dict[str, dict[int, Any]] = {}
     sources: dict[str, list[str]] = {}
@@ -90,19 +92,19 @@ def steps(events: Sequence[Event], place: tuple[str, int], text: Callable[[str],
     begun = False
     for event in reversed(events):
         if event.path not in files:
-            files[event.path], sources[event.path] = _statements(text(event.path))
+            files[event.path], sources[event.path] = _index_statements(text(event.path))
         statement = files[event.path].get(event.line)
         if statement is None or (not begun and (event.path, event.line) != place):
             continue
         names = wanted.setdefault(event.frame, set())
-        bound, attributes = _bound(statement)
+        bound, attributes = _collect_bound(statement)
         made = bool(bound & names) or bool(attributes & wanted_attributes)
         if event.frame not in seen:
             seen.add(event.frame)
             if (
                 begun
                 and event.call is not None
-                and _matters(event.call, files, wanted, wanted_attributes, taken)
+                and _is_in_slice(event.call, files, wanted, wanted_attributes, taken)
             ):
                 made = made or isinstance(statement, ast.Return)
         if begun and not made:
@@ -110,13 +112,13 @@ def steps(events: Sequence[Event], place: tuple[str, int], text: Callable[[str],
         begun = True
         names -= bound
         wanted_attributes -= attributes
-        read, read_attributes = _read(statement)
+        read, read_attributes = _collect_read(statement)
         names |= read
         wanted_attributes |= read_attributes
         if event.call is not None:  # what it was given, it was given by its caller
             outside = files.get(event.call.path, {}).get(event.call.line)
             wanted.setdefault(event.call.frame, set()).update(
-                _read(outside)[0] if outside is not None else ()
+                _collect_read(outside)[0] if outside is not None else ()
             )
         if (event.path, event.line) not in taken:
             taken.add((event.path, event.line))
@@ -129,20 +131,20 @@ def steps(events: Sequence[Event], place: tuple[str, int], text: Callable[[str],
     return found
 
 
-def _matters(
-    call: Event, files: dict[str, dict[int, Any]], wanted: dict[int, set[str]], attributes: set[str],
+def _is_in_slice(
+    call: LineEvent, files: dict[str, dict[int, Any]], wanted: dict[int, set[str]], attributes: set[str],
     taken: set[tuple[str, int]],
 ) -> bool:  # fmt: skip
     """Whether the calling statement is part of the slice, or is going to be: it makes a value that is asked for."""
     statement = files.get(call.path, {}).get(call.line)
     if statement is None:
         return False
-    bound, stored = _bound(statement)
+    bound, stored = _collect_bound(statement)
     asked = bool(bound & wanted.get(call.frame, set())) or bool(stored & attributes)
     return asked or (call.path, call.line) in taken or isinstance(statement, (ast.Return, ast.Assert))
 
 
-def _statements(text: str) -> tuple[dict[int, Any], list[str]]:
+def _index_statements(text: str) -> tuple[dict[int, Any], list[str]]:
     """Line → the statement whose own text stands there; and the lines."""
     table: dict[int, Any] = {}
     try:
@@ -158,7 +160,7 @@ def _statements(text: str) -> tuple[dict[int, Any], list[str]]:
     return table, text.split("\n")
 
 
-def _own(statement: Any) -> Iterator[ast.AST]:
+def _iter_own_nodes(statement: Any) -> Iterator[ast.AST]:
     """The nodes of a statement's own text: of a compound one, its header."""
     todo = [value for name, value in ast.iter_fields(statement) if name not in _COMPOUND]
     while todo:
@@ -170,24 +172,24 @@ def _own(statement: Any) -> Iterator[ast.AST]:
             todo.extend(each for _, each in ast.iter_fields(value))
 
 
-def _bound(statement: Any) -> tuple[set[str], set[str]]:
+def _collect_bound(statement: Any) -> tuple[set[str], set[str]]:
     """Names, and attributes, that it gives a value."""
-    nodes = list(_own(statement))
+    nodes = list(_iter_own_nodes(statement))
     stored = [n for n in nodes if isinstance(getattr(n, "ctx", None), ast.Store)]
     inside = [n.value for n in stored if isinstance(n, ast.Subscript)]  # an element is part of its collection
     names = {n.id for n in [*stored, *inside] if isinstance(n, ast.Name)}
     return names, {n.attr for n in [*stored, *inside] if isinstance(n, ast.Attribute)}
 
 
-def _read(statement: Any) -> tuple[set[str], set[str]]:
-    nodes = [n for n in _own(statement) if isinstance(getattr(n, "ctx", None), ast.Load)]
+def _collect_read(statement: Any) -> tuple[set[str], set[str]]:
+    nodes = [n for n in _iter_own_nodes(statement) if isinstance(getattr(n, "ctx", None), ast.Load)]
     names = {n.id for n in nodes if isinstance(n, ast.Name)}
     if isinstance(statement, ast.AugAssign) and isinstance(statement.target, ast.Name):
         names.add(statement.target.id)
     return names, {n.attr for n in nodes if isinstance(n, ast.Attribute)}
 
 
-def _plain_values(frame: types.FrameType) -> dict[str, str]:
+def _describe_plain_values(frame: types.FrameType) -> dict[str, str]:
     """Values whose `repr` runs no code of the project."""
     return {name: repr(v)[:LONGEST] for name, v in frame.f_locals.items() if _is_plain(v)}
 

@@ -50,10 +50,10 @@ class Trial:
         work: Callable[[Send], None] = how.work(self.request, self.request["stages"][self.stage])
         return work
 
-    def line(self, child: Child, message: Json) -> None:
+    def handle_message(self, child: Child, message: Json) -> None:
         if message["kind"] == "start":
             self._running = message["test"]
-            child.allow(message["wall"])
+            child.extend_deadline(message["wall"])
         elif message["kind"] == "test":
             self._running = None
             kind = message["outcome"] if message["outcome"] in ("passed", "skipped") else "failed"
@@ -62,7 +62,7 @@ class Trial:
                 self.reply["verdict"] = "timeout"
         elif message["kind"] == "watch":
             self._over = True  # what comes now can only say that a test is skipped
-            child.allow(message["wall"])
+            child.extend_deadline(message["wall"])
         elif message["kind"] == "collected":
             self.reply["collected"] = message["ids"]
         elif message["kind"] == "over":
@@ -70,7 +70,7 @@ class Trial:
         else:
             self.reply["verdict"] = message["verdict"]
 
-    def ended(self, killed: bool) -> bool:
+    def handle_child_end(self, killed: bool) -> bool:
         """Note how the child went; True when there is another stage to run."""
         reply, stage = self.reply, self.request["stages"][self.stage]
         if not self._over and not reply["verdict"]:
@@ -113,9 +113,9 @@ class Probe:
         self._over = False
         return work
 
-    def line(self, child: Child, message: Json) -> None:
+    def handle_message(self, child: Child, message: Json) -> None:
         if message["kind"] == "start":
-            child.allow(message["wall"])
+            child.extend_deadline(message["wall"])
             self._rest.remove(message["test"])
         elif message["kind"] == "test":
             self.reply["tests"][message["test"]] = message
@@ -124,7 +124,7 @@ class Probe:
         else:
             self.reply["verdict"] = message["verdict"]
 
-    def ended(self, killed: bool) -> bool:
+    def handle_child_end(self, killed: bool) -> bool:
         """True when tests are left to run after one that came to no end."""
         self._hung += 1
         again = not self._over and not self.reply["verdict"] and bool(self._rest) and self._hung < MOST_HUNG
@@ -133,7 +133,7 @@ class Probe:
         return again
 
 
-def spent() -> float:
+def measure_cpu_seconds() -> float:
     """CPU seconds of this process and all children that have ended."""
     both = [resource.getrusage(which) for which in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
     return round(sum(each.ru_utime + each.ru_stime for each in both), 3)
@@ -142,7 +142,7 @@ def spent() -> float:
 Request = Union[Trial, Screening, Probe]
 
 
-class Server:
+class RequestServer:
     """Reads requests, keeps `jobs` children busy, replies in the order in which trials end."""
 
     def __init__(
@@ -162,19 +162,21 @@ class Server:
         try:
             while self._open:
                 while self._queue and len(self._children) < self._jobs:
-                    self._fork(self._queue.pop(0))
-                self._wait()
+                    self._start_child(self._queue.pop(0))
+                self._process_ready()
         finally:
             for child, _ in self._children:
-                child.end()
+                child.kill()
 
-    def _fork(self, trial: Request) -> None:
+    def _start_child(self, trial: Request) -> None:
         holder: list[Child] = []
-        child = Child(trial.work(self._how), lambda message: trial.line(holder[0], message), trial.patience)
+        child = Child(
+            trial.work(self._how), lambda message: trial.handle_message(holder[0], message), trial.patience
+        )
         holder.append(child)
         self._children.append((child, trial))
 
-    def _wait(self) -> None:
+    def _process_ready(self) -> None:
         descriptors = [self._requests, *(child.descriptor for child, _ in self._children)]
         if self._other is not None:
             descriptors.append(self._other)
@@ -188,17 +190,17 @@ class Server:
         now = time.monotonic()
         for pair in list(self._children):
             child, trial = pair
-            alive = child.read() if child.descriptor in ready else True
+            alive = child.read_messages() if child.descriptor in ready else True
             child.killed = alive and now > child.deadline
             if alive and not child.killed:
                 continue
-            child.end()
+            child.kill()
             trial.reply["cpu"] += child.cpu
             self._children.remove(pair)
-            if trial.ended(child.killed):
+            if trial.handle_child_end(child.killed):
                 self._queue.insert(0, trial)
             else:
-                self.send({**trial.reply, "spent": spent()})
+                self.send({**trial.reply, "spent": measure_cpu_seconds()})
 
     def _read_requests(self) -> None:
         data = os.read(self._requests, 1 << 16)

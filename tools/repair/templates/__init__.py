@@ -34,7 +34,7 @@ from tools.repair.templates import (
     values,
 )
 from tools.repair.templates.base import BUILTINS, Change, Hints, Site, Template
-from tools.repair.templates.package import Package
+from tools.repair.templates.package import ProjectSources
 from tools.repair.templates.source import Source
 from tools.repair.templates.weights import WEIGHTS
 
@@ -45,7 +45,7 @@ __all__ = [
     "TEMPLATES",
     "Change",
     "Hints",
-    "Package",
+    "ProjectSources",
     "Site",
     "Source",
     "Template",

@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from tools.repair.templates.package import Package
-from tools.repair.templates.precedence import binding, required, text_binding
-from tools.repair.templates.source import Function, Source, first_line, header_nodes
+from tools.repair.templates.package import ProjectSources
+from tools.repair.templates.precedence import get_binding, get_required_binding, parse_binding
+from tools.repair.templates.source import Function, Source, get_first_line, list_header_nodes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,36 +88,38 @@ class Site:
     source: Source
     statement: ast.stmt
     hints: Hints = field(default_factory=Hints)
-    around: Package | None = None
+    around: ProjectSources | None = None
 
     @cached_property
-    def package(self) -> Package:
+    def project_sources(self) -> ProjectSources:
         """The files whose ways of doing things can be borrowed, its own among them."""
-        return self.around or Package((self.source,))
+        return self.around or ProjectSources((self.source,))
 
     @cached_property
     def function(self) -> Function | None:
         return (
-            self.statement if isinstance(self.statement, Function) else self.source.enclosing(self.statement)
+            self.statement
+            if isinstance(self.statement, Function)
+            else self.source.find_enclosing_function(self.statement)
         )
 
     @cached_property
     def nodes(self) -> list[ast.expr]:
         """Expressions of the statement itself: of a compound statement, its header's."""
-        return header_nodes(self.statement, self.source)
+        return list_header_nodes(self.statement, self.source)
 
     @cached_property
     def variables(self) -> list[str]:
         """Names bound in the function, in order of their first appearance; then those of functions around it."""
-        return self.source.names_in(self.function) if self.function else []
+        return self.source.list_names(self.function) if self.function else []
 
     @cached_property
-    def own_words(self) -> frozenset[str]:
+    def statement_words(self) -> frozenset[str]:
         """The words of the statement, with those of its body."""
-        return frozenset(_WORD.findall(self.text(self.statement)))
+        return frozenset(_WORD.findall(self.get_text(self.statement)))
 
     @cached_property
-    def near_words(self) -> frozenset[str]:
+    def nearby_words(self) -> frozenset[str]:
         """The words of the lines around its first."""
         first = self.statement.lineno
         lines = self.source.text.split("\n")[max(0, first - 1 - NEAR) : first + NEAR]
@@ -129,67 +131,67 @@ class Site:
         """Other statements stand in it."""
         return isinstance(getattr(self.statement, "body", None), list)
 
-    def known(self, name: str) -> bool:
+    def is_known(self, name: str) -> bool:
         """Whether a name is bound anywhere that this place can see; with `import *`, if no test says it is not."""
         if name in self.variables or name in self.source.module_names or name in BUILTINS:
             return True
         return self.source.imports_everything and name not in self.hints.missing_names
 
-    def text(self, node: ast.expr | ast.stmt | ast.keyword) -> str:
-        return self.source.segment(node)
+    def get_text(self, node: ast.expr | ast.stmt | ast.keyword) -> str:
+        return self.source.get_text(node)
 
-    def operand(self, node: ast.expr, level: int) -> str:
+    def format_operand(self, node: ast.expr, level: int) -> str:
         """A node's text, in parentheses if it binds more loosely than `level`."""
-        text = self.text(node)
-        return f"({text})" if binding(node) < level else text
+        text = self.get_text(node)
+        return f"({text})" if get_binding(node) < level else text
 
-    def between(self, left: ast.expr, right: ast.expr) -> tuple[int, int]:
+    def get_span_between(self, left: ast.expr, right: ast.expr) -> tuple[int, int]:
         """The span between two neighbouring expressions: where their operator or comma stands."""
-        return self.source.span(left)[1], self.source.span(right)[0]
+        return self.source.get_span(left)[1], self.source.get_span(right)[0]
 
-    def replace(self, node: ast.expr, text: str, why: str = "") -> Change:
+    def replace_node(self, node: ast.expr, text: str, why: str = "") -> Change:
         """Put an expression in a node's place, in parentheses where the surroundings need them."""
-        start, end = self.source.span(node)
+        start, end = self.source.get_span(node)
         old = self.source.text[start:end]
         fitted = text
-        if self._needed(node) > text_binding(text) and not self._enclosed(start, end):
+        if self._get_required_binding(node) > parse_binding(text) and not self._is_enclosed(start, end):
             fitted = f"({text})"
         return Change(start=start, end=end, text=fitted, why=why or f"`{old}` should be `{text}`")
 
-    def _needed(self, node: ast.expr) -> int:
-        return required(self.source.parents.get(node), node)
+    def _get_required_binding(self, node: ast.expr) -> int:
+        return get_required_binding(self.source.parents.get(node), node)
 
-    def _enclosed(self, start: int, end: int) -> bool:
+    def _is_enclosed(self, start: int, end: int) -> bool:
         text = self.source.text
         before, after = text[:start].rstrip()[-1:], text[end : end + 80].lstrip()[:1]
         return before == "(" and after == ")"
 
     def insert_before(self, text: str, why: str) -> Change:
         """New lines before the statement; `text` is indented to its depth."""
-        start = self.source.line_start(first_line(self.statement))
-        return Change(start=start, end=start, text=self._indented(text), why=why)
+        start = self.source.get_line_start(get_first_line(self.statement))
+        return Change(start=start, end=start, text=self._indent_text(text), why=why)
 
     def insert_after(self, text: str, why: str) -> Change:
         assert self.statement.end_lineno is not None
-        start = min(self.source.line_start(self.statement.end_lineno + 1), len(self.source.text))
-        added = self._indented(text)
+        start = min(self.source.get_line_start(self.statement.end_lineno + 1), len(self.source.text))
+        added = self._indent_text(text)
         if start and self.source.text[start - 1] != "\n":
             added = "\n" + added[:-1]
         return Change(start=start, end=start, text=added, why=why)
 
-    def _indented(self, text: str) -> str:
-        margin = self.source.indentation(self.statement.lineno)
+    def _indent_text(self, text: str) -> str:
+        margin = self.source.get_indentation(self.statement.lineno)
         return "".join(f"{margin}{line}\n" for line in text.split("\n"))
 
-    def rewrite(self, text: str, why: str) -> Change:
+    def rewrite_statement(self, text: str, why: str) -> Change:
         """Put other text in the place of the whole statement (its first line's indentation stays)."""
-        start, end = self.source.span(self.statement)
+        start, end = self.source.get_span(self.statement)
         return Change(start=start, end=end, text=text, why=why)
 
     @cached_property
-    def alone_on_lines(self) -> bool:
+    def is_alone_on_lines(self) -> bool:
         """No other statement shares the statement's lines, so its lines may be moved (an `elif` is part of an `if`)."""
-        start, end = self.source.span(self.statement)
+        start, end = self.source.get_span(self.statement)
         text = self.source.text
         if isinstance(self.statement, ast.If) and text.startswith("elif", start):
             return False

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from tools.repair.templates.base import Change, Site, template
-from tools.repair.templates.practice import is_place
+from tools.repair.templates.practice import is_reference
 from tools.repair.templates.precedence import ATOM
 
 MOST_METHODS = 8
@@ -21,25 +21,27 @@ _CALLED = frozenset({
 @template(prior=0.6, precision=0.9)
 def missing_parentheses(site: Site) -> Iterator[Change]:
     """A method that is named and not called: `d.keys` → `d.keys()` (PyTER); or called, being a property."""
-    methods = site.package.bare_calls
+    methods = site.project_sources.bare_calls
     for node in site.nodes:
         above = site.source.parents.get(node)
         if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load):
             is_called = isinstance(above, ast.Call) and node is above.func
             if not is_called and (node.attr in _CALLED or node.attr in methods):
-                yield site.replace(node, f"{site.text(node)}()")
+                yield site.replace_node(node, f"{site.get_text(node)}()")
         elif (
             isinstance(node, ast.Call)
             and isinstance(node.func, ast.Attribute)
             and not (node.args or node.keywords)
         ):
-            yield site.replace(node, site.text(node.func))
+            yield site.replace_node(node, site.get_text(node.func))
 
 
 @template(prior=0.3, precision=0.75)
 def method_of_others(site: Site) -> Iterator[Change]:
     """`x` → `x.method()`, one that the project often calls so (PraPR, method call insertion; plastic surgery)."""
-    usual = [name for name, _ in site.package.bare_calls.most_common(MOST_METHODS) if name != "append"]
+    usual = [
+        name for name, _ in site.project_sources.bare_calls.most_common(MOST_METHODS) if name != "append"
+    ]
     own = [name for name, _ in site.source.bare_calls.most_common(MOST_METHODS)]
     for node in site.nodes:
         above = site.source.parents.get(node)
@@ -54,9 +56,9 @@ def method_of_others(site: Site) -> Iterator[Change]:
             | ast.For
             | ast.Tuple,
         ) and node is not getattr(above, "func", 0)
-        if handed_on and (is_place(node) or isinstance(node, ast.Call)):
+        if handed_on and (is_reference(node) or isinstance(node, ast.Call)):
             for name in dict.fromkeys([*own, *usual]):
-                yield site.replace(node, f"{site.operand(node, ATOM)}.{name}()")
+                yield site.replace_node(node, f"{site.format_operand(node, ATOM)}.{name}()")
 
 
 @template(prior=4.0, precision=0.98)
@@ -67,9 +69,9 @@ def unqualified_name(site: Site) -> Iterator[Change]:
     for node in site.nodes:
         if isinstance(node, ast.Name) and node.id in missing:
             for module in modules:
-                yield site.replace(node, f"{module}.{node.id}", f"`{node.id}` belongs to `{module}`")
+                yield site.replace_node(node, f"{module}.{node.id}", f"`{node.id}` belongs to `{module}`")
 
 
-def called(node: ast.Call) -> str:
+def get_callee_name(node: ast.Call) -> str:
     """The last name of what is called."""
     return node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")

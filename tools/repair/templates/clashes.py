@@ -12,15 +12,15 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from tools.repair.templates.base import Change, Site, template
-from tools.repair.templates.joining import truths
-from tools.repair.templates.practice import is_place
+from tools.repair.templates.joining import list_truth_tests
+from tools.repair.templates.practice import is_reference
 from tools.repair.templates.precedence import AND, ATOM
 
 _ITERATORS = "generator|map|filter|zip|enumerate|dict_keys|dict_values|dict_items|odict_keys|odict_values|set"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Rule:
+class ConversionRule:
     """What is done about one complaint of Python's.
 
     said: what the message begins with or holds
@@ -41,9 +41,9 @@ def converted_as_said(site: Site) -> Iterator[Change]:
         for rule in rules:
             if rule.place(site, node):
                 for form in rule.forms:
-                    text = form.format(x=site.text(node), o=site.operand(node, ATOM))
-                    yield site.replace(
-                        node, text, f"`{site.text(node)}` is of the wrong type: `{text}` is meant"
+                    text = form.format(x=site.get_text(node), o=site.format_operand(node, ATOM))
+                    yield site.replace_node(
+                        node, text, f"`{site.get_text(node)}` is of the wrong type: `{text}` is meant"
                     )
 
 
@@ -52,31 +52,31 @@ def none_kept_out(site: Site) -> Iterator[Change]:
     """None where an order or a sum is asked for: `x < y` → `x is not None and x < y`, `x or 0` (PyTER, None guard)."""
     if not any(_NONE.search(each) for each in site.hints.clashes):
         return
-    conditions = list(truths(site))
+    conditions = list(list_truth_tests(site))
     for node in site.nodes:
         above = site.source.parents.get(node)
-        if not (is_place(node) and isinstance(above, ast.Compare | ast.BinOp | ast.AugAssign)):
+        if not (is_reference(node) and isinstance(above, ast.Compare | ast.BinOp | ast.AugAssign)):
             continue
-        text = site.text(node)
+        text = site.get_text(node)
         why = f"`{text}` may be None"
         for test in conditions:
             if any(each is node for each in ast.walk(test)):
-                yield site.replace(test, f"{text} is not None and {site.operand(test, AND)}", why)
+                yield site.replace_node(test, f"{text} is not None and {site.format_operand(test, AND)}", why)
         if not isinstance(above, ast.Compare):
-            yield site.replace(node, f"{text} or 0", why)
+            yield site.replace_node(node, f"{text} or 0", why)
 
 
 def _is_value(node: ast.expr) -> bool:
-    return is_place(node) or isinstance(node, ast.Call | ast.Constant | ast.JoinedStr | ast.BinOp)
+    return is_reference(node) or isinstance(node, ast.Call | ast.Constant | ast.JoinedStr | ast.BinOp)
 
 
-def _summand(site: Site, node: ast.expr) -> bool:
+def _is_summand(site: Site, node: ast.expr) -> bool:
     above = site.source.parents.get(node)
     added = isinstance(above, ast.BinOp | ast.AugAssign) and isinstance(above.op, ast.Add)
     return added and _is_value(node)
 
 
-def _handed(site: Site, node: ast.expr) -> bool:
+def _is_handed_on(site: Site, node: ast.expr) -> bool:
     """An argument, an operand, an index, what is returned or stored; not what is called or asked for an attribute."""
     above = site.source.parents.get(node)
     return _is_value(node) and (
@@ -87,7 +87,7 @@ def _handed(site: Site, node: ast.expr) -> bool:
     )
 
 
-def _gone_through(site: Site, node: ast.expr) -> bool:
+def _is_iterated_over(site: Site, node: ast.expr) -> bool:
     above = site.source.parents.get(node)
     return _is_value(node) and (
         (isinstance(above, ast.For | ast.AsyncFor | ast.comprehension) and node is above.iter)
@@ -98,30 +98,30 @@ def _gone_through(site: Site, node: ast.expr) -> bool:
     )
 
 
-def _index(site: Site, node: ast.expr) -> bool:
+def _is_index(site: Site, node: ast.expr) -> bool:
     above = site.source.parents.get(node)
     return (isinstance(above, ast.Subscript) and node is above.slice) or isinstance(above, ast.Slice)
 
 
-def _counted(site: Site, node: ast.expr) -> bool:
+def _is_counted(site: Site, node: ast.expr) -> bool:
     above = site.source.parents.get(node)
     argument = isinstance(above, ast.Call) and node in above.args
-    return argument or _index(site, node)
+    return argument or _is_index(site, node)
 
 
-def _filled_in(site: Site, node: ast.expr) -> bool:
+def _is_format_argument(site: Site, node: ast.expr) -> bool:
     above = site.source.parents.get(node)
     return isinstance(above, ast.BinOp) and isinstance(above.op, ast.Mod) and node is above.right
 
 
-def _joined(site: Site, node: ast.expr) -> bool:
+def _is_join_argument(site: Site, node: ast.expr) -> bool:
     above = site.source.parents.get(node)
     called = above.func if isinstance(above, ast.Call) else None
     return isinstance(called, ast.Attribute) and called.attr == "join" and not isinstance(node, ast.Attribute)
 
 
-def _rule(said: str, place: Callable[[Site, ast.expr], bool], *forms: str) -> Rule:
-    return Rule(said=re.compile(said), place=place, forms=forms)
+def _rule(said: str, place: Callable[[Site, ast.expr], bool], *forms: str) -> ConversionRule:
+    return ConversionRule(said=re.compile(said), place=place, forms=forms)
 
 
 # Python 3.11 to 3.13 and before, where they say it otherwise.
@@ -129,38 +129,38 @@ RULES = (
     _rule(
         r"can only concatenate str \(not \"(?!bytes|NoneType)|must be str, not (?!bytes|NoneType)"
         r"|for \+=?: '(?:str' and '(?!NoneType)\w+|(?!NoneType)\w+' and 'str)'",
-        _summand, "str({x})",
+        _is_summand, "str({x})",
     ),
-    _rule(r"can only concatenate str \(not \"NoneType\"|for \+=?: 'NoneType' and 'str'", _summand, '{o} or ""'),
-    _rule(r"can only concatenate list|for \+=?: '\w+' and 'list'", _summand, "list({x})", "[{x}]"),
-    _rule(r"can only concatenate tuple|for \+=?: '\w+' and 'tuple'", _summand, "tuple({x})", "({x},)"),
+    _rule(r"can only concatenate str \(not \"NoneType\"|for \+=?: 'NoneType' and 'str'", _is_summand, '{o} or ""'),
+    _rule(r"can only concatenate list|for \+=?: '\w+' and 'list'", _is_summand, "list({x})", "[{x}]"),
+    _rule(r"can only concatenate tuple|for \+=?: '\w+' and 'tuple'", _is_summand, "tuple({x})", "({x},)"),
     _rule(
         r"bytes-like object is required, not 'str'|can't concat str to bytes|a bytes pattern on a string"
         r"|bytes-like object, not '?str|expected bytes, (?:got )?str|bytes, not str",
-        _handed, "{o}.encode()",
+        _is_handed_on, "{o}.encode()",
     ),
     _rule(
         r"\(not \"bytes\"\) to str|a string pattern on a bytes|must be str, not bytes|str, not '?bytes"
         r"|requires string as left operand, not bytes|expected str, (?:got )?bytes",
-        _handed, "{o}.decode()",
+        _is_handed_on, "{o}.decode()",
     ),
     _rule(r"'NoneType'(?: object)? is not (?:iterable|a container)|'NoneType' object is not subscriptable",
-          _gone_through, "{o} or ()", "{o} or {{}}"),
-    _rule(r"'(?!NoneType)\w+' object is not iterable", _gone_through, "[{x}]", "({x},)"),
+          _is_iterated_over, "{o} or ()", "{o} or {{}}"),
+    _rule(r"'(?!NoneType)\w+' object is not iterable", _is_iterated_over, "[{x}]", "({x},)"),
     _rule(rf"object of type '(?:{_ITERATORS})' has no len|'(?:{_ITERATORS})' object is not (?:subscriptable|reversible)"
-          rf"|JSON serializable", _gone_through, "list({x})"),
+          rf"|JSON serializable", _is_iterated_over, "list({x})"),
     _rule(r"'float' object cannot be interpreted as an integer|must be integers or slices, not float"
-          r"|must be integers or None", _counted, "int({x})"),
-    _rule(r"indices must be integers(?: or slices)?, not '?str", _index, "int({x})"),
-    _rule(r"unhashable type: 'list'|cannot use 'list'", _handed, "tuple({x})"),
-    _rule(r"unhashable type: 'set'|cannot use 'set'", _handed, "frozenset({x})"),
-    _rule(r"unhashable type: 'dict'|cannot use 'dict'", _handed, "tuple({o}.items())", "id({x})", "repr({x})"),
-    _rule(r"not all arguments converted|not enough arguments for format", _filled_in, "({x},)", "tuple({x})"),
-    _rule(r"expected str instance, (?!bytes)\w+ found", _joined, "map(str, {x})"),
+          r"|must be integers or None", _is_counted, "int({x})"),
+    _rule(r"indices must be integers(?: or slices)?, not '?str", _is_index, "int({x})"),
+    _rule(r"unhashable type: 'list'|cannot use 'list'", _is_handed_on, "tuple({x})"),
+    _rule(r"unhashable type: 'set'|cannot use 'set'", _is_handed_on, "frozenset({x})"),
+    _rule(r"unhashable type: 'dict'|cannot use 'dict'", _is_handed_on, "tuple({o}.items())", "id({x})", "repr({x})"),
+    _rule(r"not all arguments converted|not enough arguments for format", _is_format_argument, "({x},)", "tuple({x})"),
+    _rule(r"expected str instance, (?!bytes)\w+ found", _is_join_argument, "map(str, {x})"),
     _rule(
         r"expected string or bytes-like object|expected str, bytes or os\.PathLike object"
         r"|requires string as left operand, not (?!bytes)|argument must be a string",
-        _handed, "str({x})", '{o} or ""',
+        _is_handed_on, "str({x})", '{o} or ""',
     ),
 )  # fmt: skip
 _NONE = re.compile(

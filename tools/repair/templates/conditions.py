@@ -12,38 +12,38 @@ from tools.repair.templates.precedence import AND, NOT
 @template(prior=0.5, precision=0.82)
 def weakened_condition(site: Site) -> Iterator[Change]:
     """`c` → `x or c` (TBar FP6.3; ACS, Xiong 2017): a case that is not caught."""
-    for test in _real_tests(site):
-        for check in _checks(site, test):
-            yield site.replace(
-                test, f"{check} or {site.text(test)}", f"`{check}` is a case that is not caught"
+    for test in _list_nonconstant_conditions(site):
+        for check in _iter_checks(site, test):
+            yield site.replace_node(
+                test, f"{check} or {site.get_text(test)}", f"`{check}` is a case that is not caught"
             )
-            if site.text(test).count(check.split()[0]) == 0:
-                yield site.replace(
-                    test, f"{site.text(test)} or {check}", f"`{check}` is a case that is not caught"
+            if site.get_text(test).count(check.split()[0]) == 0:
+                yield site.replace_node(
+                    test, f"{site.get_text(test)} or {check}", f"`{check}` is a case that is not caught"
                 )
 
 
 @template(prior=0.5, precision=0.85)
 def strengthened_condition(site: Site) -> Iterator[Change]:
     """`c` → `x and c` (TBar FP6.3; PraPR pre-condition): a check that is missing."""
-    for test in _real_tests(site):
+    for test in _list_nonconstant_conditions(site):
         asked = [n for n in ast.walk(test) if isinstance(n, ast.Attribute)]
         # That such a value is empty in the tests would be luck: it is of another type.
-        others = {site.text(each.value) for each in asked if not site.hints.may_be_none(each.attr)}
-        for check in (*site.variables, *_attributes(site, test), *_checks(site, test)):
+        others = {site.get_text(each.value) for each in asked if not site.hints.may_be_none(each.attr)}
+        for check in (*site.variables, *_list_attributes(site, test), *_iter_checks(site, test)):
             if check in others:
                 continue
-            guarded = f"{check} and {site.operand(test, AND)}"
-            yield site.replace(test, guarded, f"`{check}` is not checked before `{site.text(test)}`")
+            guarded = f"{check} and {site.format_operand(test, AND)}"
+            yield site.replace_node(test, guarded, f"`{check}` is not checked before `{site.get_text(test)}`")
 
 
 @template(prior=0.3, precision=0.7)
 def replaced_condition(site: Site) -> Iterator[Change]:
     """A condition on another variable altogether (TBar FP6.1)."""
-    for test in _tests(site):
-        for name in (*site.variables, *_attributes(site, test)):
+    for test in _list_conditions(site):
+        for name in (*site.variables, *_list_attributes(site, test)):
             for text in (name, f"not {name}", f"{name} is None", f"{name} is not None"):
-                yield site.replace(test, text)
+                yield site.replace_node(test, text)
 
 
 @template(prior=0.5)
@@ -51,7 +51,7 @@ def dropped_comparison(site: Site) -> Iterator[Change]:
     """What is compared in place of the comparison: `x = f() == 0` (misused `==`; unwrapping, TBar FP11.3)."""
     for node in site.nodes:
         if isinstance(node, ast.Compare) and not isinstance(site.statement, ast.If | ast.While):
-            yield site.replace(node, site.text(node.left))
+            yield site.replace_node(node, site.get_text(node.left))
 
 
 @template(prior=0.4)
@@ -59,7 +59,7 @@ def loop_for_branch(site: Site) -> Iterator[Change]:
     """`while` for `if`, or the other way round: done once what has to be repeated (mutation operators, inverted)."""
     statement = site.statement
     if isinstance(statement, ast.If | ast.While) and not (isinstance(statement, ast.If) and statement.orelse):
-        start = site.source.span(statement)[0]
+        start = site.source.get_span(statement)[0]
         old, new = ("if", "while") if isinstance(statement, ast.If) else ("while", "if")
         if site.source.text.startswith(f"{old} ", start) or site.source.text.startswith(f"{old}(", start):
             yield Change(start=start, end=start + len(old), text=new, why=f"`{old}` should be `{new}`")
@@ -76,9 +76,9 @@ def returned_predicate(site: Site) -> Iterator[Change]:
     if isinstance(value.value, bool):
         for name in names:
             for text in (f"{name} == 0", f"not {name}", f"bool({name})", f"{name} > 0", f"len({name}) == 0"):
-                yield site.replace(value, text, f"the answer is not always `{value.value}`: `{text}`")
+                yield site.replace_node(value, text, f"the answer is not always `{value.value}`: `{text}`")
     for name in names:
-        yield site.replace(value, name)
+        yield site.replace_node(value, name)
 
 
 @template(prior=0.4, precision=0.75)
@@ -87,19 +87,19 @@ def returned_value(site: Site) -> Iterator[Change]:
     statement = site.statement
     if isinstance(statement, ast.Return) and statement.value is not None:
         for name in site.variables:
-            yield site.replace(statement.value, name)
-            yield site.replace(statement.value, f"[{name}]")
-            yield site.replace(statement.value, f"{name}[0]")
-            yield site.replace(statement.value, f"{name}[-1]")
-            yield site.replace(statement.value, f"len({name})")
-            yield site.replace(statement.value, f"not {site.operand(statement.value, NOT)}")
+            yield site.replace_node(statement.value, name)
+            yield site.replace_node(statement.value, f"[{name}]")
+            yield site.replace_node(statement.value, f"{name}[0]")
+            yield site.replace_node(statement.value, f"{name}[-1]")
+            yield site.replace_node(statement.value, f"len({name})")
+            yield site.replace_node(statement.value, f"not {site.format_operand(statement.value, NOT)}")
     elif isinstance(statement, ast.Return):
         for name in site.variables:
-            end = site.source.span(statement)[1]
+            end = site.source.get_span(statement)[1]
             yield Change(start=end, end=end, text=f" {name}", why=f"`{name}` is not returned")
 
 
-def _tests(site: Site) -> list[ast.expr]:
+def _list_conditions(site: Site) -> list[ast.expr]:
     """The conditions that stand in the statement itself."""
     statement = site.statement
     found: list[ast.expr] = [statement.test] if isinstance(statement, ast.If | ast.While) else []
@@ -111,22 +111,22 @@ def _tests(site: Site) -> list[ast.expr]:
     return found
 
 
-def _real_tests(site: Site) -> list[ast.expr]:
+def _list_nonconstant_conditions(site: Site) -> list[ast.expr]:
     """Without `while True`, which is meant."""
-    return [test for test in _tests(site) if not isinstance(test, ast.Constant)]
+    return [test for test in _list_conditions(site) if not isinstance(test, ast.Constant)]
 
 
-def _attributes(site: Site, test: ast.expr) -> list[str]:
-    found = [site.text(n) for n in ast.walk(test) if isinstance(n, ast.Attribute)]
+def _list_attributes(site: Site, test: ast.expr) -> list[str]:
+    found = [site.get_text(n) for n in ast.walk(test) if isinstance(n, ast.Attribute)]
     return list(dict.fromkeys(found))
 
 
-def _checks(site: Site, test: ast.expr) -> Iterator[str]:
+def _iter_checks(site: Site, test: ast.expr) -> Iterator[str]:
     """Emptiness and None checks: of what the condition itself looks at first, then of other variables."""
     inside: list[str] = []
     for node in ast.walk(test):
         if isinstance(node, ast.Attribute | ast.Subscript | ast.Name):
-            inside.append(site.text(node))
+            inside.append(site.get_text(node))
     names = [
         each for each in dict.fromkeys([*inside, *site.variables]) if each not in site.source.module_names
     ]

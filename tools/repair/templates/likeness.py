@@ -9,19 +9,20 @@ from functools import lru_cache
 
 
 @lru_cache(maxsize=200_000)
-def likeness(name: str, other: str) -> float:
+def measure_similarity(name: str, other: str) -> float:
     """From 0 to 1."""
     return difflib.SequenceMatcher(None, name, other).ratio()
 
 
-def by_likeness(name: str, others: Iterable[str]) -> list[str]:
+def sort_by_similarity(name: str, others: Iterable[str]) -> list[str]:
     """Others, the most alike first; equally alike ones keep their order."""
     return sorted(
-        (each for each in dict.fromkeys(others) if each != name), key=lambda each: -likeness(name, each)
+        (each for each in dict.fromkeys(others) if each != name),
+        key=lambda each: -measure_similarity(name, each),
     )
 
 
-def nearest(name: str, others: Iterable[str], most: int, least: float) -> list[str]:
+def find_nearest(name: str, others: Iterable[str], most: int, least: float) -> list[str]:
     """As `difflib.get_close_matches`: those at least so much alike, the most alike first.
 
     Pairs that cannot be (no ratio is higher than twice the shorter length over both) are not compared.
@@ -30,6 +31,7 @@ def nearest(name: str, others: Iterable[str], most: int, least: float) -> list[s
     near = [
         (ratio, each)
         for each in others
-        if 2 * min(size, len(each)) >= least * (size + len(each)) and (ratio := likeness(each, name)) >= least
+        if 2 * min(size, len(each)) >= least * (size + len(each))
+        and (ratio := measure_similarity(each, name)) >= least
     ]
     return [each for _, each in heapq.nlargest(most, near)]

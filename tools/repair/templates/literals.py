@@ -18,14 +18,14 @@ def string_kind(site: Site) -> Iterator[Change]:
     for node in site.nodes:
         if not (isinstance(node, ast.Constant) and isinstance(node.value, str | bytes)):
             continue
-        start = site.source.span(node)[0]
-        found = _PREFIX.match(site.text(node))
+        start = site.source.get_span(node)[0]
+        found = _PREFIX.match(site.get_text(node))
         if found is None:
             continue
         old = found[1].lower()
-        for new in ("b", "") if "\\" not in site.text(node) else ("b", "r", ""):
+        for new in ("b", "") if "\\" not in site.get_text(node) else ("b", "r", ""):
             if new != old:
-                why = f"`{site.text(node)[:40]}` is of the wrong kind: `{new or 'no'}` prefix"
+                why = f"`{site.get_text(node)[:40]}` is of the wrong kind: `{new or 'no'}` prefix"
                 yield Change(start=start, end=start + len(old), text=new, why=why)
 
 
@@ -37,11 +37,11 @@ def element_alike(site: Site) -> Iterator[Change]:
             getattr(node, "ctx", ast.Load()), ast.Load
         ):
             continue
-        held = [site.text(each) for each in node.elts]
+        held = [site.get_text(each) for each in node.elts]
         if not 0 < len(held) <= MOST_ELEMENTS or "\n" in held[-1]:
             continue
-        end = site.source.span(node.elts[-1])[1]
-        for text in [each for each in _alike(site, node.elts[-1]) if each not in held][:MOST_OTHERS]:
+        end = site.source.get_span(node.elts[-1])[1]
+        for text in [each for each in _list_siblings(site, node.elts[-1]) if each not in held][:MOST_OTHERS]:
             yield Change(start=end, end=end, text=f", {text}", why=f"`{text}` is missing")
 
 
@@ -54,16 +54,16 @@ def element_too_many(site: Site) -> Iterator[Change]:
         ):
             if not 1 < len(node.elts) <= MOST_ELEMENTS:
                 continue
-            spans = [site.source.span(each) for each in node.elts]
+            spans = [site.source.get_span(each) for each in node.elts]
             for place, (start, end) in enumerate(spans):
-                why = f"`{site.text(node.elts[place])[:40]}` should not be there"
+                why = f"`{site.get_text(node.elts[place])[:40]}` should not be there"
                 if place + 1 < len(spans):
                     yield Change(start=start, end=spans[place + 1][0], text="", why=why)
                 elif len(spans) > 2 or not isinstance(node, ast.Tuple):
                     yield Change(start=spans[place - 1][1], end=end, text="", why=why)
 
 
-def _alike(site: Site, node: ast.expr) -> list[str]:
+def _list_siblings(site: Site, node: ast.expr) -> list[str]:
     """Others of the kind: members of the same module or class, classes beside a class, texts that stand beside one."""
     if isinstance(node, ast.Constant) and isinstance(node.value, str):
         above = site.source.parents.get(node)
@@ -71,9 +71,9 @@ def _alike(site: Site, node: ast.expr) -> list[str]:
         texts = {
             each.value for each in held if isinstance(each, ast.Constant) and isinstance(each.value, str)
         }
-        return [repr(text) for text in site.package.beside(frozenset(texts))]
+        return [repr(text) for text in site.project_sources.count_neighbours(frozenset(texts))]
     if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
-        members = site.package.members(node.value.id)
+        members = site.project_sources.count_members(node.value.id)
         same = [name for name, _ in members.most_common() if name[:1].isupper() == node.attr[:1].isupper()]
         return [f"{node.value.id}.{name}" for name in same]
     if isinstance(node, ast.Name):

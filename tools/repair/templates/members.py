@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from tools.repair.templates.base import Change, Site, template
-from tools.repair.templates.likeness import by_likeness
+from tools.repair.templates.likeness import sort_by_similarity
 from tools.repair.templates.source import Function
 
 MOST_MEMBERS, MOST_CHAINS, MOST_DEFAULTS = 16, 20, 10
@@ -24,12 +24,14 @@ def member_of_owner(site: Site) -> Iterator[Change]:
         if not isinstance(node, ast.Attribute) or not isinstance(node.value, ast.Name | ast.Attribute):
             continue
         root = node.value.id if isinstance(node.value, ast.Name) else node.value.attr
-        members = site.source.ways.members_of_last.get(root, Counter()) or site.package.members(root)
+        members = site.source.usage.members_by_owner.get(
+            root, Counter()
+        ) or site.project_sources.count_members(root)
         calls = _is_callee(site, node)
         names = [n for n, _ in members.most_common() if n != node.attr]
-        fitting = [n for n in names if ((root, n) in site.source.ways.called_members) == calls]
+        fitting = [n for n in names if ((root, n) in site.source.usage.called_members) == calls]
         for name in [*fitting, *(n for n in names if n not in fitting)][:MOST_MEMBERS]:
-            end = site.source.span(node)[1]
+            end = site.source.get_span(node)[1]
             why = f"`.{node.attr}` should be `.{name}`"
             yield Change(start=end - len(node.attr), end=end, text=name, why=why)
 
@@ -40,13 +42,13 @@ def other_chain(site: Site) -> Iterator[Change]:
     for node in site.nodes:
         if not isinstance(node, ast.Attribute | ast.Subscript | ast.Name) or _is_inside_chain(site, node):
             continue
-        root = _root(node)
+        root = _get_root_name(node)
         if root is None or not isinstance(getattr(node, "ctx", None), ast.Load):
             continue
-        here = site.text(node)
-        for text, _ in site.source.ways.chains.get(root, Counter()).most_common(MOST_CHAINS):
-            if text != here and all(site.known(name) for name in site.source.names_of(text)):
-                yield site.replace(node, text)
+        here = site.get_text(node)
+        for text, _ in site.source.usage.chains.get(root, Counter()).most_common(MOST_CHAINS):
+            if text != here and all(site.is_known(name) for name in site.source.find_names(text)):
+                yield site.replace_node(node, text)
 
 
 @template(prior=0.25, precision=0.64)
@@ -54,7 +56,7 @@ def element_of(site: Site) -> Iterator[Change]:
     """The whole handed on where one element of it is meant: `xs` → `xs[i]` (TBar FP10, FP13.2)."""
     looped = [
         n.id
-        for each in site.source.nodes_in(site.function)
+        for each in site.source.list_nodes(site.function)
         if isinstance(each, ast.For | ast.comprehension)
         for n in ast.walk(each.target)
         if isinstance(n, ast.Name)
@@ -68,8 +70,8 @@ def element_of(site: Site) -> Iterator[Change]:
         if not handed_on or node is getattr(above, "func", 0) or _is_stored(node):
             continue
         if isinstance(node, ast.Name | ast.Attribute):
-            for key in [each for each in keys if each != site.text(node)][:MOST_DEFAULTS]:
-                yield site.replace(node, f"{site.text(node)}[{key}]")
+            for key in [each for each in keys if each != site.get_text(node)][:MOST_DEFAULTS]:
+                yield site.replace_node(node, f"{site.get_text(node)}[{key}]")
 
 
 @template(prior=0.2, precision=0.64)
@@ -81,7 +83,7 @@ def argument_at_end(site: Site) -> Iterator[Change]:
         if isinstance(node.args[-1], ast.Starred | ast.GeneratorExp):
             continue
         given = {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
-        end = site.source.span(node.args[-1])[1]
+        end = site.source.get_span(node.args[-1])[1]
         for name in [each for each in site.variables if each not in given][:MOST_MEMBERS]:
             yield Change(start=end, end=end, text=f", {name}", why=f"`{name}` is not passed on")
 
@@ -91,14 +93,14 @@ def alone_for_display(site: Site) -> Iterator[Change]:
     """`(x,)` where x alone is meant, `x` where a list or tuple of it is (PyTER; TBar FP13)."""
     for node in site.nodes:
         if isinstance(node, ast.List | ast.Tuple) and len(node.elts) == 1 and not _is_stored(node):
-            yield site.replace(node, site.text(node.elts[0]))
+            yield site.replace_node(node, site.get_text(node.elts[0]))
         above = site.source.parents.get(node)
         handed_on = isinstance(above, ast.Call | ast.keyword | ast.Return | ast.Assign | ast.BinOp)
         if not handed_on or node is getattr(above, "func", 0) or _is_stored(node):
             continue
         if isinstance(node, ast.Name | ast.Attribute | ast.Call | ast.Subscript | ast.Constant):
-            yield site.replace(node, f"[{site.text(node)}]")
-            yield site.replace(node, f"({site.text(node)},)")
+            yield site.replace_node(node, f"[{site.get_text(node)}]")
+            yield site.replace_node(node, f"({site.get_text(node)},)")
 
 
 @template(prior=0.35, precision=0.85)
@@ -117,7 +119,7 @@ def default_given(site: Site) -> Iterator[Change]:
             ("setdefault", 1),
         }:
             continue
-        end = site.source.span(node.args[-1])[1]
+        end = site.source.get_span(node.args[-1])[1]
         for value in (*defaults, *site.variables[:MOST_DEFAULTS]):
             why = f"`{value}` is missing, for where there is nothing"
             yield Change(start=end, end=end, text=f", {value}", why=why)
@@ -129,12 +131,12 @@ def forgotten_format(site: Site) -> Iterator[Change]:
     for node in site.nodes:
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and "{" in node.value:
             named = _FIELD.findall(node.value)
-            text = site.text(node)
-            if named and all(site.known(name) for name in named) and text[:1] in "'\"":
-                yield site.replace(node, _formatted(text), f"`{text[:40]}` is not formatted")
+            text = site.get_text(node)
+            if named and all(site.is_known(name) for name in named) and text[:1] in "'\"":
+                yield site.replace_node(node, _add_format_prefixes(text), f"`{text[:40]}` is not formatted")
 
 
-def _formatted(text: str) -> str:
+def _add_format_prefixes(text: str) -> str:
     """Each of the literals that stand one behind the other is formatted where it has a field."""
     lines = text.split("\n")
     # In brackets, for they may be on several lines; that shifts the columns of the first.
@@ -155,13 +157,13 @@ def default_value(site: Site) -> Iterator[Change]:
     defaults = [*arguments.defaults, *(each for each in arguments.kw_defaults if each is not None)]
     for node in defaults:
         for value in ("None", "True", "False", "()", '""', "0", "1"):
-            if value != site.text(node):
-                yield site.replace(node, value)
+            if value != site.get_text(node):
+                yield site.replace_node(node, value)
     plain = [*arguments.posonlyargs, *arguments.args]
     lacking = plain[: len(plain) - len(arguments.defaults)]
     for each in lacking[-1:]:
         if each.annotation is None and each.arg not in ("self", "cls"):
-            end = site.source.offset(each.end_lineno or 0, each.end_col_offset or 0)
+            end = site.source.to_offset(each.end_lineno or 0, each.end_col_offset or 0)
             for value in ("None", "True", "False", "()", '""', "0"):
                 yield Change(start=end, end=end, text=f"={value}", why=f"`{each.arg}` may be left out")
 
@@ -182,8 +184,8 @@ def name_of_module(site: Site) -> Iterator[Change]:
             fitting = [
                 n for n in alike if not calls or not isinstance(site.source.module_names[n], ast.Assign)
             ]
-            for name in by_likeness(node.id, fitting)[:MOST_MEMBERS]:
-                yield site.replace(node, name)
+            for name in sort_by_similarity(node.id, fitting)[:MOST_MEMBERS]:
+                yield site.replace_node(node, name)
 
 
 def _is_callee(site: Site, node: ast.expr) -> bool:
@@ -201,7 +203,7 @@ def _is_inside_chain(site: Site, node: ast.expr) -> bool:
     return goes_on or _is_callee(site, node)
 
 
-def _root(node: ast.expr) -> str | None:
+def _get_root_name(node: ast.expr) -> str | None:
     while isinstance(node, ast.Attribute | ast.Subscript):
         node = node.value
     return node.id if isinstance(node, ast.Name) else None

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from typing import TypeGuard
 
 from tools.repair.templates.base import BUILTINS, Change, Site, template
-from tools.repair.templates.likeness import by_likeness, nearest
+from tools.repair.templates.likeness import find_nearest, sort_by_similarity
 from tools.repair.templates.precedence import ATOM
 from tools.repair.templates.source import Function
 
@@ -61,13 +61,13 @@ _USUAL = frozenset(name for group in _METHODS for name in group)
 def misspelt_name(site: Site) -> Iterator[Change]:
     """A name that is bound nowhere: the known one most like it, or an attribute (PyTER; NameError)."""
     for node in site.nodes:
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and not site.known(node.id):
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and not site.is_known(node.id):
             reachable = [*site.variables, *site.source.module_names, *sorted(BUILTINS)]
-            for near in nearest(node.id, dict.fromkeys(reachable), 4, 0.5):
-                yield site.replace(node, near, f"there is no `{node.id}`; `{near}` is meant")
-            receiver = _receiver(site.function)
+            for near in find_nearest(node.id, dict.fromkeys(reachable), 4, 0.5):
+                yield site.replace_node(node, near, f"there is no `{node.id}`; `{near}` is meant")
+            receiver = _get_receiver(site.function)
             if receiver and node.id in site.source.attributes:
-                yield site.replace(
+                yield site.replace_node(
                     node, f"{receiver}.{node.id}", f"`{node.id}` is an attribute of `{receiver}`"
                 )
 
@@ -77,21 +77,21 @@ def misspelt_attribute(site: Site) -> Iterator[Change]:
     """An attribute of which the failing tests say that it does not exist (PyTER; AttributeError)."""
     for node in site.nodes:
         if isinstance(node, ast.Attribute) and node.attr in site.hints.missing_attributes:
-            if len(misspelt_alike(site, node)) < 2:
-                for near in respelt(site, node):
-                    yield _renamed(site, node, near)
-            yield site.replace(node, site.text(node.value))
+            if len(find_misspelt_places(site, node)) < 2:
+                for near in find_similar_attributes(site, node):
+                    yield _rename_attribute(site, node, near)
+            yield site.replace_node(node, site.get_text(node.value))
 
 
-def respelt(site: Site, node: ast.Attribute) -> list[str]:
+def find_similar_attributes(site: Site, node: ast.Attribute) -> list[str]:
     """Attributes most like one that does not exist."""
     others = sorted({*site.source.attributes, *_USUAL} - {node.attr})
-    return nearest(node.attr, others, 5, 0.4)
+    return find_nearest(node.attr, others, 5, 0.4)
 
 
-def misspelt_alike(site: Site, node: ast.Attribute) -> list[ast.Attribute]:
+def find_misspelt_places(site: Site, node: ast.Attribute) -> list[ast.Attribute]:
     """All places of an attribute that nothing has, being no method of a built-in type and bound by no file."""
-    if node.attr in _USUAL or site.package.binds(node.attr):
+    if node.attr in _USUAL or site.project_sources.binds_attribute(node.attr):
         return []
     every = (n for n in ast.walk(site.source.tree) if isinstance(n, ast.Attribute))
     return [each for each in every if each.attr == node.attr]
@@ -102,15 +102,21 @@ def callee(site: Site) -> Iterator[Change]:
     """Another function or method of the same kind (TBar FP10.1, method name replacement; mutmut's string methods)."""
     for node in site.nodes:
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
-            for name in _relatives(node.func.id, _CALLEES):
-                yield site.replace(node.func, name)
+            for name in _list_relatives(node.func.id, _CALLEES):
+                yield site.replace_node(node.func, name)
         elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-            for name in _relatives(node.func.attr, (*_METHODS, *_CALLEES)):
-                yield _renamed(site, node.func, name)
-        elif _is_handed_on(node, site) and not _is_type_asked(node, site):  # of types another template speaks
+            for name in _list_relatives(node.func.attr, (*_METHODS, *_CALLEES)):
+                yield _rename_attribute(site, node.func, name)
+        elif _is_handed_on(node, site) and not _is_type_argument(
+            node, site
+        ):  # of types another template speaks
             old = node.id if isinstance(node, ast.Name) else node.attr
-            for name in _relatives(old, _CALLEES):
-                yield site.replace(node, name) if isinstance(node, ast.Name) else _renamed(site, node, name)
+            for name in _list_relatives(old, _CALLEES):
+                yield (
+                    site.replace_node(node, name)
+                    if isinstance(node, ast.Name)
+                    else _rename_attribute(site, node, name)
+                )
 
 
 @template(prior=0.5)
@@ -120,11 +126,13 @@ def callee_of_the_module(site: Site) -> Iterator[Change]:
     for node in site.nodes:
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name | ast.Attribute):
             old = node.func.id if isinstance(node.func, ast.Name) else node.func.attr
-            for name in by_likeness(old, [each for each in names if _same_kind(site, node.func, each)])[:8]:
+            for name in sort_by_similarity(
+                old, [each for each in names if _is_same_kind(site, node.func, each)]
+            )[:8]:
                 if isinstance(node.func, ast.Name):
-                    yield site.replace(node.func, name)
+                    yield site.replace_node(node.func, name)
                 else:
-                    yield _renamed(site, node.func, name)
+                    yield _rename_attribute(site, node.func, name)
 
 
 @template(prior=0.9, precision=0.85)
@@ -133,8 +141,8 @@ def variable(site: Site) -> Iterator[Change]:
     for node in site.nodes:
         used = isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and not _is_callee(site, node)
         if isinstance(node, ast.Name) and used and node.id in site.variables:
-            for name in by_likeness(node.id, site.variables):
-                yield site.replace(node, name)
+            for name in sort_by_similarity(node.id, site.variables):
+                yield site.replace_node(node, name)
 
 
 @template(prior=0.35, precision=0.8)
@@ -150,16 +158,16 @@ def variable_for_expression(site: Site) -> Iterator[Change]:
             )
             for name in site.variables:
                 if name not in inside:  # that would be to unwrap it
-                    yield site.replace(node, name)
+                    yield site.replace_node(node, name)
 
 
 @template(prior=0.6)
 def assigned_variable(site: Site) -> Iterator[Change]:
     """The result stored under another name (TBar FP13; QuixBugs class 6)."""
-    for target in _targets(site.statement):
+    for target in _list_targets(site.statement):
         if isinstance(target, ast.Name):
-            for name in by_likeness(target.id, site.variables):
-                yield site.replace(target, name)
+            for name in sort_by_similarity(target.id, site.variables):
+                yield site.replace_node(target, name)
 
 
 @template(prior=0.3)
@@ -168,19 +176,19 @@ def assigned_place(site: Site) -> Iterator[Change]:
     if site.function is None:
         return
     places = {
-        site.text(node): node
-        for node in site.source.nodes_in(site.function)
+        site.get_text(node): node
+        for node in site.source.list_nodes(site.function)
         if isinstance(node, ast.Subscript | ast.Attribute) and not _is_callee(site, node)
     }
     for name in site.variables:
         for key in site.variables:
             if any(text.startswith(f"{name}[") for text in places):
                 places.setdefault(f"{name}[{key}]", site.function)  # type: ignore[arg-type]
-    for target in _targets(site.statement):
-        old = site.text(target)
+    for target in _list_targets(site.statement):
+        old = site.get_text(target)
         for text in sorted(places):
             if text != old:
-                yield site.replace(target, text)
+                yield site.replace_node(target, text)
 
 
 @template(prior=0.7)
@@ -189,15 +197,15 @@ def attribute(site: Site) -> Iterator[Change]:
     for node in site.nodes:
         if isinstance(node, ast.Attribute):
             others = [name for name in site.source.attributes if name != node.attr]
-            for name in by_likeness(node.attr, others)[:12]:
-                yield _renamed(site, node, name)
+            for name in sort_by_similarity(node.attr, others)[:12]:
+                yield _rename_attribute(site, node, name)
 
 
 @template(prior=0.4, precision=0.8)
 def attribute_owner(site: Site) -> Iterator[Change]:
     """A variable for its attribute, or an attribute for the object itself (PraPR, field replacement)."""
     owned: dict[str, set[str]] = {}
-    for node in site.source.nodes_in(site.function):
+    for node in site.source.list_nodes(site.function):
         if (
             isinstance(node, ast.Attribute)
             and isinstance(node.value, ast.Name)
@@ -207,33 +215,33 @@ def attribute_owner(site: Site) -> Iterator[Change]:
     for node in site.nodes:
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and not _is_head(site, node):
             for attr in sorted(owned.get(node.id, ())):
-                yield site.replace(node, f"{node.id}.{attr}")
-            receiver = _receiver(site.function)
+                yield site.replace_node(node, f"{node.id}.{attr}")
+            receiver = _get_receiver(site.function)
             if receiver and node.id != receiver and node.id in owned.get(receiver, ()):
-                yield site.replace(node, f"{receiver}.{node.id}")
+                yield site.replace_node(node, f"{receiver}.{node.id}")
         elif (
             isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load) and not _is_callee(site, node)
         ):
-            yield site.replace(node, site.operand(node.value, ATOM))
+            yield site.replace_node(node, site.format_operand(node.value, ATOM))
 
 
-def _receiver(function: Function | None) -> str:
+def _get_receiver(function: Function | None) -> str:
     first = function.args.args[0].arg if function and function.args.args else ""
     return first if first in ("self", "cls") else ""
 
 
-def _renamed(site: Site, node: ast.Attribute, name: str) -> Change:
+def _rename_attribute(site: Site, node: ast.Attribute, name: str) -> Change:
     """Only the attribute's own name is exchanged."""
-    end = site.source.span(node)[1]
+    end = site.source.get_span(node)[1]
     why = f"`.{node.attr}` should be `.{name}`"
     return Change(start=end - len(node.attr), end=end, text=name, why=why)
 
 
-def _relatives(name: str, groups: Iterable[tuple[str, ...]]) -> list[str]:
+def _list_relatives(name: str, groups: Iterable[tuple[str, ...]]) -> list[str]:
     return list(dict.fromkeys(other for group in groups if name in group for other in group if other != name))
 
 
-def _same_kind(site: Site, func: ast.expr, name: str) -> bool:
+def _is_same_kind(site: Site, func: ast.expr, name: str) -> bool:
     """Plain calls reach module functions, attribute calls reach methods."""
     return (name in site.source.module_names) == isinstance(func, ast.Name)
 
@@ -251,7 +259,7 @@ def _is_handed_on(node: ast.expr, site: Site) -> TypeGuard[ast.Name | ast.Attrib
     return isinstance(node, ast.Name | ast.Attribute) and isinstance(above, ast.Call) and node in above.args
 
 
-def _is_type_asked(node: ast.expr, site: Site) -> bool:
+def _is_type_argument(node: ast.expr, site: Site) -> bool:
     """`T` of `isinstance(x, T)`."""
     above = site.source.parents.get(node)
     asks = isinstance(above, ast.Call) and getattr(above.func, "id", "") in ("isinstance", "issubclass")
@@ -263,7 +271,7 @@ def _is_head(site: Site, node: ast.expr) -> bool:
     return _is_callee(site, node) or (isinstance(above, ast.Attribute) and node is above.value)
 
 
-def _targets(statement: ast.stmt) -> list[ast.expr]:
+def _list_targets(statement: ast.stmt) -> list[ast.expr]:
     if isinstance(statement, ast.Assign):
         return [
             e

@@ -64,9 +64,9 @@ def comparison_operator(site: Site) -> Iterator[Change]:
         if isinstance(node, ast.Compare):
             operands = [node.left, *node.comparators]
             for left, right in pairwise(operands):
-                counted = _is_counted(left) or _is_counted(right)
+                counted = _is_number_like(left) or _is_number_like(right)
                 kinds = COMPARISONS if counted else {**COMPARISONS, **_EQUALITY}
-                yield from _other_token(site, node, left, right, _COMPARISON_TOKEN, kinds)
+                yield from _replace_operator(site, node, left, right, _COMPARISON_TOKEN, kinds)
 
 
 @template(prior=0.5, precision=0.6)
@@ -77,11 +77,11 @@ def identity_comparison(site: Site) -> Iterator[Change]:
             for (left, right), operator in zip(
                 pairwise([node.left, *node.comparators]), node.ops, strict=True
             ):
-                if isinstance(operator, ast.Is | ast.IsNot) or _is_one(left) or _is_one(right):
-                    yield from _other_token(site, node, left, right, _COMPARISON_TOKEN, _IDENTITY)
+                if isinstance(operator, ast.Is | ast.IsNot) or _is_singleton(left) or _is_singleton(right):
+                    yield from _replace_operator(site, node, left, right, _COMPARISON_TOKEN, _IDENTITY)
 
 
-def _is_one(node: ast.expr) -> bool:
+def _is_singleton(node: ast.expr) -> bool:
     """By its looks the only object that is equal to it: `None`, the object itself, a class, a constant, a type."""
     if isinstance(node, ast.Constant):
         return node.value is None or isinstance(node.value, bool)
@@ -99,13 +99,13 @@ def comparison_boundary(site: Site) -> Iterator[Change]:
             continue
         right = node.comparators[0]
         if isinstance(right, ast.Constant) and type(right.value) is int:
-            token = _COMPARISON_TOKEN.search(site.source.text, *site.between(node.left, right))
-            for other in COMPARISONS.get(_words(token), ())[:5]:
+            token = _COMPARISON_TOKEN.search(site.source.text, *site.get_span_between(node.left, right))
+            for other in COMPARISONS.get(_normalize_operator(token), ())[:5]:
                 for value in (right.value + 1, right.value - 1):
-                    yield site.replace(node, f"{site.text(node.left)} {other} {value}")
+                    yield site.replace_node(node, f"{site.get_text(node.left)} {other} {value}")
 
 
-def _is_counted(node: ast.expr) -> bool:
+def _is_number_like(node: ast.expr) -> bool:
     """By its looks a number: written as one, a length, arithmetic, an element of something, a name of an index."""
     if isinstance(node, ast.Constant):
         return isinstance(node.value, int | float) and not isinstance(node.value, bool)
@@ -119,7 +119,7 @@ def arithmetic_operator(site: Site) -> Iterator[Change]:
     """Another arithmetic or bit operator (arithmetic operator replacement: mutmut, cosmic-ray, TBar FP11.2)."""
     for node in site.nodes:
         if isinstance(node, ast.BinOp):
-            yield from _other_token(site, node, node.left, node.right, _ARITHMETIC_TOKEN, _ARITHMETIC)
+            yield from _replace_operator(site, node, node.left, node.right, _ARITHMETIC_TOKEN, _ARITHMETIC)
 
 
 @template(prior=0.6)
@@ -127,9 +127,9 @@ def augmented_assignment(site: Site) -> Iterator[Change]:
     """`+=` for `-=`, or plain `=`, and `=` for `+=` (mutmut's augmented assignment, inverted)."""
     statement = site.statement
     if isinstance(statement, ast.AugAssign):
-        start, end = site.between(statement.target, statement.value)
+        start, end = site.get_span_between(statement.target, statement.value)
         token = _ARITHMETIC_TOKEN.search(site.source.text, start, end)
-        old = _words(token)
+        old = _normalize_operator(token)
         for other in (*_ARITHMETIC.get(old, ()), ""):
             why = f"`{old}=` should be `{other}=`"
             yield Change(start=start, end=end, text=f" {other}= ", why=why)
@@ -138,7 +138,7 @@ def augmented_assignment(site: Site) -> Iterator[Change]:
         statement.targets[0] if isinstance(statement, ast.Assign) and len(statement.targets) == 1 else None
     )
     if isinstance(statement, ast.Assign) and isinstance(target, ast.Name | ast.Attribute | ast.Subscript):
-        start, end = site.between(target, statement.value)
+        start, end = site.get_span_between(target, statement.value)
         for other in ("+", "-", "*"):
             yield Change(start=start, end=end, text=f" {other}= ", why=f"`=` should be `{other}=`")
 
@@ -150,8 +150,8 @@ def boolean_operator(site: Site) -> Iterator[Change]:
         if isinstance(node, ast.BoolOp):
             other = "or" if isinstance(node.op, ast.And) else "and"
             level = OR if other == "or" else NOT
-            operands = [site.operand(value, level) for value in node.values]
-            yield site.replace(node, f" {other} ".join(operands))
+            operands = [site.format_operand(value, level) for value in node.values]
+            yield site.replace_node(node, f" {other} ".join(operands))
 
 
 @template(prior=0.6, precision=0.8)
@@ -161,9 +161,9 @@ def boolean_operand(site: Site) -> Iterator[Change]:
         if isinstance(node, ast.BoolOp):
             word = " or " if isinstance(node.op, ast.Or) else " and "
             for drop in range(len(node.values)):
-                rest = [site.text(value) for place, value in enumerate(node.values) if place != drop]
-                why = f"`{site.text(node.values[drop])}` should not be a condition here"
-                yield site.replace(node, word.join(rest), why)
+                rest = [site.get_text(value) for place, value in enumerate(node.values) if place != drop]
+                why = f"`{site.get_text(node.values[drop])}` should not be a condition here"
+                yield site.replace_node(node, word.join(rest), why)
 
 
 @template(prior=0.7)
@@ -171,9 +171,9 @@ def negation(site: Site) -> Iterator[Change]:
     """A `not` or minus too many, or one too few (unary operator insertion and deletion: Offutt 1996)."""
     for node in site.nodes:
         if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not | ast.USub | ast.Invert):
-            yield site.replace(node, site.text(node.operand))
+            yield site.replace_node(node, site.get_text(node.operand))
         elif _is_condition(site, node) and not (isinstance(node, ast.Compare) and len(node.ops) == 1):
-            yield site.replace(node, f"not {site.operand(node, NOT)}")
+            yield site.replace_node(node, f"not {site.format_operand(node, NOT)}")
 
 
 def _is_condition(site: Site, node: ast.expr) -> bool:
@@ -189,7 +189,7 @@ def _is_condition(site: Site, node: ast.expr) -> bool:
     )
 
 
-def _other_token(
+def _replace_operator(
     site: Site,
     node: ast.expr,
     left: ast.expr,
@@ -198,25 +198,25 @@ def _other_token(
     table: dict[str, tuple[str, ...]],
 ) -> Iterator[Change]:
     """The whole node with one operator exchanged, everything else as it was written."""
-    start, end = site.source.span(node)
-    match = token.search(site.source.text, *site.between(left, right))
+    start, end = site.source.get_span(node)
+    match = token.search(site.source.text, *site.get_span_between(left, right))
     if match is None:
         return
-    old = _words(match)
+    old = _normalize_operator(match)
     for other in table.get(old, ()):
         text = site.source.text[start : match.start()] + other + site.source.text[match.end() : end]
-        fitted = site.replace(node, text)
+        fitted = site.replace_node(node, text)
         yield Change(
             start=start,
             end=end,
             text=fitted.text,
-            why=f"`{old}` should be `{other}` in `{_short(text, other)}`",
+            why=f"`{old}` should be `{other}` in `{_shorten_text(text, other)}`",
         )
 
 
-def _words(match: re.Match[str] | None) -> str:
+def _normalize_operator(match: re.Match[str] | None) -> str:
     return " ".join(match[0].split()) if match else ""
 
 
-def _short(text: str, other: str) -> str:
+def _shorten_text(text: str, other: str) -> str:
     return text if len(text) <= 60 and "\n" not in text else f"… {other} …"

@@ -13,32 +13,34 @@ from functools import cached_property
 from tools.repair.templates.source import Source
 
 
-class Package:
+class ProjectSources:
     """The files that a search looks at, asked together. What is known of each is kept with it, what of all here."""
 
     def __init__(self, sources: Sequence[Source]) -> None:
         self.sources = sources
         self._members: dict[str, Counter[str]] = {}
 
-    def parameters(self, name: str) -> dict[str, ast.expr | None]:
+    def collect_parameters(self, name: str) -> dict[str, ast.expr | None]:
         """Parameters that functions, methods or classes of this name can be given, with their defaults."""
         found: dict[str, ast.expr | None] = {}
         for source in self.sources:
             for arguments in source.definitions.get(name, ()):
-                found.update(_with_defaults(arguments))
+                found.update(_map_defaults(arguments))
         return found
 
-    def binds(self, attribute: str) -> bool:
+    def binds_attribute(self, attribute: str) -> bool:
         """Whether anything gives an attribute of this name a value."""
         return any(attribute in source.attributes_bound for source in self.sources)
 
-    def members(self, root: str) -> Counter[str]:
+    def count_members(self, root: str) -> Counter[str]:
         """What follows a name and a dot, of a module or class that files import under this name."""
         if root not in self._members:
-            self._members[root] = _together(source.members.get(root, Counter()) for source in self.sources)
+            self._members[root] = _sum_counters(
+                source.members.get(root, Counter()) for source in self.sources
+            )
         return self._members[root]
 
-    def beside(self, held: frozenset[str]) -> Counter[str]:
+    def count_neighbours(self, held: frozenset[str]) -> Counter[str]:
         """Texts that stand in displays, by how often together with these; without these."""
         found: Counter[str] = Counter()
         for source in self.sources:
@@ -50,17 +52,17 @@ class Package:
     @cached_property
     def bare_calls(self) -> Counter[str]:
         """Methods that are called without arguments, by how often."""
-        return _together(source.bare_calls for source in self.sources)
+        return _sum_counters(source.bare_calls for source in self.sources)
 
 
-def _together(counts: Iterable[Counter[str]]) -> Counter[str]:
+def _sum_counters(counts: Iterable[Counter[str]]) -> Counter[str]:
     found: Counter[str] = Counter()
     for each in counts:
         found.update(each)
     return found
 
 
-def _with_defaults(arguments: ast.arguments) -> dict[str, ast.expr | None]:
+def _map_defaults(arguments: ast.arguments) -> dict[str, ast.expr | None]:
     every = [*arguments.posonlyargs, *arguments.args]
     defaults = [*[None] * (len(every) - len(arguments.defaults)), *arguments.defaults]
     found = {each.arg: default for each, default in zip(every, defaults, strict=True)}

@@ -12,7 +12,7 @@ import warnings
 from collections.abc import Iterator
 
 from tools.repair.templates.base import Change, Site, template
-from tools.repair.templates.wording import rewordings
+from tools.repair.templates.wording import find_rewordings
 
 # In the text of a string that is a regular expression, as it is written: what is found, and what it may be meant to be.
 _EDITS: tuple[tuple[str, tuple[str, ...]], ...] = (
@@ -50,8 +50,8 @@ _LONGEST = 300
 def regular_expression(site: Site) -> Iterator[Change]:
     """A part of a regular expression another way: quantifier, class, anchor, escape, a part made optional (MutRex)."""
     for node in site.nodes:
-        for start, body, raw in _expressions(site, node):
-            yield from _varied(start, body, raw)
+        for start, body, raw in _iter_regex_literals(site, node):
+            yield from _iter_variants(start, body, raw)
 
 
 @template(prior=2.5, precision=0.8)
@@ -60,25 +60,25 @@ def expected_text(site: Site) -> Iterator[Change]:
     for node in site.nodes:
         is_format = isinstance(node, ast.JoinedStr)
         if is_format or (isinstance(node, ast.Constant) and isinstance(node.value, str)):
-            start, end = site.source.span(node)
+            start, end = site.source.get_span(node)
             written = site.source.text[start:end]
-            for each in rewordings(written, site.hints.texts):
+            for each in find_rewordings(written, site.hints.texts):
                 text = re.sub(r"[{}]", r"\g<0>\g<0>", each.text) if is_format else each.text
-                yield _change(start, written, each.start, each.end, text)
+                yield _create_change(start, written, each.start, each.end, text)
 
 
-def _expressions(site: Site, node: ast.expr) -> Iterator[tuple[int, str, bool]]:
+def _iter_regex_literals(site: Site, node: ast.expr) -> Iterator[tuple[int, str, bool]]:
     """(offset, text as written, whether it is raw) of a string that is taken for a regular expression."""
     if not (isinstance(node, ast.Constant) and isinstance(node.value, str | bytes)):
         return
     value = node.value if isinstance(node.value, str) else node.value.decode("latin-1")
-    if _REGEX.search(value) and _compiles(value):
-        yield from (piece for piece in _pieces(site, node) if len(piece[1]) <= _LONGEST)
+    if _REGEX.search(value) and _is_valid_regex(value):
+        yield from (piece for piece in _iter_literal_pieces(site, node) if len(piece[1]) <= _LONGEST)
 
 
-def _pieces(site: Site, node: ast.expr) -> Iterator[tuple[int, str, bool]]:
+def _iter_literal_pieces(site: Site, node: ast.expr) -> Iterator[tuple[int, str, bool]]:
     """(offset, text as written, whether it is raw) of each literal that a string is put together from."""
-    start, end = site.source.span(node)
+    start, end = site.source.get_span(node)
     lines = f"({site.source.text[start:end]})".splitlines(keepends=True)
     try:
         tokens = [t for t in tokenize.generate_tokens(iter(lines).__next__) if t.type == tokenize.STRING]
@@ -96,43 +96,43 @@ def _pieces(site: Site, node: ast.expr) -> Iterator[tuple[int, str, bool]]:
             yield place, written[3], "r" in written[1].lower()
 
 
-def _varied(start: int, body: str, raw: bool) -> Iterator[Change]:
+def _iter_variants(start: int, body: str, raw: bool) -> Iterator[Change]:
     for pattern, others in _EDITS:
         for match in re.finditer(pattern, body):
             for other in others:
-                if _written(other, raw) != match[0]:
-                    yield _change(start, body, match.start(), match.end(), _written(other, raw))
+                if _escape_text(other, raw) != match[0]:
+                    yield _create_change(start, body, match.start(), match.end(), _escape_text(other, raw))
     for text in ("$", r"\b", r"\Z", r"\s*"):
         if not body.endswith(text):
-            yield _change(start, body, len(body), len(body), _written(text, raw))
+            yield _create_change(start, body, len(body), len(body), _escape_text(text, raw))
     for text in ("^", r"\b", r"\s*"):
         if not body.startswith(text):
-            yield _change(start, body, 0, 0, _written(text, raw))
+            yield _create_change(start, body, 0, 0, _escape_text(text, raw))
     for match in re.finditer(r"(?<!\\)\]", body):
         for text in _MEMBERS:
-            yield _change(start, body, match.start(), match.start(), _written(text, raw))
+            yield _create_change(start, body, match.start(), match.start(), _escape_text(text, raw))
     for match in re.finditer(r"(?<!\\)\)(?![*+?{])", body):
         for text in ("?", "*", "+"):
-            yield _change(start, body, match.end(), match.end(), text)
+            yield _create_change(start, body, match.end(), match.end(), text)
     for match in re.finditer(r"\\[dwsS](?![*+?{])|[^\\\W](?=[^*+?{\w]|$)|[^\w\s\\()[\]{}*+?^$|.]$", body):
-        yield _change(start, body, match.end(), match.end(), "?")
+        yield _create_change(start, body, match.end(), match.end(), "?")
 
 
-def _change(start: int, body: str, first: int, last: int, text: str) -> Change:
+def _create_change(start: int, body: str, first: int, last: int, text: str) -> Change:
     old, new = body, body[:first] + text + body[last:]
-    why = f"`{_short(old)}` should be `{_short(new)}`"
+    why = f"`{_shorten_text(old)}` should be `{_shorten_text(new)}`"
     return Change(start=start + first, end=start + last, text=text, why=why)
 
 
-def _written(text: str, raw: bool) -> str:
+def _escape_text(text: str, raw: bool) -> str:
     return text if raw else text.replace("\\", "\\\\")
 
 
-def _short(text: str) -> str:
+def _shorten_text(text: str) -> str:
     return text if len(text) <= 60 else f"{text[:28]}…{text[-28:]}"
 
 
-def _compiles(value: str) -> bool:
+def _is_valid_regex(value: str) -> bool:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", FutureWarning)  # the project's own affair

@@ -31,7 +31,7 @@ _KINDS: dict[type[ast.expr], int] = {
 }
 
 
-def binding(node: ast.expr) -> int:
+def get_binding(node: ast.expr) -> int:
     """How tightly a node holds together when written without parentheses of its own."""
     if isinstance(node, ast.BinOp):
         return _OPERATORS.get(type(node.op), PRODUCT)
@@ -48,15 +48,15 @@ def binding(node: ast.expr) -> int:
     return _KINDS.get(type(node), ATOM)
 
 
-def required(parent: ast.AST | None, node: ast.expr) -> int:
+def get_required_binding(parent: ast.AST | None, node: ast.expr) -> int:
     """How tightly a child must hold together to stand in its parent as it is."""
     if isinstance(parent, ast.BinOp):
-        level = binding(parent)
+        level = get_binding(parent)
         if isinstance(parent.op, ast.Pow):
             return UNARY if node is parent.right else AWAIT
         return level if node is parent.left else level + 1
     if isinstance(parent, ast.BoolOp):
-        return binding(parent) + 1
+        return get_binding(parent) + 1
     if isinstance(parent, ast.Compare):
         return BITOR
     if isinstance(parent, ast.UnaryOp):
@@ -77,7 +77,7 @@ def _is_head(parent: ast.AST | None, node: ast.expr) -> bool:
 
 
 @lru_cache(maxsize=1 << 16)
-def text_binding(text: str) -> int:
+def parse_binding(text: str) -> int:
     if text.isidentifier() or text.isdigit():
         return ATOM
     try:
@@ -88,7 +88,7 @@ def text_binding(text: str) -> int:
         return ATOM
     if isinstance(node, ast.Tuple) and not text.lstrip().startswith("("):
         return LOOSEST
-    return binding(node)
+    return get_binding(node)
 
 
 _OPPOSITES: dict[type[ast.cmpop], str] = {
@@ -97,7 +97,7 @@ _OPPOSITES: dict[type[ast.cmpop], str] = {
 
 
 @lru_cache(maxsize=1 << 12)
-def negated(text: str) -> str:
+def negate_condition(text: str) -> str:
     """The opposite of a condition, as a person would write it: `a != b`, not `not a == b`."""
     if text.isidentifier():
         return f"not {text}"
@@ -106,14 +106,14 @@ def negated(text: str) -> str:
     except SyntaxError:  # over several lines
         return f"not ({text})"
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
-        return _part(text, node.operand, COMPARISON)
+        return _format_part(text, node.operand, COMPARISON)
     if isinstance(node, ast.Compare) and len(node.ops) == 1 and type(node.ops[0]) in _OPPOSITES:
-        left, right = (_part(text, each, BITOR) for each in (node.left, node.comparators[0]))
+        left, right = (_format_part(text, each, BITOR) for each in (node.left, node.comparators[0]))
         return f"{left} {_OPPOSITES[type(node.ops[0])]} {right}"
-    return f"not {text}" if binding(node) >= NOT else f"not ({text})"
+    return f"not {text}" if get_binding(node) >= NOT else f"not ({text})"
 
 
-def _part(text: str, node: ast.expr, level: int) -> str:
+def _format_part(text: str, node: ast.expr, level: int) -> str:
     """An operand's text, in parentheses if it binds more loosely than `level`."""
     part = ast.get_source_segment(text, node) or ""
-    return part if binding(node) >= level else f"({part})"
+    return part if get_binding(node) >= level else f"({part})"

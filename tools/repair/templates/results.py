@@ -22,11 +22,11 @@ def result_of_none(site: Site) -> Iterator[Change]:
         return
     call = statement.value
     if isinstance(call.func, ast.Attribute) and call.func.attr in _IN_PLACE:
-        text = site.text(call)
-        yield site.rewrite(text, f"`{text}` changes its object and returns nothing to keep")
+        text = site.get_text(call)
+        yield site.rewrite_statement(text, f"`{text}` changes its object and returns nothing to keep")
         if call.func.attr in ("sort", "reverse"):
             function = {"sort": "sorted", "reverse": "reversed"}[call.func.attr]
-            yield site.replace(call, f"list({function}({site.text(call.func.value)}))")
+            yield site.replace_node(call, f"list({function}({site.get_text(call.func.value)}))")
 
 
 @template(prior=1.2)
@@ -46,26 +46,28 @@ def dropped_result(site: Site) -> Iterator[Change]:
     else:
         return
     for name in dict.fromkeys(kept):
-        text = f"{name} = {site.text(value)}"
-        yield site.rewrite(text, f"the result of `{site.text(value)}` is dropped; `{text}` is meant")
+        text = f"{name} = {site.get_text(value)}"
+        yield site.rewrite_statement(
+            text, f"the result of `{site.get_text(value)}` is dropped; `{text}` is meant"
+        )
 
 
 @template(prior=0.5, precision=0.8)
 def missing_last_return(site: Site) -> Iterator[Change]:
     """A function that ends without an answer, though it gives one elsewhere (TBar FP12)."""
     function = site.function
-    if function is None or site.statement is not function.body[-1] or not site.alone_on_lines:
+    if function is None or site.statement is not function.body[-1] or not site.is_alone_on_lines:
         return
     if isinstance(site.statement, ast.Return | ast.Raise | Function):
         return
-    nodes = site.source.nodes_in(function)
+    nodes = site.source.list_nodes(function)
     answers = [n.value for n in nodes if isinstance(n, ast.Return) and n.value is not None]
     if not answers:
         return
     logical = any(isinstance(each, ast.Constant) and isinstance(each.value, bool) for each in answers)
     usual = ("False", "True") if logical else ("0", "-1", "None", "[]", '""', "True", "False")
     sizes = [f"len({each.arg})" for each in function.args.args if each.arg not in ("self", "cls")]
-    for text in dict.fromkeys([*usual[:2], *map(site.text, answers), *sizes, *usual[2:]]):
+    for text in dict.fromkeys([*usual[:2], *map(site.get_text, answers), *sizes, *usual[2:]]):
         if "\n" not in text:
             yield site.insert_after(
                 f"return {text}", f"`return {text}` is missing at the end of the function"

@@ -33,28 +33,28 @@ def swapped_operands(site: Site) -> Iterator[Change]:
     """The operands the other way round (QuixBugs class 6; TBar FP11)."""
     for node in site.nodes:
         if isinstance(node, ast.BinOp):
-            yield _exchanged(site, node, node.left, node.right)
-        elif isinstance(node, ast.Compare) and len(node.ops) == 1 and not _asks_whether_in(node):
-            yield _exchanged(site, node, node.left, node.comparators[0])
+            yield _exchange_parts(site, node, node.left, node.right)
+        elif isinstance(node, ast.Compare) and len(node.ops) == 1 and not _is_membership_test(node):
+            yield _exchange_parts(site, node, node.left, node.comparators[0])
         elif isinstance(node, ast.BoolOp):  # the check that must come first comes second
             for first, second in pairwise(node.values):
-                yield _exchanged(site, node, first, second)
+                yield _exchange_parts(site, node, first, second)
 
 
-def _asks_whether_in(node: ast.Compare) -> bool:
+def _is_membership_test(node: ast.Compare) -> bool:
     return isinstance(node.ops[0], ast.In | ast.NotIn)
 
 
 @template(prior=0.9)
 def dropped_operand(site: Site) -> Iterator[Change]:
     """One name or number too many in an arithmetic expression (operand deletion: Offutt 1996; TBar FP11.3)."""
-    yield from _dropped(site, lambda left_out: isinstance(left_out, ast.Name | ast.Constant))
+    yield from _drop_operands(site, lambda left_out: isinstance(left_out, ast.Name | ast.Constant))
 
 
 @template(prior=0.4, precision=0.75)
 def dropped_term(site: Site) -> Iterator[Change]:
     """A whole sub-expression too many: the same, but a larger change, so it needs stronger evidence."""
-    yield from _dropped(site, lambda left_out: not isinstance(left_out, ast.Name | ast.Constant))
+    yield from _drop_operands(site, lambda left_out: not isinstance(left_out, ast.Name | ast.Constant))
 
 
 @template(prior=1.0)
@@ -63,7 +63,7 @@ def swapped_arguments(site: Site) -> Iterator[Change]:
     for node in site.nodes:
         if isinstance(node, ast.Call):
             for first, second in combinations(node.args, 2):
-                yield _exchanged(site, node, first, second)
+                yield _exchange_parts(site, node, first, second)
 
 
 @template(prior=0.7)
@@ -72,21 +72,23 @@ def swapped_elements(site: Site) -> Iterator[Change]:
     for node in site.nodes:
         if isinstance(node, ast.Tuple | ast.List):
             for first, second in combinations(node.elts[:6], 2):
-                yield _exchanged(site, node, first, second)
+                yield _exchange_parts(site, node, first, second)
         elif isinstance(node, ast.IfExp):
-            yield _exchanged(site, node, node.body, node.orelse)
+            yield _exchange_parts(site, node, node.body, node.orelse)
 
 
 @template(prior=0.4)
 def dropped_argument(site: Site) -> Iterator[Change]:
     """An argument too many (TBar FP10.4; mutmut's argument removal)."""
     for node in site.nodes:
-        if isinstance(node, ast.Call) and len(node.args) + len(node.keywords) > _needed(node):
-            every = [*map(site.text, node.args), *map(site.text, node.keywords)]
+        if isinstance(node, ast.Call) and len(node.args) + len(node.keywords) > _count_required_arguments(
+            node
+        ):
+            every = [*map(site.get_text, node.args), *map(site.get_text, node.keywords)]
             for place, text in enumerate(every):
                 rest = ", ".join(every[:place] + every[place + 1 :])
-                yield site.replace(
-                    node, f"{site.text(node.func)}({rest})", f"the argument `{text}` should not be passed"
+                yield site.replace_node(
+                    node, f"{site.get_text(node.func)}({rest})", f"the argument `{text}` should not be passed"
                 )
 
 
@@ -97,11 +99,11 @@ def known_argument(site: Site) -> Iterator[Change]:
         if isinstance(node, ast.Call):
             name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
             given = {keyword.arg for keyword in node.keywords}
-            every = [*map(site.text, node.args), *map(site.text, node.keywords)]
+            every = [*map(site.get_text, node.args), *map(site.get_text, node.keywords)]
             for option in _OPTIONS.get(name, ()):
                 if option.split("=")[0] not in given and (name != "pop" or not every):
-                    text = f"{site.text(node.func)}({', '.join([*every, option])})"
-                    yield site.replace(node, text, f"`{option}` is missing in `{site.text(node)}`")
+                    text = f"{site.get_text(node.func)}({', '.join([*every, option])})"
+                    yield site.replace_node(node, text, f"`{option}` is missing in `{site.get_text(node)}`")
 
 
 _OPTIONS = {
@@ -115,7 +117,7 @@ _OPTIONS = {
 }
 
 
-def _needed(node: ast.Call) -> int:
+def _count_required_arguments(node: ast.Call) -> int:
     """Arguments that must stay; some methods can do without."""
     return (
         0
@@ -129,20 +131,20 @@ def added_argument(site: Site) -> Iterator[Change]:
     """An argument missing from a call of one of the file's functions (TBar FP10.4; TypeError's own case)."""
     for node in site.nodes:
         if isinstance(node, ast.Call):
-            called = _definition(site, node.func)
+            called = _find_definition(site, node.func)
             if called is None:
                 continue
             names = [each.arg for each in called.args.args if each.arg not in ("self", "cls")]
             given = {keyword.arg for keyword in node.keywords}
             options = [each.arg for each in called.args.kwonlyargs]
             missing = [name for name in (*names[len(node.args) :], *options) if name not in given]
-            every = [*map(site.text, node.args), *map(site.text, node.keywords)]
+            every = [*map(site.get_text, node.args), *map(site.get_text, node.keywords)]
             for name in missing:
                 for value in dict.fromkeys([name, *site.variables]):
-                    if site.known(value):
+                    if site.is_known(value):
                         text = ", ".join([*every, f"{name}={value}"])
-                        why = f"`{name}={value}` is not passed on to `{site.text(node.func)}`"
-                        yield site.replace(node, f"{site.text(node.func)}({text})", why)
+                        why = f"`{name}={value}` is not passed on to `{site.get_text(node.func)}`"
+                        yield site.replace_node(node, f"{site.get_text(node.func)}({text})", why)
 
 
 @template(prior=0.25, precision=0.5)
@@ -155,13 +157,13 @@ def unwrapped(site: Site) -> Iterator[Change]:
             and not isinstance(node.args[0], ast.Starred | ast.GeneratorExp)
         ):
             for argument in node.args:
-                yield site.replace(node, site.text(argument))
+                yield site.replace_node(node, site.get_text(argument))
             if (
                 isinstance(node.func, ast.Attribute)
                 and not node.keywords
                 and not _is_imported(site, node.func.value)
             ):
-                yield site.replace(node, site.text(node.func.value))
+                yield site.replace_node(node, site.get_text(node.func.value))
 
 
 def _is_imported(site: Site, node: ast.expr) -> bool:
@@ -174,39 +176,43 @@ def _is_imported(site: Site, node: ast.expr) -> bool:
 @template(prior=0.35, precision=0.7)
 def wrapped(site: Site) -> Iterator[Change]:
     """`x` → `f(x)`, f a function of the file or a common built-in (conversions: PyTER; TBar FP10.2)."""
-    own = [f.name for f in site.source.functions if f.name in site.source.module_names and _arity(f) == 1]
+    own = [
+        f.name
+        for f in site.source.functions
+        if f.name in site.source.module_names and _count_parameters(f) == 1
+    ]
     for node in site.nodes:
         if isinstance(node, ast.Name | ast.Attribute | ast.Subscript | ast.Call) and _is_value(site, node):
             for name in (*own, *_WRAPPERS):
-                if not (isinstance(node, ast.Call) and site.text(node.func) == name):
-                    yield site.replace(node, f"{name}({site.text(node)})")
+                if not (isinstance(node, ast.Call) and site.get_text(node.func) == name):
+                    yield site.replace_node(node, f"{name}({site.get_text(node)})")
 
 
 @template(prior=0.4)
 def bounded(site: Site) -> Iterator[Change]:
     """A value kept above or below another: `max(0, x)`, `min(best, x)` (QuixBugs: a running optimum that is lost)."""
     statement = site.statement
-    if not _reckons(site):
+    if not _uses_numbers(site):
         return
     if isinstance(statement, ast.Assign) and len(statement.targets) == 1:
-        value, others = statement.value, [site.text(statement.targets[0]), "0", "1", *site.variables]
+        value, others = statement.value, [site.get_text(statement.targets[0]), "0", "1", *site.variables]
     elif isinstance(statement, ast.Return) and statement.value is not None:
         value, others = statement.value, ["0", "1", *site.variables]
     else:
         return
     for other in dict.fromkeys(others):
         for function in ("max", "min"):
-            yield site.replace(value, f"{function}({other}, {site.text(value)})")
+            yield site.replace_node(value, f"{function}({other}, {site.get_text(value)})")
 
 
-def _reckons(site: Site) -> bool:
+def _uses_numbers(site: Site) -> bool:
     """The function has to do with numbers at all: texts have an order too, but no bounds."""
     return any(
         (isinstance(node, ast.Constant) and type(node.value) in (int, float))
         or (isinstance(node, ast.Compare) and isinstance(node.ops[0], ast.Lt | ast.LtE | ast.Gt | ast.GtE))
         or (isinstance(node, ast.BinOp | ast.AugAssign) and isinstance(node.op, _ARITHMETIC))
         or (isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in _NUMBERS)
-        for node in (site.source.nodes_in(site.function) if site.function is not None else site.nodes)
+        for node in (site.source.list_nodes(site.function) if site.function is not None else site.nodes)
     )
 
 
@@ -221,13 +227,13 @@ def extended(site: Site) -> Iterator[Change]:
     for node in site.nodes:
         if isinstance(node, ast.Name | ast.Call | ast.Subscript | ast.Attribute) and _is_value(site, node):
             for name in site.variables:
-                if name != site.text(node):
-                    yield site.replace(node, f"{site.operand(node, SUM)} - {name}")
-                    yield site.replace(node, f"{site.operand(node, SUM)} + {name}")
+                if name != site.get_text(node):
+                    yield site.replace_node(node, f"{site.format_operand(node, SUM)} - {name}")
+                    yield site.replace_node(node, f"{site.format_operand(node, SUM)} + {name}")
         elif isinstance(node, ast.List | ast.ListComp) and _is_value(site, node):
             for name in site.variables:
-                yield site.replace(node, f"{name} + {site.text(node)}")
-                yield site.replace(node, f"{site.text(node)} + {name}")
+                yield site.replace_node(node, f"{name} + {site.get_text(node)}")
+                yield site.replace_node(node, f"{site.get_text(node)} + {name}")
 
 
 @template(prior=0.2)
@@ -235,14 +241,14 @@ def scaled(site: Site) -> Iterator[Change]:
     """A factor, divisor, power or modulus missing (Offutt's operator insertion)."""
     for node in site.nodes:
         if isinstance(node, ast.Name | ast.Call | ast.Subscript | ast.Attribute) and _is_value(site, node):
-            text = site.operand(node, ATOM)
-            yield site.replace(node, f"{text} ** 2")
-            yield site.replace(node, f"{site.operand(node, PRODUCT)} // 2")
-            yield site.replace(node, f"{site.operand(node, PRODUCT)} * 2")
+            text = site.format_operand(node, ATOM)
+            yield site.replace_node(node, f"{text} ** 2")
+            yield site.replace_node(node, f"{site.format_operand(node, PRODUCT)} // 2")
+            yield site.replace_node(node, f"{site.format_operand(node, PRODUCT)} * 2")
             for name in site.variables:
-                if name != site.text(node):
-                    yield site.replace(node, f"{site.operand(node, PRODUCT)} * {name}")
-                    yield site.replace(node, f"{site.operand(node, PRODUCT)} % {name}")
+                if name != site.get_text(node):
+                    yield site.replace_node(node, f"{site.format_operand(node, PRODUCT)} * {name}")
+                    yield site.replace_node(node, f"{site.format_operand(node, PRODUCT)} % {name}")
 
 
 @template(prior=0.15, precision=0.7)
@@ -250,7 +256,7 @@ def negated_value(site: Site) -> Iterator[Change]:
     """A number with the other sign: an index from the end, a loss for a gain (Offutt's unary operator insertion)."""
     for node in site.nodes:
         if isinstance(node, ast.Name | ast.Call | ast.Subscript | ast.Attribute) and _is_value(site, node):
-            yield site.replace(node, f"-{site.operand(node, ATOM)}")
+            yield site.replace_node(node, f"-{site.format_operand(node, ATOM)}")
 
 
 @template(prior=0.15)
@@ -262,7 +268,7 @@ def chained_attribute(site: Site) -> Iterator[Change]:
             and _is_value(site, node)
             and isinstance(node.value, ast.Name | ast.Attribute)
         ):
-            yield site.replace(node, f"{site.text(node)}.{node.attr}")
+            yield site.replace_node(node, f"{site.get_text(node)}.{node.attr}")
 
 
 @template(prior=0.15, precision=0.7)
@@ -271,46 +277,46 @@ def reused(site: Site) -> Iterator[Change]:
     if site.function is None:
         return
     pool: dict[str, ast.expr] = {}
-    for node in site.source.nodes_in(site.function):
+    for node in site.source.list_nodes(site.function):
         if isinstance(node, ast.Call | ast.Subscript | ast.Attribute | ast.BinOp | ast.Compare) and _is_load(
             node
         ):
-            pool.setdefault(site.text(node), node)
+            pool.setdefault(site.get_text(node), node)
     for node in site.nodes:
         if isinstance(node, ast.Name | ast.Call | ast.Subscript | ast.Attribute) and _is_value(site, node):
             for text, other in pool.items():
-                if text != site.text(node) and "\n" not in text and _is_value(site, other):
-                    yield site.replace(node, text)
+                if text != site.get_text(node) and "\n" not in text and _is_value(site, other):
+                    yield site.replace_node(node, text)
 
 
-def _dropped(site: Site, fits: Callable[[ast.expr], bool]) -> Iterator[Change]:
+def _drop_operands(site: Site, fits: Callable[[ast.expr], bool]) -> Iterator[Change]:
     for node in site.nodes:
         if isinstance(node, ast.BinOp):
             for kept, left_out in ((node.left, node.right), (node.right, node.left)):
                 if fits(left_out):
-                    why = f"`{site.text(left_out)}` should not be in `{site.text(node)}`"
-                    yield site.replace(node, site.text(kept), why)
+                    why = f"`{site.get_text(left_out)}` should not be in `{site.get_text(node)}`"
+                    yield site.replace_node(node, site.get_text(kept), why)
 
 
-def _exchanged(site: Site, node: ast.expr, first: ast.expr, second: ast.expr) -> Change:
+def _exchange_parts(site: Site, node: ast.expr, first: ast.expr, second: ast.expr) -> Change:
     """The node with two of its parts exchanged, what stands around and between them unchanged."""
     source = site.source
-    (start, end), (a, b), (c, d) = source.span(node), source.span(first), source.span(second)
+    (start, end), (a, b), (c, d) = source.get_span(node), source.get_span(first), source.get_span(second)
     level = SUM + 1 if isinstance(node, ast.BinOp) else NOT if isinstance(node, ast.BoolOp) else 1
-    one, two = site.operand(first, level), site.operand(second, level)
+    one, two = site.format_operand(first, level), site.format_operand(second, level)
     text = source.text[start:a] + two + source.text[b:c] + one + source.text[d:end]
-    why = f"`{site.text(first)}` and `{site.text(second)}` should change places in `{site.text(node)}`"
-    fitted = site.replace(node, text, why) if not isinstance(node, ast.Tuple) else None
+    why = f"`{site.get_text(first)}` and `{site.get_text(second)}` should change places in `{site.get_text(node)}`"
+    fitted = site.replace_node(node, text, why) if not isinstance(node, ast.Tuple) else None
     return fitted or Change(start=start, end=end, text=text, why=why)
 
 
-def _definition(site: Site, func: ast.expr) -> Function | None:
+def _find_definition(site: Site, func: ast.expr) -> Function | None:
     name = func.id if isinstance(func, ast.Name) else func.attr if isinstance(func, ast.Attribute) else ""
     found: Sequence[Function] = [each for each in site.source.functions if each.name == name]
     return found[0] if len(found) == 1 else None
 
 
-def _arity(function: Function) -> int:
+def _count_parameters(function: Function) -> int:
     return len(function.args.args)
 
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-from tools.repair.templates.ways import Ways, operands
+from tools.repair.templates.ways import CodeUsage, iter_operands
 
 # Longer texts are no names of anything.
 LONGEST_MEMBER = 40
@@ -61,41 +61,43 @@ class Source:
             child: node for node in ast.walk(self.tree) for child in ast.iter_child_nodes(node)
         }
 
-    def offset(self, line: int, column: int) -> int:
+    def to_offset(self, line: int, column: int) -> int:
         """Characters before a position whose column counts UTF-8 bytes, as `ast` has it."""
         text = self._lines[line - 1]
         if not text.isascii():
             column = len(text.encode()[:column].decode())
         return self._starts[line - 1] + column
 
-    def span(self, node: ast.expr | ast.stmt | ast.keyword | ast.excepthandler) -> tuple[int, int]:
+    def get_span(self, node: ast.expr | ast.stmt | ast.keyword | ast.excepthandler) -> tuple[int, int]:
         assert node.end_lineno is not None
         assert node.end_col_offset is not None
-        return self.offset(node.lineno, node.col_offset), self.offset(node.end_lineno, node.end_col_offset)
+        return self.to_offset(node.lineno, node.col_offset), self.to_offset(
+            node.end_lineno, node.end_col_offset
+        )
 
-    def segment(self, node: ast.expr | ast.stmt | ast.keyword | ast.excepthandler) -> str:
-        start, end = self.span(node)
+    def get_text(self, node: ast.expr | ast.stmt | ast.keyword | ast.excepthandler) -> str:
+        start, end = self.get_span(node)
         return self.text[start:end]
 
-    def formatted(self, literal: ast.JoinedStr) -> Iterator[ast.expr]:
+    def iter_format_expressions(self, literal: ast.JoinedStr) -> Iterator[ast.expr]:
         """What stands in the braces of an f-string, format specifications included, where its positions are exact.
 
         Before Python 3.12 they are now and then of another place, so that the text there has to say the same.
         """
         for part in literal.values:
             if isinstance(part, ast.FormattedValue):
-                if self._is_exact(part.value):
+                if self._has_exact_position(part.value):
                     yield part.value
                 if isinstance(part.format_spec, ast.JoinedStr):
-                    yield from self.formatted(part.format_spec)
+                    yield from self.iter_format_expressions(part.format_spec)
 
-    def _is_exact(self, node: ast.expr) -> bool:
+    def _has_exact_position(self, node: ast.expr) -> bool:
         if sys.version_info >= (3, 12):
             return True
         if node.lineno != node.end_lineno or not 0 < node.lineno <= len(self._lines):
             return False
         try:
-            there = ast.parse(self.segment(node), mode="eval").body
+            there = ast.parse(self.get_text(node), mode="eval").body
         except (SyntaxError, ValueError):
             return False
         return ast.dump(there) == ast.dump(node)
@@ -114,20 +116,20 @@ class Source:
                 found.setdefault(place, []).append(hunk)
         return found
 
-    def line_start(self, line: int) -> int:
+    def get_line_start(self, line: int) -> int:
         return self._starts[line - 1]
 
-    def indentation(self, line: int) -> str:
+    def get_indentation(self, line: int) -> str:
         text = self._lines[line - 1]
         return text[: len(text) - len(text.lstrip())]
 
     @cached_property
-    def ways(self) -> Ways:
+    def usage(self) -> CodeUsage:
         """How the file does things: what its other places have to lend to one that lacks it."""
-        return Ways(self)
+        return CodeUsage(self)
 
     @cached_property
-    def phrases(self) -> frozenset[tuple[str, str, str]]:
+    def token_triples(self) -> frozenset[tuple[str, str, str]]:
         """Every three tokens that stand in a row."""
         row = TOKEN.findall(self.text)
         return frozenset(zip(row, row[1:], row[2:], strict=False))
@@ -140,8 +142,8 @@ class Source:
     def module_names(self) -> dict[str, ast.AST]:
         """Names bound at module level, with what binds them."""
         found: dict[str, ast.AST] = {}
-        for node in _outside_functions(self.tree):
-            for name in _bound(node):
+        for node in _iter_outside_functions(self.tree):
+            for name in _list_bound_names(node):
                 found.setdefault(name, node)
         return found
 
@@ -161,14 +163,14 @@ class Source:
     def constants(self) -> list[tuple[str, ast.stmt]]:
         """Names that assignments of the module or of its classes bind, each with its statement."""
         found: list[tuple[str, ast.stmt]] = []
-        for node in _outside_functions(self.tree):
+        for node in _iter_outside_functions(self.tree):
             if isinstance(node, ast.ClassDef):
                 inside: list[ast.AST] = [*node.body]
             else:
                 inside = [node]
             for each in inside:
                 if isinstance(each, ast.Assign | ast.AnnAssign | ast.AugAssign):
-                    found.extend((name, each) for name in _bound(each))
+                    found.extend((name, each) for name in _list_bound_names(each))
         return found
 
     @cached_property
@@ -182,7 +184,7 @@ class Source:
         for node in ast.walk(self.tree):
             if isinstance(node, ast.ClassDef):
                 for each in node.body:
-                    found.update(_bound(each))
+                    found.update(_list_bound_names(each))
         return sorted(name for name in found if not name.startswith("__"))
 
     @cached_property
@@ -197,7 +199,7 @@ class Source:
     def attributes_bound(self) -> frozenset[str]:
         """Attributes that something in the file gives a value: methods, class variables, assignments."""
         classes = [node for node in ast.walk(self.tree) if isinstance(node, ast.ClassDef)]
-        named = {name for node in classes for each in node.body for name in _bound(each)}
+        named = {name for node in classes for each in node.body for name in _list_bound_names(each)}
         return self.assigned_attributes | named
 
     @cached_property
@@ -207,13 +209,15 @@ class Source:
         }
         return sorted(value for value in values if 0 < len(value) < 40 and "\n" not in value)
 
-    def names_in(self, function: Function) -> list[str]:
+    def list_names(self, function: Function) -> list[str]:
         if function not in self._names_in:
-            names, around = local_names(function), self.enclosing(function)
-            self._names_in[function] = list(dict.fromkeys(names + (self.names_in(around) if around else [])))
+            names, around = list_local_names(function), self.find_enclosing_function(function)
+            self._names_in[function] = list(
+                dict.fromkeys(names + (self.list_names(around) if around else []))
+            )
         return self._names_in[function]
 
-    def nodes_in(self, function: Function | None) -> list[ast.AST]:
+    def list_nodes(self, function: Function | None) -> list[ast.AST]:
         """All nodes of a function, or none; of the same function they are asked for again and again."""
         if function is None:
             return []
@@ -231,7 +235,7 @@ class Source:
                     node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
                 )
                 for each in node.keywords:
-                    text = self.segment(each)
+                    text = self.get_text(each)
                     if each.arg and "\n" not in text:
                         found.setdefault(name, Counter())[text] += 1
         return found
@@ -280,14 +284,14 @@ class Source:
         """Names and attributes whose truth is asked for somewhere in the file."""
         found: Counter[str] = Counter()
         nodes = ast.walk(self.tree)
-        for node in operands(
+        for node in iter_operands(
             [each.test for each in nodes if isinstance(each, ast.If | ast.While | ast.IfExp)]
         ):
             if isinstance(node, ast.Name | ast.Attribute):
-                found[self.segment(node)] += 1
+                found[self.get_text(node)] += 1
         return found
 
-    def names_of(self, text: str) -> frozenset[str]:
+    def find_names(self, text: str) -> frozenset[str]:
         """The names that an expression of this file reads."""
         if text not in self._names_of:
             nodes = ast.walk(ast.parse(f"({text})", mode="eval"))  # it may go over several lines
@@ -295,26 +299,26 @@ class Source:
         return self._names_of[text]
 
     @cached_property
-    def calls_of_one(self) -> Counter[str]:
+    def one_argument_calls(self) -> Counter[str]:
         """How often each function, by the name it is called by, is called with one argument."""
         every = (n for n in ast.walk(self.tree) if isinstance(n, ast.Call) and len(n.args) == 1)
         plain = (n.func for n in every if not n.keywords and isinstance(n.func, ast.Name | ast.Attribute))
-        return Counter(self.segment(each) for each in plain)
+        return Counter(self.get_text(each) for each in plain)
 
-    def enclosing(self, node: ast.AST) -> Function | None:
+    def find_enclosing_function(self, node: ast.AST) -> Function | None:
         """The function around a node."""
         above = self.parents.get(node)
         while above is not None and not isinstance(above, Function):
             above = self.parents.get(above)
         return above
 
-    def enclosing_class(self, node: ast.AST) -> ast.ClassDef | None:
+    def find_enclosing_class(self, node: ast.AST) -> ast.ClassDef | None:
         above = self.parents.get(node)
         while above is not None and not isinstance(above, ast.ClassDef):
             above = self.parents.get(above)
         return above
 
-    def block(self, statement: ast.stmt) -> list[ast.stmt]:
+    def get_block(self, statement: ast.stmt) -> list[ast.stmt]:
         """The list of statements that `statement` is one of."""
         above = self.parents[statement]
         for name in ("body", "orelse", "finalbody"):
@@ -324,7 +328,7 @@ class Source:
         return [statement]
 
 
-def _outside_functions(tree: ast.Module) -> Iterator[ast.AST]:
+def _iter_outside_functions(tree: ast.Module) -> Iterator[ast.AST]:
     todo: list[ast.AST] = list(tree.body)
     while todo:
         node = todo.pop(0)
@@ -333,7 +337,7 @@ def _outside_functions(tree: ast.Module) -> Iterator[ast.AST]:
             todo.extend(ast.iter_child_nodes(node))
 
 
-def _bound(node: ast.AST) -> list[str]:
+def _list_bound_names(node: ast.AST) -> list[str]:
     if isinstance(node, Function | ast.ClassDef):
         return [node.name]
     if isinstance(node, ast.Import | ast.ImportFrom):
@@ -345,7 +349,7 @@ def _bound(node: ast.AST) -> list[str]:
     return []
 
 
-def local_names(function: Function) -> list[str]:
+def list_local_names(function: Function) -> list[str]:
     """Parameters, then everything assigned in the function, each once."""
     arguments = function.args
     every = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
@@ -358,19 +362,19 @@ def local_names(function: Function) -> list[str]:
     return list(dict.fromkeys(names))
 
 
-def first_line(statement: ast.stmt) -> int:
+def get_first_line(statement: ast.stmt) -> int:
     """Decorators included."""
     decorators: list[ast.expr] = getattr(statement, "decorator_list", [])
     return min([statement.lineno, *(each.lineno for each in decorators)])
 
 
-def header_nodes(statement: ast.stmt, source: Source | None = None) -> list[ast.expr]:
+def list_header_nodes(statement: ast.stmt, source: Source | None = None) -> list[ast.expr]:
     """Expressions of a statement itself: of a compound statement, its header's.
 
     What stands in the braces of an f-string is among them only where `source` shows that its positions are exact.
     """
     found: list[ast.expr] = []
-    todo: list[ast.AST] = _header(statement)
+    todo: list[ast.AST] = _list_header_children(statement)
     while todo:
         node = todo.pop(0)
         if isinstance(node, ast.expr):
@@ -378,7 +382,7 @@ def header_nodes(statement: ast.stmt, source: Source | None = None) -> list[ast.
         if not isinstance(node, ast.JoinedStr):
             todo.extend(ast.iter_child_nodes(node))
         elif source is not None:
-            todo.extend(source.formatted(node))
+            todo.extend(source.iter_format_expressions(node))
     return found
 
 
@@ -387,7 +391,7 @@ _BODIES = frozenset(
 )
 
 
-def _header(statement: ast.stmt) -> list[ast.AST]:
+def _list_header_children(statement: ast.stmt) -> list[ast.AST]:
     """The children of a statement that are not statements, nor annotations of types."""
     found: list[ast.AST] = []
     for name, value in ast.iter_fields(statement):

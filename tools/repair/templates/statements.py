@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from tools.repair.templates.base import BUILTINS, Change, Site, template
-from tools.repair.templates.source import Function, first_line
+from tools.repair.templates.source import Function, get_first_line
 
 _EXCEPTIONS = (
     "ValueError",
@@ -22,17 +22,18 @@ _EXCEPTIONS = (
 @template(prior=0.8)
 def missing_return(site: Site) -> Iterator[Change]:
     """A value computed and then dropped: `x` → `return x` (TBar FP12; TBar FP4, insert missed statement)."""
-    statement, block = site.statement, site.source.block(site.statement)
+    statement, block = site.statement, site.source.get_block(site.statement)
     if isinstance(statement, ast.Expr) and not isinstance(statement.value, ast.Yield | ast.Constant):
-        yield site.rewrite(
-            f"return {site.text(statement)}", f"the result of `{site.text(statement)}` is not returned"
+        yield site.rewrite_statement(
+            f"return {site.get_text(statement)}",
+            f"the result of `{site.get_text(statement)}` is not returned",
         )
     inside = site.function is not None and statement in site.function.body
     if (
         inside
         and statement is block[-1]
         and not isinstance(statement, ast.Return | ast.Raise)
-        and site.alone_on_lines
+        and site.is_alone_on_lines
     ):
         for name in site.variables:
             yield site.insert_after(f"return {name}", f"`{name}` is not returned at the end of the function")
@@ -45,39 +46,39 @@ def comparison_for_assignment(site: Site) -> Iterator[Change]:
     if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Compare):
         compare = statement.value
         if len(compare.ops) == 1 and isinstance(compare.ops[0], ast.Eq):
-            left, right = site.text(compare.left), site.text(compare.comparators[0])
+            left, right = site.get_text(compare.left), site.get_text(compare.comparators[0])
             for sign in ("=", "+=", "-="):
                 text = f"{left} {sign} {right}"
-                yield site.rewrite(
-                    text, f"`{site.text(statement)}` compares and drops the result; `{text}` is meant"
+                yield site.rewrite_statement(
+                    text, f"`{site.get_text(statement)}` compares and drops the result; `{text}` is meant"
                 )
 
 
 @template(prior=0.35)
 def moved_into_else(site: Site) -> Iterator[Change]:
     """A statement after an `if` that belongs to its other branch (TBar FP14)."""
-    block = site.source.block(site.statement)
+    block = site.source.get_block(site.statement)
     place = block.index(site.statement) if site.statement in block else 0
     before = block[place - 1] if place else None
-    if isinstance(before, ast.If) and not before.orelse and site.alone_on_lines and _is_open(before):
-        start, end = _whole_lines(site, site.statement)
-        margin = site.source.indentation(site.statement.lineno)
-        inner = site.source.indentation(before.body[-1].lineno)
-        lines = _shifted(site.source.text[start:end], inner, margin)
-        why = f"`{_first(site)}` belongs into an `else`"
+    if isinstance(before, ast.If) and not before.orelse and site.is_alone_on_lines and _has_own_lines(before):
+        start, end = _get_line_span(site, site.statement)
+        margin = site.source.get_indentation(site.statement.lineno)
+        inner = site.source.get_indentation(before.body[-1].lineno)
+        lines = _shift_indentation(site.source.text[start:end], inner, margin)
+        why = f"`{_get_first_line(site)}` belongs into an `else`"
         yield Change(start=start, end=end, text=f"{margin}else:\n{lines}", why=why)
 
 
 @template(prior=0.35, precision=0.65)
 def early_return(site: Site) -> Iterator[Change]:
     """A guard for empty or missing input is missing (TBar FP2, null checker; PyTER; low precision)."""
-    if site.function is None or not site.alone_on_lines or isinstance(site.statement, Function):
+    if site.function is None or not site.is_alone_on_lines or isinstance(site.statement, Function):
         return
     results = ["return None", "return 0", "return []", "return False", "return True", 'return ""']
-    answers = _answers(site.function)
+    answers = _returns_values(site.function)
     if not answers:
         results = ["return"]
-    if any(isinstance(node, ast.For | ast.While) for node in _above(site)):
+    if any(isinstance(node, ast.For | ast.While) for node in _iter_enclosing(site)):
         results.insert(0, "continue")
     used = [n.id for n in site.nodes if isinstance(n, ast.Name) and n.id in site.variables]
     for name in dict.fromkeys(used):
@@ -88,7 +89,7 @@ def early_return(site: Site) -> Iterator[Change]:
                 )
 
 
-def _answers(function: Function) -> bool:
+def _returns_values(function: Function) -> bool:
     """It returns values: no generator and nothing that is done for its effects alone."""
     nodes = list(ast.walk(function))
     if any(isinstance(node, ast.Yield | ast.YieldFrom) for node in nodes):
@@ -100,12 +101,12 @@ def _answers(function: Function) -> bool:
 @template(prior=0.3, precision=0.67)
 def missing_call(site: Site) -> Iterator[Change]:
     """Something that is not put into a collection of the function (PraPR, method call; QuixBugs class 14)."""
-    if site.function is None or not site.alone_on_lines:
+    if site.function is None or not site.is_alone_on_lines:
         return
     outermost = site.function
-    while (around := site.source.enclosing(outermost)) is not None:
+    while (around := site.source.find_enclosing_function(outermost)) is not None:
         outermost = around
-    for container, method in _containers(outermost):
+    for container, method in _find_containers(outermost):
         for name in site.variables:
             if name != container:
                 text = f"{container}.{method}({name})"
@@ -116,11 +117,11 @@ def missing_call(site: Site) -> Iterator[Change]:
 @template(prior=0.2, precision=0.65)
 def missing_assignment(site: Site) -> Iterator[Change]:
     """`a = b` between two variables of the function is missing (TBar FP4; QuixBugs class 14)."""
-    if site.function is None or not site.alone_on_lines:
+    if site.function is None or not site.is_alone_on_lines:
         return
     rebound = [
         n.id
-        for n in site.source.nodes_in(site.function)
+        for n in site.source.list_nodes(site.function)
         if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
     ]
     for target in dict.fromkeys(rebound):
@@ -133,15 +134,15 @@ def missing_assignment(site: Site) -> Iterator[Change]:
 @template(prior=0.2, precision=0.65)
 def copied_statement(site: Site) -> Iterator[Change]:
     """A statement of the same function, with one name exchanged, is missing here too (GenProg; TBar FP4)."""
-    if site.function is None or not site.alone_on_lines:
+    if site.function is None or not site.is_alone_on_lines:
         return
-    for other in site.source.nodes_in(site.function):
+    for other in site.source.list_nodes(site.function):
         if not isinstance(other, ast.Expr | ast.AugAssign | ast.Assign) or other is site.statement:
             continue
-        text = site.text(other)
+        text = site.get_text(other)
         if "\n" in text or (isinstance(other, ast.Expr) and isinstance(other.value, ast.Constant)):
             continue
-        for copy in dict.fromkeys([text, *_substituted(site, other)]):
+        for copy in dict.fromkeys([text, *_iter_substitutions(site, other)]):
             yield site.insert_before(copy, f"`{copy}` is missing")
             yield site.insert_after(copy, f"`{copy}` is missing")
 
@@ -151,27 +152,29 @@ def removed_statement(site: Site) -> Iterator[Change]:
     """A statement that should not be there (GenProg, Kali, TBar FP15; passes weak tests, so late)."""
     if isinstance(site.statement, ast.Import | ast.ImportFrom | Function | ast.ClassDef):
         return
-    why = f"`{_first(site)}` should not be there"
-    if len(site.source.block(site.statement)) == 1:
-        yield site.rewrite("pass", why)
-    elif site.alone_on_lines and not _is_elif(site):
-        start, end = _whole_lines(site, site.statement)
+    why = f"`{_get_first_line(site)}` should not be there"
+    if len(site.source.get_block(site.statement)) == 1:
+        yield site.rewrite_statement("pass", why)
+    elif site.is_alone_on_lines and not _is_elif(site):
+        start, end = _get_line_span(site, site.statement)
         yield Change(start=start, end=end, text="", why=why)
 
 
 @template(prior=0.5)
 def moved_statement(site: Site) -> Iterator[Change]:
     """Two neighbouring statements in the other order (TBar FP14)."""
-    block = site.source.block(site.statement)
+    block = site.source.get_block(site.statement)
     place = block.index(site.statement)
-    if place + 1 >= len(block) or not site.alone_on_lines or isinstance(site.statement, Function):
+    if place + 1 >= len(block) or not site.is_alone_on_lines or isinstance(site.statement, Function):
         return
     following = block[place + 1]
-    if Site(source=site.source, statement=following).alone_on_lines:
-        (start, middle), (other, end) = _whole_lines(site, site.statement), _whole_lines(site, following)
+    if Site(source=site.source, statement=following).is_alone_on_lines:
+        (start, middle), (other, end) = _get_line_span(site, site.statement), _get_line_span(site, following)
         text = site.source.text
-        swapped = _ended(text[other:end]) + text[middle:other] + _ended(text[start:middle])
-        first, second = _first(site), text[other:end].strip().split("\n")[0]
+        swapped = (
+            _end_with_newline(text[other:end]) + text[middle:other] + _end_with_newline(text[start:middle])
+        )
+        first, second = _get_first_line(site), text[other:end].strip().split("\n")[0]
         yield Change(start=start, end=end, text=swapped, why=f"`{second}` should come before `{first}`")
 
 
@@ -180,10 +183,10 @@ def moved_out_of_block(site: Site) -> Iterator[Change]:
     """The last statement of a block belongs after it, or the one after it inside: wrong indentation (TBar FP14)."""
     source, statement = site.source, site.statement
     above = source.parents.get(statement)
-    if not site.alone_on_lines or isinstance(statement, Function | ast.ClassDef) or _is_elif(site):
+    if not site.is_alone_on_lines or isinstance(statement, Function | ast.ClassDef) or _is_elif(site):
         return
-    block = source.block(statement)
-    start, end = _whole_lines(site, statement)
+    block = source.get_block(statement)
+    start, end = _get_line_span(site, statement)
     lines = source.text[start:end]
     if (
         (
@@ -194,17 +197,24 @@ def moved_out_of_block(site: Site) -> Iterator[Change]:
         and block is above.body
         and not getattr(above, "orelse", None)
     ):
-        text = _shifted(lines, source.indentation(above.lineno), source.indentation(statement.lineno))
+        text = _shift_indentation(
+            lines, source.get_indentation(above.lineno), source.get_indentation(statement.lineno)
+        )
         yield Change(
-            start=start, end=end, text=text, why=f"`{_first(site)}` belongs after the block, not in it"
+            start=start,
+            end=end,
+            text=text,
+            why=f"`{_get_first_line(site)}` belongs after the block, not in it",
         )
     place = block.index(statement)
     before = block[place - 1] if place else None
     if isinstance(before, ast.For | ast.While | ast.If | ast.With) and not getattr(before, "orelse", None):
-        inner = source.indentation(before.body[-1].lineno)
-        text = _shifted(lines, inner, source.indentation(statement.lineno))
-        header = source.text[source.span(before)[0] :].split("\n")[0]
-        yield Change(start=start, end=end, text=text, why=f"`{_first(site)}` belongs inside `{header}`")
+        inner = source.get_indentation(before.body[-1].lineno)
+        text = _shift_indentation(lines, inner, source.get_indentation(statement.lineno))
+        header = source.text[source.get_span(before)[0] :].split("\n")[0]
+        yield Change(
+            start=start, end=end, text=text, why=f"`{_get_first_line(site)}` belongs inside `{header}`"
+        )
 
 
 @template(prior=0.4)
@@ -212,8 +222,8 @@ def loop_exit(site: Site) -> Iterator[Change]:
     """`break` for `continue`, or neither (mutmut's keyword swap; cosmic-ray)."""
     if isinstance(site.statement, ast.Break | ast.Continue):
         old, new = ("break", "continue") if isinstance(site.statement, ast.Break) else ("continue", "break")
-        yield site.rewrite(new, f"`{old}` should be `{new}`")
-        yield site.rewrite("return", f"`{old}` should leave the function")
+        yield site.rewrite_statement(new, f"`{old}` should be `{new}`")
+        yield site.rewrite_statement("return", f"`{old}` should leave the function")
 
 
 @template(prior=0.5)
@@ -227,11 +237,11 @@ def exception_type(site: Site) -> Iterator[Change]:
         places = [handler.type for handler in site.statement.handlers if isinstance(handler.type, ast.Name)]
     for node in places:
         for name in dict.fromkeys(candidates):
-            if name != site.text(node):
-                yield site.replace(node, name)
+            if name != site.get_text(node):
+                yield site.replace_node(node, name)
 
 
-def _above(site: Site) -> Iterator[ast.AST]:
+def _iter_enclosing(site: Site) -> Iterator[ast.AST]:
     node = site.source.parents.get(site.statement)
     while node is not None and not isinstance(node, Function):
         yield node
@@ -241,12 +251,12 @@ def _above(site: Site) -> Iterator[ast.AST]:
 _METHOD_OF = {"list": "append", "set": "add", "deque": "append"}
 
 
-def _containers(function: Function) -> list[tuple[str, str]]:
+def _find_containers(function: Function) -> list[tuple[str, str]]:
     """Variables that hold a growing collection, with the method that adds to it."""
     found: dict[str, str] = {}
     for node in ast.walk(function):
         if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
-            method = _adder(node.value)
+            method = _get_add_method(node.value)
             if method:
                 found[node.targets[0].id] = method
         elif (
@@ -258,7 +268,7 @@ def _containers(function: Function) -> list[tuple[str, str]]:
     return sorted(found.items())
 
 
-def _adder(value: ast.expr) -> str:
+def _get_add_method(value: ast.expr) -> str:
     if isinstance(value, ast.List):
         return "append"
     if isinstance(value, ast.Set):
@@ -270,31 +280,31 @@ def _adder(value: ast.expr) -> str:
     return ""
 
 
-def _substituted(site: Site, statement: ast.stmt) -> Iterator[str]:
+def _iter_substitutions(site: Site, statement: ast.stmt) -> Iterator[str]:
     """The statement's text with one name exchanged for another variable."""
-    start = site.source.span(statement)[0]
-    text = site.text(statement)
+    start = site.source.get_span(statement)[0]
+    text = site.get_text(statement)
     for node in ast.walk(statement):
         if isinstance(node, ast.Name) and node.id in site.variables:
-            place = site.source.span(node)[0] - start
+            place = site.source.get_span(node)[0] - start
             for name in site.variables:
                 if name != node.id:
                     yield text[:place] + name + text[place + len(node.id) :]
 
 
-def _whole_lines(site: Site, statement: ast.stmt) -> tuple[int, int]:
+def _get_line_span(site: Site, statement: ast.stmt) -> tuple[int, int]:
     assert statement.end_lineno is not None
     source = site.source
-    return source.line_start(first_line(statement)), min(
-        source.line_start(statement.end_lineno + 1), len(source.text)
+    return source.get_line_start(get_first_line(statement)), min(
+        source.get_line_start(statement.end_lineno + 1), len(source.text)
     )
 
 
-def _ended(lines: str) -> str:
+def _end_with_newline(lines: str) -> str:
     return lines if lines.endswith("\n") else lines + "\n"
 
 
-def _shifted(lines: str, margin: str, old_margin: str) -> str:
+def _shift_indentation(lines: str, margin: str, old_margin: str) -> str:
     moved = [
         margin + line[len(old_margin) :] if line.startswith(old_margin) else line
         for line in lines.split("\n")
@@ -302,14 +312,14 @@ def _shifted(lines: str, margin: str, old_margin: str) -> str:
     return "\n".join(moved)
 
 
-def _is_open(statement: ast.If) -> bool:
+def _has_own_lines(statement: ast.If) -> bool:
     """Its body stands on lines of its own."""
     return statement.body[0].lineno > statement.lineno
 
 
 def _is_elif(site: Site) -> bool:
-    return isinstance(site.statement, ast.If) and site.text(site.statement).startswith("elif")
+    return isinstance(site.statement, ast.If) and site.get_text(site.statement).startswith("elif")
 
 
-def _first(site: Site) -> str:
-    return site.text(site.statement).split("\n")[0]
+def _get_first_line(site: Site) -> str:
+    return site.get_text(site.statement).split("\n")[0]

@@ -6,8 +6,8 @@ import ast
 from collections.abc import Iterator
 
 from tools.repair.templates.base import Change, Site, template
-from tools.repair.templates.calls import called
-from tools.repair.templates.practice import is_place
+from tools.repair.templates.calls import get_callee_name
+from tools.repair.templates.practice import is_reference
 from tools.repair.templates.precedence import ATOM
 
 _EMPTY = ("None", '""', "[]", "{}", "0")
@@ -20,7 +20,9 @@ def looked_up_with_care(site: Site) -> Iterator[Change]:
         if not (isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load)):
             continue
         if not isinstance(node.slice, ast.Slice | ast.Tuple | ast.UnaryOp) and not _is_number(node.slice):
-            yield site.replace(node, f"{site.operand(node.value, ATOM)}.get({site.text(node.slice)})")
+            yield site.replace_node(
+                node, f"{site.format_operand(node.value, ATOM)}.get({site.get_text(node.slice)})"
+            )
 
 
 @template(prior=0.5, precision=0.85)
@@ -31,15 +33,17 @@ def nothing_for_none(site: Site) -> Iterator[Change]:
     """
     for node in site.nodes:
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and not node.keywords:
-            given = ", ".join(site.text(each) for each in node.args[:2])
+            given = ", ".join(site.get_text(each) for each in node.args[:2])
             if node.func.id == "hasattr" and len(node.args) == 2:
-                yield site.replace(node, f"getattr({given}, None)")
+                yield site.replace_node(node, f"getattr({given}, None)")
             elif node.func.id == "getattr" and len(node.args) == 3:
-                yield site.replace(node, f"hasattr({given})")
+                yield site.replace_node(node, f"hasattr({given})")
         elif isinstance(node, ast.Compare) and [type(each) for each in node.ops] == [ast.In]:
             (place,) = node.comparators
-            if isinstance(node.left, ast.Constant | ast.Name) and is_place(place):
-                yield site.replace(node, f"{site.operand(place, ATOM)}.get({site.text(node.left)})")
+            if isinstance(node.left, ast.Constant | ast.Name) and is_reference(place):
+                yield site.replace_node(
+                    node, f"{site.format_operand(place, ATOM)}.get({site.get_text(node.left)})"
+                )
 
 
 @template(prior=0.35, precision=0.8)
@@ -56,11 +60,11 @@ def value_or_empty(site: Site) -> Iterator[Change]:
             or not isinstance(getattr(node, "ctx", ast.Load()), ast.Load)
         ):
             continue
-        if is_place(node) or isinstance(node, ast.Call):
+        if is_reference(node) or isinstance(node, ast.Call):
             for empty in _EMPTY:
-                yield site.replace(node, f"{site.text(node)} or {empty}")
+                yield site.replace_node(node, f"{site.get_text(node)} or {empty}")
         if isinstance(node, ast.BoolOp) and isinstance(node.op, ast.Or) and len(node.values) == 2:
-            yield site.replace(node, site.text(node.values[0]))
+            yield site.replace_node(node, site.get_text(node.values[0]))
 
 
 @template(prior=0.35, precision=0.8)
@@ -71,7 +75,7 @@ def variable_for_constant(site: Site) -> Iterator[Change]:
             for name in site.variables:
                 # An object is no number and no text, so that a comparison with it would say nothing.
                 if node.value is None or name not in ("self", "cls"):
-                    yield site.replace(node, name)
+                    yield site.replace_node(node, name)
 
 
 @template(prior=0.25, precision=0.85)
@@ -84,9 +88,9 @@ def named_argument(site: Site) -> Iterator[Change]:
             and not isinstance(node.args[-1], ast.Starred | ast.GeneratorExp)
         ):
             given = {each.arg for each in node.keywords}
-            names = list(site.package.parameters(called(node)))[len(node.args) - 1 :]
+            names = list(site.project_sources.collect_parameters(get_callee_name(node)))[len(node.args) - 1 :]
             for name in [each for each in names if each not in given][:8]:
-                yield site.replace(node.args[-1], f"{name}={site.text(node.args[-1])}")
+                yield site.replace_node(node.args[-1], f"{name}={site.get_text(node.args[-1])}")
 
 
 def _is_number(node: ast.expr) -> bool:

@@ -18,25 +18,25 @@ _BUILTINS = ("list", "set", "sum", "len", "max", "min", "sorted", "str", "int", 
 @template(prior=3.0, precision=0.85)
 def undefined_name(site: Site) -> Iterator[Change]:
     """A name that is bound nowhere: any variable of the function, or a plain value (NameError)."""
-    for node in _undefined(site):
+    for node in _find_undefined_names(site):
         above = site.source.parents.get(node)
         why = f"there is no `{node.id}`"
         if isinstance(above, ast.Attribute) and isinstance(above.ctx, ast.Store):
-            yield site.replace(above, above.attr, why)
+            yield site.replace_node(above, above.attr, why)
             continue
         called = isinstance(above, ast.Call) and above.func is node
         for name in site.variables:
             if name != node.id:
-                yield site.replace(node, name, f"{why}; `{name}` is meant")
-        for text in _BUILTINS if called else dict.fromkeys((*_CONSTANTS, *_numbers(site))):
-            yield site.replace(node, text, f"{why}; `{text}` is meant")
+                yield site.replace_node(node, name, f"{why}; `{name}` is meant")
+        for text in _BUILTINS if called else dict.fromkeys((*_CONSTANTS, *_list_numbers(site))):
+            yield site.replace_node(node, text, f"{why}; `{text}` is meant")
 
 
 @template(prior=3.0)
 def undefined_method(site: Site) -> Iterator[Change]:
     """A method that nothing defines: a function of that name, the argument itself, what it may stand for."""
-    inside = [each for each in site.source.functions if site.source.enclosing(each) is None]
-    defined = {function.name for function in inside if site.source.enclosing_class(function) is not None}
+    inside = [each for each in site.source.functions if site.source.find_enclosing_function(each) is None]
+    defined = {function.name for function in inside if site.source.find_enclosing_class(function) is not None}
     for node in site.nodes:
         if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)):
             continue
@@ -51,19 +51,19 @@ def undefined_method(site: Site) -> Iterator[Change]:
         if node.func.attr not in site.hints.missing_attributes and _may_be_inherited(site, node.func.attr):
             continue
         why = f"there is no method `{node.func.attr}`"
-        for text in _instead(site, node, node.func.attr):
-            yield site.replace(node, text, why)
+        for text in _iter_replacements(site, node, node.func.attr):
+            yield site.replace_node(node, text, why)
 
 
 def _may_be_inherited(site: Site, method: str) -> bool:
     """Another file's class has it: one that this class is made of, or one that is made of this class."""
-    own = site.source.enclosing_class(site.statement)
+    own = site.source.find_enclosing_class(site.statement)
     of_object = own is not None and all(isinstance(b, ast.Name) and b.id == "object" for b in own.bases)
-    return not of_object or method.startswith("assert") or site.package.binds(method)
+    return not of_object or method.startswith("assert") or site.project_sources.binds_attribute(method)
 
 
-def _instead(site: Site, node: ast.Call, name: str) -> Iterator[str]:
-    arguments = [*map(site.text, node.args), *map(site.text, node.keywords)]
+def _iter_replacements(site: Site, node: ast.Call, name: str) -> Iterator[str]:
+    arguments = [*map(site.get_text, node.args), *map(site.get_text, node.keywords)]
     listed = ", ".join(arguments)
     yield f"{name}({listed})"
     if len(node.args) == 1 and not node.keywords:
@@ -71,10 +71,10 @@ def _instead(site: Site, node: ast.Call, name: str) -> Iterator[str]:
         for function in (*_BUILTINS, "''.join", "not "):
             yield f"{function}({arguments[0]})"
         for method in ("values", "keys", "items"):
-            yield f"list({site.operand(node.args[0], ATOM)}.{method}())"
+            yield f"list({site.format_operand(node.args[0], ATOM)}.{method}())"
     elif len(node.args) == 2 and not node.keywords:
-        first, second = (site.operand(each, SUM) for each in node.args)
-        level = [site.operand(each, COMPARISON + 1) for each in node.args]
+        first, second = (site.format_operand(each, SUM) for each in node.args)
+        level = [site.format_operand(each, COMPARISON + 1) for each in node.args]
         sums = [f"{first} {sign} {second}" for sign in ("+", "-", "*", "//")]
         comparisons = [f"{level[0]} {sign} {level[1]}" for sign in ("<", ">", "<=", ">=", "==")]
         yield from (*comparisons, *sums) if _is_condition(site, node) else (*sums, *comparisons)
@@ -96,16 +96,16 @@ def _is_condition(site: Site, node: ast.expr) -> bool:
     )
 
 
-def _numbers(site: Site) -> list[str]:
+def _list_numbers(site: Site) -> list[str]:
     """Numbers that the function is written with."""
-    nodes = site.source.nodes_in(site.function) if site.function else []
+    nodes = site.source.list_nodes(site.function) if site.function else []
     values = {n.value for n in nodes if isinstance(n, ast.Constant) and type(n.value) is int}
     return [str(value) for value in sorted(values)]
 
 
-def _undefined(site: Site) -> list[ast.Name]:
+def _find_undefined_names(site: Site) -> list[ast.Name]:
     return [
         node
         for node in site.nodes
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and not site.known(node.id)
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and not site.is_known(node.id)
     ]

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from tools.repair.templates.base import Change, Site, template
-from tools.repair.templates.likeness import nearest
+from tools.repair.templates.likeness import find_nearest
 from tools.repair.templates.precedence import PRODUCT, SUM
 
 
@@ -18,7 +18,7 @@ def integer_constant(site: Site) -> Iterator[Change]:
             value = node.value
             near = (value + 1, value - 1, 0, 1, -value, 2, value * 10, value // 10)
             for other in dict.fromkeys(each for each in near if each != value):
-                yield site.replace(node, str(other))
+                yield site.replace_node(node, str(other))
 
 
 @template(prior=0.5)
@@ -34,10 +34,10 @@ def other_constant(site: Site) -> Iterator[Change]:
     for node in site.nodes:
         if isinstance(node, ast.Constant) and (node.value is None or isinstance(node.value, str | bool)):
             for text in swaps.get(node.value, ()):
-                yield site.replace(node, text)
+                yield site.replace_node(node, text)
         elif isinstance(node, ast.Constant) and isinstance(node.value, float):
             for value in (node.value * 10, node.value / 10, node.value * 100, node.value / 100, -node.value):
-                yield site.replace(node, f"{value:g}" if "." in f"{value:g}" else f"{value:.1f}")
+                yield site.replace_node(node, f"{value:g}" if "." in f"{value:g}" else f"{value:.1f}")
 
 
 @template(prior=0.5)
@@ -46,21 +46,21 @@ def other_string(site: Site) -> Iterator[Change]:
     for node in site.nodes:
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
             others = [each for each in site.source.strings if each != node.value]
-            near = nearest(node.value, others, 6, 0.3)
+            near = find_nearest(node.value, others, 6, 0.3)
             if len(node.value) == 1:  # letters and digits are never much alike
                 near += [each for each in others if len(each) == 1 and each not in near]
                 near += [each for each in ("0", "1", " ") if each not in (*near, node.value)]
             for text in near:
-                yield site.replace(node, _quoted(text, like=site.text(node)))
+                yield site.replace_node(node, _quote_like(text, like=site.get_text(node)))
 
 
 @template(prior=1.0)
 def off_by_one(site: Site) -> Iterator[Change]:
     """An index, bound, argument or result one more or less (QuixBugs class 4; the most common fault of all)."""
     for node in site.nodes:
-        if _counts(site, node) and not _is_named_value(node):
-            for text in (f"{site.operand(node, SUM)} + 1", f"{site.operand(node, SUM)} - 1"):
-                yield site.replace(node, text)
+        if _is_countable(site, node) and not _is_named_value(node):
+            for text in (f"{site.format_operand(node, SUM)} + 1", f"{site.format_operand(node, SUM)} - 1"):
+                yield site.replace_node(node, text)
 
 
 @template(prior=0.6)
@@ -68,18 +68,18 @@ def slice_bound(site: Site) -> Iterator[Change]:
     """A slice with one bound moved or left out (TBar FP10, mutate the arguments)."""
     for node in site.nodes:
         if isinstance(node, ast.Slice):
-            low = site.text(node.lower) if node.lower else ""
-            high = site.text(node.upper) if node.upper else ""
-            step = f":{site.text(node.step)}" if node.step else ""
+            low = site.get_text(node.lower) if node.lower else ""
+            high = site.get_text(node.upper) if node.upper else ""
+            step = f":{site.get_text(node.step)}" if node.step else ""
             pairs = [("", high), (low, ""), (high, low), ("1", high), (low, "-1")]
             pairs += (
                 [("1", "")] if (low, high) == ("", "-1") else [("", "-1")] if (low, high) == ("1", "") else []
             )
             for first, last in pairs:
                 if (first, last) != (low, high):
-                    yield site.replace(node, f"{first}:{last}{step}")
+                    yield site.replace_node(node, f"{first}:{last}{step}")
             if not step:
-                yield site.replace(node, f"{low}:{high}:-1")
+                yield site.replace_node(node, f"{low}:{high}:-1")
 
 
 @template(prior=0.35)
@@ -88,11 +88,11 @@ def slice_added(site: Site) -> Iterator[Change]:
     counters = [name for name in site.variables if _is_counter(site, name)]
     for node in site.nodes:
         if isinstance(node, ast.Name | ast.Attribute | ast.Subscript) and _is_sequence_place(site, node):
-            text = site.text(node)
+            text = site.get_text(node)
             bounds = ["1:", ":-1", *(f"{n}:" for n in counters), *(f":{n}" for n in counters)]
             for bound in bounds:
                 if text != bound.strip(":"):
-                    yield site.replace(node, f"{text}[{bound}]")
+                    yield site.replace_node(node, f"{text}[{bound}]")
 
 
 @template(prior=0.3)
@@ -100,10 +100,10 @@ def index_from_end(site: Site) -> Iterator[Change]:
     """`x[0]` for `x[-1]`, a missing element access, or one too many (TBar FP10)."""
     for node in site.nodes:
         if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load):
-            yield site.replace(node, site.operand(node.value, PRODUCT))
+            yield site.replace_node(node, site.format_operand(node.value, PRODUCT))
         elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and _is_argument(site, node):
-            yield site.replace(node, f"{node.id}[0]")
-            yield site.replace(node, f"{node.id}[-1]")
+            yield site.replace_node(node, f"{node.id}[0]")
+            yield site.replace_node(node, f"{node.id}[-1]")
 
 
 @template(prior=0.4)
@@ -111,20 +111,20 @@ def empty_result(site: Site) -> Iterator[Change]:
     """An empty collection that should hold something: the base case of a recursion (QuixBugs class 9)."""
     for node in site.nodes:
         if isinstance(node, ast.List | ast.Tuple) and not node.elts and isinstance(node.ctx, ast.Load):
-            yield site.replace(node, "[[]]")
+            yield site.replace_node(node, "[[]]")
             for name in site.variables:
-                yield site.replace(node, f"[{name}]")
+                yield site.replace_node(node, f"[{name}]")
         elif isinstance(node, ast.List) and len(node.elts) == 1:
-            yield site.replace(node, "[]")
+            yield site.replace_node(node, "[]")
 
 
-def _quoted(text: str, like: str) -> str:
+def _quote_like(text: str, like: str) -> str:
     quote = like.lstrip("rRbBuUfF")[:1]
     written = repr(text)
     return f'"{text}"' if quote == '"' and '"' not in text and written[1:-1] == text else written
 
 
-def _counts(site: Site, node: ast.expr) -> bool:
+def _is_countable(site: Site, node: ast.expr) -> bool:
     """Could be a number that counts something, where one more or less makes sense."""
     if not isinstance(node, ast.Name | ast.Call | ast.Attribute | ast.BinOp | ast.Subscript):
         return False
@@ -150,7 +150,7 @@ def _is_named_value(node: ast.expr) -> bool:
 
 def _is_counter(site: Site, name: str) -> bool:
     """Compared, counted with or used as an index somewhere in the function."""
-    for node in site.source.nodes_in(site.function):
+    for node in site.source.list_nodes(site.function):
         if isinstance(node, ast.Name) and node.id == name:
             above = site.source.parents.get(node)
             if isinstance(above, ast.Slice | ast.AugAssign):

@@ -15,14 +15,14 @@ if TYPE_CHECKING:
 LONGEST, LONGEST_CHAIN = 100, 40
 
 
-class Ways:
+class CodeUsage:
     """What is written in a file, counted; each only when a template asks for it."""
 
     def __init__(self, source: Source) -> None:
         self.source = source
 
     @cached_property
-    def members_of_last(self) -> dict[str, Counter[str]]:
+    def members_by_owner(self) -> dict[str, Counter[str]]:
         """Attributes by the last name of what they are read from: of `a.b.c` and `b.c` both, `c` of `b`."""
         found: dict[str, Counter[str]] = {}
         for node in ast.walk(self.source.tree):
@@ -53,7 +53,7 @@ class Ways:
             )
             if not isinstance(node, ast.Attribute | ast.Subscript) or inner or isinstance(node.ctx, ast.Del):
                 continue
-            text, root = self.source.segment(node), node.value
+            text, root = self.source.get_text(node), node.value
             while isinstance(root, ast.Attribute | ast.Subscript):
                 root = root.value
             is_called = isinstance(above, ast.Call) and node is above.func
@@ -67,7 +67,7 @@ class Ways:
         return found
 
     @cached_property
-    def questions(self) -> Counter[tuple[str, str]]:
+    def truth_tests(self) -> Counter[tuple[str, str]]:
         """(a name that it reads, call or comparison) of what is asked for its truth somewhere in the file."""
         found: Counter[tuple[str, str]] = Counter()
         every = list(ast.walk(self.source.tree))
@@ -75,29 +75,29 @@ class Ways:
         todo += [each for node in every if isinstance(node, ast.comprehension) for each in node.ifs]
         returned = (n.value for n in every if isinstance(n, ast.Return))
         todo += [each for each in returned if isinstance(each, ast.BoolOp | ast.Compare)]
-        for node in operands(todo):
+        for node in iter_operands(todo):
             if isinstance(node, ast.Call | ast.Compare):
-                text = self.source.segment(node)
+                text = self.source.get_text(node)
                 if "\n" not in text and len(text) < LONGEST:
                     read = {each.id for each in ast.walk(node) if isinstance(each, ast.Name)}
                     found.update((name, text) for name in read - self.source.module_names.keys())
         return found
 
     @cached_property
-    def guards(self) -> Counter[tuple[str, str]]:
+    def jump_guards(self) -> Counter[tuple[str, str]]:
         """(condition, what is done then) of each `if` whose body is a single jump, such as `return None`."""
         found: Counter[tuple[str, str]] = Counter()
         for node in ast.walk(self.source.tree):
             if isinstance(node, ast.If) and len(node.body) == 1 and not node.orelse:
                 then = node.body[0]
-                test, done = self.source.segment(node.test), self.source.segment(then)
+                test, done = self.source.get_text(node.test), self.source.get_text(then)
                 jumps = isinstance(then, ast.Return | ast.Raise | ast.Continue | ast.Break)
                 if jumps and "\n" not in test + done and len(test) < LONGEST:
                     found[test, done] += 1
         return found
 
 
-def operands(conditions: Iterable[ast.expr]) -> Iterator[ast.expr]:
+def iter_operands(conditions: Iterable[ast.expr]) -> Iterator[ast.expr]:
     """What `and`, `or` and `not` join in these, the last first."""
     todo = list(conditions)
     while todo:

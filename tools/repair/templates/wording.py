@@ -29,7 +29,9 @@ class Rewording:
     known: int
 
 
-def rewordings(written: str, pairs: Sequence[tuple[str, str]], least: int = CONTEXT) -> Iterator[Rewording]:
+def find_rewordings(
+    written: str, pairs: Sequence[tuple[str, str]], least: int = CONTEXT
+) -> Iterator[Rewording]:
     """What makes of each found text of (found, wanted) the wanted one, where `written` has as much of it.
 
     Parts that are filled in (`%s`, `{name}`) end the context, so that formats and f-strings are found as well.
@@ -39,15 +41,15 @@ def rewordings(written: str, pairs: Sequence[tuple[str, str]], least: int = CONT
     for found, wanted in pairs:
         if found == wanted or max(len(found), len(wanted)) > _LONGEST_TEXT:
             continue
-        for a, b, c, d in _regions(found, wanted):
+        for a, b, c, d in _find_difference_regions(found, wanted):
             text = wanted[c:d]
             if b - a + d - c > _LONGEST or "\\" in text or "\n" in text:
                 continue
             before, after = found[max(0, a - _AROUND) : a][::-1], found[b : b + _AROUND]
-            for start in sorted(_occurrences(written, found, (a, b), least // 2)):
+            for start in sorted(_find_occurrences(written, found, (a, b), least // 2)):
                 end = start + b - a
-                left = _common(written[max(0, start - _AROUND) : start][::-1], before)
-                right = _common(written[end : end + _AROUND], after)
+                left = _count_common_prefix(written[max(0, start - _AROUND) : start][::-1], before)
+                right = _count_common_prefix(written[end : end + _AROUND], after)
                 known = left + b - a + right
                 ends = (
                     written[max(0, start - left - 1) : start - left],
@@ -59,7 +61,7 @@ def rewordings(written: str, pairs: Sequence[tuple[str, str]], least: int = CONT
 
 
 @functools.lru_cache(maxsize=256)  # asked of every literal of the suspicious statements
-def _regions(found: str, wanted: str) -> tuple[tuple[int, int, int, int], ...]:
+def _find_difference_regions(found: str, wanted: str) -> tuple[tuple[int, int, int, int], ...]:
     """(a, b, c, d): `found[a:b]` stands where `wanted[c:d]` should; as many differences at once as can be first."""
     matcher = difflib.SequenceMatcher(None, found, wanted, autojunk=False)
     codes = [code[1:] for code in matcher.get_opcodes() if code[0] != "equal"]
@@ -70,7 +72,7 @@ def _regions(found: str, wanted: str) -> tuple[tuple[int, int, int, int], ...]:
     )
 
 
-def _occurrences(written: str, found: str, part: tuple[int, int], least: int) -> set[int]:
+def _find_occurrences(written: str, found: str, part: tuple[int, int], least: int) -> set[int]:
     """Where the part of what was found may stand: with so many characters of it, or beside it, on one side."""
     places: set[int] = set()
     first, last = part
@@ -83,6 +85,6 @@ def _occurrences(written: str, found: str, part: tuple[int, int], least: int) ->
     return places
 
 
-def _common(one: str, other: str) -> int:
+def _count_common_prefix(one: str, other: str) -> int:
     """How many characters the beginnings have in common."""
     return sum(1 for _ in itertools.takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))

@@ -6,15 +6,15 @@ import pytest
 
 from tools.languages import detect_languages
 from tools.repair.anylang.changes import RULES
-from tools.repair.anylang.code import Code, is_test_file
-from tools.repair.anylang.engine import candidates
-from tools.repair.anylang.reach import Doubt, rank
+from tools.repair.anylang.code import ParsedFile, is_test_file
+from tools.repair.anylang.engine import generate_candidates
+from tools.repair.anylang.reach import SuspectFunction, rank_functions
 from tools.repair.anylang.scope import Scope
 from tools.testing.report import make_failure
 
 
-def code(path: str, text: str) -> Code:
-    return Code(path, text, detect_languages(path)[0])
+def code(path: str, text: str) -> ParsedFile:
+    return ParsedFile(path, text, detect_languages(path)[0])
 
 
 def proposed(path: str, text: str) -> dict[str, set[str]]:
@@ -139,13 +139,13 @@ class A {
 @pytest.mark.parametrize("path", BODIES)
 def test_candidates_are_programs_each_once_and_the_same_each_time(path: str) -> None:
     file = code(path, BODIES[path])
-    doubt = Doubt(code=file, function=file.functions[0], score=1.0, failing=1, passing=0)
-    found = list(candidates([doubt]))
+    doubt = SuspectFunction(code=file, function=file.functions[0], score=1.0, failing=1, passing=0)
+    found = list(generate_candidates([doubt]))
     assert len(found) > 40
     assert [each.rank for each in found] == list(range(len(found)))
     assert len({"".join(each.after.split()) for each in found}) == len(found)
     assert not any(code(path, each.after).root.has_error for each in found)
-    assert [each.after for each in found] == [each.after for each in candidates([doubt])]
+    assert [each.after for each in found] == [each.after for each in generate_candidates([doubt])]
 
 
 @pytest.mark.parametrize(
@@ -211,7 +211,7 @@ func TestHigh(t *testing.T) {
 
 
 def test_functions_that_only_the_failing_test_reaches_are_suspicious_the_nearer_the_more() -> None:
-    found = rank(GO, [make_failure(".::TestLow", file="a_test.go", line=5)], "")
+    found = rank_functions(GO, [make_failure(".::TestLow", file="a_test.go", line=5)], "")
     assert [(each.function.name, each.failing, each.passing) for each in found] == [
         ("Low", 1, 0),
         ("deep", 1, 0),
@@ -221,7 +221,9 @@ def test_functions_that_only_the_failing_test_reaches_are_suspicious_the_nearer_
 
 def test_a_frame_of_the_trace_outweighs_the_distance() -> None:
     trace = "panic: no\n\t/somewhere/else/a.go:8 +0x1\n"
-    one, two = rank([*GO], [make_failure(".::TestLow", detail=trace.replace("/somewhere/else/", "./"))], "")
+    one, two = rank_functions(
+        [*GO], [make_failure(".::TestLow", detail=trace.replace("/somewhere/else/", "./"))], ""
+    )
     assert (one.function.name, one.lines) == ("deep", {8})
     assert two.function.name == "Low"
 
@@ -242,7 +244,9 @@ mod tests {
     }
 }
 """
-    found = rank([code("src/lib.rs", text)], [make_failure("tests::g", file="src/lib.rs", line=11)], "")
+    found = rank_functions(
+        [code("src/lib.rs", text)], [make_failure("tests::g", file="src/lib.rs", line=11)], ""
+    )
     assert [each.function.name for each in found] == ["f"]
 
 
@@ -274,7 +278,7 @@ int main(void)
 """,
         ),
     ]
-    found = rank(files, [], "run: test_list.c:4: main: Assertion `two() == 3' failed.")
+    found = rank_functions(files, [], "run: test_list.c:4: main: Assertion `two() == 3' failed.")
     assert [each.function.name for each in found] == ["two", "one"]
 
 

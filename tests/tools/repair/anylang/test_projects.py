@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.tools.workspaces import workspace
-from tools.repair.engine import repair, trace
+from tools.repair.engine import localize_faults, repair
 from tools.repair.result import Outcome, RepairResult
 
 # Each builds and tests a project some five times, which a busy machine may make slow. The faults are such that the
@@ -262,7 +262,7 @@ def test_two_faults_are_mended_one_after_the_other(tmp_path: Path) -> None:
 
 @needs("npm")
 def test_the_functions_at_fault_are_ranked(tmp_path: Path) -> None:
-    result, _ = asyncio.run(trace(workspace(tmp_path, NODE), (), 120.0))
+    result, _ = asyncio.run(localize_faults(workspace(tmp_path, NODE), (), 120.0))
     assert [(each.path, each.function) for each in result.suspects][:1] == [("boxes.js", "fits")]
     assert len(result.left) == 1
 
